@@ -1,0 +1,30 @@
+"""Errors that a person reads: one line that says what is wrong and what would help."""
+
+from __future__ import annotations
+
+
+class OpscopeError(Exception):
+    """Something that the user can mend. The command line prints it as one line and exits with 2."""
+
+
+class SourceError(OpscopeError):
+    """A source that cannot be read, with the place where reading stopped: `SOURCE:LINE:COL: message`."""
+
+    def __init__(self, message: str, source: str = "", line: int = 0, column: int = 0) -> None:
+        self.message = message
+        self.source = source
+        self.line = line
+        self.column = column
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = self.source
+        if self.line:
+            place += f":{self.line}"
+            if self.column:
+                place += f":{self.column}"
+        return f"{place}: {self.message}" if place else self.message
+
+    def at(self, source: str) -> SourceError:
+        """The same error, in a named source (readers of text do not know their file's name)."""
+        return self if self.source else SourceError(self.message, source, self.line, self.column)

@@ -1,0 +1,140 @@
+"""Readers: one module per kind of source. This file is the table of them and the two ways in: `read` and `capture_object`.
+
+A reader module has `sniff(source) -> Verdict` and `read(source, progress) -> list[Program]`; one that takes live objects has
+`capture(obj, *args, **options) -> Program | None`. Rows are data, so that listing the formats imports nothing, and frameworks are
+imported only inside the functions that need them. Outside packages add rows through the entry-point group `opscope.readers`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from opscope.errors import OpscopeError, SourceError
+from opscope.program import Program
+from opscope.readers.mistakes import known_mistake
+from opscope.readers.source import Source
+
+Progress = Callable[[float], None]
+"""Called now and then with the part that is done, 0…1."""
+
+
+class Verdict(NamedTuple):
+    """How sure a reader is that a source is its own (0 no … 1 certainly), and why."""
+
+    confidence: float
+    reason: str
+
+
+class Reader(NamedTuple):
+    """A row of the table: enough to list a format without importing its module."""
+
+    name: str
+    module: str
+    what: str
+    suffixes: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+    objects: tuple[str, ...] = ()
+    """Top-level modules of the live objects that this reader takes ("torch")."""
+
+    def load(self) -> ModuleType:
+        return import_module(self.module)
+
+    @property
+    def missing(self) -> list[str]:
+        """Modules that must be installed before it can read."""
+        return [name for name in self.needs if find_spec(name) is None]
+
+    @property
+    def install_hint(self) -> str:
+        return f"pip install 'opscope[{self.extra}]'" if self.extra else f"pip install {' '.join(self.missing)}"
+
+
+BUILT_IN: tuple[Reader, ...] = (
+    Reader("native", "opscope.readers.native", "opscope's own JSON", (".json",)),
+    Reader("hlo", "opscope.readers.hlo", "XLA HLO text: dumps, jax as_text, XLA's tests", (".hlo", ".txt")),
+)
+
+
+def readers() -> list[Reader]:
+    """Built-in rows first, then what other packages register."""
+    rows = list(BUILT_IN)
+    for entry in entry_points(group="opscope.readers"):
+        try:
+            loaded = entry.load()
+        except Exception as error:  # a broken plug-in must not take the others down
+            print(f"opscope: reader plug-in {entry.name} could not be loaded: {error}", file=sys.stderr)
+            continue
+        rows.extend([loaded] if isinstance(loaded, Reader) else loaded)
+    return rows
+
+
+def find_reader(source: Source, name: str | None = None) -> Reader:
+    """The reader that is surest. Refuses with who looked and why each declined."""
+    rows = readers()
+    if name is not None:
+        for row in rows:
+            if row.name == name:
+                return row
+        raise OpscopeError(f"no reader named {name!r}; there are: {', '.join(row.name for row in rows)}")
+    mistake = known_mistake(source)
+    if mistake:
+        raise SourceError(mistake, source.name)
+    looked: list[str] = []
+    best: tuple[float, Reader] | None = None
+    for row in rows:
+        if not row.suffixes:
+            continue
+        verdict: Verdict = row.load().sniff(source)
+        if verdict.confidence > 0 and (best is None or verdict.confidence > best[0]):
+            best = (verdict.confidence, row)
+        looked.append(f"{row.name} ({verdict.reason})")
+    if best is None:
+        raise SourceError("no reader takes this. Looked: " + "; ".join(looked), source.name)
+    return best[1]
+
+
+def read(source: Source, reader: str | None = None, progress: Progress | None = None) -> list[Program]:
+    """The programs of a source: one, or several where a file holds several modules."""
+    row = find_reader(source, reader)
+    if row.missing:
+        raise SourceError(f"reading {row.what} needs {', '.join(row.missing)}: {row.install_hint}", source.name)
+    try:
+        programs: list[Program] = row.load().read(source, progress)
+    except SourceError as error:
+        raise error.at(source.name) from None
+    return programs
+
+
+def capture_object(obj: Any, *args: Any, **options: Any) -> Program:
+    """A live object as a Program, by the reader that knows the object's framework. Frameworks are never imported for it:
+    an object of a framework exists only where that framework is loaded."""
+    own = getattr(obj, "__opscope_program__", None)
+    if own is not None:
+        program: Program = own(*args, **options)
+        return program
+    families = {cls.__module__.partition(".")[0] for cls in type(obj).__mro__}
+    tried = []
+    for row in _candidates(readers(), families):
+        captured: Program | None = row.load().capture(obj, *args, **options)
+        if captured is not None:
+            return captured
+        tried.append(row.name)
+    said = f" (asked: {', '.join(tried)})" if tried else ""
+    raise OpscopeError(
+        f"cannot capture a {type(obj).__module__}.{type(obj).__qualname__}{said}; "
+        "give a module, a tensor with a gradient, an exported program, a function with its inputs, or a graph"
+    )
+
+
+def _candidates(rows: Iterable[Reader], families: set[str]) -> list[Reader]:
+    """Readers of the object's own framework first, then those whose framework is loaded: plain functions belong to JAX."""
+    rows = [row for row in rows if row.objects]
+    own = [row for row in rows if families & set(row.objects)]
+    return own + [row for row in rows if row not in own and any(name in sys.modules for name in row.objects)]

@@ -1,0 +1,22 @@
+"""Files that people give by mistake, each with its own sentence. Checked before any reader looks."""
+
+from __future__ import annotations
+
+from opscope.readers.source import Source
+
+
+def known_mistake(source: Source) -> str:
+    """What is wrong with a source that no reader should even try, or an empty text."""
+    if source.is_folder:
+        return "is a folder, and nothing in it looks like compiler dumps; give one of its files, or the folder with the dumps"
+    head = source.head
+    if not head.strip():
+        return "is empty"
+    if head.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "is a Git LFS pointer, not the file itself; run `git lfs pull` first"
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:256].lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "is an HTML page, probably saved instead of the file behind it; download the raw file"
+    if start.startswith((b"<?xml", b"<svg")):
+        return "is XML or SVG: a picture of a graph, not a graph; give what the picture was made from"
+    return ""

@@ -1,0 +1,66 @@
+"""A source as readers see it: a name, its first bytes for sniffing, its text when they decide to read it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from functools import cached_property
+from pathlib import Path
+
+from opscope.errors import SourceError
+
+HEAD_BYTES = 1 << 16
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Source:
+    """A file, a folder, standard input ("-") or bytes in memory. Gzip is undone on the way in."""
+
+    def __init__(self, path: str | Path, data: bytes | None = None) -> None:
+        self.name = "<stdin>" if str(path) == "-" else str(path)
+        self.path = Path(path)
+        self._given = data if data is not None or str(path) != "-" else sys.stdin.buffer.read()
+        self.is_folder = self._given is None and self.path.is_dir()
+        if self._given is None and not self.path.exists():
+            raise SourceError("no such file or folder", self.name)
+
+    @property
+    def suffixes(self) -> list[str]:
+        """Lower-case suffixes without `.gz`: [".hlo", ".txt"]."""
+        return [s.lower() for s in self.path.suffixes if s.lower() != ".gz"]
+
+    def _open(self) -> io.BufferedIOBase:
+        raw: io.BufferedIOBase
+        try:
+            raw = io.BytesIO(self._given) if self._given is not None else self.path.open("rb")
+        except OSError as error:
+            raise SourceError(f"cannot be opened: {error.strerror or error}", self.name) from None
+        packed = raw.read(2) == GZIP_MAGIC
+        raw.seek(0)
+        return gzip.GzipFile(fileobj=raw) if packed else raw
+
+    def _read(self, size: int = -1) -> bytes:
+        with self._open() as stream:
+            try:
+                return stream.read(size)
+            except (EOFError, zlib.error, OSError) as error:
+                raise SourceError(f"cannot be unpacked: {error}", self.name) from None
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 kB, for sniffing."""
+        return b"" if self.is_folder else self._read(HEAD_BYTES)
+
+    @cached_property
+    def head_text(self) -> str:
+        return self.head.decode("utf-8", "replace")
+
+    def read_bytes(self) -> bytes:
+        """Everything, unpacked. Not kept: a big file should be in memory once."""
+        return self._read()
+
+    def read_text(self) -> str:
+        """Everything as text. Bytes that are no UTF-8 become replacement characters rather than an error."""
+        return self.read_bytes().decode("utf-8-sig", "replace")

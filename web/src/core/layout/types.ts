@@ -1,0 +1,93 @@
+/**
+ * What the layout takes and gives. Everything is a typed array indexed by box or edge, so that 100,000 boxes cost
+ * megabytes, not objects, and can be handed between threads.
+ *
+ * Coordinates: y grows downwards, edges run downwards (direction "LR" is the same layout with the axes swapped at the end).
+ */
+
+/** One container's content: boxes with sizes, and edges between them. */
+export interface FlatGraph {
+  readonly nodeCount: number;
+  readonly width: Float64Array;
+  readonly height: Float64Array;
+  readonly edgeSource: Int32Array;
+  readonly edgeTarget: Int32Array;
+  /** Where along the bottom/top border the edge leaves/enters: offset from the box's centre. Absent: the centre. */
+  readonly sourcePort?: Float64Array;
+  readonly targetPort?: Float64Array;
+  /** 0 free, 1 pinned to the first rank (a border input), 2 pinned to the last rank (a border output). */
+  readonly pin?: Uint8Array;
+  /** The x that a box had in an earlier layout (NaN: new). What stayed keeps its order. */
+  readonly previousX?: Float64Array;
+}
+
+export interface FlatLayout {
+  readonly width: number;
+  readonly height: number;
+  /** Centres of the boxes. */
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly rank: Int32Array;
+  /** 1 where an edge runs against the ranks (a cycle was broken there). */
+  readonly reversed: Uint8Array;
+  /** Polyline of edge e: points[2*pointStart[e]] … points[2*pointStart[e+1]-1], from source port to target port. */
+  readonly points: Float64Array;
+  readonly pointStart: Int32Array;
+}
+
+/**
+ * Boxes in boxes. A box with `container` = 1 is an open group whose children are laid out inside it; every other box is a
+ * leaf (an operation, a closed group, a stub). Edges join any two boxes; an end that is an open container stops at its frame.
+ */
+export interface CompoundGraph {
+  readonly boxCount: number;
+  /** Containing box, or -1 at the top. A parent may stand before or after its children. */
+  readonly parent: Int32Array;
+  readonly container: Uint8Array;
+  /** Leaf: its size. Container: the least width its title needs, and (height) the room its title line takes at the top. */
+  readonly width: Float64Array;
+  readonly height: Float64Array;
+  readonly edgeSource: Int32Array;
+  readonly edgeTarget: Int32Array;
+  /** Place along the border as a fraction 0…1 (left to right); NaN: wherever suits best. */
+  readonly sourceSlot: Float32Array;
+  readonly targetSlot: Float32Array;
+  /**
+   * The value that an edge carries: edges with the same number leave their source together, cross a group's border through
+   * one gate, and fan out late. -1: alone.
+   */
+  readonly edgeValue: Int32Array;
+  /** Top-left x from an earlier layout of the same box, NaN where new. */
+  readonly previousX?: Float64Array;
+}
+
+export interface CompoundLayout {
+  readonly width: number;
+  readonly height: number;
+  /** Top-left corners and sizes, absolute. */
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly w: Float64Array;
+  readonly h: Float64Array;
+  readonly reversed: Uint8Array;
+  readonly points: Float64Array;
+  readonly pointStart: Int32Array;
+  /** How many containers were really laid out, and how many came from the cache. */
+  readonly laidOut: number;
+  readonly reused: number;
+}
+
+export interface LayoutOptions {
+  readonly direction?: "TB" | "LR";
+  /** Gap between neighbours of one rank, and between ranks. */
+  readonly nodeGap?: number;
+  readonly rankGap?: number;
+  /** Inside a container's frame. */
+  readonly padding?: number;
+  /** Milliseconds after which the sweeps stop improving. Ranks, a first order and coordinates are always made. */
+  readonly budget?: number;
+  /** Clock in milliseconds; the core has none of its own (V8 without a browser has no `performance`). */
+  readonly now?: () => number;
+  /** Called now and then with 0…1; throw from it to cancel. */
+  readonly progress?: (done: number) => void;
+}

@@ -1,0 +1,161 @@
+/**
+ * The contract between the core's parts: program → view → (layout) → scene → painter.
+ * Nothing here or below knows the DOM.
+ */
+
+/** A Program as it comes off the wire: columns over all nodes of all graphs. Node numbers are global. */
+export interface ProgramData {
+  readonly name: string;
+  readonly entry: number;
+  readonly strings: StringTable;
+  readonly graphCount: number;
+  /** Graph g owns nodes graphStart[g] … graphStart[g+1]-1. */
+  readonly graphStart: Int32Array;
+  readonly graphName: Int32Array;
+  readonly graphOutputs: Csr2;
+  readonly nodeCount: number;
+  readonly nodeId: Int32Array;
+  readonly nodeOp: Int32Array;
+  readonly nodeRole: Uint8Array;
+  readonly nodeCategory: Uint8Array;
+  /** Outputs: index into the type table. */
+  readonly outputs: Csr;
+  /** Inputs: (node, output index); output index -1 means the whole value (a tuple passed on as one). */
+  readonly inputs: Csr2;
+  readonly calls: Csr;
+  readonly control: Csr;
+  /** Links: (string number of the kind, node). */
+  readonly links: Csr2;
+  readonly types: TypeTable;
+  readonly groupings: readonly Grouping[];
+  /** Short text of a constant or scalar parameter value, or -1. */
+  readonly nodeText: Int32Array;
+  /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
+  readonly details: (node: number) => NodeDetails | undefined;
+}
+
+export interface StringTable {
+  readonly length: number;
+  at(index: number): string;
+}
+
+/** Rows of numbers: row i is value[start[i]] … value[start[i+1]-1]. */
+export interface Csr {
+  readonly start: Int32Array;
+  readonly value: Int32Array;
+}
+export interface Csr2 extends Csr {
+  readonly extra: Int32Array;
+}
+
+export interface TypeTable {
+  /** String numbers: the whole text ("f32[2, 3]"), the dtype. */
+  readonly text: Int32Array;
+  readonly dtype: Int32Array;
+  /** Bytes and elements, or -1 where a dimension is not a number. */
+  readonly bytes: Float64Array;
+  readonly elements: Float64Array;
+}
+
+/** A hierarchy over the nodes. Groups are numbered so that a parent comes before its children. */
+export interface Grouping {
+  readonly name: string;
+  readonly groupCount: number;
+  readonly groupName: Int32Array;
+  readonly groupParent: Int32Array;
+  readonly groupGraph: Int32Array;
+  /** Innermost group of each node, or -1. */
+  readonly nodeGroup: Int32Array;
+}
+
+export interface NodeDetails {
+  readonly attrs: Record<string, unknown>;
+  readonly source: readonly { file: string; line: number; function?: string }[];
+}
+
+export const ROLES = ["op", "parameter", "constant", "output", "gradient", "saved"] as const;
+export const CATEGORIES = [
+  "other", "elementwise", "matmul", "reduce", "shape", "communication", "control",
+  "data", "parameter", "constant", "custom", "output", "random",
+] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+/** What of a Program is to be seen. Plain JSON, so that it fits into a URL and over the Python border. */
+export interface ViewSpec {
+  readonly graph?: string;
+  readonly grouping?: string;
+  /** Open all groups (and called graphs, if `calls`) down to this depth; boxes named in `open`/`closed` override it. */
+  readonly depth?: number;
+  readonly flatten?: boolean;
+  readonly open?: readonly string[];
+  readonly closed?: readonly string[];
+  /** Does `depth` count called graphs (fusion bodies, loops) as levels too? Default true. */
+  readonly calls?: boolean;
+  readonly around?: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[] };
+  readonly paths?: { readonly from: string; readonly to: string; readonly limit?: number };
+  readonly only?: readonly string[];
+  readonly hideRoles?: readonly (typeof ROLES)[number][];
+  readonly rules?: Partial<DrawingRules>;
+  readonly unfolded?: readonly string[];
+  /** "edges": values are labelled edges. "boxes": tensors are boxes between operators. */
+  readonly values?: "edges" | "boxes";
+}
+
+export interface DrawingRules {
+  /** Scalars, constants and small parameters with one use become text inside their user. */
+  readonly inlineSmall: boolean;
+  /** `to_apply=add` becomes text. */
+  readonly inlineReducers: boolean;
+  /** Sources with very many users become stubs at each use. */
+  readonly stubs: boolean;
+  /** get-tuple-element, tuple plumbing and bitcast disappear into edges. */
+  readonly plumbing: boolean;
+  readonly foldRepeats: boolean;
+}
+
+export const enum BoxKind { Node = 0, Group = 1, Call = 2, Stack = 3, Stub = 4, Value = 5, Omitted = 6 }
+export const enum EdgeKind { Data = 0, Control = 1, Link = 2 }
+
+/** Boxes and edges to be seen, before they have places. */
+export interface Visible {
+  readonly boxCount: number;
+  readonly kind: Uint8Array;
+  readonly parent: Int32Array;
+  /** 1: an open container. */
+  readonly open: Uint8Array;
+  /** 1: can be opened (closed group, call with a body, stack). */
+  readonly expandable: Uint8Array;
+  /** Global node number (Node, Call, Stub, Value) or -1. */
+  readonly node: Int32Array;
+  /** Group number of the grouping (Group, Stack) or -1; graph number for a called graph's frame. */
+  readonly group: Int32Array;
+  readonly category: Uint8Array;
+  /** Stable identity across views of one program: what `open`, `closed` and `unfolded` name. */
+  readonly key: readonly string[];
+  readonly title: readonly string[];
+  /** Second line: the type that a node yields; class and counts of a group. */
+  readonly subtitle: readonly string[];
+  /** Inlined operands: "+ 1.0", "axis 2", shown as small lines or pills. */
+  readonly notes: readonly (readonly string[] | undefined)[];
+  /** How many repeats a stack stands for (1 otherwise); how many nodes are inside. */
+  readonly repeat: Int32Array;
+  readonly nodesInside: Int32Array;
+
+  readonly edgeCount: number;
+  readonly edgeSource: Int32Array;
+  readonly edgeTarget: Int32Array;
+  readonly edgeKind: Uint8Array;
+  /** The value carried: node and output index (of the first, where several merged). */
+  readonly edgeNode: Int32Array;
+  readonly edgeOutput: Int32Array;
+  /** How many edges of the program this one stands for. */
+  readonly edgeCountMerged: Int32Array;
+  readonly sourceSlot: Float32Array;
+  readonly targetSlot: Float32Array;
+  /** Same number: same value leaving the same box (see CompoundGraph.edgeValue). */
+  readonly edgeValue: Int32Array;
+  /** Where each program node is seen: box number, or -1 if hidden. First occurrence. */
+  readonly boxOfNode: Int32Array;
+  /** Sentences for the person: "37 neighbours are not shown", "depth reduced to 2 …". */
+  readonly remarks: readonly string[];
+}
