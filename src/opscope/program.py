@@ -49,7 +49,8 @@ class TensorType(NamedTuple):
     @property
     def elements(self) -> int | None:
         """How many elements, or None while a dimension is not known."""
-        return None if any(isinstance(d, str) for d in self.shape) else prod(self.shape)  # type: ignore[arg-type]
+        known = [d for d in self.shape if isinstance(d, int)]
+        return prod(known) if len(known) == len(self.shape) else None
 
     @property
     def bytes(self) -> int | None:
@@ -65,7 +66,7 @@ def dtype_bits(dtype: str) -> int | None:
         return 8
     if dtype == "token":
         return 0
-    found = re.fullmatch(r"(?:q|u|b)*(?:f|float|s|i|int|c|complex|bfloat|uint|bits)(\d+)(?:e\d.*|_.*)?", dtype)
+    found = re.fullmatch(r"q?b?(?:f|float|s|i|u|int|uint|c|complex|bits)(\d+)(?:e\d.*|_.*)?", dtype)
     return int(found[1]) if found else None
 
 
@@ -108,7 +109,9 @@ class Details:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Details):
             return NotImplemented
-        return self is other or (self.scope == other.scope and self.source == other.source and dict(self.attrs) == dict(other.attrs))
+        if self is other:
+            return True
+        return self.scope == other.scope and self.source == other.source and dict(self.attrs) == dict(other.attrs)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -349,8 +352,9 @@ class GraphBuilder:
                 at = position.get(name)
                 if at is None:
                     raise self._fail(i, f"input {name!r} of {node.id!r} names no node of graph {self.name!r}")
-                if index >= len(nodes[at].outputs) > 0 or index < WHOLE:
-                    raise self._fail(i, f"input {name!r} of {node.id!r} asks for output {index}, but it has {len(nodes[at].outputs)}")
+                count = len(nodes[at].outputs)
+                if index >= count > 0 or index < WHOLE:
+                    raise self._fail(i, f"input {name!r} of {node.id!r} asks for output {index}, but it has {count}")
             for name in node.control:
                 if name not in position:
                     raise self._fail(i, f"control edge of {node.id!r} names no node: {name!r}")
