@@ -1,0 +1,126 @@
+/**
+ * The scene: what any painter draws. Plain data (typed arrays and string lists), so that it can be handed from a worker to the
+ * page, and indexed by piece, so that 100,000 boxes are megabytes and not objects.
+ *
+ * What a box *says* is worked out only when it is painted (`boxTexts` of text.ts), because most boxes are off screen.
+ * How it is *coloured* is a number into the theme's table (theme.ts), so that changing the theme changes no scene.
+ */
+
+/** How a piece is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
+export const enum Shape { Card = 0, Pill = 1, Frame = 2, Stack = 3 }
+
+/** Rows of `Theme.paints` after the categories of types.ts (which are rows 0 … CATEGORIES.length-1). */
+export const PAINT_GROUP = 13;
+export const PAINT_STUB = 14;
+export const PAINT_ADDED = 15;
+export const PAINT_REMOVED = 16;
+export const PAINT_CHANGED = 17;
+export const PAINT_SAME = 18;
+/** Ten steps of a heat scale, cold to hot. */
+export const PAINT_HEAT = 19;
+export const PAINT_HEAT_STEPS = 10;
+
+export interface Scene {
+  readonly width: number;
+  readonly height: number;
+  readonly direction: "TB" | "LR";
+
+  /** Pieces 0 … visible.boxCount-1 are the view's boxes by number; pieces after them continue a frame that was wrapped. */
+  readonly boxCount: number;
+  /** The view's box that a piece shows. */
+  readonly box: Int32Array;
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly w: Float64Array;
+  readonly h: Float64Array;
+  readonly shape: Uint8Array;
+  /** Row of `Theme.paints`. */
+  readonly paint: Uint8Array;
+  /** How many frames a piece sits in. */
+  readonly depth: Uint8Array;
+  readonly parent: Int32Array;
+  readonly expandable: Uint8Array;
+  readonly repeat: Int32Array;
+  /** Indexed by the view's box number, straight from the view. */
+  readonly key: readonly string[];
+  readonly title: readonly string[];
+  readonly subtitle: readonly string[];
+  readonly notes: readonly (readonly string[] | undefined)[];
+  /** Order to paint in: first `frameCount` frames from the outside in, then (after the edges) everything else. */
+  readonly order: Int32Array;
+  readonly frameCount: number;
+
+  readonly edgeCount: number;
+  /** The view's edge that this one shows (wrapping cuts an edge into two). */
+  readonly edge: Int32Array;
+  /** Box pieces at the ends. */
+  readonly edgeSource: Int32Array;
+  readonly edgeTarget: Int32Array;
+  /** EdgeKind of types.ts: data solid, control dotted, link dashed. */
+  readonly edgeKind: Uint8Array;
+  /** Line width in pixels: big tensors are thicker. */
+  readonly edgeWidth: Float32Array;
+  /** 1: runs against the flow. */
+  readonly edgeReversed: Uint8Array;
+  /** What flows: an index into `typeTexts`, or -1. */
+  readonly edgeType: Int32Array;
+  readonly typeTexts: readonly string[];
+  /** How many edges of the program it stands for. */
+  readonly edgeMerged: Int32Array;
+  /**
+   * Cubic curve of edge e: points curveStart[e] … curveStart[e+1]-1 (x = curve[2p], y = curve[2p+1]): a start point, then two
+   * control points and an end point per piece.
+   */
+  readonly curve: Float64Array;
+  readonly curveStart: Int32Array;
+  /** Tip of the arrow head, whose base is the curve's end: (tip[2e], tip[2e+1]). NaN: no head. */
+  readonly tip: Float64Array;
+
+  readonly labels: readonly SceneLabel[];
+  readonly legend: readonly LegendEntry[];
+  /** Where the legend's first entry starts (it is part of the picture only in exports). */
+  readonly legendAt: { readonly x: number; readonly y: number } | undefined;
+  readonly remarks: readonly string[];
+}
+
+/** A small text at a place: a merged edge's count, or the number that joins the two halves of an edge cut by wrapping. */
+export interface SceneLabel {
+  readonly edge: number;
+  readonly x: number;
+  readonly y: number;
+  readonly text: string;
+  /** "count": plain text with a halo beside the line. "cut": a number in a small circle at a cut end. */
+  readonly kind: "count" | "cut";
+}
+
+export interface LegendEntry {
+  readonly paint: number;
+  readonly text: string;
+}
+
+/** One line of text at its place. `y` is the baseline. */
+export interface TextRun {
+  readonly x: number;
+  readonly y: number;
+  readonly text: string;
+  readonly size: number;
+  readonly bold: boolean;
+  readonly colour: "text" | "secondary" | "accent";
+  readonly anchor: "start" | "middle" | "end";
+  /** Measured width, so that painters can place plates and underlines without measuring again. */
+  readonly width: number;
+  /** The whole text where `text` was elided. */
+  readonly full?: string;
+  /** A small pill is drawn behind it (an inlined operand). */
+  readonly pill?: boolean;
+}
+
+export interface SceneOptions {
+  readonly direction?: "TB" | "LR";
+  /** Room around the graph. */
+  readonly margin?: number;
+  /** Put a legend of the categories present under the picture (exports; the page has its own). */
+  readonly legend?: boolean;
+  /** Row of `Theme.paints` for each box of the view instead of its category (heat, diff). */
+  readonly paints?: Uint8Array;
+}
