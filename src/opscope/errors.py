@@ -8,13 +8,17 @@ class OpscopeError(Exception):
 
 
 class SourceError(OpscopeError):
-    """A source that cannot be read, with the place where reading stopped: `SOURCE:LINE:COL: message`."""
+    """A source that cannot be read, with the place where reading stopped: `SOURCE:LINE:COL: message`.
 
-    def __init__(self, message: str, source: str = "", line: int = 0, column: int = 0) -> None:
+    `path` is the place within the model ("graphs[0].nodes[3].inputs[1]"), for sources that are the model written down.
+    """
+
+    def __init__(self, message: str, source: str = "", line: int = 0, column: int = 0, path: str = "") -> None:
         self.message = message
         self.source = source
         self.line = line
         self.column = column
+        self.path = path
         super().__init__(message)
 
     def __str__(self) -> str:
@@ -27,4 +31,4 @@ class SourceError(OpscopeError):
 
     def at(self, source: str) -> SourceError:
         """The same error, in a named source (readers of text do not know their file's name)."""
-        return self if self.source else SourceError(self.message, source, self.line, self.column)
+        return self if self.source else SourceError(self.message, source, self.line, self.column, self.path)

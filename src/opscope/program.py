@@ -4,14 +4,15 @@ A Program is a set of named Graphs; a Graph is a list of Nodes; a Node is one op
 inputs are *values* (node id, output index). All of it is immutable. The only way to make one is `ProgramBuilder`, which checks
 that ids are unique and that every reference leads somewhere, so that nobody after it has to.
 
-Nodes are tuples, and what a node carries beside the data flow (attributes, scope, source frames) sits behind `Details`, which a
-reader may decode only when asked: a compiled module has 100,000 nodes with a kilobyte of attributes each, and a person looks at ten.
+Nodes are tuples, and what a node carries beside the data flow (attributes, scope, source frames) sits behind `Details`, which
+a reader may decode only when asked: a compiled module has 100,000 nodes with a kilobyte of attributes each, and a person looks
+at ten.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
@@ -296,12 +297,18 @@ class Program:
         return f"<Program {self.name}: {len(self)} nodes in {graphs}, entry {self.entry}>"
 
 
+def _nth(field: str, values: Sequence[Any], value: Any) -> str:
+    """Where a value stands in a field, for the path of an error."""
+    return f".{field}[{values.index(value)}]"
+
+
 class GraphBuilder:
     """Collects one graph. `line` is where the node stands in the source, for messages."""
 
-    def __init__(self, name: str, line: int = 0) -> None:
+    def __init__(self, name: str, line: int = 0, index: int = 0) -> None:
         self.name = name
         self.line = line
+        self.index = index
         self.nodes: list[Node] = []
         self.lines: list[int] = []
         self.outputs: list[ValueRef] = []
@@ -338,37 +345,45 @@ class GraphBuilder:
     def group(self, grouping: str, node_id: str, path: Path) -> None:
         self.groupings.setdefault(grouping, {})[node_id] = path
 
-    def _fail(self, index: int, message: str) -> SourceError:
-        return SourceError(message, line=self.lines[index] or self.line)
+    def _fail(self, index: int, message: str, part: str = "") -> SourceError:
+        return SourceError(message, line=self.lines[index] or self.line, path=f"graphs[{self.index}].nodes[{index}]{part}")
+
+    def _fail_graph(self, message: str, part: str) -> SourceError:
+        return SourceError(message, line=self.line, path=f"graphs[{self.index}]{part}")
 
     def build(self) -> Graph:
         position: dict[str, int] = {}
         for i, node in enumerate(self.nodes):
             if position.setdefault(node.id, i) != i:
-                raise self._fail(i, f"duplicate id {node.id!r} in graph {self.name!r}; ids must be unique within a graph")
+                raise self._fail(i, f"duplicate id {node.id!r} in graph {self.name!r}; ids must be unique within a graph", ".id")
         nodes = self.nodes
         for i, node in enumerate(nodes):
             for name, index in node.inputs:
                 at = position.get(name)
                 if at is None:
-                    raise self._fail(i, f"input {name!r} of {node.id!r} names no node of graph {self.name!r}")
+                    message = f"input {name!r} of {node.id!r} names no node of graph {self.name!r}"
+                    raise self._fail(i, message, _nth("inputs", node.inputs, (name, index)))
                 count = len(nodes[at].outputs)
                 if index >= count > 0 or index < WHOLE:
-                    raise self._fail(i, f"input {name!r} of {node.id!r} asks for output {index}, but it has {count}")
+                    message = f"input {name!r} of {node.id!r} asks for output {index}, but it has {count}"
+                    raise self._fail(i, message, _nth("inputs", node.inputs, (name, index)))
             for name in node.control:
                 if name not in position:
-                    raise self._fail(i, f"control edge of {node.id!r} names no node: {name!r}")
+                    raise self._fail(i, f"control edge of {node.id!r} names no node: {name!r}", _nth("control", node.control, name))
             for link in node.links:
                 if not link.graph and link.node not in position:
-                    raise self._fail(i, f"link {link.kind!r} of {node.id!r} names no node: {link.node!r}")
+                    message = f"link {link.kind!r} of {node.id!r} names no node: {link.node!r}"
+                    raise self._fail(i, message, _nth("links", node.links, link))
         for name, index in self.outputs:
             at = position.get(name)
             if at is None or index < WHOLE or index >= len(nodes[at].outputs) > 0:
-                raise SourceError(f"output {name!r} #{index} of graph {self.name!r} names no value", line=self.line)
+                message = f"output {name!r} #{index} of graph {self.name!r} names no value"
+                raise self._fail_graph(message, _nth("outputs", self.outputs, (name, index)))
         for grouping, paths in self.groupings.items():
             for name in paths:
                 if name not in position:
-                    raise SourceError(f"grouping {grouping!r} of graph {self.name!r} names no node: {name!r}", line=self.line)
+                    message = f"grouping {grouping!r} of graph {self.name!r} names no node: {name!r}"
+                    raise self._fail_graph(message, f".groupings.{grouping}")
         frozen = {name: MappingProxyType(paths) for name, paths in self.groupings.items()}
         return Graph(self.name, tuple(nodes), tuple(self.outputs), MappingProxyType(frozen), MappingProxyType(self.attrs))
 
@@ -384,27 +399,30 @@ class ProgramBuilder:
 
     def graph(self, name: str, line: int = 0) -> GraphBuilder:
         if name in self._graphs:
-            raise SourceError(f"duplicate graph {name!r}; graphs of a program need different names", line=line)
-        return self._graphs.setdefault(name, GraphBuilder(name, line))
+            message = f"duplicate graph {name!r}; graphs of a program need different names"
+            raise SourceError(message, line=line, path=f"graphs[{len(self._graphs)}].name")
+        return self._graphs.setdefault(name, GraphBuilder(name, line, len(self._graphs)))
 
     def __contains__(self, name: str) -> bool:
         return name in self._graphs
 
     def build(self) -> Program:
         if not self._graphs:
-            raise SourceError("no graph in it; nothing to show")
+            raise SourceError("no graph in it; nothing to show", path="graphs")
         entry = self.entry or next(reversed(self._graphs))
         if entry not in self._graphs:
-            raise SourceError(f"entry {entry!r} names no graph; there are: {', '.join(list(self._graphs)[:8])}")
+            raise SourceError(f"entry {entry!r} names no graph; there are: {', '.join(list(self._graphs)[:8])}", path="entry")
         graphs = {name: builder.build() for name, builder in self._graphs.items()}
         for name, builder in self._graphs.items():
             for i, node in enumerate(builder.nodes):
                 for called in node.calls:
                     if called not in graphs:
-                        raise builder._fail(i, f"{node.id!r} in graph {name!r} calls {called!r}, which is no graph of the program")
+                        message = f"{node.id!r} in graph {name!r} calls {called!r}, which is no graph of the program"
+                        raise builder._fail(i, message, _nth("calls", node.calls, called))
                 for link in node.links:
                     if link.graph and (link.graph not in graphs or link.node not in graphs[link.graph]):
-                        raise builder._fail(i, f"link {link.kind!r} of {node.id!r} names no node: {link.graph}/{link.node}")
+                        message = f"link {link.kind!r} of {node.id!r} names no node: {link.graph}/{link.node}"
+                        raise builder._fail(i, message, _nth("links", node.links, link))
         return Program(self.name, MappingProxyType(graphs), entry, MappingProxyType(self.attrs))
 
 
