@@ -1,0 +1,179 @@
+"""A jaxpr as a Program: every equation a node, every inner jaxpr (scan, cond, jit, custom_vjp …) a called graph.
+
+jaxprs have no names for their values, so nodes are named after their primitive ("dot_general.3"). Literals become constant nodes:
+the drawing rules put them as text into their user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers.op_name import split_op_name
+
+_PLAIN = (str, int, float, bool, type(None))
+_MOST_FRAMES = 16
+
+
+def read_jaxpr(closed: Any, name: str = "main", arguments: Sequence[dict[str, Any]] = ()) -> Program:
+    """`arguments` gives further attributes for each input (path in the argument tree, donation, sharding)."""
+    program = ProgramBuilder(name, name)
+    names = _Names()
+    names.of(closed, name)
+    waiting = [(closed, name, ())]
+    while waiting:
+        jaxpr, graph_name, outer_scope = waiting.pop()
+        graph = program.graph(graph_name)
+        inner = _GraphReader(graph, jaxpr, outer_scope, names).read(arguments if graph_name == name else ())
+        waiting.extend(reversed(inner))
+    return program.build()
+
+
+class _Names:
+    """Graph names, one per jaxpr object. The same inner jaxpr called twice is one graph."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, str] = {}
+        self._taken: set[str] = set()
+
+    def of(self, jaxpr: Any, wish: str) -> tuple[str, bool]:
+        """The graph's name, and whether it is new."""
+        key = id(getattr(jaxpr, "jaxpr", jaxpr))
+        if key in self._by_id:
+            return self._by_id[key], False
+        name, n = wish, 1
+        while name in self._taken:
+            n += 1
+            name = f"{wish}.{n}"
+        self._taken.add(name)
+        self._by_id[key] = name
+        return name, True
+
+
+class _GraphReader:
+    def __init__(self, graph: GraphBuilder, jaxpr: Any, outer_scope: tuple[str, ...], names: _Names) -> None:
+        self.graph = graph
+        self.jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+        self.consts = getattr(jaxpr, "consts", ())
+        self.outer_scope = outer_scope
+        self.names = names
+        self.values: dict[Any, ValueRef] = {}
+        self.counts: dict[str, int] = {}
+        self.inner: list[tuple[Any, str, tuple[str, ...]]] = []
+
+    def read(self, arguments: Sequence[dict[str, Any]]) -> list[tuple[Any, str, tuple[str, ...]]]:
+        """Fill the graph; the jaxprs that it calls and that have no graph yet come back."""
+        self._parameters(arguments)
+        for equation in self.jaxpr.eqns:
+            self._equation(equation)
+        self.graph.outputs = [self._value(atom) for atom in self.jaxpr.outvars]
+        return self.inner
+
+    def _fresh(self, stem: str) -> str:
+        count = self.counts[stem] = self.counts.get(stem, 0) + 1
+        return f"{stem}.{count}"
+
+    def _parameters(self, arguments: Sequence[dict[str, Any]]) -> None:
+        debug = getattr(self.jaxpr, "debug_info", None)
+        labels = getattr(debug, "safe_arg_names", None)
+        given = labels(len(self.jaxpr.invars)) if callable(labels) else getattr(debug, "arg_names", None) or ()
+        taken: set[str] = set()
+        for i, var in enumerate(self.jaxpr.invars):
+            label = str(given[i]) if i < len(given) and given[i] else ""
+            node_id = label if label and label not in taken else f"{label or 'arg'}.{i}"
+            taken.add(node_id)
+            attrs = {"index": i} | (arguments[i] if i < len(arguments) else {})
+            self.graph.node(node_id, "parameter", (), [_type_of(var.aval)], role="parameter", attrs=attrs)
+            self.values[var] = (node_id, 0)
+        for i, var in enumerate(self.jaxpr.constvars):
+            attrs = {"value": _literal(self.consts[i])} if i < len(self.consts) else {}
+            node = self.graph.node(f"const.{i}", "constant", (), [_type_of(var.aval)], role="constant", attrs=attrs)
+            self.values[var] = (node.id, 0)
+
+    def _value(self, atom: Any) -> ValueRef:
+        if hasattr(atom, "val"):  # a Literal is written where it is used, and has no name
+            node_id = self._fresh("literal")
+            attrs = {"value": _literal(atom.val)}
+            self.graph.node(node_id, "constant", (), [_type_of(atom.aval)], role="constant", attrs=attrs)
+            return node_id, 0
+        return self.values[atom]
+
+    def _equation(self, equation: Any) -> None:
+        primitive = equation.primitive.name
+        node_id = self._fresh(primitive)
+        inputs = [self._value(atom) for atom in equation.invars]
+        split = split_op_name(f"{equation.source_info.name_stack}/{primitive}")
+        scope = self.outer_scope + split.scope
+        attrs, calls = self._parameters_of(equation, node_id, scope)
+        attrs |= split.attrs
+        outputs = [_type_of(var.aval) for var in equation.outvars]
+        self.graph.node(node_id, primitive, inputs, outputs, attrs=attrs, calls=calls, scope=scope, source=_frames(equation))
+        for index, var in enumerate(equation.outvars):
+            self.values[var] = (node_id, index)
+
+    def _parameters_of(self, equation: Any, node_id: str, scope: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+        attrs: dict[str, Any] = {}
+        calls: list[str] = []
+        label = equation.params.get("name") if isinstance(equation.params.get("name"), str) else node_id
+        for key, value in equation.params.items():
+            jaxprs = list(_jaxprs_in(value))
+            for i, jaxpr in enumerate(jaxprs):
+                part = "" if key in ("jaxpr", "call_jaxpr") else f".{key.removesuffix('_jaxpr')}"
+                graph_name, new = self.names.of(jaxpr, f"{label}{part}" + (f"_{i}" if len(jaxprs) > 1 else ""))
+                calls.append(graph_name)
+                if new:
+                    self.inner.append((jaxpr, graph_name, scope))
+            if jaxprs:
+                attrs[key] = ", ".join(calls[-len(jaxprs) :])
+            elif value is not None:
+                attrs[key] = _attribute(value)
+        return attrs, calls
+
+
+def _jaxprs_in(value: Any) -> Iterator[Any]:
+    for item in value if isinstance(value, (tuple, list)) else (value,):
+        if hasattr(getattr(item, "jaxpr", item), "eqns"):
+            yield item
+
+
+def _attribute(value: Any) -> Any:
+    """JSON where the value is made of plain things, its text otherwise."""
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, (tuple, list)) and all(isinstance(item, _PLAIN) for item in value):
+        return list(value)
+    return str(value)
+
+
+def _literal(value: Any) -> str:
+    """Small values in full, big ones by shape: a constant must not drag its data into every picture."""
+    size = getattr(value, "size", 1)
+    return str(value) if size <= 16 else f"{{{size} elements}}"
+
+
+def _type_of(aval: Any) -> TensorType:
+    shape = getattr(aval, "shape", None)
+    if shape is None:
+        return TensorType(str(aval))
+    dims = tuple(d if isinstance(d, int) else str(d) for d in shape)
+    return TensorType(str(getattr(aval, "dtype", aval)), dims)
+
+
+def _frames(equation: Any) -> list[Frame]:
+    """The user's own lines, innermost first. The helper is private to JAX, so its absence costs the frames, not the graph."""
+    try:
+        from jax._src import source_info_util
+    except ImportError:
+        return []
+    info = equation.source_info
+    try:
+        found = source_info_util.user_frames(info)
+    except (TypeError, AttributeError):
+        found = source_info_util.user_frames(info.traceback)
+    frames = []
+    for frame in found:
+        frames.append(Frame(frame.file_name, frame.start_line, frame.function_name))
+        if len(frames) == _MOST_FRAMES:
+            break
+    return frames
