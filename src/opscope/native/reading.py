@@ -1,0 +1,278 @@
+"""Reading: the schema's rules by hand. A person who got one field of 50,000 nodes wrong needs its path, and a general schema
+validator takes minutes where this takes a second."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from opscope.errors import SourceError
+from opscope.native.format import (
+    DOCUMENT_FIELDS,
+    FORMAT,
+    FRAME_FIELDS,
+    GRAPH_FIELDS,
+    NODE_FIELDS,
+    PROGRAM_FIELDS,
+    TYPE_FIELDS,
+    VERSION,
+)
+from opscope.program import (
+    NO_DETAILS,
+    ROLES,
+    Frame,
+    GraphBuilder,
+    KnownDetails,
+    Link,
+    Node,
+    Path,
+    Program,
+    ProgramBuilder,
+    Role,
+    TensorType,
+    ValueRef,
+)
+
+
+def loads(text: str) -> list[Program]:
+    """The programs of a document, or a SourceError with the line of bad JSON or the path of the first wrong field."""
+    try:
+        document = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise SourceError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", line=error.lineno, column=error.colno) from None
+    except RecursionError:
+        raise SourceError("not a program: its JSON is nested too deeply") from None
+    except ValueError as error:
+        raise SourceError(f"not JSON: {error}") from None
+    return decode(document)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value; write it as text")
+
+
+def decode(document: Any) -> list[Program]:
+    """Programs of a parsed document. The first error is named by its path, as in `graphs[0].nodes[3].inputs[1][0]`."""
+    try:
+        return _decode_document(document)
+    except _Wrong as wrong:
+        raise SourceError(f"{wrong.path}: {wrong.message}" if wrong.path else wrong.message, path=wrong.path) from None
+
+
+class _Wrong(Exception):
+    """A wrong field, with its path relative to what is being decoded; each level outside puts its own part before it."""
+
+    def __init__(self, path: str, message: str) -> None:
+        self.path = path
+        self.message = message
+
+    def inside(self, outer: str) -> _Wrong:
+        joined = outer + self.path if not self.path or self.path.startswith("[") else f"{outer}.{self.path}"
+        return _Wrong(joined, self.message)
+
+
+def _decode_document(document: Any) -> list[Program]:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise _Wrong("format", f'must be "{FORMAT}"; this is some other JSON')
+    version = _whole(document.get("version"), "version")
+    if version > VERSION:
+        raise _Wrong("version", f"{version} is from a newer opscope; this one reads up to {VERSION}. Upgrade opscope to open it")
+    if version < 1:
+        raise _Wrong("version", f"must be {VERSION}")
+    _known_fields(document, DOCUMENT_FIELDS)
+    if "programs" not in document:
+        return [_decode_program(document)]
+    for field in PROGRAM_FIELDS:
+        if field in document:
+            raise _Wrong(field, 'must not stand beside "programs"; each program has its own')
+    programs = []
+    for i, raw in enumerate(_list(document["programs"], "programs")):
+        try:
+            _known_fields(_object(raw, ""), PROGRAM_FIELDS)
+            programs.append(_decode_program(raw))
+        except _Wrong as wrong:
+            raise wrong.inside(f"programs[{i}]") from None
+    if not programs:
+        raise _Wrong("programs", "must hold at least one program")
+    return programs
+
+
+def _decode_program(raw: dict[str, Any]) -> Program:
+    builder = ProgramBuilder(_text(raw.get("name", ""), "name"), _name(raw.get("entry"), "entry"))
+    builder.attrs = _object(raw.get("attrs", {}), "attrs")
+    shared = _Shared()
+    try:
+        for g, raw_graph in enumerate(_list(raw.get("graphs"), "graphs")):
+            try:
+                _decode_graph(builder, raw_graph, shared)
+            except _Wrong as wrong:
+                raise wrong.inside(f"graphs[{g}]") from None
+        return builder.build()
+    except SourceError as error:
+        raise _Wrong(error.path, error.message) from None
+
+
+def _decode_graph(program: ProgramBuilder, raw: Any, shared: _Shared) -> None:
+    _known_fields(_object(raw, ""), GRAPH_FIELDS)
+    graph = program.graph(_name(raw.get("name"), "name"))
+    graph.attrs = _object(raw.get("attrs", {}), "attrs")
+    for i, raw_node in enumerate(_list(raw.get("nodes"), "nodes")):
+        try:
+            graph.add(_decode_node(raw_node, shared))
+        except _Wrong as wrong:
+            raise wrong.inside(f"nodes[{i}]") from None
+    graph.outputs = list(_decode_refs(raw.get("outputs", []), "outputs", shared))
+    _decode_groupings(graph, raw.get("groupings", {}))
+
+
+def _decode_groupings(graph: GraphBuilder, raw: Any) -> None:
+    for grouping, paths in _object(raw, "groupings").items():
+        at = f"groupings.{grouping}"
+        graph.groupings[grouping] = {
+            node_id: _decode_texts(path, f"{at}.{node_id}") for node_id, path in _object(paths, at).items()
+        }
+
+
+class _Shared:
+    """Texts, scopes and types that many nodes have in common, so that they are in memory once."""
+
+    def __init__(self) -> None:
+        self.text: dict[str, str] = {}
+        self.type: dict[TensorType, TensorType] = {}
+        self.path: dict[Path, Path] = {}
+        self.frame: dict[Frame, Frame] = {}
+
+
+def _decode_node(raw: Any, shared: _Shared) -> Node:
+    if type(raw) is not dict:
+        raise _Wrong("", f"must be an object, not {_kind(raw)}")
+    get = raw.get
+    _known_fields(raw, NODE_FIELDS)
+    role: Role = "op"
+    inputs: tuple[ValueRef, ...] = ()
+    outputs: tuple[TensorType, ...] = ()
+    calls: Path = ()
+    control: Path = ()
+    links: tuple[Link, ...] = ()
+    details = NO_DETAILS
+    id = _text(get("id"), "id")
+    op = _text(get("op"), "op")
+    if "role" in raw:
+        role = raw["role"]
+        if role not in ROLES:
+            raise _Wrong("role", f"must be one of {', '.join(ROLES)}")
+    if "inputs" in raw:
+        inputs = _decode_refs(raw["inputs"], "inputs", shared)
+    if "outputs" in raw:
+        outputs = tuple([_decode_type(t, k, shared) for k, t in enumerate(_list(raw["outputs"], "outputs"))])
+    if "calls" in raw:
+        calls = _decode_texts(raw["calls"], "calls")
+    if "control" in raw:
+        control = _decode_texts(raw["control"], "control")
+    if "links" in raw:
+        links = tuple([_decode_link(link, f"links[{k}]") for k, link in enumerate(_list(raw["links"], "links"))])
+    if "attrs" in raw or "scope" in raw or "source" in raw:
+        attrs = _object(get("attrs", {}), "attrs")
+        scope = _decode_texts(get("scope", []), "scope")
+        frames = [_decode_frame(frame, f"source[{k}]", shared) for k, frame in enumerate(_list(get("source", []), "source"))]
+        if attrs or scope or frames:
+            details = KnownDetails(attrs, shared.path.setdefault(scope, scope), tuple(frames))
+    return Node(id, shared.text.setdefault(op, op), inputs, outputs, role, calls, control, links, details)
+
+
+def _decode_refs(raw: Any, at: str, shared: _Shared) -> tuple[ValueRef, ...]:
+    refs = []
+    text = shared.text
+    for k, ref in enumerate(_list(raw, at)):
+        if type(ref) is not list or len(ref) != 2:
+            raise _Wrong(f"{at}[{k}]", "must be a pair [node id, output index]")
+        name, index = ref
+        if type(name) is not str:
+            raise _Wrong(f"{at}[{k}][0]", f"must be the id of a node (text), not {_kind(name)}")
+        if type(index) is not int:
+            index = _whole(index, f"{at}[{k}][1]")
+        if index < -1:
+            raise _Wrong(f"{at}[{k}][1]", "must be an output index, or -1 for all outputs together")
+        refs.append((text.setdefault(name, name), index))
+    return tuple(refs)
+
+
+def _decode_type(raw: Any, k: int, shared: _Shared) -> TensorType:
+    at = f"outputs[{k}]"
+    raw = _object(raw, at)
+    dtype = _text(raw.get("dtype"), f"{at}.dtype")
+    dims = []
+    for i, dim in enumerate(_list(raw.get("shape", []), f"{at}.shape")):
+        dims.append(dim if type(dim) is int or type(dim) is str else _whole(dim, f"{at}.shape[{i}]", "a number or text"))
+    layout = _text(raw.get("layout", ""), f"{at}.layout")
+    _known_fields(raw, TYPE_FIELDS, at)
+    found = TensorType(dtype, tuple(dims), layout)
+    return shared.type.setdefault(found, found)
+
+
+def _decode_link(raw: Any, at: str) -> Link:
+    parts = _decode_texts(raw, at)
+    if len(parts) not in (2, 3):
+        raise _Wrong(at, "must be [kind, node id] or [kind, node id, graph name]")
+    return Link(*parts)
+
+
+def _decode_frame(raw: Any, at: str, shared: _Shared) -> Frame:
+    _known_fields(_object(raw, at), FRAME_FIELDS, at)
+    file = _text(raw.get("file"), f"{at}.file")
+    frame = Frame(file, _whole(raw.get("line", 0), f"{at}.line"), _text(raw.get("function", ""), f"{at}.function"))
+    return shared.frame.setdefault(frame, frame)
+
+
+def _decode_texts(raw: Any, at: str) -> tuple[str, ...]:
+    for k, text in enumerate(_list(raw, at)):
+        if type(text) is not str:
+            raise _Wrong(f"{at}[{k}]", f"must be text, not {_kind(text)}")
+    return tuple(raw)
+
+
+def _known_fields(raw: dict[str, Any], fields: tuple[str, ...], at: str = "") -> None:
+    for key in raw:
+        if key not in fields:
+            close = get_close_matches(key, fields, 1)
+            help = f'did you mean "{close[0]}"?' if close else f"known are {', '.join(fields)}; other facts belong into attrs"
+            raise _Wrong(at, f'has an unknown field "{key}"; {help}')
+
+
+def _text(value: Any, at: str) -> str:
+    if type(value) is not str:
+        raise _Wrong(at, "is missing" if value is None else f"must be text, not {_kind(value)}")
+    return value
+
+
+def _name(value: Any, at: str) -> str:
+    if not _text(value, at):
+        raise _Wrong(at, "must not be empty")
+    return str(value)
+
+
+def _whole(value: Any, at: str, what: str = "a whole number") -> int:
+    """JSON has one kind of number: 1.0 is the whole number 1."""
+    if type(value) is int:
+        return value
+    if type(value) is float and value.is_integer():
+        return int(value)
+    raise _Wrong(at, "is missing" if value is None else f"must be {what}, not {_kind(value)}")
+
+
+def _list(value: Any, at: str) -> list[Any]:
+    if type(value) is not list:
+        raise _Wrong(at, "is missing" if value is None else f"must be a list, not {_kind(value)}")
+    return value
+
+
+def _object(value: Any, at: str) -> dict[str, Any]:
+    if type(value) is not dict:
+        raise _Wrong(at, "is missing" if value is None else f"must be an object, not {_kind(value)}")
+    return value
+
+
+def _kind(value: Any) -> str:
+    names = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return names.get(type(value), "null")
