@@ -1,7 +1,7 @@
 """MLIR (StableHLO and whatever else jaxlib's bindings know), text or bytecode.
 
-Functions are graphs. A region (a loop's body, a branch, a reducer) is a graph that its operation calls; a value which a region takes
-from outside becomes a parameter of that graph and a further input of the operation, so that no edge crosses a graph's border.
+Functions are graphs. A region (a loop's body, a branch, a reducer) is a graph that its operation calls; a value which a region
+takes from outside becomes a parameter of that graph and a further input of the operation, so that no edge crosses a graph's border.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Live JAX objects as Programs: functions, jitted functions, Lowered, Compiled, ClosedJaxpr, Exported, Flax modules.
 
-One question decides everything: at which stage does the person want to look? `jaxpr` (what JAX traced), `stablehlo` (what it hands to
-the compiler), `hlo` (the same as XLA reads it), `optimized` (what XLA made of it).
+One question decides everything: at which stage does the person want to look? `jaxpr` (what JAX traced), `stablehlo` (what it
+hands to the compiler), `hlo` (the same as XLA reads it), `optimized` (what XLA made of it).
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def _scoped_calls(nnx: Any, module: Any) -> Iterator[None]:
 
     try:
         for cls, original in classes.items():
-            cls.__call__ = wrap(original)  # type: ignore[operator]
+            setattr(cls, "__call__", wrap(original))  # noqa: B010 (mypy knows that classes have no such attribute)
         yield
     finally:
         for cls, original in classes.items():
-            cls.__call__ = original  # type: ignore[operator]
+            setattr(cls, "__call__", original)  # noqa: B010

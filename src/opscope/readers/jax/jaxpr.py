@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.op_name import split_op_name
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -21,7 +21,7 @@ def read_jaxpr(closed: Any, name: str = "main", arguments: Sequence[dict[str, An
     program = ProgramBuilder(name, name)
     names = _Names()
     names.of(closed, name)
-    waiting = [(closed, name, ())]
+    waiting: list[tuple[Any, str, Path]] = [(closed, name, ())]
     while waiting:
         jaxpr, graph_name, outer_scope = waiting.pop()
         graph = program.graph(graph_name)
@@ -52,7 +52,7 @@ class _Names:
 
 
 class _GraphReader:
-    def __init__(self, graph: GraphBuilder, jaxpr: Any, outer_scope: tuple[str, ...], names: _Names) -> None:
+    def __init__(self, graph: GraphBuilder, jaxpr: Any, outer_scope: Path, names: _Names) -> None:
         self.graph = graph
         self.jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
         self.consts = getattr(jaxpr, "consts", ())
@@ -60,9 +60,9 @@ class _GraphReader:
         self.names = names
         self.values: dict[Any, ValueRef] = {}
         self.counts: dict[str, int] = {}
-        self.inner: list[tuple[Any, str, tuple[str, ...]]] = []
+        self.inner: list[tuple[Any, str, Path]] = []
 
-    def read(self, arguments: Sequence[dict[str, Any]]) -> list[tuple[Any, str, tuple[str, ...]]]:
+    def read(self, arguments: Sequence[dict[str, Any]]) -> list[tuple[Any, str, Path]]:
         """Fill the graph; the jaxprs that it calls and that have no graph yet come back."""
         self._parameters(arguments)
         for equation in self.jaxpr.eqns:
@@ -112,7 +112,7 @@ class _GraphReader:
         for index, var in enumerate(equation.outvars):
             self.values[var] = (node_id, index)
 
-    def _parameters_of(self, equation: Any, node_id: str, scope: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    def _parameters_of(self, equation: Any, node_id: str, scope: Path) -> tuple[dict[str, Any], list[str]]:
         attrs: dict[str, Any] = {}
         calls: list[str] = []
         label = equation.params.get("name") if isinstance(equation.params.get("name"), str) else node_id
