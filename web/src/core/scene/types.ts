@@ -34,6 +34,8 @@ export interface Scene {
   readonly w: Float64Array;
   readonly h: Float64Array;
   readonly shape: Uint8Array;
+  /** BoxKind of types.ts. */
+  readonly kind: Uint8Array;
   /** Row of `Theme.paints`. */
   readonly paint: Uint8Array;
   /** How many frames a piece sits in. */

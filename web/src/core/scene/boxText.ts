@@ -1,0 +1,236 @@
+/**
+ * What a box says and how large it must be to say it. One description serves both: `planBox` gives the size (asked once per box,
+ * before the layout) and, with a list to fill, the lines of text at their places (asked when the box is painted).
+ */
+import { elideMiddle, textWidth } from "../text/measure";
+import { BoxKind } from "../types";
+import { type Scene, Shape, type TextRun } from "./types";
+
+export const TITLE = 12;
+export const SMALL = 10.5;
+export const TINY = 9.5;
+const PAD = 12;
+const LINE_TITLE = 15;
+const LINE_SMALL = 13.5;
+const PILL_HEIGHT = 16;
+const PILL_PAD = 6;
+const PILL_GAP = 4;
+const MIN_WIDTH = 60;
+/** No card is wider than this inside its padding; longer text is elided in the middle. */
+const MOST_TEXT = 216;
+/** A frame asks for no more than this for its title line; it uses what its content gives it. */
+const MOST_FRAME_TEXT = 300;
+const MOST_PILL_ROWS = 2;
+/** How far the second and third card of a stack stick out, each. */
+export const STACK_STEP = 4;
+export const FRAME_TITLE_HEIGHT = 30;
+const FRAME_PAD = 14;
+
+export interface BoxContent {
+  readonly shape: Shape;
+  readonly title: string;
+  readonly subtitle: string;
+  readonly notes: readonly string[] | undefined;
+  readonly expandable: boolean;
+  /** Groups say name and contents on one line; operations say what and which type on two. */
+  readonly group: boolean;
+  readonly repeat: number;
+  /** Frames: the width there is, once it is known. */
+  readonly room?: number;
+}
+
+export interface BoxSize {
+  width: number;
+  height: number;
+}
+
+/** Groups and stacks speak on one line; an operation, even one that can be opened, says what and which type on two. */
+export const isGroup = (kind: number): boolean => kind === BoxKind.Group || kind === BoxKind.Stack;
+
+/** What a piece says, at its place on the picture. */
+export function boxTexts(scene: Scene, piece: number): TextRun[] {
+  const box = scene.box[piece];
+  const runs: TextRun[] = [];
+  const continued = piece !== box ? " (continued)" : "";
+  planBox(
+    {
+      shape: scene.shape[piece],
+      title: scene.title[box] + continued,
+      subtitle: continued ? "" : scene.subtitle[box],
+      notes: scene.notes[box],
+      expandable: scene.expandable[box] === 1,
+      group: isGroup(scene.kind[box]),
+      repeat: scene.repeat[box],
+      room: scene.w[piece],
+    },
+    { width: 0, height: 0 },
+    runs,
+  );
+  return runs.map((run) => ({ ...run, x: run.x + scene.x[piece], y: run.y + scene.y[piece] }));
+}
+
+/** Size of a leaf box; a frame's least width and the height of its title line. Fills `runs`, relative to the top-left corner. */
+export function planBox(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
+  switch (content.shape) {
+    case Shape.Frame:
+      return planFrame(content, size, runs);
+    case Shape.Pill:
+      return planPill(content, size, runs);
+    case Shape.Stack:
+      planCard(content, size, runs, 0, 2 * STACK_STEP);
+      size.width += 2 * STACK_STEP;
+      size.height += 2 * STACK_STEP;
+      return;
+    default:
+      return planCard(content, size, runs, 0, 0);
+  }
+}
+
+/** Pieces of one line, set side by side. */
+interface Part {
+  readonly text: string;
+  readonly size: number;
+  readonly bold: boolean;
+  readonly colour: TextRun["colour"];
+  readonly gap: number;
+}
+
+const chevron = (open: boolean): Part => ({ text: open ? "▾" : "▸", size: SMALL, bold: false, colour: "secondary", gap: 0 });
+const times = (repeat: number): Part => ({ text: `×${repeat.toLocaleString("en-US")}`, size: TITLE, bold: true, colour: "accent", gap: 6 });
+
+function lineWidth(parts: readonly Part[]): number {
+  let width = 0;
+  for (const part of parts) width += part.gap + textWidth(part.text, part.size, part.bold);
+  return width;
+}
+
+/** Set parts side by side from x; `whole` are the texts before they were elided. */
+function setLine(runs: TextRun[], parts: readonly Part[], whole: readonly string[], x: number, baseline: number): void {
+  for (let i = 0; i < parts.length; i++) {
+    const { text, size, bold, colour, gap } = parts[i];
+    const width = textWidth(text, size, bold);
+    x += gap;
+    runs.push({ x, y: baseline, text, size, bold, colour, anchor: "start", width, full: whole[i] === text ? undefined : whole[i] });
+    x += width;
+  }
+}
+
+function headParts(content: BoxContent): Part[] {
+  const parts: Part[] = content.expandable ? [chevron(content.shape === Shape.Frame)] : [];
+  parts.push({ text: content.title, size: TITLE, bold: true, colour: "text", gap: parts.length ? 5 : 0 });
+  if (content.repeat > 1) parts.push(times(content.repeat));
+  return parts;
+}
+
+/** Shorten the parts at the given places, last one first, until the line fits. */
+function fit(parts: Part[], most: number, flexible: readonly number[]): void {
+  for (const at of flexible) {
+    const over = lineWidth(parts) - most;
+    if (over <= 0) return;
+    const part = parts[at];
+    const room = Math.max(textWidth(part.text, part.size, part.bold) - over, 24);
+    parts[at] = { ...part, text: elideMiddle(part.text, room, part.size, part.bold) };
+  }
+}
+
+function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefined, left: number, top: number): void {
+  const head = headParts(content);
+  const titleAt = content.expandable ? 1 : 0;
+  const oneLine = content.group && content.subtitle !== "";
+  if (oneLine) head.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
+  const sameLine = oneLine && lineWidth(head) <= MOST_TEXT + 24;
+  if (oneLine && !sameLine) head.pop();
+  const second = sameLine ? "" : content.subtitle;
+  const whole = head.map((part) => part.text);
+  fit(head, MOST_TEXT, [titleAt]);
+
+  const shownSecond = second && elideMiddle(second, MOST_TEXT, SMALL);
+  let inner = Math.max(lineWidth(head), shownSecond ? textWidth(shownSecond, SMALL) : 0);
+  const rows = pillRows(content.notes);
+  for (const row of rows) inner = Math.max(inner, row.width);
+
+  const width = Math.max(MIN_WIDTH, Math.ceil(inner) + 2 * PAD);
+  const tall = content.group && !shownSecond ? 38 : 13 + LINE_TITLE;
+  const height = tall + (shownSecond ? LINE_SMALL : 0) + rows.length * (PILL_HEIGHT + PILL_GAP);
+  size.width = width;
+  size.height = Math.round(height);
+  if (!runs) return;
+
+  const middle = left + width / 2;
+  let baseline = top + (content.group && !shownSecond ? 23.5 : 18);
+  setLine(runs, head, whole, middle - lineWidth(head) / 2, baseline);
+  if (shownSecond) {
+    baseline += LINE_SMALL;
+    runs.push({
+      x: middle, y: baseline, text: shownSecond, size: SMALL, bold: false, colour: "secondary", anchor: "middle",
+      width: textWidth(shownSecond, SMALL), full: shownSecond === second ? undefined : second,
+    });
+  }
+  let y = baseline + 8;
+  for (const row of rows) {
+    let x = middle - row.width / 2;
+    for (const pill of row.pills) {
+      const wide = textWidth(pill.text, TINY);
+      runs.push({ x: x + PILL_PAD, y: y + 11.5, text: pill.text, size: TINY, bold: false, colour: "secondary", anchor: "start", width: wide, full: pill.full, pill: true });
+      x += wide + 2 * PILL_PAD + PILL_GAP;
+    }
+    y += PILL_HEIGHT + PILL_GAP;
+  }
+}
+
+interface PillRow {
+  width: number;
+  readonly pills: { text: string; full?: string }[];
+}
+
+/** Inlined operands as small pills in at most two rows; what does not fit is counted. */
+function pillRows(notes: readonly string[] | undefined): PillRow[] {
+  if (!notes?.length) return [];
+  const rows: PillRow[] = [];
+  const most = MOST_TEXT;
+  for (let i = 0; i < notes.length; i++) {
+    const text = elideMiddle(notes[i], most - 2 * PILL_PAD, TINY);
+    const width = textWidth(text, TINY) + 2 * PILL_PAD;
+    let row = rows.at(-1);
+    if (!row || row.width + PILL_GAP + width > most) {
+      if (rows.length === MOST_PILL_ROWS) {
+        const rest = notes.length - i;
+        const more = { text: `+${rest}`, full: notes.slice(i).join(", ") };
+        row!.pills.push(more);
+        row!.width += PILL_GAP + textWidth(more.text, TINY) + 2 * PILL_PAD;
+        return rows;
+      }
+      row = { width: -PILL_GAP, pills: [] };
+      rows.push(row);
+    }
+    row.width += PILL_GAP + width;
+    row.pills.push({ text, full: text === notes[i] ? undefined : notes[i] });
+  }
+  return rows;
+}
+
+/** Parameters, constants and stubs: one line, name and type. */
+function planPill(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
+  const parts: Part[] = [{ text: content.title, size: SMALL, bold: false, colour: "text", gap: 0 }];
+  if (content.subtitle) parts.push({ text: content.subtitle, size: TINY, bold: false, colour: "secondary", gap: 6 });
+  if (content.repeat > 1) parts.push(times(content.repeat));
+  const whole = parts.map((part) => part.text);
+  fit(parts, MOST_TEXT, content.subtitle ? [0, 1] : [0]);
+  const line = lineWidth(parts);
+  size.width = Math.max(36, Math.ceil(line) + 20);
+  size.height = 22;
+  if (runs) setLine(runs, parts, whole, (size.width - line) / 2, 14.7);
+}
+
+/** The title line of an open group: ▾ name, class and counts. */
+function planFrame(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
+  const parts = headParts(content);
+  const titleAt = content.expandable ? 1 : 0;
+  const most = content.room === undefined ? MOST_FRAME_TEXT : content.room - 2 * FRAME_PAD;
+  if (content.subtitle) parts.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
+  const whole = parts.map((part) => part.text);
+  fit(parts, most, content.subtitle ? [parts.length - 1, titleAt] : [titleAt]);
+  size.width = Math.ceil(lineWidth(parts)) + 2 * FRAME_PAD;
+  size.height = FRAME_TITLE_HEIGHT;
+  if (runs) setLine(runs, parts, whole, FRAME_PAD, 19.5);
+}

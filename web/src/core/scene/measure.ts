@@ -1,0 +1,56 @@
+/** From a view to what the layout needs: every box with the room its text takes. */
+import type { CompoundGraph } from "../layout/types";
+import { BoxKind, CATEGORIES, type Visible } from "../types";
+import { type BoxContent, type BoxSize, isGroup, planBox } from "./boxText";
+import { Shape } from "./types";
+
+const PARAMETER = CATEGORIES.indexOf("parameter");
+const CONSTANT = CATEGORIES.indexOf("constant");
+
+export function shapeOf(visible: Visible, box: number): Shape {
+  if (visible.open[box]) return Shape.Frame;
+  const kind = visible.kind[box];
+  if (visible.repeat[box] > 1 && visible.expandable[box]) return Shape.Stack;
+  if (kind === BoxKind.Stub || kind === BoxKind.Value || kind === BoxKind.Omitted) return Shape.Pill;
+  const category = visible.category[box];
+  const small = category === PARAMETER || category === CONSTANT;
+  return kind === BoxKind.Node && small && !visible.notes[box]?.length ? Shape.Pill : Shape.Card;
+}
+
+/** The compound graph of a view: sizes from measured text, wiring straight from the view. */
+export function measure(visible: Visible, previousX?: Float64Array): CompoundGraph {
+  const count = visible.boxCount;
+  const width = new Float64Array(count);
+  const height = new Float64Array(count);
+  const size: BoxSize = { width: 0, height: 0 };
+  for (let box = 0; box < count; box++) {
+    planBox(contentOf(visible, box), size);
+    width[box] = size.width;
+    height[box] = size.height;
+  }
+  return {
+    boxCount: count,
+    parent: visible.parent,
+    container: visible.open,
+    width,
+    height,
+    edgeSource: visible.edgeSource,
+    edgeTarget: visible.edgeTarget,
+    sourceSlot: visible.sourceSlot,
+    targetSlot: visible.targetSlot,
+    edgeValue: visible.edgeValue,
+    previousX,
+  };
+}
+
+function contentOf(visible: Visible, box: number): BoxContent {
+  return {
+    shape: shapeOf(visible, box),
+    title: visible.title[box],
+    subtitle: visible.subtitle[box],
+    notes: visible.notes[box],
+    expandable: visible.expandable[box] === 1,
+    group: isGroup(visible.kind[box]),
+    repeat: visible.repeat[box],
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * Colours. Calm: one quiet background, thin grey lines, and colour only where it means something. Borders of the categories
+ * differ enough to be told apart with normal sight, with deuteranopia and with protanopia, and all text meets WCAG AA on every
+ * fill (test/scene/theme.test.ts computes both).
+ */
+import { CATEGORIES, type Category } from "../types";
+
+export interface Paint {
+  readonly fill: string;
+  readonly stroke: string;
+}
+
+export interface Theme {
+  readonly name: "light" | "dark";
+  readonly background: string;
+  readonly panel: string;
+  readonly text: string;
+  readonly secondary: string;
+  readonly accent: string;
+  /** Hairlines of panels. */
+  readonly line: string;
+  readonly edge: string;
+  /** Control edges and links. */
+  readonly faintEdge: string;
+  /** Frames by nesting depth, taken in turn; the border is the same for all. */
+  readonly frames: readonly string[];
+  readonly frameStroke: string;
+  /** Inlined operands inside a box. */
+  readonly pill: Paint;
+  /** Categories, then the rows named by the PAINT_ constants of types.ts. */
+  readonly paints: readonly Paint[];
+}
+
+const paint = (fill: string, stroke: string): Paint => ({ fill, stroke });
+
+const LIGHT: Record<Category, Paint> = {
+  other: paint("#F3F3F4", "#545157"),
+  elementwise: paint("#EAF5EE", "#099F5B"),
+  matmul: paint("#E8EEFC", "#4C6FD9"),
+  reduce: paint("#FBF0E3", "#CB7500"),
+  shape: paint("#F1F1F4", "#92919C"),
+  communication: paint("#F9ECF4", "#C53D94"),
+  control: paint("#F5ECF8", "#8014A5"),
+  data: paint("#E9F5FB", "#249BDB"),
+  parameter: paint("#FFFFFF", "#A3A3AE"),
+  constant: paint("#FFFFFF", "#A3A3AE"),
+  custom: paint("#F6EEEB", "#832E0B"),
+  output: paint("#E6F6F6", "#247870"),
+  random: paint("#F4F2E6", "#796609"),
+};
+
+const DARK: Record<Category, Paint> = {
+  other: paint("#2E2E31", "#C2BBB8"),
+  elementwise: paint("#1F3026", "#5BA95F"),
+  matmul: paint("#222B45", "#7D9BF0"),
+  reduce: paint("#382B19", "#F5AF24"),
+  shape: paint("#2B2B31", "#9796A4"),
+  communication: paint("#351F2F", "#B4528C"),
+  control: paint("#2B2142", "#8758D7"),
+  data: paint("#19323F", "#49CEFF"),
+  parameter: paint("#1D1D22", "#71717D"),
+  constant: paint("#1D1D22", "#71717D"),
+  custom: paint("#371E16", "#C0420F"),
+  output: paint("#1E3637", "#7FF5F1"),
+  random: paint("#33342A", "#E0E497"),
+};
+
+const LIGHT_HEAT = ["#F4F6FA", "#E9EEF7", "#DCE6F3", "#E7EAD9", "#F6EDC4", "#FBE3AC", "#FCD39A", "#FBC08C", "#F9AC82", "#F59A7C"];
+const DARK_HEAT = ["#1C1D22", "#1D2430", "#1D2C3E", "#262F33", "#3A331F", "#4A371B", "#583719", "#65341A", "#72301C", "#7E2B20"];
+
+const heat = (fills: readonly string[], stroke: string) => fills.map((fill) => paint(fill, stroke));
+const rows = (by: Record<Category, Paint>) => CATEGORIES.map((category) => by[category]);
+
+export const THEMES: Record<"light" | "dark", Theme> = {
+  light: {
+    name: "light",
+    background: "#FCFCFD",
+    panel: "#FFFFFF",
+    text: "#1D1D22",
+    secondary: "#6B6B78",
+    accent: "#4C6FD9",
+    line: "#E4E4EA",
+    edge: "#A9A9B3",
+    faintEdge: "#B9B9C2",
+    frames: ["#F5F6FA", "#FBFBFD"],
+    frameStroke: "#DFE0E8",
+    pill: paint("#FFFFFF", "#D3D3DB"),
+    paints: [
+      ...rows(LIGHT),
+      paint("#FFFFFF", "#C6C7D1"),
+      paint("#FFFFFF", "#B4B4BE"),
+      paint("#E3F5E6", "#1E8E3E"),
+      paint("#FCE8E8", "#C5302F"),
+      paint("#FFF4D6", "#A87400"),
+      paint("#F7F7F9", "#CDCDD5"),
+      ...heat(LIGHT_HEAT, "#8A8A97"),
+    ],
+  },
+  dark: {
+    name: "dark",
+    background: "#131316",
+    panel: "#1A1A1F",
+    text: "#E9E9EE",
+    secondary: "#A3A3AF",
+    accent: "#7D9BF0",
+    line: "#2B2B32",
+    edge: "#63636E",
+    faintEdge: "#55555F",
+    frames: ["#1A1B20", "#212228"],
+    frameStroke: "#33343C",
+    pill: paint("#17171B", "#4A4A54"),
+    paints: [
+      ...rows(DARK),
+      paint("#1D1D22", "#4A4B56"),
+      paint("#1D1D22", "#5C5C67"),
+      paint("#17301D", "#57B36B"),
+      paint("#3A1C1C", "#E26D6A"),
+      paint("#352B10", "#D9A83A"),
+      paint("#1B1B20", "#3C3C45"),
+      ...heat(DARK_HEAT, "#8A8A97"),
+    ],
+  },
+};

@@ -1,0 +1,80 @@
+/**
+ * Widths of text from the bundled font's advance table: no canvas, no DOM, and the same to the last bit in the browser, in V8
+ * inside Python, in resvg and in PDF (all of them draw with kerning and ligatures off).
+ */
+import { BOLD, FONT_FAMILY, REGULAR, SPANS, UNITS_PER_EM } from "./advances";
+
+/** What painters write as the font's family. The fallbacks serve programs that do not read embedded fonts. */
+export const FONT_STACK = `"${FONT_FAMILY}", Inter, "Helvetica Neue", Arial, sans-serif`;
+export const BOLD_WEIGHT = 600;
+
+/** A character that the font does not have comes from another font: an em wide is enough for any of them. */
+const UNKNOWN = UNITS_PER_EM;
+const DENSE = 0x2600;
+
+function dense(advances: readonly number[]): Uint16Array {
+  const table = new Uint16Array(DENSE).fill(UNKNOWN);
+  let at = 0;
+  for (let span = 0; span < SPANS.length; span += 2) {
+    for (let code = SPANS[span]; code <= SPANS[span + 1]; code++, at++) {
+      if (code < DENSE) table[code] = advances[at];
+    }
+  }
+  return table;
+}
+
+const regular = dense(REGULAR);
+const bold = dense(BOLD);
+
+/** Does the bundled font have this character? */
+export function covered(code: number): boolean {
+  let low = 0;
+  let high = SPANS.length / 2 - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    if (code < SPANS[2 * middle]) high = middle - 1;
+    else if (code > SPANS[2 * middle + 1]) low = middle + 1;
+    else return true;
+  }
+  return false;
+}
+
+/** Width in pixels. A surrogate pair counts as one character: its second half has no width. */
+export function textWidth(text: string, size: number, isBold = false): number {
+  const table = isBold ? bold : regular;
+  let units = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < DENSE) units += table[code];
+    else if (code < 0xdc00 || code > 0xdfff) units += UNKNOWN;
+  }
+  return (units * size) / UNITS_PER_EM;
+}
+
+/**
+ * The text, or as much of its beginning and end as fits with "…" between. Names differ at their ends ("layer_0/…/add.12"),
+ * so both ends stay, the beginning a little longer.
+ */
+export function elideMiddle(text: string, most: number, size: number, isBold = false): string {
+  if (textWidth(text, size, isBold) <= most) return text;
+  const table = isBold ? bold : regular;
+  const scale = size / UNITS_PER_EM;
+  const room = most / scale - table[0x2026];
+  const width = (i: number) => {
+    const code = text.charCodeAt(i);
+    return code < DENSE ? table[code] : code >= 0xdc00 && code <= 0xdfff ? 0 : UNKNOWN;
+  };
+  let head = 0;
+  let used = 0;
+  while (head < text.length && used + width(head) <= room * 0.58) used += width(head++);
+  let tail = text.length;
+  while (tail > head && used + width(tail - 1) <= room) used += width(--tail);
+  if (isLowSurrogate(text, head)) head--;
+  if (isLowSurrogate(text, tail)) tail++;
+  return `${text.slice(0, head).trimEnd()}…${text.slice(tail).trimStart()}`;
+}
+
+function isLowSurrogate(text: string, at: number): boolean {
+  const code = at < text.length ? text.charCodeAt(at) : 0;
+  return code >= 0xdc00 && code <= 0xdfff;
+}
