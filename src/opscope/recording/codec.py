@@ -1,0 +1,259 @@
+"""Programs as numbered records and back. Everything is stored once: names, texts, details, nodes, whole graphs.
+
+A node is a row of numbers. Its operands are names, so a node keeps its number for as long as nothing about it changes, wherever
+it stands; a graph that no pass touches is one number.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any
+
+from opscope.errors import OpscopeError
+from opscope.program import NO_DETAILS, Details, Frame, Graph, KnownDetails, Link, Node, Program, TensorType
+from opscope.recording.pages import (
+    RECORDS_PER_PAGE,
+    Page,
+    PageIndex,
+    deltas,
+    pack_columns,
+    pack_json,
+    runs,
+    spans,
+    unpack_columns,
+    unpack_json,
+)
+from opscope.recording.values import from_json, to_json
+
+KINDS = ("name", "text", "detail", "node", "graph")
+_Row = tuple[int, ...]
+
+
+class Encoder:
+    """Gives numbers to what is new and remembers what is not. `take_pages` hands over what came in since it was last asked."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, int] = {}
+        self._texts: dict[str, int] = {}
+        self._details: dict[str, int] = {to_json([{}, (), ()]): 0}
+        self._nodes: dict[_Row, int] = {}
+        self._graphs: dict[str, int] = {}
+        self._outputs: dict[tuple[TensorType, ...], int] = {}
+        self._new: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+        self._new["detail"].append(next(iter(self._details)))
+
+    def _number(self, kind: str, known: dict[Any, int], record: Any) -> int:
+        number = known.get(record)
+        if number is None:
+            number = known[record] = len(known)
+            self._new[kind].append(record)
+        return number
+
+    def program(self, program: Program) -> bytes:
+        """The body of a snapshot: which graphs, which entry."""
+        with no_garbage_collection():
+            graphs = [self._graph(graph) for graph in program]
+        return pack_json([program.name, program.entry, to_json(program.attrs) if program.attrs else "", runs(graphs)])
+
+    def _graph(self, graph: Graph) -> int:
+        numbers = [self._node(node) for node in graph.nodes]
+        groupings = {name: _pack_grouping(graph, paths) for name, paths in graph.groupings.items()}
+        attrs = to_json(graph.attrs) if graph.attrs else ""
+        return self._number("graph", self._graphs, to_json([graph.name, list(graph.outputs), groupings, attrs, runs(numbers)]))
+
+    def _node(self, node: Node) -> int:
+        id, op, inputs, outputs, role, calls, control, links, details = node
+        names = self._names
+        known = names.get(id)
+        own = known if known is not None else self._number("name", names, id)
+        types = self._outputs.get(outputs)
+        if types is None:
+            types = self._outputs[outputs] = self._number("text", self._texts, to_json([list(t) for t in outputs]))
+        rest = "" if role == "op" and not (calls or control or links) else to_json([role, calls, control, links])
+        row = [own, self._number("text", self._texts, op), types, self._number("text", self._texts, rest), self._detail(details)]
+        for name, index in inputs:
+            known = names.get(name)
+            row.append(known if known is not None else self._number("name", names, name))
+            row.append(index)
+        return self._number("node", self._nodes, tuple(row))
+
+    def _detail(self, details: Details) -> int:
+        if details is NO_DETAILS:
+            return 0
+        return self._number("detail", self._details, to_json([details.attrs, details.scope, [list(f) for f in details.source]]))
+
+    def take_pages(self) -> Iterator[Page]:
+        totals = dict(zip(KINDS, map(len, (self._names, self._texts, self._details, self._nodes, self._graphs)), strict=True))
+        for kind, records in self._new.items():
+            start = totals[kind] - len(records)
+            for at in range(0, len(records), RECORDS_PER_PAGE):
+                part = records[at : at + RECORDS_PER_PAGE]
+                yield Page(kind, start + at, len(part), _pack_nodes(part) if kind == "node" else pack_json(part))
+        self._new = {kind: [] for kind in KINDS}
+
+
+def _pack_nodes(rows: list[_Row]) -> bytes:
+    """Columns: own name, op, types, rest, details, operand count; then the operands, each name relative to the node's own."""
+    ids, ops, types, rests, details = (list(column) for column in zip(*(row[:5] for row in rows), strict=True))
+    names = [row[0] - name for row in rows for name in row[5::2]]
+    indexes = [index for row in rows for index in row[6::2]]
+    counts = [len(row) // 2 - 2 for row in rows]
+    return pack_columns([deltas(ids), ops, types, rests, deltas(details), counts, names, indexes])
+
+
+def _pack_grouping(graph: Graph, paths: Mapping[str, tuple[str, ...]]) -> Any:
+    """Each path once, and for each node of the graph which of them (0 for none)."""
+    known: dict[tuple[str, ...], int] = {}
+    of = [known.setdefault(tuple(paths[node.id]), len(known)) + 1 if node.id in paths else 0 for node in graph.nodes]
+    return [list(known), of]
+
+
+class Decoder:
+    """Reads programs back. Nodes are shared between snapshots: the same record is the same object."""
+
+    def __init__(self, fetch: Callable[[str, int], bytes]) -> None:
+        def index(kind: str, unpack: Callable[[bytes], list[Any]]) -> PageIndex[Any]:
+            return PageIndex(lambda first: fetch(kind, first), unpack)
+
+        self._flat: dict[str, list[str]] = {"name": [], "text": []}
+        self._loaded = {"name": 0, "text": 0}
+        self.indexes: dict[str, PageIndex[Any]] = {
+            "name": index("name", _json_list),
+            "text": index("text", _json_list),
+            "detail": index("detail", _json_list),
+            "node": index("node", self._unpack_nodes),
+            "graph": index("graph", self._unpack_graphs),
+        }
+        self._types: dict[int, tuple[TensorType, ...]] = {}
+
+    def all_of(self, kind: str) -> list[str]:
+        """Every name or text: they are few beside the nodes, and a flat list is what makes unpacking nodes fast."""
+        index, flat = self.indexes[kind], self._flat[kind]
+        while self._loaded[kind] < len(index.firsts):
+            flat += index.page(self._loaded[kind])
+            self._loaded[kind] += 1
+        return flat
+
+    def program(self, body: bytes) -> Program:
+        with no_garbage_collection():
+            name, entry, attrs, found = unpack_json(body)  # type: ignore[misc]
+            graphs = [graph for first, end in spans(found) for graph in self.indexes["graph"].slice(first, end)]
+            named = MappingProxyType({graph.name: graph for graph in graphs})
+        return Program(name, named, entry, MappingProxyType(from_json(attrs) if attrs else {}))
+
+    def details(self, number: int) -> KnownDetails:
+        attrs, scope, source = from_json(self.indexes["detail"][number])
+        return KnownDetails(attrs, tuple(scope), tuple(Frame(*frame) for frame in source))
+
+    def _unpack_graphs(self, data: bytes) -> list[Any]:
+        return _LazyGraphs(self, _json_list(data))
+
+    def graph(self, record: str) -> Graph:
+        name, outputs, groupings, attrs, found = from_json(record)
+        slice = self.indexes["node"].slice
+        nodes = [node for first, end in spans(found) for node in slice(first, end)]
+        groups = {}
+        for grouping, (paths, of) in groupings.items():
+            at = [tuple(path) for path in paths]
+            groups[grouping] = MappingProxyType({node.id: at[i - 1] for node, i in zip(nodes, of, strict=True) if i})
+        known = MappingProxyType(from_json(attrs) if attrs else {})
+        return Graph(name, tuple(nodes), tuple(map(tuple, outputs)), MappingProxyType(groups), known)
+
+    def _unpack_nodes(self, data: bytes) -> list[Node]:
+        ids, ops, types, rests, details, counts, operands, indexes = unpack_columns(data)
+        names, texts, outputs = self.all_of("name"), self.all_of("text"), self._output_types
+        nodes = []
+        at = 0
+        for own, op, type_, rest, detail, count in zip(accumulate(ids), ops, types, rests, accumulate(details), counts, strict=True):
+            end = at + count
+            inputs = tuple([(names[own - operands[i]], indexes[i]) for i in range(at, end)])
+            at = end
+            text = texts[rest]
+            lazy = StoredDetails(self, detail) if detail else NO_DETAILS
+            if text:
+                role, calls, control, links = from_json(text)
+                linked = tuple(Link(*link) for link in links)
+                nodes.append(Node(names[own], texts[op], inputs, outputs(type_), role, calls, control, linked, lazy))
+            else:
+                nodes.append(Node(names[own], texts[op], inputs, outputs(type_), "op", (), (), (), lazy))
+        return nodes
+
+    def _output_types(self, number: int) -> tuple[TensorType, ...]:
+        known = self._types.get(number)
+        if known is None:
+            listed = from_json(self.all_of("text")[number])
+            known = self._types[number] = tuple(TensorType(dtype, tuple(shape), layout) for dtype, shape, layout in listed)
+        return known
+
+
+class _LazyGraphs(list[Any]):
+    """A page of graphs, each built when first asked for: a page holds the graphs of several snapshots."""
+
+    def __init__(self, decoder: Decoder, records: list[str]) -> None:
+        super().__init__(records)
+        self._decoder = decoder
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        record = super().__getitem__(at)
+        if isinstance(record, str):
+            record = self._decoder.graph(record)
+            self[at] = record
+        return record
+
+
+class StoredDetails(Details):
+    """Details that are still in the store. Two with the same number of one store are equal without being read."""
+
+    __slots__ = ("_decoder", "number")
+
+    def __init__(self, decoder: Decoder, number: int) -> None:
+        self._decoder = decoder
+        self.number = number
+
+    @property
+    def _known(self) -> KnownDetails:
+        return self._decoder.details(self.number)
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return self._known.attrs
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        return self._known.scope
+
+    @property
+    def source(self) -> tuple[Frame, ...]:
+        return self._known.source
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, StoredDetails) and other._decoder is self._decoder and other.number == self.number:
+            return True
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _json_list(data: bytes) -> list[str]:
+    records = unpack_json(data)
+    if not isinstance(records, list):
+        raise OpscopeError("a page of the recording is damaged")
+    return records
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Millions of tuples made at once: the collector would walk them again and again, and none is garbage."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

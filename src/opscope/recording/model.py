@@ -1,0 +1,127 @@
+"""What a recording is made of: snapshots of a program, one per pass, and where their nodes came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from opscope.errors import OpscopeError
+from opscope.program import EMPTY, Frame, Path, Program
+
+if TYPE_CHECKING:
+    from opscope.recording.diff import Diff
+
+NodeKey: TypeAlias = tuple[str, str]
+"""(graph name, node id): a node of a Program."""
+
+
+class Origin(NamedTuple):
+    """Nodes of the snapshot before (`old`) that became nodes of this one (`new`), as the compiler itself told it.
+
+    `evidence` is "rewrite" where a rule replaced nodes, "identity" where the same object lives on under another id.
+    """
+
+    old: tuple[NodeKey, ...]
+    new: tuple[NodeKey, ...]
+    evidence: str = "rewrite"
+    rule: str = ""
+    where: Frame | None = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The program after one pass. The Program itself is read when it is asked for."""
+
+    index: int
+    name: str
+    pipeline: Path = ()
+    module: str = ""
+    """What is being compiled: a recording may follow several modules, functions or graph pieces, each with its own passes."""
+    seconds: float | None = None
+    nodes: int = 0
+    content: int = 0
+    """Equal numbers mean equal programs: a pass that changed nothing shows here without any comparison."""
+    attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    _program: Callable[[int], Program] | None = field(default=None, repr=False, compare=False)
+    _origins: Callable[[int], tuple[Origin, ...]] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def program(self) -> Program:
+        if self._program is None:
+            raise OpscopeError(f"snapshot {self.index} ({self.name}) holds no program")
+        return self._program(self.content)
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Which nodes came from which of the snapshot before, where the recorder could see it."""
+        return self._origins(self.index) if self._origins else ()
+
+    @property
+    def title(self) -> str:
+        return " / ".join((*self.pipeline, self.name))
+
+
+class Recording(Sequence[Snapshot]):
+    """Snapshots in order, from a file, a folder of dumps or a live compiler."""
+
+    def __init__(self, name: str, snapshots: Sequence[Snapshot], attrs: Mapping[str, Any] = EMPTY) -> None:
+        self.name = name
+        self.snapshots = tuple(snapshots)
+        self.attrs = attrs
+        self._diffs: dict[int, Diff] = {}
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.snapshots[index]
+
+    def __len__(self) -> int:
+        return len(self.snapshots)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return iter(self.snapshots)
+
+    def __repr__(self) -> str:
+        return f"<Recording {self.name}: {len(self)} snapshots of {', '.join(self.modules) or 'nothing'}>"
+
+    @property
+    def modules(self) -> list[str]:
+        """What was compiled, in order of appearance."""
+        return list(dict.fromkeys(snapshot.module for snapshot in self.snapshots))
+
+    @property
+    def skipped(self) -> list[str]:
+        """What the source held and this recording does not, each with its reason."""
+        return list(self.attrs.get("skipped", ()))
+
+    def snapshot(self, which: int | str) -> Snapshot:
+        """By index (negative from the end), or by a pass name that occurs once."""
+        if isinstance(which, str) and not which.lstrip("-").isdigit():
+            named = [s for s in self.snapshots if which in (s.name, s.title)]
+            if len(named) == 1:
+                return named[0]
+            said = f"pass {which!r} ran {len(named)} times: give one of {[s.index for s in named]}" if named else f"no pass {which!r}"
+            raise OpscopeError(f"{self.name}: {said}")
+        index = int(which)
+        if not -len(self) <= index < len(self):
+            raise OpscopeError(f"{self.name}: no snapshot {index}; there are {len(self)}, from 0 to {len(self) - 1}")
+        return self.snapshots[index]
+
+    def before(self, snapshot: Snapshot) -> Snapshot | None:
+        """The snapshot before this one of the same module."""
+        for earlier in reversed(self.snapshots[: snapshot.index]):
+            if earlier.module == snapshot.module:
+                return earlier
+        return None
+
+    def diff(self, which: int | str) -> Diff | None:
+        """What one pass did; None for the first snapshot of a module."""
+        from opscope.recording.diff import diff
+
+        snapshot = self.snapshot(which)
+        earlier = self.before(snapshot)
+        if earlier is None:
+            return None
+        if snapshot.index not in self._diffs:
+            stable = self.attrs.get("ids")
+            self._diffs[snapshot.index] = diff(earlier.program, snapshot.program, origins=snapshot.origins, ids=stable)
+        return self._diffs[snapshot.index]

@@ -1,0 +1,210 @@
+"""The recording file: SQLite, one transaction per snapshot.
+
+A compiler that crashes, or is killed, loses the pass that was running and nothing before it: what was committed is complete, and
+SQLite rolls the rest back when the file is next opened. Opening one snapshot reads its own list and the pages that it names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from opscope.errors import OpscopeError, SourceError
+from opscope.program import EMPTY, Frame, Program
+from opscope.program import Path as Scope
+from opscope.recording.codec import KINDS, Decoder, Encoder
+from opscope.recording.model import Origin, Recording, Snapshot
+from opscope.recording.pages import pack_json, unpack_json
+from opscope.recording.values import from_json, to_json
+
+APPLICATION_ID = 0x6F707363
+FORMAT_VERSION = 1
+SQLITE_MAGIC = b"SQLite format 3\x00"
+
+_SCHEMA = f"""
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT_VERSION};
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE page (kind TEXT, first INTEGER, count INTEGER, data BLOB, PRIMARY KEY (kind, first));
+CREATE TABLE program (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, nodes INTEGER, data BLOB);
+CREATE TABLE snapshot (id INTEGER PRIMARY KEY, module TEXT, pipeline TEXT, name TEXT, seconds REAL, program INTEGER,
+                       origins BLOB, attrs TEXT);
+"""
+
+
+class StoreWriter:
+    """Adds snapshots to a new recording. Without a path the recording lives in memory."""
+
+    def __init__(self, path: str | Path | None = None, *, overwrite: bool = False, attrs: Mapping[str, Any] = EMPTY) -> None:
+        self.path = None if path is None else Path(path)
+        if self.path is not None:
+            _make_room(self.path, overwrite)
+        self._connection = _connect(":memory:" if self.path is None else str(self.path))
+        self._encoder = Encoder()
+        self._lock = threading.Lock()
+        self._connection.executescript(_SCHEMA)
+        self._count = 0
+        self.set(**attrs)
+
+    def set(self, **attrs: Any) -> None:
+        """Facts about the whole recording: which compiler, which files were left out."""
+        with self._lock, self._connection:
+            rows = [(key, to_json(value)) for key, value in attrs.items()]
+            self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    def add(
+        self,
+        program: Program,
+        name: str,
+        *,
+        pipeline: Scope = (),
+        module: str = "",
+        seconds: float | None = None,
+        origins: Iterable[Origin] = (),
+        attrs: Mapping[str, Any] = EMPTY,
+    ) -> int:
+        """Commit one snapshot and return its index."""
+        with self._lock, self._connection:
+            run = self._connection.execute
+            body = self._encoder.program(program)
+            digest = hashlib.blake2b(body, digest_size=16).digest()
+            known = run("SELECT id FROM program WHERE digest = ?", (digest,)).fetchone()
+            if known is None:
+                self._connection.executemany("INSERT INTO page VALUES (?, ?, ?, ?)", self._encoder.take_pages())
+                known = (run("INSERT INTO program VALUES (NULL, ?, ?, ?)", (digest, len(program), body)).lastrowid,)
+            told = [[o.old, o.new, o.evidence, o.rule, list(o.where) if o.where else None] for o in origins]
+            index = self._count
+            row = (index, module, json.dumps(pipeline), name, seconds, known[0])
+            run(
+                "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, pack_json(told) if told else None, to_json(attrs) if attrs else None),
+            )
+            self._count += 1
+            return index
+
+    def close(self, finished: bool = True) -> None:
+        if finished:
+            self.set(finished=True)
+        if self.path is not None:
+            self._connection.close()
+
+    def recording(self) -> Recording:
+        """What was written, to be read. A recording in memory goes on living with it."""
+        if self.path is not None:
+            return open_recording(self.path)
+        return _read(self._connection, self._lock, "recording")
+
+
+def is_recording(head: bytes) -> bool:
+    """Whether a file's first bytes are those of a recording."""
+    return head.startswith(SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def open_recording(path: str | Path) -> Recording:
+    """A recording file, checked before anything is believed."""
+    path = Path(path)
+    _check(path)
+    unfinished = _journal(path).exists()
+    try:
+        connection = _connect(str(path)) if unfinished else _connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        return _read(connection, threading.Lock(), str(path))
+    except sqlite3.DatabaseError as error:
+        hint = "; it was cut while being written: put it and its -journal file where they can be written to" if unfinished else ""
+        raise SourceError(f"is a damaged recording ({error}){hint}", str(path)) from None
+
+
+def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write any recording as a file: what was read from a folder of dumps, or recorded in memory."""
+    writer = StoreWriter(path, overwrite=overwrite, attrs=recording.attrs)
+    for s in recording:
+        common: dict[str, Any] = {"pipeline": s.pipeline, "module": s.module, "seconds": s.seconds, "attrs": s.attrs}
+        writer.add(s.program, s.name, origins=s.origins, **common)
+    writer.close()
+
+
+def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str) -> Recording:
+    def rows(query: str, *given: Any) -> list[Any]:
+        with lock:
+            try:
+                return connection.execute(query, given).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise SourceError(f"is a damaged recording ({error})", name) from None
+
+    decoder = Decoder(lambda kind, first: _only(rows("SELECT data FROM page WHERE kind = ? AND first = ?", kind, first), name))
+    for kind in KINDS:
+        decoder.indexes[kind].firsts = [first for (first,) in rows("SELECT first FROM page WHERE kind = ? ORDER BY first", kind)]
+
+    def program(content: int) -> Program:
+        return decoder.program(_only(rows("SELECT data FROM program WHERE id = ?", content), name))
+
+    def origins(index: int) -> tuple[Origin, ...]:
+        ((data,),) = rows("SELECT origins FROM snapshot WHERE id = ?", index)
+        return tuple(_origin(*told) for told in unpack_json(data)) if data else ()  # type: ignore[attr-defined]
+
+    listed = rows(
+        "SELECT s.id, s.module, s.pipeline, s.name, s.seconds, s.attrs, p.id, p.nodes FROM snapshot s JOIN program p"
+        " ON s.program = p.id ORDER BY s.id"
+    )
+    snapshots = [
+        Snapshot(
+            index, title, tuple(json.loads(pipeline)), module, seconds, nodes, content, from_json(attrs or "{}"), program, origins
+        )
+        for index, module, pipeline, title, seconds, attrs, content, nodes in listed
+    ]
+    return Recording(name, snapshots, {key: from_json(value) for key, value in rows("SELECT key, value FROM meta")})
+
+
+def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:
+    return Origin(tuple(map(tuple, old)), tuple(map(tuple, new)), evidence, rule, Frame(*where) if where else None)
+
+
+def _only(found: list[Any], name: str) -> Any:
+    if not found:
+        raise SourceError("is a damaged recording (a page of it is missing)", name)
+    return found[0][0]
+
+
+def _connect(target: str, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(target, uri=uri, timeout=30, check_same_thread=False)
+
+
+def _journal(path: Path) -> Path:
+    return path.with_name(path.name + "-journal")
+
+
+def _make_room(path: Path, overwrite: bool) -> None:
+    if path.is_dir():
+        raise OpscopeError(f"{path} is a folder; give the name of a file to record into")
+    if path.exists() and not overwrite:
+        raise OpscopeError(f"{path} exists already; give another name, or overwrite=True to replace it")
+    if not path.parent.is_dir():
+        raise OpscopeError(f"{path.parent} is no folder; make it first")
+    for old in (path, _journal(path)):
+        if old.exists():
+            os.unlink(old)
+
+
+def _check(path: Path) -> None:
+    """Foreign, cut or too new: said in one sentence, before SQLite says it in its own."""
+    if path.is_dir() or not path.exists():
+        raise SourceError("no such file", str(path))
+    with path.open("rb") as stream:
+        head = stream.read(100)
+    if not head.startswith(SQLITE_MAGIC):
+        raise SourceError("is no recording of opscope" if head else "is empty", str(path))
+    if not is_recording(head):
+        raise SourceError("is an SQLite file of another program, no recording of opscope", str(path))
+    version = int.from_bytes(head[60:64], "big")
+    if version > FORMAT_VERSION:
+        said = f"is a recording in format {version}; this opscope reads up to {FORMAT_VERSION}: pip install -U opscope"
+        raise SourceError(said, str(path))
+    page_size = int.from_bytes(head[16:18], "big")
+    expected = (65536 if page_size == 1 else page_size) * int.from_bytes(head[28:32], "big")
+    if path.stat().st_size < expected and not _journal(path).exists():
+        raise SourceError(f"is cut short: {path.stat().st_size:,} of {expected:,} bytes; copy it again", str(path))

@@ -1,0 +1,43 @@
+"""Attribute values as JSON text and back, without losing what JSON does not know: tuples stay tuples.
+
+What is neither plain data nor a container (a dtype object, a symbolic size) is kept as its text: a recording is read where the
+framework that made it is not installed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+_TUPLE = "\x00tuple"
+_TUPLE_MARK = json.dumps(_TUPLE)[1:-1]
+_DEEPEST = 64
+
+
+def to_json(value: Any) -> str:
+    """Compact JSON that `from_json` turns back into an equal value."""
+    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> Any:
+    return json.loads(text, object_hook=_restore) if _TUPLE_MARK in text else json.loads(text)
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    kind = type(value)
+    if kind in (str, int, float, bool) or value is None:
+        return value
+    if depth > _DEEPEST:
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return {_TUPLE: [_plain(item, depth + 1) for item in value]}
+    if isinstance(value, (list, set, frozenset)):
+        return [_plain(item, depth + 1) for item in value]
+    return str(value)
+
+
+def _restore(mapping: dict[str, Any]) -> Any:
+    return tuple(mapping[_TUPLE]) if len(mapping) == 1 and _TUPLE in mapping else mapping
