@@ -59,6 +59,15 @@ class Reader(NamedTuple):
 BUILT_IN: tuple[Reader, ...] = (
     Reader("native", "opscope.readers.native", "opscope's own JSON", (".json",)),
     Reader("hlo", "opscope.readers.hlo", "XLA HLO text: dumps, jax as_text, XLA's tests", (".hlo", ".txt")),
+    Reader(
+        "torch",
+        "opscope.readers.torch",
+        "PyTorch: .pt2 files (without torch), modules, tensors",
+        (".pt2",),
+        (),
+        "torch",
+        ("torch",),
+    ),
 )
 
 

@@ -1,0 +1,147 @@
+"""Exported programs and graph modules as Programs, with the graphs that their nodes call."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from opscope.program import Program, ProgramBuilder
+from opscope.readers.torch.fx import MISSING, FxGraphReader, Placeholder, Signature, attribute
+from opscope.readers.torch.values import plain
+
+ENTRY = "main"
+
+_KINDS = {
+    "PARAMETER": "parameter",
+    "BUFFER": "buffer",
+    "CONSTANT_TENSOR": "constant",
+    "CUSTOM_OBJ": "object",
+    "TOKEN": "token",
+}
+
+
+def program_of_exported(exported: Any, name: str = "") -> Program:
+    """A torch.export.ExportedProgram."""
+    program = ProgramBuilder(name or _root_class(exported.graph_module) or "ExportedProgram", ENTRY)
+    ranges = {str(symbol): str(bounds) for symbol, bounds in exported.range_constraints.items()}
+    if ranges:
+        program.attrs["range_constraints"] = ranges
+    _read_all(program, exported.graph_module, _signature(exported))
+    return program.build()
+
+
+def program_of_graph_module(module: Any, name: str = "") -> Program:
+    """A torch.fx.GraphModule: traced, partitioned, or in the middle of a compiler."""
+    program = ProgramBuilder(name or _root_class(module) or type(module).__name__, ENTRY)
+    _read_all(program, module, Signature())
+    return program.build()
+
+
+def _read_all(program: ProgramBuilder, root: Any, signature: Signature) -> None:
+    """The entry and every graph that is called from it, breadth first: nesting is as deep as the user made it."""
+    waiting: deque[tuple[str, Any, Signature]] = deque([(ENTRY, root, signature)])
+    classes: dict[str, str] = {}
+    while waiting:
+        name, module, signature = waiting.popleft()
+        builder = program.graph(name)
+        called: dict[str, str] = {}
+        for node in module.graph.nodes:
+            if node.op not in ("get_attr", "call_module"):
+                continue
+            inner = attribute(module, node.target)
+            found = _graph_in(inner)
+            if found is None:
+                continue
+            inner_name = node.target if name == ENTRY else f"{name}.{node.target}"
+            called[node.name] = inner_name
+            if inner_name not in program and all(inner_name != other for other, _, _ in waiting):
+                waiting.append((inner_name, *found))
+        reader = FxGraphReader(builder, signature, called, module)
+        reader.read(module.graph.nodes)
+        classes.update(reader.owners.classes)
+        builder.attrs.update(_delegate_attrs(module))
+    if classes:
+        program.attrs["modules"] = {path: cls for path, cls in classes.items() if path}
+
+
+def _graph_in(value: Any) -> tuple[Any, Signature] | None:
+    """The graph behind an attribute: a GraphModule, or the program that a backend's delegate was made from."""
+    if value is MISSING:
+        return None
+    original = getattr(value, "original_module", None)
+    if original is not None and hasattr(original, "graph_signature"):
+        return _Delegate(value), _signature(original)
+    return (value, Signature()) if hasattr(value, "graph") and hasattr(value.graph, "nodes") else None
+
+
+class _Delegate:
+    """A lowered module, seen as the graph it was made from."""
+
+    def __init__(self, lowered: Any) -> None:
+        self.lowered = lowered
+        self.graph_module = lowered.original_module.graph_module
+        self.graph = self.graph_module.graph
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.graph_module, name)
+
+
+def _delegate_attrs(module: Any) -> dict[str, Any]:
+    if not isinstance(module, _Delegate):
+        return {}
+    lowered = module.lowered
+    specs = {spec.key: plain(getattr(spec, "value", None)) for spec in getattr(lowered, "compile_specs", ())}
+    return {"backend": str(lowered.backend_id), "bytes": len(lowered.processed_bytes)} | ({"compile_specs": specs} if specs else {})
+
+
+def _root_class(module: Any) -> str:
+    """The class of the module that was traced, as the stacks of its nodes name it."""
+    for node in module.graph.nodes:
+        stack = node.meta.get("nn_module_stack") or {}
+        for path, cls in stack.values():
+            if path == "":
+                return str(getattr(cls, "__name__", cls)).rpartition(".")[2]
+            break
+    return ""
+
+
+def _signature(exported: Any) -> Signature:
+    nodes = {node.name: node for node in exported.graph_module.graph.nodes if node.op == "placeholder"}
+    placeholders: dict[str, Placeholder] = {}
+    by_tensor: dict[Any, list[str]] = {}
+    tensors: dict[str, Any] = {**exported.constants, **exported.state_dict}
+    for spec in exported.graph_signature.input_specs:
+        fx_name, kind, target = getattr(spec.arg, "name", ""), _KINDS.get(spec.kind.name, "input"), spec.target or ""
+        tensor = tensors.get(target)
+        trainable = bool(tensor.requires_grad) if kind == "parameter" and tensor is not None else None
+        persistent = False if kind == "buffer" and spec.persistent is False else None
+        placeholders[fx_name] = Placeholder(kind, target, (), trainable, persistent)
+        if kind in ("parameter", "buffer") and tensor is not None and fx_name in nodes:
+            by_tensor.setdefault(_identity(tensor, target), []).append(fx_name)
+    same: dict[str, str] = {}
+    for tied in by_tensor.values():
+        if len(tied) > 1:
+            drawn = next((fx_name for fx_name in tied if nodes[fx_name].users), tied[0])
+            names = tuple(placeholders[fx_name].name for fx_name in tied)
+            placeholders[drawn] = placeholders[drawn]._replace(name=names[0], tied=names)
+            same.update((fx_name, drawn) for fx_name in tied if fx_name != drawn)
+    return Signature(placeholders, same, _output_attrs(exported))
+
+
+def _identity(tensor: Any, name: str) -> Any:
+    """Equal for two names of one tensor, on any device; tensors without a storage are told apart by name."""
+    try:
+        return (tensor.untyped_storage()._cdata, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return name
+
+
+def _output_attrs(exported: Any) -> Mapping[str, Any]:
+    """What each output is when it is not just a result: a mutated buffer, a gradient."""
+    special = [
+        {"value": getattr(spec.arg, "name", ""), "kind": spec.kind.name.lower(), "target": spec.target or ""}
+        for spec in exported.graph_signature.output_specs
+        if spec.kind.name != "USER_OUTPUT"
+    ]
+    return {"effects": special} if special else {}

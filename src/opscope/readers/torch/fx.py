@@ -1,0 +1,264 @@
+"""One fx graph as nodes of the model: the part that exported programs, graph modules, joint graphs and compiler passes share.
+
+Every fx node is a node here and every fx edge an edge, with three exceptions that say the same thing better: a `get_attr` of an
+inner graph becomes a call of that graph, tied parameters become one node, and `getitem` names the output that it takes on its edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from opscope.program import WHOLE, GraphBuilder, Path, Role, TensorType, ValueRef
+from opscope.readers.torch.direction import directions, forward_links
+from opscope.readers.torch.names import Call, OwnerScopes, frames_of_text, op_name
+from opscope.readers.torch.values import DEEPEST, is_tensor, output_types, plain
+
+SPELLED_OUT = frozenset(
+    (
+        "val",
+        "example_value",
+        "tensor_meta",
+        "nn_module_stack",
+        "fwd_nn_module_stack",
+        "stack_trace",
+        "from_node",
+        "unbacked_bindings",
+    )
+)
+"""Metadata that the model has its own place for, or that only the compiler that made it can use."""
+
+
+class Placeholder(NamedTuple):
+    """What a signature says about an input of the graph."""
+
+    kind: str
+    """One of "parameter", "buffer", "constant", "token", "object" and "input"."""
+    name: str = ""
+    """Qualified name in the model ("layers.3.mlp.weight")."""
+    tied: tuple[str, ...] = ()
+    """All qualified names of the same tensor, where it has several."""
+    trainable: bool | None = None
+    persistent: bool | None = None
+
+    @property
+    def role(self) -> Role:
+        return "constant" if self.kind == "constant" else "parameter"
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        said = {
+            "name": self.name or None,
+            "tied": list(self.tied) or None,
+            "trainable": self.trainable,
+            "persistent": self.persistent,
+        }
+        return {key: value for key, value in said.items() if value is not None}
+
+
+INPUT = Placeholder("input")
+
+
+class Signature(NamedTuple):
+    """Roles of a graph's inputs and outputs, by fx name. `same` leads from a tied placeholder to the one that is drawn."""
+
+    placeholders: Mapping[str, Placeholder] = {}
+    same: Mapping[str, str] = {}
+    output_attrs: Mapping[str, Any] = {}
+
+
+class FxGraphReader:
+    """Fills one GraphBuilder from one fx graph. `called` leads from a get_attr or call_module node to the graph it stands for."""
+
+    def __init__(self, builder: GraphBuilder, signature: Signature, called: Mapping[str, str], root: Any = None) -> None:
+        self.builder = builder
+        self.signature = signature
+        self.called = called
+        self.root = root
+        self.owners = OwnerScopes()
+        self.types: dict[str, tuple[TensorType, ...]] = {}
+        self.is_tuple: set[str] = set()
+
+    def read(self, nodes: Iterable[Any]) -> None:
+        nodes = list(nodes)
+        scopes = {node.name: self.owners.note(module_calls(node.meta)) for node in nodes}
+        links = forward_links(nodes)
+        for node in nodes:
+            if node.op == "placeholder":
+                self._placeholder(node)
+            elif node.op == "output":
+                self._output(node)
+            elif not (node.op == "get_attr" and node.name in self.called):
+                self._operation(node, scopes[node.name], links.get(node.name, ()))
+        for name, direction in directions(nodes).items():
+            if name not in self.signature.same and name not in self.called:
+                self.builder.group("direction", name, (direction,))
+
+    def _placeholder(self, node: Any) -> None:
+        if node.name in self.signature.same:
+            return
+        known = self.signature.placeholders.get(node.name, INPUT)
+        attrs = known.attrs | self._attributes(node)
+        value = value_of(node.meta)
+        if isinstance(value, bool | int | float | str):
+            attrs["value"] = plain(value)
+        scope = self.owners.of(known.name) if known.name else ()
+        outputs = self._outputs(node)
+        self.builder.node(node.name, known.kind, (), outputs, role=known.role, attrs=attrs, scope=scope)
+
+    def _output(self, node: Any) -> None:
+        operands = Operands(self)
+        operands.argument(node.args[0] if node.args else ())
+        self.builder.outputs = operands.inputs
+        attrs = dict(self.signature.output_attrs) | self._attributes(node)
+        self.builder.node(node.name, "output", operands.inputs, (), role="output", attrs=attrs)
+
+    def _operation(self, node: Any, scope: Path, links: Iterable[Any]) -> None:
+        operands = Operands(self)
+        op, names = target_of(node, self.root)
+        if op == "getitem" and len(node.args) == 2:
+            operands.element(*node.args)
+        else:
+            for position, value in enumerate(node.args):
+                operands.named(names[position] if position < len(names) else f"arg{position}", value)
+        for name, value in node.kwargs.items():
+            operands.named(name, value)
+        attrs = operands.attrs | self._attributes(node)
+        calls = operands.calls
+        if node.op == "call_module":
+            attrs["module"] = node.target
+            calls += [self.called[node.name]] if node.name in self.called else []
+        role: Role = "constant" if node.op == "get_attr" else "op"
+        frames = frames_of_text(node.meta.get("stack_trace") or "")
+        outputs = self._outputs(node)
+        self.builder.node(
+            node.name, op, operands.inputs, outputs, role=role, attrs=attrs, scope=scope, source=frames, calls=calls, links=links
+        )
+
+    def _outputs(self, node: Any) -> tuple[TensorType, ...]:
+        value = value_of(node.meta, MISSING)
+        if value is MISSING and node.op == "get_attr":
+            value = attribute(self.root, node.target)
+        if value is MISSING:
+            return ()
+        if isinstance(value, tuple | list) and not is_tensor(value):
+            self.is_tuple.add(node.name)
+        types = self.types[node.name] = output_types(value)
+        return types
+
+    def _attributes(self, node: Any) -> dict[str, Any]:
+        attrs = {key: plain(value) for key, value in node.meta.items() if key not in SPELLED_OUT and not is_empty(value)}
+        if "torch_fn" in attrs:
+            attrs["torch_fn"] = str(node.meta["torch_fn"][-1])
+        if "source_fn_stack" in attrs:
+            attrs["source_fn_stack"] = ";".join(f"{name},{class_name(made)}" for name, made in node.meta["source_fn_stack"])
+        origins = node.meta.get("from_node")
+        if origins:
+            attrs["from_node"] = [str(getattr(origin, "name", origin)) for origin in origins]
+        device = getattr(value_of(node.meta), "device", None)
+        if device is not None and str(device) != "cpu":
+            attrs["device"] = str(device)
+        return attrs
+
+
+class Operands:
+    """Arguments of one fx node, split: nodes become inputs, inner graphs become calls, the rest attributes."""
+
+    def __init__(self, reader: FxGraphReader) -> None:
+        self.reader = reader
+        self.inputs: list[ValueRef] = []
+        self.calls: list[str] = []
+        self.attrs: dict[str, Any] = {}
+
+    def named(self, name: str, value: Any) -> None:
+        before = len(self.inputs)
+        shown = self.argument(value)
+        only_nodes = is_node(value) or (isinstance(value, list | tuple) and value and all(map(is_node, value)))
+        if not only_nodes or (not is_node(value) and self.calls and len(self.inputs) > before):
+            self.attrs[name] = shown
+
+    def element(self, source: Any, index: Any) -> None:
+        """`getitem`: of a tuple it takes one output; of anything else it is an operation with an index."""
+        if not is_node(source) or not isinstance(index, int) or source.name not in self.reader.is_tuple:
+            self.argument(source)
+            self.attrs["index"] = self.argument(index)
+            return
+        count = len(self.reader.types[source.name])
+        self.inputs.append((self._id(source), index % count if count else 0))
+
+    def argument(self, value: Any, depth: int = 0) -> Any:
+        """Takes the nodes in it as inputs, and gives it back as plain data with `%name` for each of them."""
+        if is_node(value):
+            name = self._id(value)
+            graph = self.reader.called.get(value.name)
+            if graph is not None and value.op == "get_attr":
+                self.calls.append(graph)
+            else:
+                self.inputs.append((name, WHOLE if len(self.reader.types.get(value.name, "1")) != 1 else 0))
+            return f"%{name}"
+        if isinstance(value, list | tuple) and depth < DEEPEST:
+            return [self.argument(item, depth + 1) for item in value]
+        if isinstance(value, dict) and depth < DEEPEST:
+            return {str(key): self.argument(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, slice):
+            parts = [self.argument(part, depth + 1) for part in (value.start, value.stop, value.step)]
+            return ":".join("" if part is None else str(part) for part in (parts if parts[2] is not None else parts[:2]))
+        return plain(value)
+
+    def _id(self, node: Any) -> str:
+        return self.reader.signature.same.get(node.name, str(node.name))
+
+
+MISSING = object()
+
+
+def value_of(meta: Mapping[str, Any], default: Any = None) -> Any:
+    """The value that torch worked out for a node, whichever tracer it was."""
+    for key in ("val", "example_value", "tensor_meta"):
+        if key in meta:
+            return meta[key]
+    return default
+
+
+def is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, dict | list | tuple) and not value)
+
+
+def is_node(value: Any) -> bool:
+    return hasattr(value, "all_input_nodes")
+
+
+def attribute(root: Any, path: str) -> Any:
+    """`root.layers.3.weight` by its path, or MISSING."""
+    for name in path.split("."):
+        root = getattr(root, name, MISSING)
+    return root
+
+
+def module_calls(meta: Mapping[str, Any]) -> tuple[Call, ...]:
+    """The module stack of a node; a backward node stands with the forward module that it belongs to."""
+    stack = meta.get("nn_module_stack") or meta.get("fwd_nn_module_stack") or {}
+    return tuple(Call.of(str(key), str(path), class_name(cls)) for key, (path, cls) in stack.items())
+
+
+def class_name(cls: Any) -> str:
+    return str(cls) if isinstance(cls, str) else f"{cls.__module__}.{getattr(cls, '__qualname__', type(cls).__name__)}"
+
+
+def target_of(node: Any, root: Any) -> tuple[str, tuple[str, ...]]:
+    """The operator's name, and the names of its arguments where it has a schema."""
+    target = node.target
+    if node.op == "call_method":
+        return f"Tensor.{target}", ("self",)
+    if node.op == "call_module":
+        return type(attribute(root, target)).__name__, ()
+    if node.op == "get_attr":
+        return "constant", ()
+    overload = target._op if type(target).__name__ == "EdgeOpOverload" else target  # ExecuTorch's wrapper
+    schema = getattr(overload, "_schema", None)
+    if schema is not None and hasattr(overload, "_overloadname"):
+        return str(overload), tuple(argument.name for argument in schema.arguments)
+    if hasattr(target, "namespace"):  # a higher-order operator
+        return op_name(f"torch.ops.{target.namespace}.{target.name() if callable(target.name) else target.name}"), ()
+    module, name = getattr(target, "__module__", None) or "", getattr(target, "__name__", None) or str(target)
+    return op_name(f"{module}.{name}" if module and module != "builtins" else name), ()

@@ -1,0 +1,127 @@
+"""`.pt2` files, which are zip archives of JSON and weights: read with the standard library alone, and never unpickled.
+
+torch.export.load needs torch, the custom operators of the model and 2 ms per node; opening a file to look at it needs none of them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+from opscope.errors import SourceError
+from opscope.program import Program, ProgramBuilder
+from opscope.readers.source import Source
+from opscope.readers.torch.names import calls_of_text
+from opscope.readers.torch.pt2_graph import effects, read_graphs, signature
+
+ENTRY = "main"
+ZIP_MAGIC = b"PK\x03\x04"
+OLD_PROGRAM = "serialized_exported_program.json"
+LARGEST_JSON = 4 << 30
+
+
+def is_archive(source: Source) -> bool:
+    return source.head.startswith(ZIP_MAGIC)
+
+
+def members(source: Source) -> list[str]:
+    """Names in the archive without its outer folder; empty if it is no readable archive."""
+    try:
+        with _open(source) as archive:
+            return [_inner(name) for name in archive.namelist()]
+    except (zipfile.BadZipFile, OSError):
+        return []
+
+
+def _open(source: Source) -> zipfile.ZipFile:
+    return zipfile.ZipFile(source.path if source.path.is_file() else io.BytesIO(source.read_bytes()))
+
+
+def _inner(name: str) -> str:
+    """Newer archives put everything into one folder that has the file's name."""
+    for folder in ("/models/", "/data/", "/extra/", "/archive_format", "/code/"):
+        at = name.find(folder)
+        if at >= 0:
+            return name[at + 1 :]
+    return name.partition("/")[2] or name
+
+
+def is_program(name: str) -> bool:
+    return name == OLD_PROGRAM or (name.startswith("models/") and name.endswith(".json"))
+
+
+def read_archive(source: Source) -> list[Program]:
+    """One Program per model in the archive."""
+    try:
+        with _open(source) as archive:
+            by_name = {_inner(name): name for name in archive.namelist()}
+            weights = _tensor_table(archive, by_name)
+            found = [name for name in by_name if is_program(name)]
+            if not found:
+                raise SourceError(_why_nothing(by_name))
+            return [_program(name, _json(archive, by_name[name]), weights, source) for name in found]
+    except zipfile.BadZipFile as error:
+        raise SourceError(f"is a damaged archive ({error}); save the program again") from None
+
+
+def _why_nothing(names: dict[str, str]) -> str:
+    if any("aotinductor" in name for name in names):
+        return "is an AOTInductor package: compiled code without its graph; give the exported program that it was compiled from"
+    if any(name.startswith("code/") for name in names):
+        return "is a TorchScript archive; save the model with torch.export.save(torch.export.export(model, args), 'model.pt2')"
+    if any(name.endswith("data.pkl") for name in names):
+        return "holds pickled weights and no graph; capture the model in Python: opscope.capture(model, *inputs)"
+    return "is an archive without an exported program (no models/*.json in it)"
+
+
+def _json(archive: zipfile.ZipFile, name: str) -> Any:
+    if archive.getinfo(name).file_size > LARGEST_JSON:
+        raise SourceError(f"{name} in it is larger than 4 GiB")
+    try:
+        return json.loads(archive.read(name))
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{name} in it is no JSON that can be read: {error}") from None
+
+
+def _tensor_table(archive: zipfile.ZipFile, by_name: dict[str, str]) -> dict[str, Any]:
+    """Every saved tensor by its qualified name, from the archive's own tables."""
+    table: dict[str, Any] = {}
+    for name, full_name in by_name.items():
+        if name.startswith("data/") and name.endswith("_config.json"):
+            table.update(_json(archive, full_name).get("config", {}))
+    return table
+
+
+def _program(name: str, written: Any, weights: dict[str, Any], source: Source) -> Program:
+    try:
+        module = written["graph_module"]
+        graph = module["graph"]
+        placeholders, same = signature(module["signature"], graph, weights)
+        program = ProgramBuilder(_root_class(graph) or source.path.stem, ENTRY)
+        ranges = {symbol: _range(bounds) for symbol, bounds in (written.get("range_constraints") or {}).items()}
+        if ranges:
+            program.attrs["range_constraints"] = ranges
+        read_graphs(program, ENTRY, graph, placeholders, same, effects(module["signature"]))
+        return program.build()
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        version = written.get("schema_version") if isinstance(written, dict) else None
+        text = ".".join(str(part) for part in version.values()) if isinstance(version, dict) else "unknown"
+        raise SourceError(
+            f"{name} in it is not laid out as torch.export writes it (schema {text}, {type(error).__name__}: {error}); "
+            "load it with torch.export.load and give the object to opscope.capture"
+        ) from None
+
+
+def _range(bounds: dict[str, Any]) -> str:
+    low, high = bounds.get("min_val"), bounds.get("max_val")
+    return f"VR[{'-int_oo' if low is None else low}, {'int_oo' if high is None else high}]"
+
+
+def _root_class(graph: Any) -> str:
+    for node in graph["nodes"]:
+        calls = calls_of_text(node["metadata"].get("nn_module_stack", ""))
+        if calls and calls[0].path == "":
+            return calls[0].cls.rpartition(".")[2]
+    return ""

@@ -1,0 +1,90 @@
+"""Live torch values as the model's types and attributes. Torch is not imported here: values tell by themselves what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opscope.program import TensorType
+
+LONGEST_TEXT = 4000
+DEEPEST = 24
+"""Nesting beyond this is no argument of an operator any more; it is kept as text."""
+
+
+def dimension(size: Any) -> int | str:
+    """A size as a number where it is one, else as torch spells the symbol ("s77", "2*s77 + 1")."""
+    if isinstance(size, int):
+        return int(size)
+    fixed = getattr(getattr(size, "node", None), "maybe_as_int", lambda: None)()
+    return int(fixed) if fixed is not None else str(size)
+
+
+def contiguous(shape: tuple[int | str, ...], strides: tuple[int | str, ...]) -> bool:
+    """Whether strides are the plain row-major ones. Symbolic sizes cannot be multiplied here, so they pass."""
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if not isinstance(size, int) or not isinstance(stride, int):
+            return True
+        if size != 1 and stride != expected:
+            return False
+        expected *= max(size, 1)
+    return True
+
+
+def layout_text(shape: tuple[int | str, ...], strides: tuple[int | str, ...]) -> str:
+    """Empty for row-major tensors, else the strides: what the next kernel has to cope with."""
+    return "" if contiguous(shape, strides) else f"strides({', '.join(map(str, strides))})"
+
+
+def is_tensor(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "device")
+
+
+def tensor_type(value: Any, depth: int = 0) -> TensorType:
+    """What one value is: a tensor, a symbol, a Python number, or something else by the name of its class."""
+    if is_tensor(value):
+        shape = tuple(dimension(size) for size in value.shape)
+        return TensorType(str(value.dtype).removeprefix("torch."), shape, _layout(value, shape))
+    if value is None:
+        return TensorType("(None)")
+    kind = type(value).__name__
+    if kind in ("SymInt", "SymFloat", "SymBool"):
+        return TensorType(f"({kind} {value})")
+    if isinstance(value, tuple | list) and depth < DEEPEST:
+        return TensorType(f"({', '.join(str(tensor_type(item, depth + 1)) for item in value)})")
+    return TensorType(f"({kind})")
+
+
+def _layout(value: Any, shape: tuple[int | str, ...]) -> str:
+    layout = str(getattr(value, "layout", "torch.strided")).removeprefix("torch.")
+    if layout != "strided":
+        return layout
+    try:
+        strides = tuple(dimension(stride) for stride in value.stride())
+    except (AttributeError, RuntimeError, TypeError):  # nested and other exotic tensors have no strides; TensorMetadata no method
+        return ""
+    return layout_text(shape, strides)
+
+
+def output_types(value: Any) -> tuple[TensorType, ...]:
+    """The outputs of a node by the value that it computes: a tuple of values is several outputs."""
+    if isinstance(value, tuple | list) and not is_tensor(value):
+        return tuple(tensor_type(item) for item in value)
+    return (tensor_type(value),)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as JSON can hold it. What has no JSON form becomes its text, so that nothing is lost."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if isinstance(value, list | tuple) and depth < DEEPEST:
+        return [plain(item, depth + 1) for item in value]
+    if isinstance(value, Mapping) and depth < DEEPEST:
+        return {str(key): plain(item, depth + 1) for key, item in value.items()}
+    if is_tensor(value):
+        return str(tensor_type(value))
+    text = str(value).removeprefix("torch.")
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
