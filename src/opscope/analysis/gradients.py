@@ -1,0 +1,212 @@
+"""Which half of a training step a node belongs to, and which forward nodes a backward node differentiates.
+
+Frameworks mark where an operation came from (JAX wraps its scope in `transpose(jvp(…))`, PyTorch keeps the forward node), but
+they do not say which forward operation a backward one belongs to. Three kinds of evidence do, in this order: the same scope once
+the wrappers are gone, the same line of the program, the same operands.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from opscope.program import Graph, Link, Node, Path, Program
+
+FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
+BACKWARD_OF = "backward_of"
+MOST_LINKS = 8
+"""More forward candidates than this explain nothing; the nearest are kept."""
+
+
+def directions(program: Program) -> dict[str, list[str]]:
+    """For each graph, the direction of each node: forward, backward, update, or "" throughout where nothing is differentiated."""
+    known = {graph.name: [str(node.attrs.get("direction", "")) for node in graph] for graph in program}
+    if not any(BACKWARD in marks for marks in known.values()):
+        return {name: [""] * len(marks) for name, marks in known.items()}
+    for graph in _callers_first(program):
+        marks = known[graph.name]
+        callers = program.callers.get(graph.name, ())
+        inherited = ""
+        if callers:
+            caller_graph, caller = callers[0]
+            inherited = known[caller_graph][program[caller_graph].position[caller]]
+        _spread(graph, marks, inherited)
+    return known
+
+
+def _callers_first(program: Program) -> Iterator[Graph]:
+    seen: set[str] = {program.entry}
+    waiting = [program.entry]
+    while waiting:
+        graph = program[waiting.pop()]
+        yield graph
+        for node in graph:
+            for called in node.calls:
+                if called not in seen:
+                    seen.add(called)
+                    waiting.append(called)
+    for name in program.graphs:
+        if name not in seen:
+            yield program[name]
+
+
+def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
+    """Nodes without a mark take it from their operands, and those that nothing reaches (parameters, constants) from their users."""
+    position = graph.position
+    if inherited and not any(marks):
+        marks[:] = [inherited] * len(marks)
+        return
+    sources: list[int] = []
+    for i, node in enumerate(graph.nodes):
+        if marks[i]:
+            continue
+        arriving = {marks[position[name]] for name, _ in node.inputs if position[name] < i}
+        named = bool(node.scope)
+        if UPDATE in arriving or (BACKWARD in arriving and named):
+            marks[i] = UPDATE
+        elif BACKWARD in arriving:
+            marks[i] = BACKWARD
+        elif FORWARD in arriving or (named and node.inputs):
+            marks[i] = FORWARD
+        else:
+            sources.append(i)
+    for i in reversed(sources):
+        leaving = {marks[position[user]] for user in graph.users.get(graph.nodes[i].id, ())}
+        marks[i] = next((mark for mark in (FORWARD, BACKWARD, UPDATE) if mark in leaving), inherited or FORWARD)
+
+
+def direction_grouping(program: Program) -> dict[str, dict[str, Path]]:
+    """A grouping for each graph: forward, backward and update side by side, the scopes inside them.
+
+    The jitted function's own name, which every scope starts with, would only be one more frame around everything and is left out.
+    """
+    found: dict[str, dict[str, Path]] = {}
+    for name, marks in directions(program).items():
+        if not any(marks):
+            continue
+        graph = program[name]
+        roots = {node.scope[0] for node in graph if node.scope}
+        start = 1 if len(roots) == 1 else 0
+        found[name] = {node.id: (mark, *node.scope[start:]) for node, mark in zip(graph, marks, strict=True)}
+    return found
+
+
+class BackwardLink(NamedTuple):
+    """A backward node, the forward nodes it differentiates, and what says so: scope, source or operands."""
+
+    graph: str
+    node: str
+    forward: tuple[tuple[str, str], ...]
+    evidence: str
+
+
+def backward_links(program: Program) -> list[BackwardLink]:
+    """Every node that is marked backward, with its forward nodes. Unlinked ones have none, and the evidence "none"."""
+    index = _ForwardIndex(program)
+    return [
+        BackwardLink(graph.name, node.id, *index.find(graph, node))
+        for graph in program
+        for node in graph
+        if node.attrs.get("direction") == BACKWARD
+    ]
+
+
+def with_backward_links(program: Program) -> Program:
+    """The same program with the links written on its nodes (as `backward_of`)."""
+    added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
+    for link in backward_links(program):
+        targets = (Link(BACKWARD_OF, node, "" if graph == link.graph else graph) for graph, node in link.forward)
+        added[link.graph][link.node] = tuple(targets)
+    if not added:
+        return program
+    graphs = {name: _with_links(graph, added.get(name, {})) for name, graph in program.graphs.items()}
+    return replace(program, graphs=MappingProxyType(graphs))
+
+
+def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
+    if not any(added.values()):
+        return graph
+    nodes = (node._replace(links=node.links + added[node.id]) if added.get(node.id) else node for node in graph)
+    return replace(graph, nodes=tuple(nodes))
+
+
+class _ForwardIndex:
+    """Forward nodes by what they share with their backward nodes, from the surest key to the loosest."""
+
+    def __init__(self, program: Program) -> None:
+        self.by_key: dict[_Key, list[tuple[str, str]]] = defaultdict(list)
+        self.node: dict[tuple[str, str], Node] = {}
+        for graph in program:
+            for node in graph:
+                if node.attrs.get("direction") == FORWARD:
+                    self.node[graph.name, node.id] = node
+                    for _, key in _keys(node):
+                        self.by_key[key].append((graph.name, node.id))
+
+    def find(self, graph: Graph, node: Node) -> tuple[tuple[tuple[str, str], ...], str]:
+        for evidence, key in _keys(node):
+            if found := self.by_key.get(key):
+                return self._nearest(node, found[:_MOST_COMPARED]), evidence
+        operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
+        return tuple(operands[:MOST_LINKS]), "operands" if operands else "none"
+
+    def _nearest(self, node: Node, candidates: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Those that the backward node reads, or shares an operand with, if there are any."""
+        operands = {name for name, _ in node.inputs}
+        near = [key for key in candidates if key[1] in operands or any(name in operands for name, _ in self.node[key].inputs)]
+        return tuple((near or candidates)[:MOST_LINKS])
+
+
+_Key: TypeAlias = tuple[object, ...]
+_MOST_COMPARED = 64
+
+
+def _keys(node: Node) -> list[tuple[str, _Key]]:
+    scope, frames, primitive = node.scope, node.source, _primitive(node)
+    keys: list[tuple[str, _Key]] = [
+        ("scope", (scope, frames, primitive)),
+        ("scope", (scope, frames)),
+        ("scope", (scope, primitive)),
+        ("scope", (scope,)),
+    ]
+    return [*keys, ("source", frames)] if frames else keys
+
+
+def _primitive(node: Node) -> str:
+    name = str(node.attrs.get("metadata.op_name") or node.attrs.get("op_name") or node.op)
+    return name.partition(";")[0].rpartition("/")[2]
+
+
+class Kept(NamedTuple):
+    """A value of the forward half that the backward half uses: what keeps memory alive between them."""
+
+    graph: str
+    node: str
+    output: int
+    bytes: int | None
+    users: tuple[str, ...]
+
+
+def kept_for_backward(program: Program) -> list[Kept]:
+    """Every forward value with a backward user, the biggest first (sizes that are not known come last)."""
+    found: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    marks = directions(program)
+    for graph in program:
+        direction = marks[graph.name]
+        for i, node in enumerate(graph.nodes):
+            if direction[i] != BACKWARD:
+                continue
+            for name, output in node.inputs:
+                at = graph.position[name]
+                if direction[at] == FORWARD and graph.nodes[at].role == "op":
+                    found[graph.name, name, output].append(node.id)
+    kept = []
+    for (graph_name, name, output), users in found.items():
+        types = program[graph_name][name].outputs
+        sizes = [t.bytes for t in (types if output < 0 else types[output : output + 1])]
+        known = [size for size in sizes if size is not None]
+        kept.append(Kept(graph_name, name, output, sum(known) if len(known) == len(sizes) else None, tuple(dict.fromkeys(users))))
+    return sorted(kept, key=lambda k: (-1 if k.bytes is None else k.bytes), reverse=True)

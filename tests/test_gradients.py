@@ -1,0 +1,100 @@
+"""Backward belongs to forward: directions, links and kept activations of real JAX train steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from opscope.analysis.gradients import (
+    BACKWARD,
+    BACKWARD_OF,
+    FORWARD,
+    UPDATE,
+    backward_links,
+    direction_grouping,
+    directions,
+    kept_for_backward,
+    with_backward_links,
+)
+from opscope.program import Program
+from opscope.readers import capture_object
+
+jax = pytest.importorskip("jax")
+
+
+def train_step(params, x):
+    import jax.numpy as jnp
+
+    def loss(params, x):
+        for i, weight in enumerate(params):
+            with jax.named_scope(f"layer_{i}"):
+                x = jnp.tanh(x @ weight) + x
+        return x.sum()
+
+    value, gradients = jax.value_and_grad(loss)(params, x)
+    with jax.named_scope("sgd"):
+        return value, [p - 0.1 * g for p, g in zip(params, gradients, strict=True)]
+
+
+@pytest.fixture(scope="module", params=["jaxpr", "stablehlo", "hlo", "optimized"])
+def program(request: pytest.FixtureRequest) -> Program:
+    import jax.numpy as jnp
+
+    return capture_object(train_step, [jnp.ones((8, 8))] * 3, jnp.ones((4, 8)), stage=request.param)
+
+
+def test_every_backward_node_is_linked_to_forward_nodes_of_its_own_layer(program: Program) -> None:
+    links = [link for link in backward_links(program) if program[link.graph][link.node].scope[-1:] != ()]
+    layered = [link for link in links if any(part.startswith("layer_") for part in program[link.graph][link.node].scope)]
+    assert layered, "a train step has backward nodes inside its layers"
+    for link in layered:
+        assert link.evidence == "scope"
+        assert link.forward, link
+        for graph, forward in link.forward:
+            assert program[graph][forward].attrs["direction"] == FORWARD
+            assert program[graph][forward].scope == program[link.graph][link.node].scope
+
+
+def test_the_optimizer_is_neither_forward_nor_backward(program: Program) -> None:
+    marks = directions(program)
+    seen = {mark for graph_marks in marks.values() for mark in graph_marks}
+    assert seen == {FORWARD, BACKWARD, UPDATE}
+    for graph in program:
+        for node, mark in zip(graph, marks[graph.name], strict=True):
+            if "sgd" in node.scope:
+                assert mark == UPDATE, node
+
+
+def test_direction_is_a_grouping_with_the_layers_inside(program: Program) -> None:
+    paths = set(direction_grouping(program)[program.entry].values())
+    assert {path[0] for path in paths} == {FORWARD, BACKWARD, UPDATE}
+    if len(program.graphs) == 1:
+        assert ("backward", "layer_1") in paths
+
+
+def test_kept_activations_are_sorted_by_size_and_are_forward_values_with_backward_users(program: Program) -> None:
+    kept = kept_for_backward(program)
+    assert kept
+    sizes = [k.bytes for k in kept if k.bytes is not None]
+    assert sizes == sorted(sizes, reverse=True)
+    marks = directions(program)
+    for value in kept:
+        graph = program[value.graph]
+        assert marks[value.graph][graph.position[value.node]] == FORWARD
+        assert all(marks[value.graph][graph.position[user]] == BACKWARD for user in value.users)
+
+
+def test_links_are_written_on_the_nodes_and_change_nothing_else(program: Program) -> None:
+    linked = with_backward_links(program)
+    written = sum(link.kind == BACKWARD_OF for graph in linked for node in graph for link in node.links)
+    assert written == sum(len(link.forward) for link in backward_links(program)) > 0
+    bare = [node._replace(links=()) for graph in linked for node in graph]
+    assert bare == [node._replace(links=()) for graph in program for node in graph]
+
+
+def test_a_forward_only_program_has_no_directions() -> None:
+    import jax.numpy as jnp
+
+    program = capture_object(jnp.tanh, jnp.ones(3), stage="jaxpr")
+    assert not any(any(marks) for marks in directions(program).values())
+    assert direction_grouping(program) == {}
+    assert with_backward_links(program) is program
