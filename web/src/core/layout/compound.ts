@@ -1,0 +1,243 @@
+import { bucketBy } from "./arrays";
+import { contentOf, LayoutCache } from "./cache";
+import { layoutFlat, NODE_GAP, RANK_GAP } from "./flat";
+import { cutEdges, depths, type Pieces } from "./pieces";
+import { stitch } from "./stitch";
+import type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOptions } from "./types";
+
+const PADDING = 16;
+
+/** Room that a frame keeps around its content. */
+interface Insets {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+  readonly leastWidth: number;
+  readonly leastHeight: number;
+}
+
+/**
+ * Lays out boxes in boxes: every open container alone, the innermost first, with the edges that cross its frame ending at
+ * gates on it; a container is then a box for its parent, with its gates as ports. Finally positions become absolute and the
+ * pieces of each edge one line. A cache that outlives the call makes opening one group cost that group and its ancestors.
+ */
+export function layoutCompound(
+  graph: CompoundGraph,
+  options: LayoutOptions = {},
+  cache: LayoutCache = new LayoutCache(),
+): CompoundLayout {
+  const sideways = options.direction === "LR";
+  const layout = new CompoundRun(sideways ? transposed(graph) : graph, options, cache, sideways).run();
+  return sideways ? untransposed(layout) : layout;
+}
+
+class CompoundRun {
+  private readonly nodeGap: number;
+  private readonly rankGap: number;
+  private readonly padding: number;
+  private readonly pieces: Pieces;
+  private readonly depth: Int32Array;
+  private readonly children: { start: Int32Array; items: Int32Array };
+  private readonly localIndex: Int32Array;
+  /** Where a gate stands along its frame, from the left. */
+  private readonly gateOffset: Float64Array;
+  private readonly localGate: Int32Array;
+  private readonly w: Float64Array;
+  private readonly h: Float64Array;
+  private readonly layouts: (FlatLayout | undefined)[];
+  /** Where a container's content begins within its frame. */
+  private readonly contentX: Float64Array;
+  private readonly contentY: Float64Array;
+  private laidOut = 0;
+  private reused = 0;
+
+  constructor(
+    private readonly graph: CompoundGraph,
+    private readonly options: LayoutOptions,
+    private readonly cache: LayoutCache,
+    private readonly sideways: boolean,
+  ) {
+    const { boxCount } = graph;
+    this.nodeGap = options.nodeGap ?? NODE_GAP;
+    this.rankGap = options.rankGap ?? RANK_GAP;
+    this.padding = options.padding ?? PADDING;
+    this.depth = depths(graph);
+    this.pieces = cutEdges(graph, this.depth);
+    const inside = new Int32Array(boxCount);
+    for (let b = 0; b < boxCount; b++) inside[b] = graph.parent[b] < 0 ? boxCount : graph.parent[b];
+    this.children = bucketBy(inside, boxCount + 1);
+    this.localIndex = new Int32Array(boxCount);
+    for (let c = 0; c <= boxCount; c++) {
+      for (let k = this.children.start[c]; k < this.children.start[c + 1]; k++) {
+        this.localIndex[this.children.items[k]] = k - this.children.start[c];
+      }
+    }
+    const gates = this.pieces.gateContainer.length;
+    this.gateOffset = new Float64Array(gates);
+    this.localGate = new Int32Array(gates);
+    this.w = graph.width.slice();
+    this.h = graph.height.slice();
+    this.layouts = new Array(boxCount + 1).fill(undefined);
+    this.contentX = new Float64Array(boxCount + 1);
+    this.contentY = new Float64Array(boxCount + 1);
+  }
+
+  run(): CompoundLayout {
+    const { graph } = this;
+    const { boxCount } = graph;
+    const byDepth = this.containersByDepth();
+    for (let i = byDepth.length - 1; i >= 0; i--) {
+      this.layoutContainer(byDepth[i]);
+      this.options.progress?.((byDepth.length - i) / (byDepth.length + 1));
+    }
+    const x = new Float64Array(boxCount);
+    const y = new Float64Array(boxCount);
+    const originX = new Float64Array(boxCount + 1);
+    const originY = new Float64Array(boxCount + 1);
+    for (const container of byDepth) {
+      const layout = this.layouts[container]!;
+      originX[container] = this.contentX[container] + (container < boxCount ? x[container] : 0);
+      originY[container] = this.contentY[container] + (container < boxCount ? y[container] : 0);
+      const first = this.children.start[container];
+      for (let k = first; k < this.children.start[container + 1]; k++) {
+        const box = this.children.items[k];
+        x[box] = originX[container] + layout.x[k - first] - this.w[box] / 2;
+        y[box] = originY[container] + layout.y[k - first] - this.h[box] / 2;
+      }
+    }
+    const whole = this.layouts[boxCount]!;
+    const lines = stitch(this.pieces, this.layouts as FlatLayout[], originX, originY, y, this.h);
+    return {
+      width: whole.width,
+      height: whole.height,
+      x,
+      y,
+      w: this.w,
+      h: this.h,
+      ...lines,
+      laidOut: this.laidOut,
+      reused: this.reused,
+    };
+  }
+
+  /** The whole drawing first, then open containers from the outside in. */
+  private containersByDepth(): Int32Array {
+    const { boxCount, container } = this.graph;
+    const level = new Int32Array(boxCount + 1).fill(-1);
+    let deepest = 0;
+    level[boxCount] = 0;
+    for (let b = 0; b < boxCount; b++) {
+      if (!container[b]) continue;
+      level[b] = this.depth[b] + 1;
+      deepest = Math.max(deepest, level[b]);
+    }
+    return bucketBy(level, deepest + 1).items;
+  }
+
+  private layoutContainer(container: number): void {
+    const flat = this.contentGraph(container);
+    const content = contentOf(flat, this.nodeGap, this.rankGap);
+    let layout = this.cache.find(content);
+    if (layout) this.reused++;
+    else {
+      layout = layoutFlat(flat, { ...this.options, progress: undefined });
+      this.cache.keep(content, layout);
+      this.laidOut++;
+    }
+    this.layouts[container] = layout;
+    if (container === this.graph.boxCount) return;
+    const insets = this.insetsOf(container);
+    const width = layout.width + insets.left + insets.right;
+    const height = layout.height + insets.top + insets.bottom;
+    this.w[container] = Math.max(insets.leastWidth, width);
+    this.h[container] = Math.max(insets.leastHeight, height);
+    this.contentX[container] = insets.left + (this.w[container] - width) / 2;
+    this.contentY[container] = insets.top;
+    const { gatesOf } = this.pieces;
+    const boxes = this.children.start[container + 1] - this.children.start[container];
+    for (let k = gatesOf.start[container]; k < gatesOf.start[container + 1]; k++) {
+      const gate = gatesOf.items[k];
+      this.gateOffset[gate] = this.contentX[container] + layout.x[boxes + k - gatesOf.start[container]];
+    }
+  }
+
+  private insetsOf(container: number): Insets {
+    const { width, height } = this.graph;
+    const { padding, sideways } = this;
+    if (sideways) {
+      // The axes are swapped: the title's line is above the frame's content on screen, which is to its left here.
+      const left = padding + width[container];
+      return { left, right: padding, top: padding, bottom: padding, leastWidth: 0, leastHeight: height[container] };
+    }
+    const top = padding / 2 + height[container];
+    return { left: padding, right: padding, top, bottom: padding, leastWidth: width[container], leastHeight: 0 };
+  }
+
+  /** The content of one container as a graph of its own: its children, then its gates, joined by the pieces within. */
+  private contentGraph(container: number): FlatGraph {
+    const { pieces, children, graph } = this;
+    const { piecesOf, gatesOf } = pieces;
+    const first = children.start[container];
+    const boxes = children.start[container + 1] - first;
+    const gates = gatesOf.start[container + 1] - gatesOf.start[container];
+    const count = boxes + gates;
+    const width = new Float64Array(count);
+    const height = new Float64Array(count);
+    const pin = new Uint8Array(count);
+    const previousX = graph.previousX ? new Float64Array(count).fill(Number.NaN) : undefined;
+    for (let i = 0; i < boxes; i++) {
+      const box = children.items[first + i];
+      width[i] = this.w[box];
+      height[i] = this.h[box];
+      if (previousX && graph.previousX) previousX[i] = graph.previousX[box] + width[i] / 2;
+    }
+    for (let i = 0; i < gates; i++) {
+      const gate = gatesOf.items[gatesOf.start[container] + i];
+      this.localGate[gate] = boxes + i;
+      pin[boxes + i] = pieces.gateOutward[gate] ? 2 : 1;
+    }
+    const from = piecesOf.start[container];
+    const edges = piecesOf.start[container + 1] - from;
+    const edgeSource = new Int32Array(edges);
+    const edgeTarget = new Int32Array(edges);
+    const sourcePort = new Float64Array(edges);
+    const targetPort = new Float64Array(edges);
+    for (let i = 0; i < edges; i++) {
+      const p = piecesOf.items[from + i];
+      const e = pieces.edge[p];
+      const u = pieces.fromBox[p];
+      const v = pieces.toBox[p];
+      edgeSource[i] = u < 0 ? this.localGate[pieces.fromGate[p]] : this.localIndex[u];
+      edgeTarget[i] = v < 0 ? this.localGate[pieces.toGate[p]] : this.localIndex[v];
+      if (u >= 0) sourcePort[i] = this.portOf(u, pieces.fromGate[p], graph.sourceSlot[e]);
+      if (v >= 0) targetPort[i] = this.portOf(v, pieces.toGate[p], graph.targetSlot[e]);
+    }
+    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, pin, previousX };
+  }
+
+  /** Offset from the box's centre: at the gate of an open group, else at the slot. */
+  private portOf(box: number, gate: number, slot: number): number {
+    if (gate >= 0) return this.gateOffset[gate] - this.w[box] / 2;
+    return Number.isNaN(slot) ? 0 : (slot - 0.5) * this.w[box];
+  }
+}
+
+function transposed(graph: CompoundGraph): CompoundGraph {
+  return { ...graph, width: graph.height, height: graph.width };
+}
+
+function untransposed(layout: CompoundLayout): CompoundLayout {
+  const points = layout.points.slice();
+  for (let i = 0; i < points.length; i += 2) [points[i], points[i + 1]] = [points[i + 1], points[i]];
+  return {
+    ...layout,
+    width: layout.height,
+    height: layout.width,
+    x: layout.y,
+    y: layout.x,
+    w: layout.h,
+    h: layout.w,
+    points,
+  };
+}

@@ -1,0 +1,171 @@
+import { bucketBy } from "./arrays";
+import { findComponents } from "./components";
+import { assignX } from "./coordinates";
+import { breakCycles } from "./cycles";
+import { buildElements } from "./elements";
+import { orderElements } from "./ordering";
+import { packParcels } from "./packing";
+import { assignRanks } from "./ranking";
+import { draw } from "./routing";
+import { placeTurned } from "./turned";
+import type { FlatGraph, FlatLayout, LayoutOptions } from "./types";
+
+export const NODE_GAP = 24;
+export const RANK_GAP = 40;
+
+/** Lays out one container's content: boxes in ranks from top to bottom, unconnected parts packed beside each other. */
+export function layoutFlat(graph: FlatGraph, options: LayoutOptions = {}): FlatLayout {
+  const { count, of } = findComponents(graph.nodeCount, graph.edgeSource, graph.edgeTarget);
+  if (count === 1) return layoutConnected(graph, options);
+  return joinParts(graph, splitParts(graph, count, of), options);
+}
+
+interface Part {
+  readonly nodes: Int32Array;
+  readonly edges: Int32Array;
+}
+
+function splitParts(graph: FlatGraph, count: number, of: Int32Array): Part[] {
+  const nodes = bucketBy(of, count);
+  const edgePart = new Int32Array(graph.edgeSource.length);
+  for (let e = 0; e < edgePart.length; e++) edgePart[e] = of[graph.edgeSource[e]];
+  const edges = bucketBy(edgePart, count);
+  const parts: Part[] = [];
+  for (let c = 0; c < count; c++) {
+    parts.push({
+      nodes: nodes.items.subarray(nodes.start[c], nodes.start[c + 1]),
+      edges: edges.items.subarray(edges.start[c], edges.start[c + 1]),
+    });
+  }
+  return parts;
+}
+
+function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array): FlatGraph {
+  for (let i = 0; i < nodes.length; i++) local[nodes[i]] = i;
+  const pick = <T extends Float64Array | Uint8Array>(from: T, ids: Int32Array): T => {
+    const to = from.slice(0, ids.length) as T;
+    for (let i = 0; i < ids.length; i++) to[i] = from[ids[i]];
+    return to;
+  };
+  return {
+    nodeCount: nodes.length,
+    width: pick(graph.width, nodes),
+    height: pick(graph.height, nodes),
+    edgeSource: edges.map((e) => local[graph.edgeSource[e]]),
+    edgeTarget: edges.map((e) => local[graph.edgeTarget[e]]),
+    sourcePort: graph.sourcePort && pick(graph.sourcePort, edges),
+    targetPort: graph.targetPort && pick(graph.targetPort, edges),
+    pin: graph.pin && pick(graph.pin, nodes),
+    previousX: graph.previousX && pick(graph.previousX, nodes),
+  };
+}
+
+function singleBox(graph: FlatGraph, node: number): FlatLayout {
+  return {
+    width: graph.width[node],
+    height: graph.height[node],
+    x: Float64Array.of(graph.width[node] / 2),
+    y: Float64Array.of(graph.height[node] / 2),
+    rank: new Int32Array(1),
+    reversed: new Uint8Array(0),
+    points: new Float64Array(0),
+    pointStart: new Int32Array(1),
+  };
+}
+
+function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions): FlatLayout {
+  const local = new Int32Array(graph.nodeCount);
+  const layouts = parts.map((part) =>
+    part.nodes.length === 1 && part.edges.length === 0
+      ? singleBox(graph, part.nodes[0])
+      : layoutConnected(partGraph(graph, part, local), options),
+  );
+  const pinned = parts.map(({ nodes }) => graph.pin !== undefined && nodes.some((v) => graph.pin![v] !== 0));
+  const packed = packParcels(
+    layouts.map(({ width, height }, i) => ({ width, height, pinned: pinned[i] })),
+    options.nodeGap ?? NODE_GAP,
+  );
+  const edgeCount = graph.edgeSource.length;
+  const x = new Float64Array(graph.nodeCount);
+  const y = new Float64Array(graph.nodeCount);
+  const rank = new Int32Array(graph.nodeCount);
+  const reversed = new Uint8Array(edgeCount);
+  const pointStart = new Int32Array(edgeCount + 1);
+  parts.forEach(({ nodes, edges }, i) => {
+    const part = layouts[i];
+    for (let k = 0; k < nodes.length; k++) {
+      x[nodes[k]] = part.x[k] + packed.x[i];
+      y[nodes[k]] = part.y[k] + packed.y[i];
+      rank[nodes[k]] = part.rank[k];
+    }
+    for (let k = 0; k < edges.length; k++) {
+      reversed[edges[k]] = part.reversed[k];
+      pointStart[edges[k] + 1] = part.pointStart[k + 1] - part.pointStart[k];
+    }
+  });
+  for (let e = 0; e < edgeCount; e++) pointStart[e + 1] += pointStart[e];
+  const points = new Float64Array(2 * pointStart[edgeCount]);
+  parts.forEach(({ edges }, i) => {
+    const part = layouts[i];
+    for (let k = 0; k < edges.length; k++) {
+      let out = 2 * pointStart[edges[k]];
+      for (let p = part.pointStart[k]; p < part.pointStart[k + 1]; p++) {
+        points[out++] = part.points[2 * p] + packed.x[i];
+        points[out++] = part.points[2 * p + 1] + packed.y[i];
+      }
+    }
+  });
+  const joined = { width: packed.width, height: packed.height, x, y, rank, reversed, points, pointStart };
+  if (graph.pin) stretchToBottom(graph, joined);
+  return joined;
+}
+
+/** Boxes pinned to the last rank of a shorter part go down to the common bottom, and the ends of their edges with them. */
+function stretchToBottom(graph: FlatGraph, layout: FlatLayout): void {
+  const { pin, height, edgeTarget } = graph;
+  if (!pin) return;
+  for (let v = 0; v < graph.nodeCount; v++) if (pin[v] === 2) layout.y[v] = layout.height - height[v] / 2;
+  for (let e = 0; e < edgeTarget.length; e++) {
+    const v = edgeTarget[e];
+    if (pin[v] === 2 && !layout.reversed[e]) layout.points[2 * layout.pointStart[e + 1] - 1] = layout.y[v] - height[v] / 2;
+  }
+}
+
+function layoutConnected(graph: FlatGraph, options: LayoutOptions): FlatLayout {
+  const { nodeCount, width, edgeSource, edgeTarget, pin } = graph;
+  const nodeGap = options.nodeGap ?? NODE_GAP;
+  const rankGap = options.rankGap ?? RANK_GAP;
+  const deadline = options.now && options.budget !== undefined ? options.now() + options.budget : Number.POSITIVE_INFINITY;
+  const spent = (): boolean => options.now !== undefined && options.now() > deadline;
+  const report = (done: number): void => options.progress?.(done);
+
+  const reversed = breakCycles(nodeCount, edgeSource, edgeTarget, pin);
+  const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
+  report(0.2);
+  const elements = buildElements(nodeCount, edgeSource, edgeTarget, reversed, rank);
+  const position = orderElements(elements, spent);
+  placeTurned(elements, position, edgeSource, edgeTarget, reversed);
+  report(0.7);
+  const x = assignX(elements, position, width, {
+    betweenBoxes: nodeGap,
+    besideSegment: nodeGap / 2,
+    betweenSegments: nodeGap / 3,
+  });
+  const total = moveToOrigin(x, width, nodeCount);
+  const { y, height, points, pointStart } = draw(graph, elements, x, reversed, rankGap);
+  report(1);
+  return { width: total, height, x: x.slice(0, nodeCount), y, rank, reversed, points, pointStart };
+}
+
+/** Shifts everything so that the leftmost border is 0, and returns the width. */
+function moveToOrigin(x: Float64Array, width: Float64Array, nodeCount: number): number {
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  for (let v = 0; v < x.length; v++) {
+    const half = v < nodeCount ? width[v] / 2 : 0;
+    low = Math.min(low, x[v] - half);
+    high = Math.max(high, x[v] + half);
+  }
+  for (let v = 0; v < x.length; v++) x[v] -= low;
+  return high - low;
+}

@@ -1,0 +1,5 @@
+/** Layout of boxes and edges: one container alone (`layoutFlat`) or boxes in boxes (`layoutCompound`). */
+export { LayoutCache } from "./cache";
+export { layoutCompound } from "./compound";
+export { layoutFlat } from "./flat";
+export type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOptions } from "./types";

@@ -1,0 +1,200 @@
+/**
+ * The elements of the current rank in order, while a sweep moves from rank to rank. A rank of a training graph can hold
+ * tens of thousands of passing segments of which few change, so the list is kept in blocks: a change touches one block, and
+ * an index is the sum of the blocks before plus the place within. Indices are those at the last `index()` call.
+ *
+ * Elements that have left stay in a second, linked list: walked at the end, it is the order of the whole drawing.
+ */
+const CAPACITY = 96;
+
+export class LiveList {
+  private readonly next: Int32Array;
+  private readonly previous: Int32Array;
+  private readonly blockOf: Int32Array;
+  private readonly slot: Int32Array;
+  private cells: Int32Array;
+  private fill: Int32Array;
+  private order: Int32Array;
+  private place: Int32Array;
+  private offset: Int32Array;
+  private blocks = 1;
+  private created = 1;
+  private total = 0;
+  private head = -1;
+
+  constructor(elementCount: number) {
+    this.next = new Int32Array(elementCount);
+    this.previous = new Int32Array(elementCount);
+    this.blockOf = new Int32Array(elementCount);
+    this.slot = new Int32Array(elementCount);
+    const room = 16;
+    this.cells = new Int32Array(room * CAPACITY);
+    this.fill = new Int32Array(room);
+    this.order = new Int32Array(room);
+    this.place = new Int32Array(room);
+    this.offset = new Int32Array(room + 1);
+  }
+
+  clear(): void {
+    this.blocks = 1;
+    this.created = 1;
+    this.fill[0] = 0;
+    this.order[0] = 0;
+    this.place[0] = 0;
+    this.offset[0] = 0;
+    this.offset[1] = 0;
+    this.total = 0;
+    this.head = -1;
+  }
+
+  get length(): number {
+    return this.total;
+  }
+
+  /** Brings the indices up to date. */
+  index(): void {
+    let sum = 0;
+    for (let i = 0; i < this.blocks; i++) {
+      this.offset[i] = sum;
+      sum += this.fill[this.order[i]];
+    }
+    this.offset[this.blocks] = sum;
+  }
+
+  indexOf(element: number): number {
+    return this.offset[this.place[this.blockOf[element]]] + this.slot[element];
+  }
+
+  /** The element at an index, which must be within the list. */
+  at(index: number): number {
+    let low = 0;
+    let high = this.blocks - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (this.offset[middle] <= index) low = middle;
+      else high = middle - 1;
+    }
+    return this.cells[this.order[low] * CAPACITY + index - this.offset[low]];
+  }
+
+  /** Puts an element right after a live one, or at the very front for -1. */
+  insertAfter(anchor: number, element: number): void {
+    let block: number;
+    let slot: number;
+    if (anchor < 0) {
+      block = this.order[0];
+      slot = 0;
+      const first = this.firstLive();
+      const before = first < 0 ? -1 : this.previous[first];
+      this.link(before, element, first < 0 ? this.head : first);
+    } else {
+      block = this.blockOf[anchor];
+      slot = this.slot[anchor] + 1;
+      this.link(anchor, element, this.next[anchor]);
+    }
+    if (this.fill[block] === CAPACITY) {
+      this.split(block);
+      if (slot > CAPACITY / 2) {
+        slot -= CAPACITY / 2;
+        block = this.order[this.place[block] + 1];
+      }
+    }
+    const base = block * CAPACITY;
+    for (let i = this.fill[block]; i > slot; i--) {
+      const moved = this.cells[base + i - 1];
+      this.cells[base + i] = moved;
+      this.slot[moved] = i;
+    }
+    this.cells[base + slot] = element;
+    this.slot[element] = slot;
+    this.blockOf[element] = block;
+    this.fill[block]++;
+    this.total++;
+  }
+
+  remove(element: number): void {
+    const block = this.blockOf[element];
+    const base = block * CAPACITY;
+    const last = --this.fill[block];
+    for (let i = this.slot[element]; i < last; i++) {
+      const moved = this.cells[base + i + 1];
+      this.cells[base + i] = moved;
+      this.slot[moved] = i;
+    }
+    this.total--;
+    if (last === 0 && this.blocks > 1) this.drop(block);
+  }
+
+  /** Writes the place of every element that ever was in the list. */
+  writePositions(position: Int32Array): void {
+    let place = 0;
+    for (let element = this.head; element >= 0; element = this.next[element]) position[element] = place++;
+  }
+
+  private firstLive(): number {
+    return this.total === 0 ? -1 : this.cells[this.order[0] * CAPACITY];
+  }
+
+  private link(before: number, element: number, after: number): void {
+    this.previous[element] = before;
+    this.next[element] = after;
+    if (before >= 0) this.next[before] = element;
+    else this.head = element;
+    if (after >= 0) this.previous[after] = element;
+  }
+
+  private split(block: number): void {
+    if (this.created === this.fill.length) this.grow();
+    const fresh = this.created++;
+    const half = CAPACITY / 2;
+    for (let i = half; i < CAPACITY; i++) {
+      const moved = this.cells[block * CAPACITY + i];
+      this.cells[fresh * CAPACITY + i - half] = moved;
+      this.blockOf[moved] = fresh;
+      this.slot[moved] = i - half;
+    }
+    this.fill[block] = half;
+    this.fill[fresh] = CAPACITY - half;
+    const at = this.place[block] + 1;
+    for (let i = this.blocks; i > at; i--) {
+      this.order[i] = this.order[i - 1];
+      this.place[this.order[i]] = i;
+    }
+    this.order[at] = fresh;
+    this.place[fresh] = at;
+    this.blocks++;
+  }
+
+  /** Takes an empty block out and fills its number with the last one created, so that numbers stay dense. */
+  private drop(block: number): void {
+    for (let i = this.place[block]; i < this.blocks - 1; i++) {
+      this.order[i] = this.order[i + 1];
+      this.place[this.order[i]] = i;
+    }
+    this.blocks--;
+    const last = --this.created;
+    if (last === block) return;
+    for (let i = 0; i < this.fill[last]; i++) {
+      const moved = this.cells[last * CAPACITY + i];
+      this.cells[block * CAPACITY + i] = moved;
+      this.blockOf[moved] = block;
+    }
+    this.fill[block] = this.fill[last];
+    this.place[block] = this.place[last];
+    this.order[this.place[block]] = block;
+  }
+
+  private grow(): void {
+    const room = this.fill.length * 2;
+    const enlarge = (old: Int32Array, size: number): Int32Array => {
+      const bigger = new Int32Array(size);
+      bigger.set(old);
+      return bigger;
+    };
+    this.cells = enlarge(this.cells, room * CAPACITY);
+    this.fill = enlarge(this.fill, room);
+    this.order = enlarge(this.order, room);
+    this.place = enlarge(this.place, room);
+    this.offset = enlarge(this.offset, room + 1);
+  }
+}

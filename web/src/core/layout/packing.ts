@@ -1,0 +1,73 @@
+/** A rectangle to be placed; `pinned` ones stand side by side in front because their ends lie on the frame. */
+export interface Parcel {
+  readonly width: number;
+  readonly height: number;
+  readonly pinned: boolean;
+}
+
+export interface Packed {
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Wider than high, like a screen. */
+const ASPECT = 1.6;
+
+/**
+ * Places unconnected parts so that the whole is about as wide as a screen: shelves as high as their tallest part, filled
+ * column by column. Tall parts come first; equals keep their order.
+ */
+export function packParcels(parcels: readonly Parcel[], gap: number): Packed {
+  const x = new Float64Array(parcels.length);
+  const y = new Float64Array(parcels.length);
+  let rowWidth = 0;
+  let rowHeight = 0;
+  let area = 0;
+  const free: number[] = [];
+  for (let i = 0; i < parcels.length; i++) {
+    const p = parcels[i];
+    if (!p.pinned) {
+      free.push(i);
+      area += (p.width + gap) * (p.height + gap);
+      continue;
+    }
+    x[i] = rowWidth;
+    rowWidth += p.width + gap;
+    rowHeight = Math.max(rowHeight, p.height);
+  }
+  if (free.length === 0) return { x, y, width: Math.max(0, rowWidth - gap), height: rowHeight };
+  free.sort((a, b) => parcels[b].height - parcels[a].height || a - b);
+  let wanted = rowHeight > 0 ? area / rowHeight : Math.sqrt(area * ASPECT);
+  for (const i of free) wanted = Math.max(wanted, parcels[i].width);
+
+  let shelfTop = 0;
+  let shelfHeight = 0;
+  let columnLeft = 0;
+  let columnWidth = 0;
+  let columnBottom = 0;
+  let width = 0;
+  for (const i of free) {
+    const p = parcels[i];
+    const fitsBelow = columnWidth > 0 && columnBottom + p.height <= shelfTop + shelfHeight && p.width <= columnWidth * 1.2;
+    if (!fitsBelow) {
+      columnLeft += columnWidth > 0 ? columnWidth + gap : 0;
+      columnWidth = 0;
+      columnBottom = shelfTop;
+      if (columnLeft > 0 && columnLeft + p.width > wanted) {
+        shelfTop += shelfHeight + gap;
+        shelfHeight = 0;
+        columnLeft = 0;
+        columnBottom = shelfTop;
+      }
+      shelfHeight = Math.max(shelfHeight, p.height);
+    }
+    x[i] = rowWidth + columnLeft;
+    y[i] = columnBottom;
+    columnWidth = Math.max(columnWidth, p.width);
+    columnBottom += p.height + gap;
+    width = Math.max(width, columnLeft + columnWidth);
+  }
+  return { x, y, width: rowWidth + width, height: Math.max(rowHeight, shelfTop + shelfHeight) };
+}

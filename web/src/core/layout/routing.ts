@@ -1,0 +1,134 @@
+import type { Elements } from "./elements";
+
+export interface Drawing {
+  readonly y: Float64Array;
+  readonly height: number;
+  readonly points: Float64Array;
+  readonly pointStart: Int32Array;
+}
+
+/** What routing needs to know of the graph. */
+export interface Routable {
+  readonly height: Float64Array;
+  readonly edgeSource: Int32Array;
+  readonly edgeTarget: Int32Array;
+  readonly sourcePort?: Float64Array;
+  readonly targetPort?: Float64Array;
+}
+
+/** An edge has at most this many points: two at each end, and two where it follows a segment. */
+const MOST_POINTS = 8;
+
+/**
+ * Stacks the ranks and draws the edges. Ranks are bands with gaps between; an edge slants only in gaps and is upright beside
+ * boxes, on its own element's x, so it never touches a box it does not belong to. An edge against the ranks leaves below its
+ * source, climbs along its segment and comes in from above.
+ */
+export function draw(
+  graph: Routable,
+  elements: Elements,
+  x: Float64Array,
+  reversed: Uint8Array,
+  rankGap: number,
+): Drawing {
+  const { rankCount, boxCount, top } = elements;
+  const { height, edgeSource, edgeTarget, sourcePort, targetPort } = graph;
+  const bandHeight = new Float64Array(rankCount);
+  for (let v = 0; v < boxCount; v++) bandHeight[top[v]] = Math.max(bandHeight[top[v]], height[v]);
+  const bandTop = new Float64Array(rankCount + 1);
+  const turns = turnsAtBorders(elements, edgeSource, reversed);
+  let cursor = turns.first ? rankGap / 2 : 0;
+  for (let r = 0; r < rankCount; r++) {
+    bandTop[r] = cursor;
+    cursor += bandHeight[r] + (r + 1 < rankCount ? rankGap : 0);
+  }
+  bandTop[rankCount] = cursor + rankGap;
+  const total = cursor + (turns.last ? rankGap / 2 : 0);
+
+  const y = new Float64Array(boxCount);
+  for (let v = 0; v < boxCount; v++) y[v] = bandTop[top[v]] + placeInBand(elements, v, height[v], bandHeight[top[v]]);
+
+  const points = new Float64Array(edgeSource.length * 2 * MOST_POINTS);
+  const pointStart = new Int32Array(edgeSource.length + 1);
+  let n = 0;
+  const push = (px: number, py: number): void => {
+    points[2 * n] = px;
+    points[2 * n++ + 1] = py;
+  };
+  for (let e = 0; e < edgeSource.length; e++) {
+    pointStart[e] = n;
+    const u = edgeSource[e];
+    const v = edgeTarget[e];
+    const s = elements.segmentOfEdge[e];
+    const x1 = x[u] + (sourcePort ? sourcePort[e] : 0);
+    const x2 = x[v] + (targetPort ? targetPort[e] : 0);
+    const floor = bandTop[top[u]] + bandHeight[top[u]];
+    const ceiling = bandTop[top[v]];
+    push(x1, y[u] + height[u] / 2);
+    if (reversed[e]) {
+      push(x1, floor);
+      push(x1, floor + rankGap / 4);
+      push(x[s], floor + rankGap / 4);
+      push(x[s], ceiling - rankGap / 4);
+      push(x2, ceiling - rankGap / 4);
+      push(x2, ceiling);
+    } else {
+      push(x1, floor);
+      if (s >= 0) {
+        push(x[s], bandTop[elements.top[s]]);
+        const last = elements.bottom[s];
+        push(x[s], bandTop[last] + bandHeight[last]);
+      }
+      push(x2, ceiling);
+    }
+    push(x2, y[v] - height[v] / 2);
+    n = straighten(points, pointStart[e], n);
+  }
+  pointStart[edgeSource.length] = n;
+  return { y, height: total, points: points.slice(0, 2 * n), pointStart };
+}
+
+/** A box that only gives stands at the floor of its band, near its users; one that only takes at the ceiling. */
+function placeInBand({ above, below }: Elements, v: number, height: number, band: number): number {
+  const gives = below.start[v + 1] > below.start[v];
+  const takes = above.start[v + 1] > above.start[v];
+  if (gives === takes) return band / 2;
+  return gives ? band - height / 2 : height / 2;
+}
+
+/** Whether any edge turns above the first rank or below the last one, which takes room there. */
+function turnsAtBorders(
+  { top, bottom, segmentOfEdge, rankCount }: Elements,
+  edgeSource: Int32Array,
+  reversed: Uint8Array,
+): { first: boolean; last: boolean } {
+  let first = false;
+  let last = false;
+  for (let e = 0; e < edgeSource.length; e++) {
+    if (!reversed[e]) continue;
+    if (top[segmentOfEdge[e]] === 0) first = true;
+    if (bottom[segmentOfEdge[e]] === rankCount - 1) last = true;
+  }
+  return { first, last };
+}
+
+/** Drops points that repeat their neighbour or lie on an upright line between neighbours; returns the new end. */
+function straighten(points: Float64Array, from: number, to: number): number {
+  let kept = from + 1;
+  for (let i = from + 1; i < to; i++) {
+    const px = points[2 * i];
+    const py = points[2 * i + 1];
+    const lastX = points[2 * kept - 2];
+    if (px === lastX && py === points[2 * kept - 1]) continue;
+    if (kept - from > 1 && px === lastX && points[2 * kept - 4] === lastX) kept--;
+    points[2 * kept] = px;
+    points[2 * kept + 1] = py;
+    kept++;
+  }
+  if (kept - from === 1) {
+    points[2 * kept] = points[2 * from];
+    points[2 * kept + 1] = points[2 * from + 1];
+    kept++;
+  }
+  return kept;
+}
