@@ -139,7 +139,7 @@ class FxGraphReader:
         value = value_of(node.meta, MISSING)
         if value is MISSING and node.op == "get_attr":
             value = attribute(self.root, node.target)
-        if value is MISSING:
+        if value is MISSING or (value is None and node.op != "placeholder"):
             return ()
         if isinstance(value, tuple | list) and not is_tensor(value):
             self.is_tuple.add(node.name)

@@ -1,0 +1,202 @@
+"""Exported programs: every node and every edge of torch.export's own graph, and what the model adds to them."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from opscope.program import Graph, Program
+from opscope.readers import capture_object, read
+from opscope.readers.source import Source
+from torch_models import ARCHITECTURES, Varied, varied
+
+Edge = tuple[str, int, str]
+
+
+@cache
+def exported(name: str) -> torch.export.ExportedProgram:
+    if name == "varied":
+        return varied()
+    model, args, kwargs = ARCHITECTURES[name]()
+    return torch.export.export(model, args, kwargs)
+
+
+@cache
+def captured(name: str) -> Program:
+    return capture_object(exported(name))
+
+
+def drawn_as(program: torch.export.ExportedProgram) -> dict[str, str]:
+    """Which placeholder stands for each tied one, worked out from object identity and not by our code."""
+    by_storage: dict[Any, list[str]] = {}
+    for spec in program.graph_signature.input_specs:
+        if spec.kind.name == "PARAMETER":
+            by_storage.setdefault(program.state_dict[spec.target].untyped_storage()._cdata, []).append(spec.arg.name)
+    users = {node.name: len(node.users) for node in program.graph.nodes}
+    drawn = {}
+    for names in by_storage.values():
+        kept = next((name for name in names if users[name]), names[0])
+        drawn.update({name: kept for name in names})
+    return drawn
+
+
+def expected_graph(program: torch.export.ExportedProgram, graph: torch.fx.Graph) -> tuple[list[str], Counter[Edge]]:
+    """Nodes and edges as torch's own walk over arguments gives them."""
+    drawn = drawn_as(program)
+    inner = {n.name for n in graph.nodes if n.op == "get_attr" and isinstance(getattr(graph.owning_module, n.target), nn.Module)}
+    nodes = [node.name for node in graph.nodes if drawn.get(node.name, node.name) == node.name and node.name not in inner]
+    edges: Counter[Edge] = Counter()
+    for node in graph.nodes:
+        index = node.args[1] if node.target is operator.getitem else 0
+
+        def take(source: torch.fx.Node, node: torch.fx.Node = node, index: Any = index) -> torch.fx.Node:
+            if source.name not in inner:
+                edges[drawn.get(source.name, source.name), index, node.name] += 1
+            return source
+
+        torch.fx.node.map_arg((node.args, node.kwargs), take)
+    return nodes, edges
+
+
+def edges_of(graph: Graph) -> Counter[Edge]:
+    return Counter((source, index, node.id) for node in graph for source, index in node.inputs)
+
+
+@pytest.mark.parametrize("name", [*ARCHITECTURES, "varied"])
+def test_every_node_and_edge_of_the_exported_graph(name: str) -> None:
+    """The promise to people who know their graph: nothing is missing, nothing is added, every output index is right."""
+    program = exported(name)
+    nodes, edges = expected_graph(program, program.graph)
+    main = captured(name).main
+    assert [node.id for node in main] == nodes
+    assert edges_of(main) == edges
+    for node in program.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and node.name in main:
+            (kind,) = main[node.name].outputs
+            assert [str(size) for size in kind.shape] == [str(size) for size in value.shape]
+            assert f"torch.{kind.dtype}" == str(value.dtype)
+
+
+@pytest.mark.parametrize("name", [*ARCHITECTURES, "varied"])
+def test_groups_and_names_come_from_the_modules(name: str) -> None:
+    """Every operation stands in its module's group and every parameter has its qualified name."""
+    program, main = exported(name), captured(name).main
+    for node in program.graph.nodes:
+        stack = [(key, path, cls) for key, (path, cls) in (node.meta.get("nn_module_stack") or {}).items() if path]
+        if node.op != "call_function" or not stack or stack[0][1].startswith("_empty"):
+            continue
+        scope = main[node.name].scope
+        assert len(scope) == len(stack)
+        assert ".".join(part.partition(": ")[0].partition("@")[0] for part in scope) == stack[-1][1]
+        assert scope[-1].endswith(f": {stack[-1][2].rpartition('.')[2]}")
+    named = {n for node in main for n in node.attrs.get("tied", [node.attrs.get("name")])}
+    assert named >= set(program.graph_signature.parameters) | set(program.graph_signature.buffers)
+
+
+@pytest.mark.parametrize("name", [*ARCHITECTURES, "varied"])
+def test_a_saved_file_gives_the_same_program(name: str, tmp_path: Path) -> None:
+    """What the reader without torch sees is what the live object shows, node by node, with attributes, groups and frames."""
+    path = tmp_path / "saved.pt2"
+    torch.export.save(exported(name), path)
+    (saved,) = read(Source(path), reader="torch")
+    live = captured(name)
+    assert list(saved.graphs) == list(live.graphs)
+    for graph in live:
+        for ours, theirs in zip(saved[graph.name], graph, strict=True):
+            if ours.op == "getitem":  # the file folds these into their producer, with its frames
+                assert ours[:-1] == theirs[:-1]
+                assert ours.scope == theirs.scope
+            else:
+                assert ours == theirs
+    assert saved.main.outputs == live.main.outputs
+    assert saved.attrs["modules"] == live.attrs["modules"]
+
+
+def test_inner_graphs_are_called_graphs() -> None:
+    """Branches and loop bodies open in place: each is a graph of its own with all its nodes."""
+    program = captured("varied")
+    assert program.main["cond"].calls == ("true_graph_0", "false_graph_0")
+    assert program.main["while_loop"].calls == ("while_loop_cond_graph_0", "while_loop_body_graph_0")
+    for name in program.graphs:
+        if name != program.entry:
+            inner = getattr(exported("varied").graph_module, name).graph
+            nodes, edges = expected_graph(exported("varied"), inner)
+            assert [node.id for node in program[name]] == nodes
+            assert edges_of(program[name]) == edges
+
+
+def test_parameters_buffers_constants_and_ties() -> None:
+    """Tied parameters are one node with both names; buffers, constants and inputs are told apart."""
+    main = captured("varied").main
+    kinds = {node.attrs.get("name", node.id): (node.op, node.role) for node in main if not node.inputs}
+    assert kinds["head.weight"] == ("parameter", "parameter")
+    assert "tied.weight" not in kinds
+    assert kinds["block.shift"] == ("buffer", "parameter")
+    assert kinds["scale"] == ("constant", "constant")
+    assert kinds["x"] == ("input", "parameter")
+    (shared,) = [node for node in main if node.attrs.get("tied")]
+    assert shared.attrs["tied"] == ["head.weight", "tied.weight"]
+    assert main.users[shared.id] == ("linear_4", "linear_5")
+    assert shared.scope == ("head: Linear",)
+
+
+def test_repeated_calls_of_one_module_are_groups_of_their_own() -> None:
+    """Otherwise the second call would feed the group it stands in, and a folded picture would show a loop that is none."""
+    main = captured("varied").main
+    assert main["linear"].scope == ("block: Block", "layers.0: Linear")
+    assert main["linear_2"].scope == ("block@1: Block", "layers.0@1: Linear")
+
+
+def test_symbols_attributes_and_source_lines() -> None:
+    """Symbolic sizes stay text, arguments keep the schema's names, and frames lead to the line in the model, innermost first."""
+    main = captured("varied").main
+    batch = main["x"].outputs[0].shape[0]
+    assert isinstance(batch, str)
+    assert main["view"].outputs[0].shape == (batch, 2, 4)
+    assert main["view"].attrs["size"] == ["%sym_size_int_1", 2, 4]
+    assert main["split"].attrs["dim"] == -1
+    assert main["linear"].source[0].file.endswith("linear.py")
+    assert main["linear"].source[-1].function == "forward"
+    assert main["linear"].source[-1].line == Varied.forward.__code__.co_firstlineno + 1
+    assert main["getitem_1"].inputs == (("split", 1),)
+
+
+def test_graph_modules_that_were_only_traced() -> None:
+    """Without types and with module calls: what fx knows is shown, nothing else is needed."""
+    main = capture_object(torch.fx.symbolic_trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))).main
+    assert [(node.id, node.op, node.inputs) for node in main] == [
+        ("input_1", "input", ()),
+        ("_0", "Linear", (("input_1", 0),)),
+        ("_1", "ReLU", (("_0", 0),)),
+        ("output", "output", (("_1", 0),)),
+    ]
+    assert main["_0"].attrs["module"] == "0"
+
+
+def test_tags_and_custom_metadata_are_kept() -> None:
+    """Partitioners and quantizers speak through metadata; other parts of opscope group by it."""
+    program = torch.export.export(nn.Linear(4, 4), (torch.ones(1, 4),))
+    (node,) = [node for node in program.graph.nodes if node.op == "call_function"]
+    node.meta.update(delegation_tag="tag0", cluster="q1", custom={"note": [1, 2]})
+    attrs = capture_object(program).main["linear"].attrs
+    assert (attrs["delegation_tag"], attrs["cluster"], attrs["custom"]) == ("tag0", "q1", {"note": [1, 2]})
+
+
+def test_mutated_buffers_are_named_on_the_output() -> None:
+    """A batch norm in training writes its statistics: the picture must not show them as mere results."""
+    model = nn.BatchNorm1d(3).train()
+    program = torch.export.export(model, (torch.ones(4, 3),)).run_decompositions()
+    effects = capture_object(program).main["output"].attrs["effects"]
+    assert {(effect["kind"], effect["target"]) for effect in effects} == {
+        ("buffer_mutation", "running_mean"),
+        ("buffer_mutation", "running_var"),
+        ("buffer_mutation", "num_batches_tracked"),
+    }
