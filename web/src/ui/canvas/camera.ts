@@ -1,0 +1,77 @@
+/** Where the person looks: screen = (world - corner) * scale, in CSS pixels. */
+export interface Camera {
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
+
+export interface Rect {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+export const MIN_SCALE = 0.0005;
+export const MAX_SCALE = 6;
+const PADDING = 28;
+/** Below this a whole graph is only a texture: the first look shows its beginning at a readable size instead. */
+const READABLE = 0.3;
+const FIRST_LOOK = 0.62;
+
+export function clampScale(scale: number): number {
+  return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
+}
+
+/** Zoom by a factor about a point of the screen, which keeps its place. */
+export function zoomAt(camera: Camera, sx: number, sy: number, factor: number): Camera {
+  const scale = clampScale(camera.scale * factor);
+  return {
+    x: camera.x + sx / camera.scale - sx / scale,
+    y: camera.y + sy / camera.scale - sy / scale,
+    scale,
+  };
+}
+
+export function panBy(camera: Camera, dx: number, dy: number): Camera {
+  return { x: camera.x - dx / camera.scale, y: camera.y - dy / camera.scale, scale: camera.scale };
+}
+
+/** The camera that shows a rectangle as large as it goes, never larger than life. */
+export function fit(rect: Rect, width: number, height: number, most = 1): Camera {
+  const scale = clampScale(Math.min(most, (width - 2 * PADDING) / Math.max(1, rect.w), (height - 2 * PADDING) / Math.max(1, rect.h)));
+  return centred(rect.x + rect.w / 2, rect.y + rect.h / 2, scale, width, height);
+}
+
+export function centred(x: number, y: number, scale: number, width: number, height: number): Camera {
+  return { x: x - width / 2 / scale, y: y - height / 2 / scale, scale };
+}
+
+/** What a person sees first: the whole graph if it can be read, else where it begins. */
+export function firstLook(rect: Rect, direction: "TB" | "LR", width: number, height: number): Camera {
+  const whole = fit(rect, width, height);
+  if (whole.scale >= READABLE) return whole;
+  const scale = FIRST_LOOK;
+  if (direction === "LR") return { x: rect.x - PADDING / scale, y: rect.y + rect.h / 2 - height / 2 / scale, scale };
+  return { x: rect.x + rect.w / 2 - width / 2 / scale, y: rect.y - PADDING / scale, scale };
+}
+
+/** In between two cameras; zoom runs evenly on a logarithmic scale and the centre along a straight line. */
+export function between(a: Camera, b: Camera, t: number, width: number, height: number): Camera {
+  if (t >= 1) return b;
+  const scale = Math.exp(Math.log(a.scale) * (1 - t) + Math.log(b.scale) * t);
+  const along = Math.abs(b.scale - a.scale) < 1e-9 ? t : (1 / scale - 1 / a.scale) / (1 / b.scale - 1 / a.scale);
+  const cx = (a.x + width / 2 / a.scale) * (1 - along) + (b.x + width / 2 / b.scale) * along;
+  const cy = (a.y + height / 2 / a.scale) * (1 - along) + (b.y + height / 2 / b.scale) * along;
+  return centred(cx, cy, scale, width, height);
+}
+
+/** The part of the world on a screen of this size. */
+export function seen(camera: Camera, width: number, height: number): Rect {
+  return { x: camera.x, y: camera.y, w: width / camera.scale, h: height / camera.scale };
+}
+
+/** Slow at both ends. */
+export function ease(t: number): number {
+  return t < 0.5 ? 4 * t * t * t : 1 - (-2 * t + 2) ** 3 / 2;
+}

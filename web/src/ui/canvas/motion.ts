@@ -1,0 +1,60 @@
+/**
+ * From one view to the next: boxes that stay glide from where they were on the screen to where they will be, new ones fade in.
+ * Only what is on screen before or after takes part.
+ */
+import type { Scene } from "../../core/scene/types.ts";
+import { type Camera, ease, seen } from "./camera.ts";
+import type { Shown } from "./shown.ts";
+import { querySpatial } from "./spatial.ts";
+
+export const MOTION_MS = 180;
+/** With more boxes than this in sight a frame takes too long for a motion to look like one. */
+const MOST_BOXES = 1200;
+
+export interface Motion {
+  readonly boxes: Int32Array;
+  readonly edges: Int32Array;
+  /** The new scene with its boxes on their way, at a time from 0 to 1. */
+  at(time: number): { readonly scene: Scene; readonly edgeOpacity: number; readonly opacity: (piece: number) => number };
+}
+
+/** What moves when `from` (seen through one camera) becomes `to` (seen through another), or undefined if too much would. */
+export function motionBetween(from: Shown, fromCamera: Camera, to: Shown, toCamera: Camera, width: number, height: number): Motion | undefined {
+  const now = seen(toCamera, width, height), was = seen(fromCamera, width, height);
+  const room = new Int32Array(MOST_BOXES + 1);
+  const staying = querySpatial(to.boxIndex, now.x, now.y, now.x + now.w, now.y + now.h, room);
+  if (staying > MOST_BOXES || to.scene.boxCount > 40_000) return undefined;
+  const { before } = to.result;
+  const boxes = new Set(room.subarray(0, staying));
+  const old = from.scene;
+  for (let piece = 0; piece < before.length; piece++) {
+    const p = before[piece];
+    if (p >= 0 && old.x[p] < was.x + was.w && old.x[p] + old.w[p] > was.x && old.y[p] < was.y + was.h && old.y[p] + old.h[p] > was.y) boxes.add(piece);
+    if (boxes.size > MOST_BOXES) return undefined;
+  }
+  const moving = Int32Array.from(boxes);
+  const edgeRoom = new Int32Array(6000);
+  const edges = edgeRoom.subarray(0, querySpatial(to.edgeIndex, now.x, now.y, now.x + now.w, now.y + now.h, edgeRoom));
+
+  const target = to.scene;
+  const x = target.x.slice(), y = target.y.slice(), w = target.w.slice(), h = target.h.slice();
+  const zoom = fromCamera.scale / toCamera.scale;
+  const scene: Scene = { ...target, x, y, w, h };
+  return {
+    boxes: moving,
+    edges,
+    at(time) {
+      const t = ease(Math.min(1, time));
+      for (const piece of moving) {
+        const p = before[piece];
+        if (p < 0) continue;
+        const ox = toCamera.x + (old.x[p] - fromCamera.x) * zoom, oy = toCamera.y + (old.y[p] - fromCamera.y) * zoom;
+        x[piece] = ox + (target.x[piece] - ox) * t;
+        y[piece] = oy + (target.y[piece] - oy) * t;
+        w[piece] = old.w[p] * zoom + (target.w[piece] - old.w[p] * zoom) * t;
+        h[piece] = old.h[p] * zoom + (target.h[piece] - old.h[p] * zoom) * t;
+      }
+      return { scene, edgeOpacity: Math.max(0, (time - 0.5) * 2), opacity: (piece) => (before[piece] < 0 ? t : 1) };
+    },
+  };
+}

@@ -1,0 +1,176 @@
+/** A view as the page holds it: the engine's answer with its texts unpacked only where somebody reads them. */
+import { EdgeKind } from "../../core/types.ts";
+import { type Scene, Shape } from "../../core/scene/types.ts";
+import { NOTE_BREAK, type PackedTexts, type ViewResult } from "../engine/protocol.ts";
+import { type Drawable, ScenePainter } from "./paint.ts";
+import { querySpatial } from "./spatial.ts";
+import type { Rect } from "./camera.ts";
+
+/** Looks like a list of texts, but cuts each out of the packed whole when it is read. */
+function lazily<T>(packed: PackedTexts, read: (text: string) => T): readonly T[] {
+  return new Proxy([] as T[], {
+    get(target, name, receiver) {
+      const index = typeof name === "string" ? Number(name) : Number.NaN;
+      if (Number.isInteger(index)) return read(packed.text.slice(packed.start[index], packed.start[index + 1]));
+      return name === "length" ? packed.start.length - 1 : Reflect.get(target, name, receiver);
+    },
+  });
+}
+
+const same = (text: string) => text;
+const notes = (text: string) => (text === "" ? undefined : text.split(NOTE_BREAK));
+
+export type Picked = { readonly kind: "box"; readonly piece: number; readonly part: "chevron" | "body" } | { readonly kind: "edge"; readonly edge: number };
+
+export class Shown implements Drawable {
+  readonly scene: Scene;
+  readonly boxIndex;
+  readonly edgeIndex;
+  readonly painter: ScenePainter;
+  private numbers: Map<string, number> | undefined;
+  private readonly near = new Int32Array(4096);
+
+  constructor(readonly result: ViewResult) {
+    const { keys, titles, subtitles, noteTexts, ...columns } = result.scene;
+    this.scene = { ...columns, key: lazily(keys, same), title: lazily(titles, same), subtitle: lazily(subtitles, same), notes: lazily(noteTexts, notes) };
+    this.boxIndex = result.boxIndex;
+    this.edgeIndex = result.edgeIndex;
+    this.painter = new ScenePainter(this);
+  }
+
+  get bounds(): Rect {
+    return { x: 0, y: 0, w: this.scene.width, h: this.scene.height };
+  }
+
+  rect(piece: number): Rect {
+    const { x, y, w, h } = this.scene;
+    return { x: x[piece], y: y[piece], w: w[piece], h: h[piece] };
+  }
+
+  keyOf(piece: number): string {
+    return this.scene.key[this.scene.box[piece]];
+  }
+
+  /** The box with this key, or -1. The table is made when first needed: most views are left before anybody asks. */
+  find(key: string): number {
+    if (!this.numbers) {
+      this.numbers = new Map();
+      const { text, start } = this.result.scene.keys;
+      for (let i = start.length - 2; i >= 0; i--) this.numbers.set(text.slice(start[i], start[i + 1]), i);
+    }
+    return this.numbers.get(key) ?? -1;
+  }
+
+  /** Edges at a piece; at an open frame those of everything inside are not its own. */
+  edgesOf(piece: number): Int32Array {
+    return this.result.incidentEdge.subarray(this.result.incidentStart[piece], this.result.incidentStart[piece + 1]);
+  }
+
+  /** What is under a point: a box (the innermost), else an edge within reach, else the frame around. */
+  pick(x: number, y: number, scale: number): Picked | undefined {
+    const { scene } = this;
+    const found = querySpatial(this.boxIndex, x, y, x, y, this.near);
+    let best = -1;
+    for (let i = 0; i < found; i++) {
+      const piece = this.near[i];
+      const leaf = scene.shape[piece] !== Shape.Frame;
+      if (best < 0 || leaf || scene.depth[piece] > scene.depth[best]) best = piece;
+      if (leaf) break;
+    }
+    const onLeaf = best >= 0 && scene.shape[best] !== Shape.Frame;
+    if (!onLeaf && !(best >= 0 && this.onTitle(best, x, y))) {
+      const edge = this.pickEdge(x, y, 5 / scale);
+      if (edge >= 0) return { kind: "edge", edge };
+    }
+    if (best < 0) return undefined;
+    return { kind: "box", piece: best, part: this.onChevron(best, x, y) ? "chevron" : "body" };
+  }
+
+  private onTitle(piece: number, x: number, y: number): boolean {
+    const runs = this.painter.texts(piece);
+    const last = runs.at(-1);
+    return y < this.scene.y[piece] + 30 && last !== undefined && x < last.x + last.width + 8;
+  }
+
+  /** The little triangle before a group's name: one click on it opens or closes. */
+  private onChevron(piece: number, x: number, y: number): boolean {
+    if (!this.scene.expandable[this.scene.box[piece]]) return false;
+    const run = this.painter.texts(piece)[0];
+    return run !== undefined && x < run.x + run.width + 4 && x > run.x - 12 && Math.abs(y - run.y + 4) < 12;
+  }
+
+  private pickEdge(x: number, y: number, reach: number): number {
+    const found = querySpatial(this.edgeIndex, x - reach, y - reach, x + reach, y + reach, this.near);
+    let best = -1, nearest = reach;
+    for (let i = 0; i < found; i++) {
+      const away = this.distance(this.near[i], x, y);
+      if (away < nearest) {
+        nearest = away;
+        best = this.near[i];
+      }
+    }
+    return best;
+  }
+
+  /** From a point to an edge's curve, by its chords. */
+  private distance(edge: number, x: number, y: number): number {
+    const { curve, curveStart } = this.scene;
+    let least = Infinity;
+    for (let p = curveStart[edge]; p + 3 < curveStart[edge + 1]; p += 3) {
+      let px = curve[2 * p], py = curve[2 * p + 1];
+      for (let step = 1; step <= 8; step++) {
+        const t = step / 8, u = 1 - t;
+        const qx = u * u * u * curve[2 * p] + 3 * u * u * t * curve[2 * p + 2] + 3 * u * t * t * curve[2 * p + 4] + t * t * t * curve[2 * p + 6];
+        const qy = u * u * u * curve[2 * p + 1] + 3 * u * u * t * curve[2 * p + 3] + 3 * u * t * t * curve[2 * p + 5] + t * t * t * curve[2 * p + 7];
+        least = Math.min(least, toSegment(x, y, px, py, qx, qy));
+        px = qx;
+        py = qy;
+      }
+    }
+    return least;
+  }
+
+  /** The neighbour a person means by an arrow key: along the flow through edges, across it by place. */
+  neighbour(piece: number, way: "forward" | "back" | "left" | "right"): number {
+    const { scene } = this;
+    if (way === "forward" || way === "back") {
+      let best = -1;
+      for (const edge of this.edgesOf(piece)) {
+        if (scene.edgeKind[edge] !== EdgeKind.Data) continue;
+        const other = way === "forward" ? scene.edgeTarget[edge] : scene.edgeSource[edge];
+        const from = way === "forward" ? scene.edgeSource[edge] : scene.edgeTarget[edge];
+        if (from !== piece || other < 0 || other === piece) continue;
+        if (best < 0 || this.near2(piece, other) < this.near2(piece, best)) best = other;
+      }
+      return best;
+    }
+    const along = scene.direction === "TB";
+    const cx = scene.x[piece] + scene.w[piece] / 2, cy = scene.y[piece] + scene.h[piece] / 2;
+    const reach = 4000;
+    const sign = way === "right" ? 1 : -1;
+    const box = along
+      ? [sign > 0 ? cx : cx - reach, scene.y[piece], sign > 0 ? cx + reach : cx, scene.y[piece] + scene.h[piece]]
+      : [scene.x[piece], sign > 0 ? cy : cy - reach, scene.x[piece] + scene.w[piece], sign > 0 ? cy + reach : cy];
+    const found = querySpatial(this.boxIndex, box[0], box[1], box[2], box[3], this.near);
+    let best = -1;
+    for (let i = 0; i < found; i++) {
+      const other = this.near[i];
+      if (other === piece || scene.shape[other] === Shape.Frame) continue;
+      const ahead = along ? scene.x[other] + scene.w[other] / 2 - cx : scene.y[other] + scene.h[other] / 2 - cy;
+      if (ahead * sign <= 0) continue;
+      if (best < 0 || this.near2(piece, other) < this.near2(piece, best)) best = other;
+    }
+    return best;
+  }
+
+  private near2(a: number, b: number): number {
+    const { x, y, w, h } = this.scene;
+    return Math.abs(x[a] + w[a] / 2 - x[b] - w[b] / 2) + Math.abs(y[a] + h[a] / 2 - y[b] - h[b] / 2);
+  }
+}
+
+function toSegment(x: number, y: number, ax: number, ay: number, bx: number, by: number): number {
+  const dx = bx - ax, dy = by - ay;
+  const t = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(x - ax - t * dx, y - ay - t * dy);
+}

@@ -1,0 +1,331 @@
+/**
+ * The canvas: holds the camera, paints when something changed and never otherwise, and turns gestures into wishes. Parts that
+ * hold more than a frame can paint come as pictures from the worker; until one is there, the last one is stretched.
+ */
+import type { Theme } from "../../core/scene/theme.ts";
+import { between, type Camera, clampScale, ease, firstLook, fit, panBy, type Rect, zoomAt } from "./camera.ts";
+import { listen } from "./gestures.ts";
+import { MOTION_MS, type Motion, motionBetween } from "./motion.ts";
+import { clear, type Emphasis, setCamera, type Sight } from "./paint.ts";
+import type { Picked, Shown } from "./shown.ts";
+
+export interface StageEvents {
+  hover(picked: Picked | undefined, x: number, y: number): void;
+  click(picked: Picked | undefined, event: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void;
+  moved(): void;
+  picture(sight: Sight): Promise<ImageBitmap>;
+  /** Told when drawing starts and stops being unfinished. */
+  busy(change: 1 | -1): void;
+}
+
+/** Boxes and edges that one frame can paint; more come as a picture. */
+const MOST_PER_FRAME = 3600;
+const CAMERA_MS = 260;
+/** A picture reaches this much beyond the screen on every side, so that moving shows something at once. */
+const MARGIN = 0.35;
+
+interface Flight {
+  readonly from: Camera;
+  readonly to: Camera;
+  readonly start: number;
+}
+
+export class Stage {
+  camera: Camera = { x: 0, y: 0, scale: 1 };
+  width = 1;
+  height = 1;
+  shown: Shown | undefined;
+  theme: Theme;
+  emphasis: Emphasis | undefined;
+  selected: readonly number[] = [];
+  hovered: Picked | undefined;
+  hits: Int32Array = new Int32Array(0);
+  /** Reduced motion was asked for, or a test wants stillness. */
+  still = false;
+
+  private readonly context: CanvasRenderingContext2D;
+  private frame = 0;
+  private flight: Flight | undefined;
+  private motion: { readonly what: Motion; readonly start: number } | undefined;
+  private whole: Picture | undefined;
+  private near: Picture | undefined;
+  private asking = false;
+  private readonly stop: (() => void)[] = [];
+  private readonly after = new Set<() => void>();
+
+  constructor(readonly canvas: HTMLCanvasElement, theme: Theme, private readonly events: StageEvents) {
+    this.theme = theme;
+    this.context = canvas.getContext("2d", { alpha: false })!;
+    const observer = new ResizeObserver(() => this.resize());
+    observer.observe(canvas);
+    this.stop.push(() => observer.disconnect());
+    this.stop.push(listen(canvas, {
+      pan: (dx, dy) => this.moveTo(panBy(this.camera, dx, dy)),
+      zoom: (x, y, factor) => this.moveTo(zoomAt(this.flight?.to ?? this.camera, x, y, factor)),
+      hover: (x, y) => this.point(x, y),
+      leave: () => this.setHovered(undefined, 0, 0),
+      click: (x, y, event) => events.click(this.pick(x, y), event),
+      rest: () => events.moved(),
+    }));
+    this.resize();
+  }
+
+  dispose(): void {
+    for (const stop of this.stop) stop();
+    if (this.frame) cancelAnimationFrame(this.frame);
+    this.whole?.bitmap.close();
+    this.near?.bitmap.close();
+  }
+
+  get sight(): Sight {
+    return { camera: this.camera, width: this.width, height: this.height, ratio: this.ratio };
+  }
+
+  get moving(): boolean {
+    return this.flight !== undefined || this.motion !== undefined;
+  }
+
+  /** Show another view. `anchor` is a piece of it that should stay where its namesake was on the screen; without one, look afresh. */
+  show(shown: Shown, how: { readonly anchor?: { piece: number; screen: Rect }; readonly camera?: Camera; readonly look?: "fit" | "first" }): void {
+    const before = this.shown;
+    const was = this.camera;
+    this.shown = shown;
+    this.emphasis = undefined;
+    this.hovered = undefined;
+    this.whole?.bitmap.close();
+    this.near?.bitmap.close();
+    this.whole = this.near = undefined;
+    this.flight = undefined;
+    this.motion = undefined;
+    if (how.camera) this.camera = how.camera;
+    else if (how.anchor) this.camera = this.anchored(shown.rect(how.anchor.piece), how.anchor.screen);
+    else if (how.look) this.camera = how.look === "fit" ? fit(shown.bounds, this.width, this.height) : firstLook(shown.bounds, shown.scene.direction, this.width, this.height);
+    if (before && !this.still) {
+      const what = motionBetween(before, was, shown, this.camera, this.width, this.height);
+      if (what) this.begin(() => { this.motion = { what, start: performance.now() }; });
+    }
+    this.draw();
+    this.events.moved();
+  }
+
+  /** Keep the title's corner of a box where it was; if the box no longer fits, so much of it as can be. */
+  private anchored(rect: Rect, screen: Rect): Camera {
+    const { scale } = this.camera;
+    const left = screen.x + screen.w / 2 - (rect.w * scale) / 2;
+    return { x: rect.x - left / scale, y: rect.y - screen.y / scale, scale };
+  }
+
+  onScreen(rect: Rect): Rect {
+    const { x, y, scale } = this.camera;
+    return { x: (rect.x - x) * scale, y: (rect.y - y) * scale, w: rect.w * scale, h: rect.h * scale };
+  }
+
+  moveTo(camera: Camera): void {
+    this.flight = this.endFlight();
+    this.camera = camera;
+    this.draw();
+    this.events.moved();
+  }
+
+  flyTo(camera: Camera): void {
+    if (this.still) return this.moveTo(camera);
+    const from = this.camera;
+    this.flight = this.endFlight();
+    this.begin(() => { this.flight = { from, to: camera, start: performance.now() }; });
+    this.draw();
+  }
+
+  fit(): void {
+    if (this.shown) this.flyTo(fit(this.shown.bounds, this.width, this.height));
+  }
+
+  zoomBy(factor: number): void {
+    this.flyTo(zoomAt(this.flight?.to ?? this.camera, this.width / 2, this.height / 2, factor));
+  }
+
+  /** Bring pieces into view, closer if they are too small to read. */
+  reveal(pieces: readonly number[], closer: boolean): void {
+    if (!this.shown || pieces.length === 0) return;
+    const rects = pieces.map((piece) => this.shown!.rect(piece));
+    const x = Math.min(...rects.map((r) => r.x)), y = Math.min(...rects.map((r) => r.y));
+    const rect = { x, y, w: Math.max(...rects.map((r) => r.x + r.w)) - x, h: Math.max(...rects.map((r) => r.y + r.h)) - y };
+    const on = this.onScreen(rect);
+    const inside = on.x >= 0 && on.y >= 0 && on.x + on.w <= this.width && on.y + on.h <= this.height;
+    const scale = clampScale(closer ? 1 : Math.max(this.camera.scale, 0.5));
+    if (inside && !closer && this.camera.scale >= 0.35) return;
+    this.flyTo(fit(rect, this.width, this.height, scale));
+  }
+
+  /** Paint at the next frame. */
+  draw(): void {
+    if (this.frame) return;
+    this.events.busy(1);
+    this.frame = requestAnimationFrame((now) => {
+      this.frame = 0;
+      this.paint(now);
+      this.events.busy(-1);
+      for (const then of this.after) then();
+      this.after.clear();
+    });
+  }
+
+  pick(x: number, y: number): Picked | undefined {
+    return this.shown?.pick(this.camera.x + x / this.camera.scale, this.camera.y + y / this.camera.scale, this.camera.scale);
+  }
+
+  private get ratio(): number {
+    return window.devicePixelRatio || 1;
+  }
+
+  private begin(start: () => void): void {
+    this.events.busy(1);
+    start();
+  }
+
+  private endFlight(): undefined {
+    if (this.flight) this.events.busy(-1);
+    return undefined;
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas;
+    if (clientWidth === 0 || clientHeight === 0) return;
+    const dx = (clientWidth - this.width) / 2;
+    if (this.width > 1) this.camera = panBy(this.camera, dx, 0);
+    this.width = clientWidth;
+    this.height = clientHeight;
+    const w = Math.round(clientWidth * this.ratio), h = Math.round(clientHeight * this.ratio);
+    if (this.canvas.width !== w || this.canvas.height !== h) {
+      this.canvas.width = w;
+      this.canvas.height = h;
+      if (this.frame === 0) this.paint(performance.now());
+    }
+  }
+
+  private point(x: number, y: number): void {
+    if (this.moving) return;
+    this.setHovered(this.pick(x, y), x, y);
+  }
+
+  private setHovered(picked: Picked | undefined, x: number, y: number): void {
+    const before = this.hovered;
+    const same = before?.kind === picked?.kind
+      && (before?.kind === "box" ? before.piece === (picked as typeof before).piece && before.part === (picked as typeof before).part
+        : before?.kind === "edge" ? before.edge === (picked as typeof before).edge : true);
+    this.hovered = picked;
+    this.canvas.style.cursor = picked?.kind === "box" ? "pointer" : "";
+    this.events.hover(picked, x, y);
+    if (!same) this.draw();
+  }
+
+  private paint(now: number): void {
+    const { context, theme, shown } = this;
+    if (this.flight) {
+      const t = (now - this.flight.start) / CAMERA_MS;
+      this.camera = between(this.flight.from, this.flight.to, ease(Math.max(0, Math.min(1, t))), this.width, this.height);
+      if (t >= 1) this.flight = this.endFlight();
+      this.events.moved();
+    }
+    clear(context, theme.background, this.canvas.width, this.canvas.height);
+    if (!shown) return;
+    const { sight } = this;
+    if (this.motion) {
+      const t = (now - this.motion.start) / MOTION_MS;
+      const { what } = this.motion;
+      const { scene, edgeOpacity, opacity } = what.at(Math.max(0, t));
+      setCamera(context, sight);
+      shown.painter.pieces(context, theme, sight, scene, what.boxes, what.edges, undefined, edgeOpacity, opacity);
+      if (t >= 1) {
+        this.motion = undefined;
+        this.events.busy(-1);
+      }
+      this.draw();
+      return;
+    }
+    if (shown.scene.boxCount + shown.scene.edgeCount > MOST_PER_FRAME && shown.painter.weigh(sight) > MOST_PER_FRAME) this.paintPictures(sight, shown);
+    else shown.painter.paint(context, theme, sight, this.emphasis);
+    if (this.hits.length) shown.painter.marks(context, sight, this.hits, theme.name === "light" ? "#E0A100" : "#F2C94C");
+    this.paintHighlights(sight, shown);
+    if (this.moving) this.draw();
+  }
+
+  private paintHighlights(sight: Sight, shown: Shown): void {
+    const { context, theme, hovered, selected } = this;
+    if (hovered?.kind === "box") shown.painter.highlight(context, theme, sight, [hovered.piece], shown.edgesOf(hovered.piece), false);
+    else if (hovered?.kind === "edge") shown.painter.highlight(context, theme, sight, [], [hovered.edge], false);
+    for (const piece of selected) shown.painter.highlight(context, theme, sight, [piece], shown.edgesOf(piece), true);
+  }
+
+  /** Too much for a frame: the whole as a stretched picture, above it the last picture of this neighbourhood; ask for a better one. */
+  private paintPictures(sight: Sight, shown: Shown): void {
+    const { context } = this;
+    if (this.whole) drawPicture(context, sight, this.whole);
+    if (this.near) drawPicture(context, sight, this.near);
+    const fresh = this.near !== undefined && sharp(this.near, sight) && this.near.emphasis === this.emphasis && this.near.theme === this.theme;
+    if (!fresh && !this.asking) void this.askPicture(shown);
+  }
+
+  private async askPicture(shown: Shown): Promise<void> {
+    this.asking = true;
+    this.events.busy(1);
+    const { theme, emphasis } = this;
+    const first = this.whole === undefined;
+    const sight = first ? this.wholeSight(shown) : withMargin(this.flight ? { ...this.sight, camera: this.flight.to } : this.sight);
+    try {
+      const bitmap = await this.events.picture(sight);
+      if (this.shown !== shown) bitmap.close();
+      else {
+        const picture = { bitmap, sight, theme, emphasis };
+        if (first) this.whole = picture;
+        else {
+          this.near?.bitmap.close();
+          this.near = picture;
+        }
+      }
+    } catch {
+      // The view was replaced while its picture was being made.
+    } finally {
+      this.asking = false;
+      if (this.shown === shown) this.draw();
+      this.events.busy(-1);
+    }
+  }
+
+  private wholeSight(shown: Shown): Sight {
+    const camera = fit(shown.bounds, this.width, this.height);
+    return withMargin({ camera, width: this.width, height: this.height, ratio: this.ratio });
+  }
+
+  pictureEmphasis(): Emphasis | undefined {
+    return this.emphasis;
+  }
+}
+
+interface Picture {
+  readonly bitmap: ImageBitmap;
+  readonly sight: Sight;
+  readonly theme: Theme;
+  readonly emphasis: Emphasis | undefined;
+}
+
+function withMargin({ camera, width, height, ratio }: Sight): Sight {
+  const x = camera.x - (width * MARGIN) / camera.scale, y = camera.y - (height * MARGIN) / camera.scale;
+  return { camera: { x, y, scale: camera.scale }, width: width * (1 + 2 * MARGIN), height: height * (1 + 2 * MARGIN), ratio };
+}
+
+function drawPicture(context: CanvasRenderingContext2D, { camera, ratio }: Sight, picture: Picture): void {
+  const { camera: at, width, height } = picture.sight;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.drawImage(
+    picture.bitmap,
+    (at.x - camera.x) * camera.scale, (at.y - camera.y) * camera.scale,
+    (width * camera.scale) / at.scale, (height * camera.scale) / at.scale,
+  );
+}
+
+/** Was the picture made at this zoom, and does it cover the screen? */
+function sharp({ sight }: Picture, { camera, width, height }: Sight): boolean {
+  const at = sight.camera;
+  return Math.abs(at.scale / camera.scale - 1) < 0.01 && at.x <= camera.x && at.y <= camera.y
+    && at.x + sight.width / at.scale >= camera.x + width / camera.scale && at.y + sight.height / at.scale >= camera.y + height / camera.scale;
+}

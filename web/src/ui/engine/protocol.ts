@@ -1,0 +1,210 @@
+/**
+ * What the page asks the engine, and what it answers. The engine runs in a worker: it decodes, lays out, searches and paints
+ * big pictures, so that the page only draws what is on screen and listens.
+ */
+import type { Scene } from "../../core/scene/types.ts";
+import type { ViewSpec } from "../../core/types.ts";
+import type { Camera } from "../canvas/camera.ts";
+import type { SpatialData } from "../canvas/spatial.ts";
+
+/** Where a program's bytes are. The engine gets them itself, so that the page never handles megabytes. */
+export type WireAt =
+  | { readonly kind: "base64"; readonly text: string }
+  | { readonly kind: "bytes"; readonly bytes: ArrayBuffer }
+  | { readonly kind: "url"; readonly url: string; readonly detailsUrl?: string };
+
+export interface GraphRow {
+  readonly name: string;
+  readonly nodes: number;
+  /** How many nodes call it. */
+  readonly callers: number;
+}
+
+export interface ProgramSummary {
+  readonly name: string;
+  readonly nodes: number;
+  readonly entry: string;
+  readonly graphs: readonly GraphRow[];
+  readonly groupings: readonly string[];
+  readonly decodeMs: number;
+}
+
+export interface ViewRequest {
+  readonly spec: ViewSpec;
+  readonly direction: "TB" | "LR";
+  readonly colour: string;
+  /** A node that must be seen: the groups around it are opened (answered in `opened`). */
+  readonly reveal?: number;
+  /** Boxes whose numbers in the new view the page wants to know. */
+  readonly locate: readonly string[];
+}
+
+/** Texts by number, as one text and where each begins: handing over a million characters costs one copy, not 100,000 objects. */
+export interface PackedTexts {
+  readonly text: string;
+  readonly start: Int32Array;
+}
+
+type TextColumns = "key" | "title" | "subtitle" | "notes";
+
+export interface PackedScene extends Omit<Scene, TextColumns> {
+  readonly keys: PackedTexts;
+  readonly titles: PackedTexts;
+  readonly subtitles: PackedTexts;
+  /** Notes of a box, joined by NOTE_BREAK. */
+  readonly noteTexts: PackedTexts;
+}
+
+export const NOTE_BREAK = "\u001f";
+
+export interface LegendRow {
+  readonly text: string;
+  readonly paint: number;
+}
+
+export interface ViewResult {
+  readonly scene: PackedScene;
+  /** Columns of the view's boxes. */
+  readonly kind: Uint8Array;
+  readonly node: Int32Array;
+  readonly open: Uint8Array;
+  readonly nodesInside: Int32Array;
+  readonly boxOfNode: Int32Array;
+  /** Boxes as a tree, in reading order: box numbers and how deep each stands. */
+  readonly outline: Int32Array;
+  readonly outlineDepth: Uint8Array;
+  readonly boxIndex: SpatialData;
+  readonly edgeIndex: SpatialData;
+  /** Edges of a piece: incident.value[incident.start[p]] … */
+  readonly incidentStart: Int32Array;
+  readonly incidentEdge: Int32Array;
+  /** The piece of the scene before this one with the same key, or -1: what moves when the view changes. */
+  readonly before: Int32Array;
+  readonly located: readonly number[];
+  readonly opened: readonly string[];
+  readonly legend: readonly LegendRow[];
+  readonly remarks: readonly string[];
+  readonly viewMs: number;
+  readonly layoutMs: number;
+  readonly totalMs: number;
+}
+
+export interface SearchResult {
+  /** Matching nodes in order, at most `limit`; how many there are in all. */
+  readonly nodes: Int32Array;
+  readonly total: number;
+  readonly rows: readonly { readonly node: number; readonly id: string; readonly op: string; readonly graph: string; readonly type: string }[];
+  readonly milliseconds: number;
+  readonly problem?: string;
+}
+
+export interface NodeName {
+  readonly node: number;
+  readonly id: string;
+  readonly op: string;
+  readonly graph: string;
+  readonly type: string;
+}
+
+export interface NodeFacts extends NodeName {
+  readonly role: string;
+  readonly category: string;
+  readonly scope: readonly string[];
+  readonly outputs: readonly { readonly type: string; readonly bytes: number }[];
+  readonly inputs: readonly (NodeName & { readonly output: number })[];
+  readonly inputCount: number;
+  readonly users: readonly NodeName[];
+  readonly userCount: number;
+  readonly control: readonly NodeName[];
+  readonly links: readonly (NodeName & { readonly kind: string })[];
+  readonly calls: readonly GraphRow[];
+  readonly calledBy: readonly NodeName[];
+  readonly attrs: readonly (readonly [string, unknown])[];
+  readonly source: readonly { readonly file: string; readonly line: number; readonly function?: string }[];
+}
+
+export interface GroupFacts {
+  readonly key: string;
+  readonly title: string;
+  readonly subtitle: string;
+  readonly path: readonly string[];
+  readonly nodes: number;
+  readonly repeat: number;
+  readonly parameters: number;
+  readonly parameterBytes: number;
+  readonly outputBytes: number;
+  readonly ops: readonly { readonly op: string; readonly count: number; readonly category: number }[];
+  readonly inputs: readonly NodeName[];
+  readonly outputs: readonly NodeName[];
+}
+
+export interface TraceResult {
+  /** Per node of the program: 0 not reached, 1 upstream, 2 downstream, 3 both or itself. */
+  readonly mark: Uint8Array;
+  readonly upstream: number;
+  readonly downstream: number;
+}
+
+export interface TableRequest {
+  readonly rows: "nodes" | "modules";
+  readonly graph?: string;
+  readonly grouping?: string;
+  /** Extra columns: attribute names. */
+  readonly attributes: readonly string[];
+  readonly filter: string;
+  readonly sort: string;
+  readonly descending: boolean;
+}
+
+export interface TableColumn {
+  readonly name: string;
+  readonly numeric: boolean;
+}
+
+export interface TableResult {
+  readonly columns: readonly TableColumn[];
+  readonly total: number;
+  /** Node number (or group number) of each row, in the order asked for. */
+  readonly rows: Int32Array;
+  readonly attributes: readonly string[];
+}
+
+export interface PictureRequest {
+  readonly camera: Camera;
+  readonly width: number;
+  readonly height: number;
+  readonly ratio: number;
+  readonly theme: "light" | "dark";
+}
+
+/** Every question with its answer. */
+export interface Methods {
+  load(params: { readonly at: WireAt }): ProgramSummary;
+  view(params: ViewRequest): ViewResult;
+  search(params: { readonly query: string; readonly limit: number; readonly graph?: string }): SearchResult;
+  node(params: { readonly node: number }): NodeFacts;
+  find(params: { readonly graph: string; readonly id: string }): number;
+  group(params: { readonly key: string }): GroupFacts | undefined;
+  trace(params: { readonly nodes: readonly number[]; readonly up: number; readonly down: number }): TraceResult;
+  table(params: TableRequest): TableResult;
+  tableRows(params: { readonly from: number; readonly to: number }): readonly (readonly (string | number)[])[];
+  picture(params: PictureRequest): ImageBitmap;
+  png(params: { readonly theme: "light" | "dark"; readonly part?: PictureRequest }): Blob;
+  svg(params: { readonly theme: "light" | "dark" }): string;
+  markdown(params: { readonly nodes: readonly number[] }): string;
+}
+
+export type Method = keyof Methods;
+export type Params<M extends Method> = Parameters<Methods[M]>[0];
+export type Answer<M extends Method> = ReturnType<Methods[M]>;
+
+export interface Request {
+  readonly id: number;
+  readonly method: Method;
+  readonly params: unknown;
+}
+
+export type Reply =
+  | { readonly id: number; readonly answer: unknown }
+  | { readonly id: number; readonly problem: string }
+  | { readonly id: number; readonly progress: number; readonly stage: string };

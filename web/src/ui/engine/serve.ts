@@ -1,0 +1,55 @@
+/** The engine's end: questions in, answers out. Runs in a worker, or beside the page where workers are forbidden. */
+import { Engine } from "./engine.ts";
+import type { Carrier } from "./client.ts";
+import type { Reply, Request } from "./protocol.ts";
+
+interface Port {
+  postMessage(message: unknown, transfer: Transferable[]): void;
+}
+
+/** Answers to one request. Progress is reported a few times a second, and once at the start, which says "I am at it". */
+async function answer(engine: Engine, request: Request, port: Port): Promise<void> {
+  const { id } = request;
+  let last = performance.now();
+  const progress = (part: number, stage: string) => {
+    const now = performance.now();
+    if (part > 0 && now - last < 60) return;
+    last = now;
+    port.postMessage({ id, progress: part, stage } satisfies Reply, []);
+  };
+  try {
+    progress(0, request.method);
+    const transfer: Transferable[] = [];
+    const result = await engine.answer(request.method, request.params, progress, transfer);
+    port.postMessage({ id, answer: result } satisfies Reply, transfer);
+  } catch (error) {
+    port.postMessage({ id, problem: error instanceof Error ? error.message : String(error) } satisfies Reply, []);
+  }
+}
+
+/** Serve one after the other: questions that arrive while a slow one is answered wait in the port's own queue. */
+export function serveWorker(scope: DedicatedWorkerGlobalScope): void {
+  const engine = new Engine();
+  let chain = Promise.resolve();
+  scope.onmessage = (event: MessageEvent<Request>) => {
+    chain = chain.then(() => answer(engine, event.data, scope));
+  };
+}
+
+/** An engine on the page's own thread: slower to the touch, but it shows the graph where a sandbox forbids workers. */
+export function localCarrier(): Carrier {
+  const engine = new Engine();
+  let chain = Promise.resolve();
+  const carrier: Carrier = {
+    onmessage: null,
+    onerror: null,
+    terminate: () => undefined,
+    postMessage: (message) => {
+      const port: Port = {
+        postMessage: (data) => carrier.onmessage?.(new MessageEvent("message", { data: data as Reply })),
+      };
+      chain = chain.then(() => new Promise((resolve) => setTimeout(resolve))).then(() => answer(engine, message as Request, port));
+    },
+  };
+  return carrier;
+}

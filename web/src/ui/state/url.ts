@@ -1,0 +1,71 @@
+/** The state as the part of a URL after "#", and back. Short names, only what differs from the start, and never an error for a strange one. */
+import { START, type ViewState } from "./view.ts";
+
+interface Field<T> {
+  write(value: T): string;
+  read(text: string): T | undefined;
+}
+
+const word: Field<string> = { write: (value) => value, read: (text) => text };
+const flag: Field<boolean> = { write: (value) => (value ? "1" : "0"), read: (text) => text === "1" };
+const count: Field<number> = { write: String, read: (text) => (/^-?\d{1,6}$/.test(text) ? Number(text) : undefined) };
+const maybeCount: Field<number | undefined> = { write: (value) => String(value ?? ""), read: (text) => count.read(text) };
+const words: Field<readonly string[]> = { write: (value) => JSON.stringify(value), read: (text) => texts(parse(text)) };
+const pair: Field<readonly [string, string] | undefined> = {
+  write: (value) => JSON.stringify(value ?? []),
+  read: (text) => {
+    const both = texts(parse(text));
+    return both?.length === 2 ? [both[0], both[1]] : undefined;
+  },
+};
+const nearby: Field<ViewState["around"]> = {
+  write: (value) => JSON.stringify(value ? [value.hops, ...value.nodes] : []),
+  read: (text) => {
+    const [hops, ...nodes] = (parse(text) as unknown[] | undefined) ?? [];
+    const names = texts(nodes);
+    return typeof hops === "number" && names?.length ? { hops, nodes: names } : undefined;
+  },
+};
+const way: Field<"TB" | "LR"> = { write: (value) => value, read: (text) => (text === "LR" || text === "TB" ? text : undefined) };
+
+const FIELDS: { readonly [K in keyof ViewState]: readonly [string, Field<ViewState[K]>] } = {
+  source: ["s", count], trail: ["g", words], grouping: ["by", word], depth: ["d", maybeCount], flatten: ["flat", flag],
+  open: ["o", words], closed: ["c", words], fold: ["fold", flag], unfolded: ["u", words], direction: ["dir", way], colour: ["col", word],
+  query: ["q", word], matchesOnly: ["only", count], paths: ["p", pair], around: ["near", nearby], selection: ["sel", words],
+  upstream: ["up", count], downstream: ["down", count],
+};
+
+export function toHash(view: ViewState): string {
+  const parameters = new URLSearchParams();
+  for (const name of Object.keys(FIELDS) as (keyof ViewState)[]) put(parameters, view, name);
+  return parameters.toString();
+}
+
+function put<K extends keyof ViewState>(parameters: URLSearchParams, view: ViewState, name: K): void {
+  const [short, field] = FIELDS[name] as unknown as [string, Field<ViewState[K]>];
+  const text = field.write(view[name]);
+  if (text !== field.write(START[name])) parameters.set(short, text);
+}
+
+export function fromHash(hash: string): ViewState {
+  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
+  const view: Record<string, unknown> = { ...START };
+  for (const [name, [short, field]] of Object.entries(FIELDS)) {
+    const text = parameters.get(short);
+    const value = text === null ? undefined : (field as Field<unknown>).read(text);
+    if (value !== undefined) view[name] = value;
+  }
+  return view as unknown as ViewState;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function texts(value: unknown): string[] | undefined {
+  return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
+}

@@ -1,0 +1,104 @@
+/** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
+import type { ViewSpec } from "../../core/types.ts";
+
+export interface ViewState {
+  readonly source: number;
+  /** Graphs from the entry inwards, as the person walked; the last is shown. Empty: the entry. */
+  readonly trail: readonly string[];
+  readonly grouping: string;
+  readonly depth: number | undefined;
+  readonly flatten: boolean;
+  readonly open: readonly string[];
+  readonly closed: readonly string[];
+  readonly fold: boolean;
+  readonly unfolded: readonly string[];
+  readonly direction: "TB" | "LR";
+  readonly colour: string;
+  readonly query: string;
+  /** Show only what the query finds, with neighbours this many steps away; -1: show everything. */
+  readonly matchesOnly: number;
+  /** Show only the paths between these two nodes. */
+  readonly paths: readonly [string, string] | undefined;
+  /** Show only what is this near to these nodes. */
+  readonly around: { readonly nodes: readonly string[]; readonly hops: number } | undefined;
+  /** Keys of the selected boxes. */
+  readonly selection: readonly string[];
+  /** How far what feeds and what uses the selection is lit; 0: not at all, ALL: to the end. */
+  readonly upstream: number;
+  readonly downstream: number;
+}
+
+export const ALL = 1000;
+/** Deeper than any grouping: Expand all. */
+export const DEEPEST = 1000;
+
+export const START: ViewState = {
+  source: 0, trail: [], grouping: "", depth: undefined, flatten: false, open: [], closed: [], fold: true, unfolded: [],
+  direction: "TB", colour: "category", query: "", matchesOnly: -1, paths: undefined, around: undefined,
+  selection: [], upstream: 0, downstream: 0,
+};
+
+/** Does a change need another picture, or only other colours on the one that is there? */
+export function sameView(a: ViewState, b: ViewState): boolean {
+  return a.source === b.source && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
+    && a.flatten === b.flatten && a.open === b.open && a.closed === b.closed && a.fold === b.fold && a.unfolded === b.unfolded
+    && a.direction === b.direction && a.colour === b.colour && a.paths === b.paths && a.around === b.around
+    && a.matchesOnly === b.matchesOnly && (a.matchesOnly < 0 || a.query === b.query);
+}
+
+export function expandAll(view: ViewState): ViewState {
+  return { ...view, depth: DEEPEST, flatten: false, open: [], closed: [] };
+}
+
+export function collapseAll(view: ViewState): ViewState {
+  return { ...view, depth: 0, flatten: false, open: [], closed: [] };
+}
+
+export function toggleFlatten(view: ViewState): ViewState {
+  return { ...view, flatten: !view.flatten };
+}
+
+/** Open a closed container or close an open one. */
+export function toggle(view: ViewState, key: string, isOpen: boolean): ViewState {
+  const without = (keys: readonly string[]) => keys.filter((other) => other !== key);
+  if (isOpen) return { ...view, open: without(view.open), closed: [...without(view.closed), key] };
+  return { ...view, open: [...without(view.open), key], closed: without(view.closed) };
+}
+
+/** Show another graph; going back to one that was passed on the way returns to it. */
+export function enterGraph(view: ViewState, graph: string): ViewState {
+  const at = view.trail.indexOf(graph);
+  const trail = at >= 0 ? view.trail.slice(0, at + 1) : [...view.trail, graph];
+  return { ...view, ...NOTHING_CHOSEN, trail };
+}
+
+/** Another hierarchy has other groups: what was open in the old one means nothing in the new. */
+export function groupBy(view: ViewState, grouping: string): ViewState {
+  return { ...view, grouping, open: [], closed: [], unfolded: [], flatten: false };
+}
+
+const NOTHING_CHOSEN = { open: [], closed: [], unfolded: [], paths: undefined, around: undefined, matchesOnly: -1, selection: [], upstream: 0, downstream: 0 } as const;
+
+export function select(view: ViewState, key: string | undefined, add: boolean): ViewState {
+  if (key === undefined) return view.selection.length ? { ...view, selection: [], upstream: 0, downstream: 0 } : view;
+  if (!add) return view.selection.length === 1 && view.selection[0] === key ? view : { ...view, selection: [key] };
+  const without = view.selection.filter((other) => other !== key);
+  return { ...view, selection: without.length < view.selection.length ? without : [...without, key] };
+}
+
+/** The engine's question for a state. `matches` are the ids that the query finds. */
+export function specOf(view: ViewState, matches: readonly string[] | undefined): ViewSpec {
+  const around = view.matchesOnly >= 0 && matches ? { nodes: matches, hops: view.matchesOnly } : view.around;
+  return {
+    ...(view.trail.length ? { graph: view.trail[view.trail.length - 1] } : {}),
+    ...(view.grouping ? { grouping: view.grouping } : {}),
+    ...(view.depth === undefined ? {} : { depth: view.depth }),
+    flatten: view.flatten,
+    open: view.open,
+    closed: view.closed,
+    unfolded: view.unfolded,
+    rules: { foldRepeats: view.fold },
+    ...(around ? { around } : {}),
+    ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1] } } : {}),
+  };
+}

@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { fromHash, toHash } from "../../src/ui/state/url";
+import { ALL, collapseAll, enterGraph, expandAll, groupBy, sameView, select, specOf, START, toggle, type ViewState } from "../../src/ui/state/view";
+
+const names = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 4 });
+const states: fc.Arbitrary<ViewState> = fc.record({
+  source: fc.nat(9), trail: names, grouping: fc.string(), depth: fc.option(fc.nat(9), { nil: undefined }), flatten: fc.boolean(),
+  open: names, closed: names, fold: fc.boolean(), unfolded: names, direction: fc.constantFrom("TB", "LR"), colour: fc.string(),
+  query: fc.string(), matchesOnly: fc.integer({ min: -1, max: 3 }),
+  paths: fc.option(fc.tuple(fc.string(), fc.string()), { nil: undefined }),
+  around: fc.option(fc.record({ nodes: fc.array(fc.string(), { minLength: 1, maxLength: 3 }), hops: fc.nat(5) }), { nil: undefined }),
+  selection: names, upstream: fc.nat(ALL), downstream: fc.nat(ALL),
+});
+
+describe("the state in the URL", () => {
+  it("comes back as it went in, whatever the names are", () => {
+    fc.assert(fc.property(states, (state) => {
+      expect(fromHash(`#${toHash(state)}`)).toEqual(state);
+    }));
+  });
+
+  it("is empty for the first look, so that a shared file has a short address", () => {
+    expect(toHash(START)).toBe("");
+  });
+
+  it("takes any text without an error", () => {
+    fc.assert(fc.property(fc.string(), (text) => {
+      expect(Object.keys(fromHash(text)).sort()).toEqual(Object.keys(START).sort());
+    }));
+    expect(fromHash("#o={broken&sel=7&dir=XX&d=1e9")).toEqual(START);
+  });
+});
+
+describe("what the controls do to the state", () => {
+  it("opening and closing a group undo each other", () => {
+    const opened = toggle(START, "g:a", false);
+    expect(opened.open).toEqual(["g:a"]);
+    const closed = toggle(opened, "g:a", true);
+    expect([closed.open, closed.closed]).toEqual([[], ["g:a"]]);
+    expect(toggle(closed, "g:a", false).closed).toEqual([]);
+  });
+
+  it("Expand all and Collapse all forget single choices, and another grouping forgets the old one's", () => {
+    const opened = toggle(START, "g:a", false);
+    expect(expandAll(opened).open).toEqual([]);
+    expect(collapseAll(opened)).toMatchObject({ open: [], depth: 0 });
+    expect(groupBy(opened, "source").open).toEqual([]);
+  });
+
+  it("walks into graphs and back without losing the way", () => {
+    const deep = enterGraph(enterGraph(START, "body"), "fusion");
+    expect(deep.trail).toEqual(["body", "fusion"]);
+    expect(enterGraph(deep, "body").trail).toEqual(["body"]);
+  });
+
+  it("selects one, adds a second, takes it away again", () => {
+    const one = select(START, "n:a", false);
+    const two = select(one, "n:b", true);
+    expect(two.selection).toEqual(["n:a", "n:b"]);
+    expect(select(two, "n:a", true).selection).toEqual(["n:b"]);
+    expect(select(two, undefined, false).selection).toEqual([]);
+    expect(sameView(one, two)).toBe(true);
+  });
+
+  it("asks the engine for matches only when that is wanted", () => {
+    expect(specOf({ ...START, query: "dot" }, ["a"]).around).toBeUndefined();
+    expect(specOf({ ...START, query: "dot", matchesOnly: 1 }, ["a"]).around).toEqual({ nodes: ["a"], hops: 1 });
+  });
+});
