@@ -1,0 +1,41 @@
+"""XLA HLO text: per-pass dumps, `lowered.as_text("hlo")`, `compiled.as_text()`, XLA's own tests and benchmarks.
+
+`parse_hlo` is the whole of it: text in, Programs out. `module.py` reads what stands around computations, `body.py` the lines that
+XLA prints, `instruction.py` everything else that its grammar allows; attributes, scopes and source frames stay text until asked.
+"""
+
+from __future__ import annotations
+
+import re
+
+from opscope.program import Program
+from opscope.readers import Progress, Verdict
+from opscope.readers.hlo.module import parse_hlo
+from opscope.readers.source import Source
+
+__all__ = ["parse_hlo", "read", "sniff"]
+
+_HEADER = re.compile(r"^HloModule\s+\S", re.MULTILINE)
+_COMPUTATION = re.compile(r"^\s*(?:ENTRY\s+)?%?[A-Za-z_][\w.-]*(?:\s*\(.*\)\s*->.*)?\s*\{\s*$", re.MULTILINE)
+_INSTRUCTION = re.compile(
+    r"^\s*(?:ROOT\s+)?%?[A-Za-z_][\w.-]*\s+=\s+(?:\(.*\)|[a-z]\w*\[[\d,<=?\s]*\]\S*)\s+[a-z][\w-]*\(", re.MULTILINE
+)
+
+
+def sniff(source: Source) -> Verdict:
+    if source.is_folder:
+        return Verdict(0, "a folder, not a text")
+    head = source.head_text
+    if "\0" in head:
+        return Verdict(0, "not text")
+    if _HEADER.search(head):
+        return Verdict(0.95, "begins like an HLO module")
+    if _INSTRUCTION.search(head):
+        return Verdict(0.8 if _COMPUTATION.search(head) else 0.6, "has HLO instructions")
+    if ".hlo" in source.suffixes:
+        return Verdict(0.3, "is named .hlo")
+    return Verdict(0, "no HloModule line and no HLO instruction in it")
+
+
+def read(source: Source, progress: Progress | None = None) -> list[Program]:
+    return parse_hlo(source.read_text(), progress)

@@ -1,0 +1,168 @@
+"""What an HLO instruction carries beside the data flow, decoded when somebody asks.
+
+Instructions repeat each other: 127,000 of a compiled train step have 8,000 different attribute texts. So the text is looked at once
+(`Tail`), and instructions that say the same share one `HloDetails`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from opscope.program import NO_DETAILS, Details, Frame, Path
+from opscope.readers.hlo.attributes import CALL_KEYS, decoded
+from opscope.readers.hlo.frames import FrameTables, frames_of
+from opscope.readers.hlo.lexing import unquote, without_strings
+from opscope.readers.hlo.scope import Scope, parse_op_name
+
+_OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
+_CALLED = re.compile(rf", (?:{CALL_KEYS.pattern})=(?:\{{([^{{}}]*)\}}|%?([^\s,{{}}]++))")
+_CONTROL = re.compile(r", control-predecessors=\{([^{}]*)\}")
+_INDEX = re.compile(r", index=([0-9]{1,9})(?![0-9])")
+_UNFIT = re.compile(r"""["']|//|/\*""")
+_PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
+
+JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
+"""How the modules that JAX makes are named: the function `step` compiled by jit is `jit_step`."""
+JITTED = re.compile(r'op_name="((?:p?jit|pmap)\([^"/()]*\))/')
+"""An op_name that begins with the compiled function."""
+
+
+class Context:
+    """What all details of a module share: stack frames, the root of its scopes, and who calls which computation.
+
+    The root is the first element of names that are not relative (`jit(step)`, or `jit_step` as modules spell it); it is empty where
+    names are not JAX's.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.frames = FrameTables()
+        self.root = _sanitized(root)
+        self.callers: dict[str, tuple[str, HloDetails]] = {}
+        self._prefixes: dict[str, Path] = {}
+
+    def is_relative(self, op_name: str) -> bool:
+        """Before inlining, JAX names what stands in a called computation relative to the call."""
+        return bool(self.root) and _sanitized(op_name.partition("/")[0]) != self.root
+
+    def prefix(self, graph: str) -> Path:
+        """The scope of a computation's (first) call, with the function's name where the call has one: `…/jit(inner)`."""
+        chain: list[str] = []
+        seen: set[str] = set()
+        while graph not in self._prefixes and graph in self.callers and graph not in seen:
+            chain.append(graph)
+            seen.add(graph)
+            caller_graph, call = self.callers[graph]
+            if not call.op_name or not self.is_relative(call.op_name):
+                break
+            graph = caller_graph
+        for name in reversed(chain):
+            caller_graph, call = self.callers[name]
+            parsed = parse_op_name(call.op_name)
+            outer = self._prefixes.get(caller_graph, ()) if call.op_name and self.is_relative(call.op_name) else ()
+            self._prefixes[name] = outer + parsed.path + parsed.call
+        return self._prefixes.get(chain[0] if chain else graph, ())
+
+
+def _sanitized(element: str) -> str:
+    """`jit(<lambda>)`, `pjit(<lambda>)` and the module name `jit__lambda` made from them, brought to the same form."""
+    return re.sub(r"\W", "_", element).removeprefix("p").rstrip("_")
+
+
+class HloDetails(Details):
+    """Details as text: the attributes as they stand behind the instruction, and for parameters and constants what they hold."""
+
+    __slots__ = ("_context", "_graph", "_op", "_payload", "_tail")
+
+    def __init__(self, context: Context, tail: str, op: str = "", payload: str = "", graph: str = "") -> None:
+        self._context = context
+        self._tail = tail
+        self._op = op
+        self._payload = payload
+        self._graph = graph
+
+    @property
+    def op_name(self) -> str:
+        found = _OP_NAME.search(self._tail)
+        return unquote(found[1]) if found else ""
+
+    def _scope(self) -> Scope:
+        name = self.op_name
+        if self._op == "parameter" and "(" not in name.partition("/")[0]:
+            return Scope()  # a parameter's name is its path in the arguments: params['layers'][0]
+        return parse_op_name(name)
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        attrs: dict[str, Any] = {_PAYLOAD_KEYS[self._op]: self._payload} if self._op else {}
+        attrs.update(decoded(self._tail))
+        scope = self._scope()
+        if scope.direction:
+            attrs["direction"] = scope.direction
+        if scope.transforms:
+            attrs["transforms"] = ", ".join(scope.transforms)
+        return MappingProxyType(attrs)
+
+    @property
+    def scope(self) -> Path:
+        path = self._scope().path
+        return self._context.prefix(self._graph) + path if self._graph else path
+
+    @property
+    def source(self) -> tuple[Frame, ...]:
+        if "stack_frame_id=" not in self._tail and "source_file=" not in self._tail:
+            return ()
+        return frames_of(dict(decoded(self._tail)), self._context.frames)
+
+
+class Tail(NamedTuple):
+    """What reading a computation needs to know of an attribute text."""
+
+    text: str
+    details: Details | None
+    """None where the op_name is relative: then each computation needs its own."""
+    calls: tuple[str, ...]
+    control: tuple[str, ...]
+    element: int
+    """`index=` of a get-tuple-element, or -1."""
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip().lstrip("%") for name in listed.split(",") if name.strip()]
+
+
+class Tails(dict[str, Tail]):
+    """Tails by their text. Asking for a text that is not exactly a list of attributes on one line raises KeyError."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.context = context
+
+    def __missing__(self, text: str) -> Tail:
+        bare = without_strings(text)
+        if text and (text[0] != "," or text[-1] == "," or bare.count("{") != bare.count("}") or _UNFIT.search(bare)):
+            raise KeyError(text)
+        return self.learn(text)
+
+    def learn(self, text: str, op: str = "", payload: str = "") -> Tail:
+        """Take in a text that is known to be well-formed."""
+        if not text and not op:
+            tail = self[text] = Tail(text, NO_DETAILS, (), (), -1)
+            return tail
+        bare = without_strings(text)
+        calls = tuple(name for listed, one in _CALLED.findall(bare) for name in ([one] if one else _names(listed)))
+        control = _CONTROL.search(bare)
+        index = _INDEX.search(bare)
+        details = HloDetails(self.context, text, op, payload)
+        name = details.op_name
+        tail = Tail(
+            text,
+            None if name and self.context.is_relative(name) else details,
+            calls,
+            tuple(_names(control[1])) if control else (),
+            int(index[1]) if index else -1,
+        )
+        self[f"{op}({payload}){text}" if op else text] = tail
+        return tail

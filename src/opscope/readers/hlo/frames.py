@@ -1,0 +1,87 @@
+"""Source frames: from the module's FileNames, FunctionNames, FileLocations and StackFrames tables, or from inline metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from opscope.program import Frame
+from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, unquote
+
+TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
+_NUMBER = re.compile(r"[0-9]{1,9}(?![0-9])")
+_FIELD = re.compile(r"(\w+)\s*=\s*([0-9]{1,9})(?![0-9])")
+
+
+class FrameTables:
+    """The four tables as written. Stacks are put together when somebody asks for one, and kept."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, dict[int, str]] = {name: {} for name in TABLES}
+        self._stacks: dict[int, tuple[Frame, ...]] = {}
+
+    def read(self, text: str, pos: int, name: str) -> int:
+        """Rows `1 "file.py"` or `1 {line=3 …}` from here."""
+        rows = self._tables[name]
+        while True:
+            pos = skip(text, pos)
+            number = _NUMBER.match(text, pos)
+            if not number:
+                return pos
+            start = skip(text, number.end())
+            if text.startswith("{", start):
+                pos = group_end(text, start)
+            elif text.startswith(('"', "'"), start):
+                pos = string_end(text, start)
+            else:
+                raise expected(text, start, f"a row of {name} like {_EXAMPLES[name]}")
+            rows[int(number[0])] = text[start:pos]
+
+    def stack(self, frame_id: int) -> tuple[Frame, ...]:
+        """The frames of a stack_frame_id, innermost first."""
+        known = self._stacks.get(frame_id)
+        if known is not None:
+            return known
+        frames: list[Frame] = []
+        seen: set[int] = set()
+        at = frame_id
+        while at and at not in seen and at in self._tables["StackFrames"]:
+            seen.add(at)
+            row = self._fields("StackFrames", at)
+            location = self._fields("FileLocations", row.get("file_location_id", 0))
+            frames.append(
+                Frame(
+                    self._name("FileNames", location.get("file_name_id", 0)),
+                    location.get("line", 0),
+                    self._name("FunctionNames", location.get("function_name_id", 0)),
+                )
+            )
+            at = row.get("parent_frame_id", 1) - 1  # XLA prints the parent plus one, so that a root says 1
+        stack = tuple(frames)
+        self._stacks[frame_id] = stack
+        return stack
+
+    def _fields(self, table: str, row: int) -> dict[str, int]:
+        return {key: int(value) for key, value in _FIELD.findall(self._tables[table].get(row, ""))}
+
+    def _name(self, table: str, row: int) -> str:
+        return unquote(self._tables[table].get(row, ""))
+
+
+_EXAMPLES = {
+    "FileNames": '1 "model.py"',
+    "FunctionNames": '1 "forward"',
+    "FileLocations": "1 {file_name_id=1 function_name_id=1 line=3}",
+    "StackFrames": "1 {file_location_id=1}",
+}
+
+
+def frames_of(metadata: Mapping[str, str], tables: FrameTables) -> tuple[Frame, ...]:
+    """A node's frames: its stack where the module has one, else the one line that the metadata names."""
+    number = metadata.get("metadata.stack_frame_id", "")
+    stack = tables.stack(int(number)) if number.isdecimal() and len(number) < 10 else ()
+    file = metadata.get("metadata.source_file", "")
+    if stack or not file:
+        return stack
+    line = metadata.get("metadata.source_line", "")
+    return (Frame(file, int(line) if line.isdecimal() and len(line) < 10 else 0),)

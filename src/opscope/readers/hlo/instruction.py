@@ -1,0 +1,228 @@
+"""The careful reader of one instruction: everything that XLA's grammar allows, token by token.
+
+`[ROOT] [%]name = [type] opcode(operands)[, attribute]*`, where an operand is a name, a type and a name, a type alone, or another
+instruction; where an attribute may hold a whole computation; and where comments and line breaks may stand anywhere. Nesting is kept
+on a stack of our own, so no depth of it can exhaust Python's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from opscope.errors import SourceError
+from opscope.program import Node, Role, TensorType, ValueRef
+from opscope.readers.hlo.attributes import CALL_KEYS, Attribute, read_attributes
+from opscope.readers.hlo.infer import infer
+from opscope.readers.hlo.lexing import NAME, expected, fail, group_end, skip, split_list, without_comments
+from opscope.readers.hlo.shapes import Typed, at_shape, shape_end
+
+if TYPE_CHECKING:
+    from opscope.readers.hlo.body import Body
+
+PAYLOAD_ROLES: dict[str, Role] = {"parameter": "parameter", "constant": "constant"}
+"""Operations whose parentheses hold no operands, and the roles of their nodes."""
+ELEMENT = "get-tuple-element"
+
+_OPCODE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
+_INDEX = re.compile(r"#([0-9]{1,9})(?![0-9])")
+_ELIDED = re.compile(r"\.\.\.(?:\(\+([0-9]+)\))?")
+_ROOT = re.compile(r"ROOT(?![\w.-])")
+_STATEMENT = re.compile(r"(?:ROOT\s++)?+(?:%[^\s=(),{}\"#]++|[A-Za-z_][A-Za-z0-9_.-]*+)\s*+=(?!=)")
+
+
+class _Call:
+    """An instruction whose operands are being read."""
+
+    __slots__ = ("inputs", "name", "notes", "op", "pos", "typed")
+
+    def __init__(self, name: str, op: str, typed: Typed | None, pos: int) -> None:
+        self.name = name
+        self.op = op
+        self.typed = typed
+        self.pos = pos
+        self.inputs: list[ValueRef] = []
+        self.notes: list[str] = []
+
+
+def at_statement(text: str, pos: int) -> bool:
+    """Does `name = …` begin here?"""
+    return _STATEMENT.match(text, pos) is not None
+
+
+def read_instruction(body: Body, pos: int) -> int:
+    """Read the instruction here into the body; gives the place after it."""
+    text = body.module.text
+    start = pos
+    root = _ROOT.match(text, pos)
+    if root:
+        pos = skip(text, root.end())
+    name = ""
+    if at_statement(text, pos):
+        found = NAME.match(text, pos)
+        name = (found[1] or found[2]) if found else ""
+        if name in body.refs:
+            raise fail(text, pos, f"duplicate name {name!r}: computation {body.name!r} already has an instruction of that name")
+        pos = skip(text, text.index("=", pos) + 1)
+    elif not body.is_fragment:
+        raise expected(text, pos, "an instruction like name = f32[2] add(x, y), or '}'")
+    call, pos = _open(body, name or "instruction", pos)
+    pos = _read_operands(body, call, pos)
+    return _close(body, call, pos, has_attributes=True, is_root=bool(root), start=start)
+
+
+def _typed(body: Body, pos: int, end: int) -> Typed:
+    try:
+        return body.module.types[body.module.text[pos:end]]
+    except SourceError as error:
+        raise fail(body.module.text, pos, error.message) from None
+
+
+def _open(body: Body, name: str, pos: int) -> tuple[_Call, int]:
+    """`[type] opcode(` from here."""
+    text = body.module.text
+    start = pos
+    typed = None
+    if at_shape(text, pos):
+        end = shape_end(text, pos)
+        typed = _typed(body, pos, end)
+        pos = skip(text, end)
+    found = _OPCODE.match(text, pos)
+    after = skip(text, found.end()) if found else pos
+    if not found or not text.startswith("(", after):
+        raise expected(text, after if found else pos, "'(' and the operands" if found else "an opcode like add")
+    return _Call(name, found[0], typed, start), after + 1
+
+
+def _read_operands(body: Body, call: _Call, pos: int) -> int:
+    """Operands up to the parenthesis that closes the call. Nested instructions are added on the way."""
+    text = body.module.text
+    outer = [call]
+    while True:
+        call = outer[-1]
+        pos = skip(text, pos)
+        if call.op in PAYLOAD_ROLES:
+            end = group_end(text, pos - 1 if text[pos - 1 : pos] == "(" else text.rindex("(", 0, pos))
+            call.notes.append(without_comments(text[pos : end - 1]).strip())
+            pos = end - 1
+        if not text.startswith(")", pos):
+            nested, pos = _read_operand(body, call, pos)
+            if nested:
+                outer.append(nested)
+                continue
+            pos = skip(text, pos)
+            if text.startswith(",", pos):
+                pos += 1
+                continue
+        while text.startswith(")", pos):
+            pos += 1
+            done = outer.pop()
+            if not outer:
+                return pos
+            pos = skip(text, _close(body, done, pos))
+            outer[-1].inputs.append((done.name, 0))
+        if not text.startswith(",", pos):
+            raise expected(text, pos, "',' or ')' after an operand")
+        pos += 1
+
+
+def _read_operand(body: Body, call: _Call, pos: int) -> tuple[_Call | None, int]:
+    """One operand. A nested instruction is opened and given back."""
+    text = body.module.text
+    elided = _ELIDED.match(text, pos)
+    if elided:
+        call.notes.append(f", elided_operands={elided[1] or ''}")
+        return None, elided.end()
+    typed = None
+    start = pos
+    if at_shape(text, pos):
+        end = shape_end(text, pos)
+        typed = _typed(body, pos, end)
+        pos = skip(text, end)
+        if text.startswith((",", ")"), pos):
+            name = _fresh(body, f"{call.name}:operand")
+            _add_parameter(body, name, typed, start)
+            call.inputs.append((name, 0))
+            return None, pos
+    found = NAME.match(text, pos)
+    if not found:
+        raise expected(text, pos, "an operand")
+    name = found[1] or found[2]
+    after = skip(text, found.end())
+    if found[2] and text.startswith("(", after):
+        return _Call(_fresh(body, f"{call.name}:{name}"), name, typed, start), after + 1
+    if body.is_fragment and name not in body.refs:
+        _add_parameter(body, name, typed, start)
+    index = _INDEX.match(text, found.end())
+    if index:
+        return None, _read_element(call, name, index, text)
+    call.inputs.append((name, 0))
+    return None, found.end()
+
+
+def _read_element(call: _Call, name: str, index: re.Match[str], text: str) -> int:
+    """The short form `x#1` of a tuple's element. Deeper ones `x#1#0` keep the rest of their path as a note."""
+    call.inputs.append((name, int(index[1])))
+    pos = index.end()
+    while deeper := _INDEX.match(text, pos):
+        pos = deeper.end()
+    if pos > index.end():
+        call.notes.append(f", operand_{len(call.inputs) - 1}_element={text[index.start() : pos]}")
+    return pos
+
+
+def _fresh(body: Body, base: str) -> str:
+    """A name for what has none. The colon keeps it apart from every name that can be written."""
+    name, number = base, 1
+    while name in body.refs:
+        number += 1
+        name = f"{base}.{number}"
+    return name
+
+
+def _add_parameter(body: Body, name: str, typed: Typed | None, pos: int) -> None:
+    number = str(sum(node.role == "parameter" for node in body.nodes))
+    outputs, index = typed or Typed((TensorType("?"),), 0)
+    tail = body.module.tails.learn("", "parameter", number)
+    body.add(Node(name, "parameter", (), outputs, "parameter"), index, tail, number, pos, is_root=False)
+
+
+def _close(body: Body, call: _Call, pos: int, *, has_attributes: bool = False, is_root: bool = False, start: int = 0) -> int:
+    """Add the instruction whose operands are all read, with the attributes that follow it."""
+    text, tails = body.module.text, body.module.tails
+    attributes: list[Attribute] = []
+    if has_attributes:
+        attributes, pos = read_attributes(text, pos)
+    role = PAYLOAD_ROLES.get(call.op)
+    payload = call.notes.pop() if role else ""
+    written = "".join(f", {a.key}={_value(body, call.name, a)}" for a in attributes) + "".join(call.notes)
+    tail = tails.learn(written, call.op if role else "", payload)
+    inputs = tuple(call.inputs)
+    if call.op == ELEMENT:
+        if tail.element < 0 or len(inputs) != 1:
+            raise fail(text, call.pos, "expected get-tuple-element to have one operand and an index, like index=0")
+        inputs = ((inputs[0][0], tail.element),)
+    outputs, index = call.typed or infer(call.op, [body.outputs_of(name) for name, _ in inputs], tail.element)
+    name = call.name if call.name not in body.refs else _fresh(body, call.name)
+    body.add(Node(name, call.op, inputs, outputs, role or "op"), index, tail, payload, start or call.pos, is_root=is_root)
+    return pos
+
+
+def _value(body: Body, owner: str, attribute: Attribute) -> str:
+    """An attribute's value on one line. Computations inside it get a name, which takes their place."""
+    text = body.module.text
+    key, start, end = attribute
+    if not CALL_KEYS.fullmatch(key) or not text.startswith("{", start):
+        return without_comments(text[start:end])
+    if at_statement(text, skip(text, start + 1)):
+        return _inline(body, f"{owner}:{key}", start, end)
+    parts: list[str] = []
+    for first, last in split_list(text, start + 1, end - 1):
+        inlined = text.startswith("{", first)
+        parts.append(_inline(body, f"{owner}:{key}.{len(parts)}", first, last) if inlined else text[first:last])
+    return f"{{{', '.join(parts)}}}"
+
+
+def _inline(body: Body, name: str, start: int, end: int) -> str:
+    body.inlined.append((f"{body.name}:{name}", start + 1, end - 1))
+    return f"{body.name}:{name}"

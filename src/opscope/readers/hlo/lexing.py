@@ -1,0 +1,128 @@
+"""The words of HLO text: spaces and comments, strings, brackets, names, and where in the text something went wrong."""
+
+from __future__ import annotations
+
+import re
+
+from opscope.errors import SourceError
+
+_SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
+_PLAIN = re.compile(r"""(?:[^"'{}()\[\]/]++|/(?![/*]))*+""")
+_STRING = re.compile(r""""(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'""", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+_CLOSING = {"{": "}", "(": ")", "[": "]"}
+
+NAME = re.compile(r"%([^\s=(),{}\"#]++)|([A-Za-z_][A-Za-z0-9_.-]*+)")
+"""A name, with the % that XLA prints before it (group 1) or without (group 2)."""
+
+
+def fail(text: str, pos: int, message: str) -> SourceError:
+    """An error at a place of the text. Lines are counted only now that somebody wants to know."""
+    return SourceError(message, line=text.count("\n", 0, pos) + 1, column=pos - text.rfind("\n", 0, pos))
+
+
+def expected(text: str, pos: int, what: str) -> SourceError:
+    """An error that says what should have stood here and what does."""
+    if pos >= len(text):
+        return fail(text, pos, f"expected {what}, but the text ends")
+    if text.startswith("/*", pos):
+        return fail(text, pos, "this comment is never closed; expected */")
+    found = re.compile(r"[\w.%-]{1,40}|.", re.DOTALL).match(text, pos)
+    return fail(text, pos, f"expected {what}, found {found[0] if found else ''!r}")
+
+
+def skip(text: str, pos: int) -> int:
+    """Past spaces and comments."""
+    found = _SPACE.match(text, pos)
+    return found.end() if found else pos
+
+
+def string_end(text: str, pos: int) -> int:
+    """Past the string that begins here."""
+    found = _STRING.match(text, pos)
+    if not found:
+        raise fail(text, pos, f"this string is never closed; expected {text[pos]}")
+    return found.end()
+
+
+def group_end(text: str, pos: int) -> int:
+    """Past the bracket that closes the one here. Strings and comments inside are not looked into."""
+    opened = [pos]
+    pos += 1
+    size = len(text)
+    while opened:
+        found = _PLAIN.match(text, pos)
+        pos = found.end() if found else pos
+        if pos >= size:
+            place = opened[-1]
+            raise fail(text, place, f"{text[place]!r} is never closed; expected {_CLOSING[text[place]]!r}")
+        char = text[pos]
+        if char in "\"'":
+            pos = string_end(text, pos)
+        elif char == "/":
+            after = skip(text, pos)
+            if after == pos:
+                raise expected(text, pos, "*/")
+            pos = after
+        else:
+            if char in _CLOSING:
+                opened.append(pos)
+            elif char != _CLOSING[text[opened[-1]]]:
+                place = opened[-1]
+                raise fail(text, pos, f"expected {_CLOSING[text[place]]!r} to close {text[place]!r}, found {char!r}")
+            else:
+                opened.pop()
+            pos += 1
+    return pos
+
+
+def split_list(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Spans of the comma-separated items between two places, without the spaces and comments around them."""
+    items: list[tuple[int, int]] = []
+    pos = skip(text, start)
+    while pos < end:
+        first = last = pos
+        while pos < end and text[pos] != ",":
+            char = text[pos]
+            if char in _CLOSING:
+                pos = group_end(text, pos)
+            elif char in "\"'":
+                pos = string_end(text, pos)
+            else:
+                found = _ITEM.match(text, pos)
+                pos = found.end() if found and found.end() > pos else pos + 1
+            last = min(pos, end)
+            pos = skip(text, pos)
+        items.append((first, last))
+        pos = skip(text, pos + 1)
+    return items
+
+
+_ITEM = re.compile(r"""(?:[^\s"'{}()\[\],/]++|/(?![/*]))+""")
+
+
+def without_comments(text: str) -> str:
+    return _COMMENT.sub("", text) if "/*" in text else text
+
+
+def without_strings(text: str) -> str:
+    return _STRING.sub("", text)
+
+
+def unquote(text: str) -> str:
+    """What a string says; other text stays as it is."""
+    if len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:
+        return text
+    inner = text[1:-1]
+    return _ESCAPE.sub(_unescape, inner) if "\\" in inner else inner
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1]
+    if code[0] == "x" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    return _ESCAPED.get(code, code)

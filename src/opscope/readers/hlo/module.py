@@ -1,0 +1,197 @@
+"""What stands around computations: module headers, stack-frame tables, signatures, and several modules in one file."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections import deque
+from collections.abc import Callable
+from functools import cached_property
+
+from opscope.errors import SourceError
+from opscope.program import Program, ProgramBuilder
+from opscope.readers.hlo.attributes import Attribute, read_attributes
+from opscope.readers.hlo.body import Body, Module
+from opscope.readers.hlo.details import JAX_MODULE, JITTED
+from opscope.readers.hlo.frames import TABLES
+from opscope.readers.hlo.instruction import at_statement
+from opscope.readers.hlo.lexing import NAME, expected, fail, group_end, skip, unquote, without_comments
+from opscope.readers.hlo.shapes import shape_end
+
+_ENTRY = re.compile(r"ENTRY(?![\w.-])")
+_TYPE = re.compile(r"\(|[a-z][a-z0-9]*\s*\[")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
+_MODULE = re.compile(r"HloModule(?![\w.-])")
+_SEPARATOR = re.compile(r"^[ \t]*// ?-----", re.MULTILINE)
+_OPENING = re.compile(r"(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+)(?: (\([^\n]*\) -> [^\n]*))? \{\n")
+_PROGRESS_STEP = 1 << 20
+_DEEPEST = 200
+"""Computations inside attributes inside computations: XLA prints one level, people write one or two."""
+
+
+def parse_hlo(text: str, progress: Callable[[float], None] | None = None) -> list[Program]:
+    """The modules of an HLO text. Bad text raises SourceError with line and column, and nothing else."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    collecting = gc.isenabled()
+    gc.disable()  # a hundred thousand small objects and no cycles: collecting would only look at them again and again
+    try:
+        return _Reader(text, progress).read()
+    finally:
+        if collecting:
+            gc.enable()
+
+
+class _Reader:
+    """Reads a text from its beginning; holds the module that is being read."""
+
+    def __init__(self, text: str, progress: Callable[[float], None] | None) -> None:
+        self.text = text
+        self.progress = progress
+        self.separators = deque(found.start() for found in _SEPARATOR.finditer(text)) if "-----" in text else deque[int]()
+        self.programs: list[Program] = []
+        self.begin("", 0)
+
+    @cached_property
+    def some_root(self) -> str:
+        """The function that JAX compiled, as the first op_name that has one tells it."""
+        found = JITTED.search(self.text)
+        return found[1] if found else ""
+
+    def begin(self, name: str, pos: int) -> None:
+        """Start a module."""
+        self.name = name
+        self.start = pos
+        self.attrs: dict[str, str] = {}
+        self.module = Module(self.text, name if JAX_MODULE.match(name) else self.some_root)
+        self.bodies: list[Body] = []
+        self.entry: Body | None = None
+
+    def read(self) -> list[Program]:
+        text, pos, reported = self.text, 0, 0
+        while True:
+            pos = skip(text, pos)
+            if self.separators and self.separators[0] < pos:
+                while self.separators and self.separators[0] < pos:
+                    self.separators.popleft()
+                self.finish()
+            if pos >= len(text):
+                break
+            header = _MODULE.match(text, pos)
+            if header:
+                self.finish()
+                pos = self.read_header(pos, header.end())
+            elif (word := _WORD.match(text, pos)) and word[0] in TABLES:
+                pos = self.module.context.frames.read(text, word.end(), word[0])
+            else:
+                pos = self.read_computation(pos)
+            if self.progress and pos - reported > _PROGRESS_STEP:
+                reported = pos
+                self.progress(pos / len(text))
+        self.finish()
+        if not self.programs:
+            raise SourceError("no HLO in it; expected HloModule, a computation or an instruction", line=1)
+        return self.programs
+
+    def read_header(self, start: int, pos: int) -> int:
+        """`HloModule name, key=value, …`"""
+        pos = skip(self.text, pos)
+        name = NAME.match(self.text, pos)
+        if not name:
+            raise expected(self.text, pos, "the module's name")
+        self.begin(name[1] or name[2], start)
+        pos = name.end() + self.text.startswith(":", name.end())
+        attributes, pos = read_attributes(self.text, pos)
+        self.attrs = _texts(self.text, attributes)
+        return pos
+
+    def read_computation(self, pos: int) -> int:
+        """`[ENTRY] [%]name [(parameters) -> type] { … }[, key=value]*`, or instructions without a computation around them."""
+        text, start = self.text, pos
+        usual = _OPENING.match(text, pos)
+        if usual:
+            entry, name, signature = bool(usual[1]), usual[2], usual[3] or ""
+            pos = usual.end()
+        elif not self.name and not self.bodies and (at_statement(text, pos) or _TYPE.match(text, pos)):
+            end = self.separators[0] if self.separators else len(text)
+            return self.read_bodies(Body(self.module, "fragment", pos, is_closed=False, is_fragment=True), pos, end)
+        else:
+            entry, name, signature, pos = self.read_opening(pos)
+        body = Body(self.module, name, start)
+        if entry and self.entry:
+            raise fail(text, start, f"a second ENTRY, after {self.entry.name!r}; expected HloModule or `// -----` between modules")
+        if entry:
+            self.entry = body
+        if signature:
+            body.attrs["signature"] = without_comments(signature)
+        pos = self.read_bodies(body, pos, len(text))
+        attributes, pos = read_attributes(text, pos)
+        body.attrs.update(_texts(text, attributes))
+        return pos
+
+    def read_opening(self, pos: int) -> tuple[bool, str, str, int]:
+        """A computation's first line, however it is written: (is it the entry, name, signature, the place after the brace)."""
+        text = self.text
+        entry = _ENTRY.match(text, pos)
+        if entry:
+            pos = skip(text, entry.end())
+        name = NAME.match(text, pos)
+        if not name:
+            raise expected(text, pos, "HloModule, ENTRY or a computation's name")
+        start = pos = skip(text, name.end())
+        signature = ""
+        if text.startswith("(", pos):
+            pos = skip(text, group_end(text, pos))
+            if not text.startswith("->", pos):
+                raise expected(text, pos, "'->' and the result type")
+            pos = shape_end(text, skip(text, pos + 2), in_signature=True)
+            signature = text[start:pos]
+            pos = skip(text, pos)
+        if not text.startswith("{", pos):
+            raise expected(text, pos, f"'{{' to open computation {name[1] or name[2]!r}")
+        return bool(entry), name[1] or name[2], signature, pos + 1
+
+    def read_bodies(self, body: Body, pos: int, end: int) -> int:
+        """A computation, and before it (as XLA orders them) those that stand inside its attributes."""
+        after = body.read(pos, end)
+        read = [body]
+        waiting = [(inner, 1) for inner in body.inlined]
+        while waiting:
+            (name, first, last), depth = waiting.pop()
+            if depth > _DEEPEST:
+                raise fail(self.text, first, f"computations inside attributes are nested more than {_DEEPEST} deep")
+            inner = Body(self.module, name, first, is_closed=False)
+            inner.read(first, last)
+            read.append(inner)
+            waiting.extend((deeper, depth + 1) for deeper in inner.inlined)
+        self.bodies.extend(reversed(read))
+        return after
+
+    def finish(self) -> None:
+        """Make the Program of what was read since the last one; then nothing is begun."""
+        if not self.bodies:
+            if self.name:
+                raise fail(self.text, self.start, f"module {self.name!r} has no computation; expected ENTRY name {{ … }}")
+            return
+        entry = (self.entry or self.bodies[-1]).name
+        builder = ProgramBuilder(self.name or f"module_{entry}", entry)
+        builder.attrs.update(self.attrs)
+        names = {body.name for body in self.bodies}
+        for called, pos in self.module.called:
+            if called not in names and not self.is_excerpt:
+                raise fail(self.text, pos, f"calls {called!r}, which is no computation of the module")
+        for body in self.bodies:
+            if body.name in builder:
+                raise fail(self.text, body.start, f"duplicate computation {body.name!r}; computations need different names")
+            body.finish(builder.graph(body.name), known=names if self.is_excerpt else None)
+        self.programs.append(builder.build())
+        self.begin("", 0)
+
+    @property
+    def is_excerpt(self) -> bool:
+        """One computation without a module around it: what it calls may be elsewhere, and then stays a mere attribute."""
+        return not self.name and len({body.name.partition(":")[0] for body in self.bodies}) == 1
+
+
+def _texts(text: str, attributes: list[Attribute]) -> dict[str, str]:
+    return {key: unquote(without_comments(text[start:end])) for key, start, end in attributes}

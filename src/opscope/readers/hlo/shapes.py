@@ -1,0 +1,65 @@
+"""Types in HLO text: `f32[2,<=8]{1,0:T(8,128)S(5)}`, tuples `(f32[2], s32[])`, `token[]`, buffers `b(f32[2])`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from opscope.program import WHOLE, TensorType
+from opscope.readers.hlo.lexing import expected, group_end, skip, split_list, without_comments
+
+_ARRAY = re.compile(r"([a-z][a-z0-9]*+)\s*+\[([^\]\[{}()\"]*+)\]")
+_LAYOUT = re.compile(r"\{(?=\})|\s*+\{(?=\s*+[\d:])")
+_SIGNATURE_LAYOUT = re.compile(r"\s*+\{(?=\s*+[\d:])")
+_START = re.compile(r"[a-z][a-z0-9]*+\s*+\[|b?\(")
+
+UNKNOWN = TensorType("?")
+
+
+class Typed(NamedTuple):
+    """What an instruction yields: its outputs, and the output index by which others name them (WHOLE for a tuple)."""
+
+    outputs: tuple[TensorType, ...]
+    at: int
+
+
+def at_shape(text: str, pos: int) -> bool:
+    """Does a type begin here?"""
+    return _START.match(text, pos) is not None
+
+
+def shape_end(text: str, pos: int, *, in_signature: bool = False) -> int:
+    """Past the type that begins here. After a signature a brace opens the body, unless a layout follows it."""
+    if text.startswith(("(", "b("), pos):
+        return group_end(text, pos + (text[pos] == "b"))
+    found = _ARRAY.match(text, pos)
+    if not found:
+        raise expected(text, pos, "a type like f32[2,3]")
+    layout = (_SIGNATURE_LAYOUT if in_signature else _LAYOUT).match(text, found.end())
+    return group_end(text, layout.end() - 1) if layout else found.end()
+
+
+def tensor_type(text: str) -> TensorType:
+    """One type as text. A nested tuple stays text."""
+    if text.startswith(("(", "b(")):
+        return TensorType(" ".join(without_comments(text).split()))
+    found = _ARRAY.match(text)
+    if not found:
+        raise expected(text, 0, "a type like f32[2,3]")
+    sizes = [size.strip() for size in without_comments(found[2]).split(",")] if found[2].strip() else []
+    return TensorType(found[1], tuple(int(s) if s.isdecimal() and len(s) < 20 else s for s in sizes), text[found.end() :].strip())
+
+
+class Types(dict[str, Typed]):
+    """Types by their text: a module has a hundred thousand instructions and a hundred types."""
+
+    def __missing__(self, text: str) -> Typed:
+        if text.startswith("("):
+            parts = [text[start:end] for start, end in split_list(text, 1, group_end(text, 0) - 1)]
+            typed = Typed(tuple(tensor_type(part) for part in parts), WHOLE)
+        else:
+            if shape_end(text, 0) != len(text):
+                raise expected(text, skip(text, shape_end(text, 0)), "the end of the type")
+            typed = Typed((tensor_type(text),), 0)
+        self[text] = typed
+        return typed
