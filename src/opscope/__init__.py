@@ -1,5 +1,67 @@
-"""opscope: see the graphs your model becomes, and what every compiler pass does to them."""
+"""opscope: see the graphs your model becomes, and what every compiler pass does to them.
+
+    program = opscope.load("step.hlo")     # or a .json, a folder of dumps, …
+    print(program.main)                    # one line per node
+    opscope.save(program, "step.dot")      # or .json, by suffix
+
+Everything is imported when it is first used: `import opscope` costs a few milliseconds and loads no framework.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "load": "opscope.loading",
+    "capture": "opscope.readers:capture_object",
+    "save": "opscope.render",
+    "Program": "opscope.program",
+    "Graph": "opscope.program",
+    "Node": "opscope.program",
+    "TensorType": "opscope.program",
+    "Frame": "opscope.program",
+    "Link": "opscope.program",
+    "ProgramBuilder": "opscope.program",
+    "OpscopeError": "opscope.errors",
+    "SourceError": "opscope.errors",
+}
+"""Where each public name lives, with its name there if that differs. Tests check that `__all__` and `docs/python.md` agree."""
+
+__all__ = [
+    "Frame",
+    "Graph",
+    "Link",
+    "Node",
+    "OpscopeError",
+    "Program",
+    "ProgramBuilder",
+    "SourceError",
+    "TensorType",
+    "capture",
+    "load",
+    "save",
+]
+
+if TYPE_CHECKING:
+    from opscope.errors import OpscopeError, SourceError
+    from opscope.loading import load
+    from opscope.program import Frame, Graph, Link, Node, Program, ProgramBuilder, TensorType
+    from opscope.readers import capture_object as capture
+    from opscope.render import save
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'opscope' has no attribute {name!r}")
+    module, _, original = home.partition(":")
+    value = getattr(import_module(module), original or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

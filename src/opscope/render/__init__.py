@@ -1,0 +1,126 @@
+"""Files of a Program: pictures, pages, and what other tools read. This file is the table of writers and the way in: `save`.
+
+A writer module has `write(programs, target, options)`, where `target` is a Path to be made. Rows are data, so that listing the
+formats imports nothing. The first row with a suffix is what that suffix means; the others are asked for by name (`--format`).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from os import PathLike
+from os.path import realpath
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.render.options import ViewOptions
+
+ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
+
+
+class Writer(NamedTuple):
+    """A row of the table: enough to list a format without importing its module."""
+
+    name: str
+    module: str
+    what: str
+    suffixes: tuple[str, ...]
+    begins: tuple[bytes, ...] = ()
+    """How its files begin, lower case, so that a file of another kind is not overwritten by accident."""
+    views: tuple[str, ...] = ALL_VIEWS
+    """View options that it honours; the others are refused rather than ignored."""
+    several: bool = False
+    """Can one file hold several programs?"""
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+
+    def load(self) -> ModuleType:
+        return import_module(self.module)
+
+    @property
+    def missing(self) -> list[str]:
+        """Modules that must be installed before it can write."""
+        return [name for name in self.needs if find_spec(name) is None]
+
+    @property
+    def install_hint(self) -> str:
+        return f"pip install 'opscope[{self.extra}]'" if self.extra else f"pip install {' '.join(self.missing)}"
+
+
+WRITERS: tuple[Writer, ...] = (
+    Writer(
+        "json", "opscope.render.json", "opscope's own JSON, readable again", (".json",),
+        begins=(b'{"format": "opscope"',), views=(), several=True,
+    ),
+    Writer(
+        "dot", "opscope.render.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
+        begins=(b"digraph",), views=("graph", "group_by", "direction"),
+    ),
+)  # fmt: skip
+
+
+def find_writer(target: Path, format: str | None = None) -> Writer:
+    """By name where one is given, else by the suffix of the file to be made."""
+    if format is not None:
+        for row in WRITERS:
+            if row.name == format:
+                return row
+        raise OpscopeError(f"no format named {format!r}; there are: {', '.join(row.name for row in WRITERS)}")
+    for row in WRITERS:
+        if target.suffix.lower() in row.suffixes:
+            return row
+    known = ", ".join(suffix for row in WRITERS for suffix in row.suffixes)
+    what = f"suffix {target.suffix!r} is unknown" if target.suffix else "has no suffix to choose a format by"
+    raise OpscopeError(f"{target}: {what}; there are: {known} (or --format NAME)")
+
+
+def write(programs: list[Program], target: Path, options: ViewOptions, format: str | None = None) -> Writer:
+    """Make a file. It appears under its name only when it is complete."""
+    row = find_writer(target, format)
+    if row.missing:
+        raise OpscopeError(f"writing {row.what} needs {', '.join(row.missing)}: {row.install_hint}")
+    refused = [name for name in options.given if name not in row.views]
+    if refused:
+        told = ", ".join("--" + name.replace("_", "-") for name in refused)
+        raise OpscopeError(f"{told} cannot be honoured in {row.name} files; leave it out, or write a picture")
+    target = Path(realpath(target))
+    if not target.parent.is_dir():
+        raise OpscopeError(f"{target.parent}: no such folder; make it first")
+    if target.exists() and not target.is_file():
+        if target.is_dir():
+            raise OpscopeError(f"{target}: is a folder; name a file in it")
+        with TemporaryDirectory() as folder, target.open("wb") as device:
+            made = Path(folder, "made")
+            row.load().write(programs, made, options)
+            device.write(made.read_bytes())
+        return row
+    partial = target.with_name(f".{target.name}.part")
+    try:
+        row.load().write(programs, partial, options)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return row
+
+
+def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **options: Any) -> None:
+    """Write a Program, several, or any live object that can be captured, by the suffix of the path.
+
+    `options` are the fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
+    """
+    if isinstance(x, Program):
+        programs = [x]
+    elif isinstance(x, (list, tuple)) and x and all(isinstance(each, Program) for each in x):
+        programs = list(x)
+    else:
+        from opscope.readers import capture_object
+
+        programs = [capture_object(x)]
+    unknown = [name for name in options if name not in ALL_VIEWS]
+    if unknown:
+        raise TypeError(f"save() has no option {unknown[0]!r}; there are: format, {', '.join(ALL_VIEWS)}")
+    write(programs, Path(path), ViewOptions(**options), format)

@@ -1,0 +1,291 @@
+"""What running a graph once costs: floating-point operations, and bytes read and written.
+
+The counting is XLA's: a multiply-add is two operations, everything elementwise is one per element (a tanh too), a fusion is its
+body, a loop its body as often as it is known to run, a branch its dearest side. Whatever cannot be known from the program (a
+custom call, a loop of unknown length, a dimension that is not a number) is counted as `unknown` and not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any, NamedTuple
+
+from opscope.analysis.category import CATEGORIES, category_of, plain_name
+from opscope.analysis.window import convolution_taps, window_size
+from opscope.program import WHOLE, Graph, Node, Program, TensorType, ValueRef
+
+
+class Cost(NamedTuple):
+    """`unknown` is how many operations of unknown cost are not in the other numbers."""
+
+    flops: int = 0
+    bytes: int = 0
+    unknown: int = 0
+
+    def times(self, count: int) -> Cost:
+        return Cost(self.flops * count, self.bytes * count, self.unknown)
+
+
+_FREE = {
+    *("tuple", "get_tuple_element", "getitem", "bitcast", "after_all", "create_token", "opt_barrier", "optimization_barrier"),
+    *("add_dependency", "domain", "partition_id", "replica_id", "get_dimension_size", "name", "pvary"),
+}
+"""Plumbing: neither computes nor moves anything."""
+_NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
+_MATMULS = frozenset(["mm", "bmm", "matmul", "linear", "dense", "mat_mul"])
+_ADDED_MATMULS = frozenset(["addmm", "baddbmm"])
+_CONVOLUTIONS = frozenset(["conv", "convolution", "conv1d", "conv2d", "conv3d"])
+_PLAIN_REDUCTIONS = re.compile(r"(reduce_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
+_CONTRACTED = (
+    ("lhs_contracting_dims", re.compile(r"([\d, ]*)")),
+    ("dimension_numbers", re.compile(r"[\[(]{3}\s*([\d, ]*)")),
+    ("dot_dimension_numbers", re.compile(r".*?lhs_contracting_dimensions\s*=\s*\[([\d, ]*)", re.S)),
+    ("contracting_dims", re.compile(r"\[?([\d, ]*)")),
+)
+_TRIP_COUNT = re.compile(r'"?known_trip_count"?\s*:\s*\{\s*"?n"?\s*:\s*"?(\d+)')
+
+
+class CostModel:
+    """Costs of one program. Each graph is counted once, callees before callers, however deep the calls go."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.unknown_ops: dict[str, int] = {}
+        self._graphs: dict[str, Cost] = {}
+        for graph in _callees_first(program):
+            total = [0, 0, 0]
+            for node in graph.nodes:
+                cost = self.node(graph, node)
+                for i in range(3):
+                    total[i] += cost[i]
+                if cost.unknown and not node.calls:
+                    self.unknown_ops[node.op] = self.unknown_ops.get(node.op, 0) + 1
+            self._graphs[graph.name] = Cost(*total)
+
+    def graph(self, name: str) -> Cost:
+        """Cost of running a graph once."""
+        return self._graphs[name]
+
+    @property
+    def total(self) -> Cost:
+        """Cost of running the program once."""
+        return self._graphs[self.program.entry]
+
+    def node(self, graph: Graph, node: Node) -> Cost:
+        """Cost of running one node once, with all that it calls."""
+        name = plain_name(node.op)
+        if node.role != "op" or name in _FREE:
+            return Cost()
+        moved = self._bytes(graph, node)
+        called = self._called(graph, node, name)
+        flops = called if called is not None else _flops(graph, node, name)
+        if flops is None:
+            return Cost(0, moved or 0, 1)
+        if isinstance(flops, Cost):
+            return flops if flops.bytes else flops._replace(bytes=moved or 0)
+        return Cost(flops, moved or 0, int(moved is None))
+
+    def _called(self, graph: Graph, node: Node, name: str) -> Cost | None:
+        """Cost of a node that runs other graphs; None if it runs none."""
+        bodies = [self._graphs.get(called, Cost(unknown=1)) for called in node.calls]
+        if not bodies:
+            return None
+        if name in ("while", "while_loop", "scan"):
+            return self._loop(node, bodies)
+        if name in ("conditional", "cond", "case", "if"):
+            return Cost(*(max(body[i] for body in bodies) for i in range(3)))
+        if name in ("fusion", "fused"):
+            inside = _sum(bodies)
+            return Cost(inside.flops, 0, inside.unknown)
+        times = _applications(graph, node, name)
+        if times is not None:
+            inside = bodies[-1]
+            return Cost(inside.flops * times, 0, inside.unknown)
+        if name in _APPLIED:
+            return Cost(unknown=1)
+        return _sum(bodies)
+
+    def _loop(self, node: Node, bodies: list[Cost]) -> Cost:
+        trips = _trip_count(node)
+        once = _sum(bodies)
+        return once.times(trips) if trips is not None else once._replace(unknown=once.unknown + 1)
+
+    def _bytes(self, graph: Graph, node: Node) -> int | None:
+        total = 0
+        for each in [*node.outputs, *_input_types(graph, node)]:
+            size = 0 if each.dtype.startswith("(") else each.bytes
+            if size is None:
+                return None
+            total += size
+        return total
+
+
+def _sum(costs: list[Cost]) -> Cost:
+    return Cost(*(sum(cost[i] for cost in costs) for i in range(3)))
+
+
+def _callees_first(program: Program) -> Iterator[Graph]:
+    """Graphs in an order where what a graph calls comes before it. A call in a circle is cut where it closes."""
+    done: set[str] = set()
+    for start in program.graphs:
+        stack = [(start, _callees(program, start))]
+        opened = {start}
+        while start not in done and stack:
+            name, callees = stack[-1]
+            waiting = next((called for called in callees if called not in done and called not in opened), None)
+            if waiting is not None:
+                opened.add(waiting)
+                stack.append((waiting, _callees(program, waiting)))
+                continue
+            stack.pop()
+            opened.discard(name)
+            done.add(name)
+            yield program.graphs[name]
+
+
+def _callees(program: Program, name: str) -> Iterator[str]:
+    return iter(dict.fromkeys(called for node in program.graphs[name].nodes for called in node.calls))
+
+
+def _value(graph: Graph, ref: ValueRef) -> list[TensorType]:
+    name, index = ref
+    outputs = graph[name].outputs
+    if index == WHOLE:
+        return list(outputs)
+    return [outputs[index]] if index < len(outputs) else []
+
+
+def _input_types(graph: Graph, node: Node) -> list[TensorType]:
+    return [each for ref in node.inputs for each in _value(graph, ref)]
+
+
+def _elements(types: list[TensorType]) -> int | None:
+    counts = [each.elements for each in types]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _flops(graph: Graph, node: Node, name: str) -> int | None:
+    """Operations of a node that runs no other graph, or None where they are not known."""
+    rule = _RULES.get(name)
+    if rule is not None:
+        return rule(graph, node)
+    category = CATEGORIES[category_of(node.op, node.role)]
+    if category == "elementwise":
+        return _elements(list(node.outputs[:1]))
+    if category in _NO_FLOPS:
+        return 0
+    if _PLAIN_REDUCTIONS.fullmatch(name):
+        return _elements(_input_types(graph, node)[:1])
+    return None
+
+
+def _dot(graph: Graph, node: Node) -> int | None:
+    """Two operations for each output element and contracted element; the contracted dimensions stand in an attribute."""
+    inputs = _input_types(graph, node)
+    out = _elements(list(node.outputs))
+    attrs = node.attrs
+    for key, pattern in _CONTRACTED:
+        found = pattern.match(str(attrs[key]).strip("{}")) if key in attrs else None
+        if found and inputs and out is not None:
+            dims = [int(d) for d in found[1].split(",") if d.strip()]
+            shape = inputs[0].shape
+            sizes = [shape[d] for d in dims if d < len(shape)]
+            return 2 * out * prod(d for d in sizes if isinstance(d, int)) if all(isinstance(d, int) for d in sizes) else None
+    if len(inputs) >= 2 and (len(inputs[0].shape) == 1 or len(inputs[1].shape) == 1) and not attrs.keys() & {"dimension_numbers"}:
+        return _matmul(graph, node)
+    return None
+
+
+def _matmul(graph: Graph, node: Node, lhs: int = 0) -> int | None:
+    inputs = _input_types(graph, node)
+    out = _elements(list(node.outputs[:1]))
+    depth = inputs[lhs].shape[-1] if len(inputs) > lhs and inputs[lhs].shape else None
+    return 2 * out * depth if out is not None and isinstance(depth, int) else None
+
+
+def _added_matmul(graph: Graph, node: Node) -> int | None:
+    product, out = _matmul(graph, node, 1), _elements(list(node.outputs[:1]))
+    return product + out if product is not None and out is not None else None
+
+
+def _convolution(graph: Graph, node: Node) -> int | None:
+    inputs = _input_types(graph, node)
+    if len(inputs) < 2 or not node.outputs:
+        return None
+    return convolution_taps(inputs[0], inputs[1], node.outputs[0], node.attrs)
+
+
+def _sort(graph: Graph, node: Node) -> int | None:
+    count = _elements(_input_types(graph, node)[:1])
+    return None if count is None else count * max(count - 1, 0).bit_length()
+
+
+def _nothing(graph: Graph, node: Node) -> int | None:
+    return 0
+
+
+def _unknown(graph: Graph, node: Node) -> int | None:
+    return None
+
+
+_RULES: dict[str, Callable[[Graph, Node], int | None]] = {
+    "dot": _dot,
+    "dot_general": _dot,
+    "sort": _sort,
+    "copy": _nothing,
+    "identity": _nothing,
+    "custom_call": _unknown,
+    **dict.fromkeys(_MATMULS, _matmul),
+    **dict.fromkeys(_ADDED_MATMULS, _added_matmul),
+    **dict.fromkeys(_CONVOLUTIONS, _convolution),
+}
+
+
+def _reduced(graph: Graph, node: Node) -> int | None:
+    """A reduction applies its function once less than it has elements, for each result."""
+    inputs, out = _elements(_input_types(graph, node)[:1]), _elements(list(node.outputs[:1]))
+    return inputs - out if inputs is not None and out is not None else None
+
+
+def _windowed(graph: Graph, node: Node) -> int | None:
+    out, window = _elements(list(node.outputs[:1])), window_size(node.attrs)
+    return out * (window - 1) if out is not None and window is not None else None
+
+
+def _mapped(graph: Graph, node: Node) -> int | None:
+    return _elements(list(node.outputs[:1]))
+
+
+def _scattered(graph: Graph, node: Node) -> int | None:
+    return _elements(_input_types(graph, node)[-1:])
+
+
+_APPLIED: dict[str, Callable[[Graph, Node], int | None]] = {
+    "reduce": _reduced,
+    "all_reduce": _mapped,
+    "all_reduce_start": _mapped,
+    "reduce_scatter": _mapped,
+    "reduce_window": _windowed,
+    "select_and_scatter": _windowed,
+    "map": _mapped,
+    "scatter": _scattered,
+    "sort": _sort,
+}
+
+
+def _applications(graph: Graph, node: Node, name: str) -> int | None:
+    """How often a node applies the small function that it calls (`to_apply`)."""
+    rule = _APPLIED.get(name)
+    return rule(graph, node) if rule else None
+
+
+def _trip_count(node: Node) -> int | None:
+    attrs: Any = node.attrs
+    found = _TRIP_COUNT.search(str(attrs.get("backend_config", "")))
+    if found:
+        return int(found[1])
+    length = attrs.get("length") if plain_name(node.op) == "scan" else None
+    return int(length) if isinstance(length, int) or (isinstance(length, str) and length.isdigit()) else None

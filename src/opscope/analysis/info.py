@@ -1,0 +1,81 @@
+"""A program in numbers: what `opscope info` prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from opscope.analysis.category import CATEGORIES, category_of
+from opscope.analysis.cost import CostModel
+from opscope.program import Program, Role
+
+
+class GraphInfo(NamedTuple):
+    name: str
+    nodes: int
+    parameters: int
+    flops: int
+    bytes: int
+    callers: int
+
+
+class OpCount(NamedTuple):
+    op: str
+    nodes: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Info:
+    """Counts over all graphs; `flops` and `bytes` are those of running the entry once, without `unknown` operations."""
+
+    name: str
+    entry: str
+    nodes: int
+    graphs: tuple[GraphInfo, ...]
+    ops: tuple[OpCount, ...]
+    parameters: int
+    parameter_elements: int
+    parameter_bytes: int
+    flops: int
+    bytes: int
+    unknown: int
+    unknown_ops: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        found = asdict(self)
+        found["graphs"] = [graph._asdict() for graph in self.graphs]
+        found["ops"] = [op._asdict() for op in self.ops]
+        return found
+
+
+def info_of(program: Program) -> Info:
+    """Count a program. Operations are listed with the most frequent first."""
+    ops: Counter[tuple[str, Role]] = Counter((node.op, node.role) for graph in program for node in graph.nodes)
+    costs = CostModel(program)
+    callers = program.callers
+    graphs = []
+    for graph in program:
+        cost = costs.graph(graph.name)
+        called = len(callers.get(graph.name, ()))
+        graphs.append(GraphInfo(graph.name, len(graph), len(graph.parameters), cost.flops, cost.bytes, called))
+    types = [each for node in program.main.parameters for each in node.outputs]
+    by_op: dict[str, OpCount] = {}
+    for (op, role), count in ops.most_common():
+        known = by_op.get(op)
+        by_op[op] = OpCount(op, count + (known.nodes if known else 0), known.kind if known else CATEGORIES[category_of(op, role)])
+    return Info(
+        name=program.name,
+        entry=program.entry,
+        nodes=len(program),
+        graphs=tuple(graphs),
+        ops=tuple(sorted(by_op.values(), key=lambda each: (-each.nodes, each.op))),
+        parameters=len(program.main.parameters),
+        parameter_elements=sum(each.elements or 0 for each in types),
+        parameter_bytes=sum(each.bytes or 0 for each in types),
+        flops=costs.total.flops,
+        bytes=costs.total.bytes,
+        unknown=costs.total.unknown,
+        unknown_ops=tuple(sorted(costs.unknown_ops, key=lambda op: -costs.unknown_ops[op])),
+    )

@@ -1,0 +1,76 @@
+"""Windows of convolutions and pooling: how many products a convolution really computes, padding left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import prod
+from typing import Any, NamedTuple
+
+from opscope.program import TensorType
+
+_MOST_STEPS = 200_000
+"""Positions that are counted one by one; beyond, padding is counted as if it were data."""
+
+
+def window_size(attrs: Mapping[str, Any]) -> int | None:
+    """Elements of a window: 9 for `{size=3x3 pad=1_1x1_1}`."""
+    sizes = _window(attrs).get("size")
+    return prod(map(int, sizes)) if sizes and all(map(str.isdigit, sizes)) else None
+
+
+def convolution_taps(lhs: TensorType, kernel: TensorType, out: TensorType, attrs: Mapping[str, Any]) -> int | None:
+    """Two operations per product. HLO tells which dimension is which; elsewhere the order is batch, features, space."""
+    if not all(isinstance(d, int) for t in (lhs, kernel, out) for d in t.shape):
+        return None
+    elements = out.elements or 0
+    labels = re.fullmatch(r"(\w+)_(\w+)->(\w+)", str(attrs.get("dim_labels", "")))
+    if not labels:
+        return 2 * elements * prod(int(d) for d in kernel.shape[1:]) if len(kernel.shape) > 2 else None
+    kernel_at, lhs_at, out_at = ({label: i for i, label in enumerate(text)} for text in (labels[2], labels[1], labels[3]))
+    space = [label for label in labels[2] if label.isdigit()]
+    if not {"i", "o"} <= kernel_at.keys() or not len(kernel.shape) == len(lhs.shape) == len(out.shape) == len(labels[2]):
+        return None
+    window = _window(attrs)
+    taps = 1
+    for n, label in enumerate(sorted(space)):
+        size, taken, made = lhs.shape[lhs_at[label]], kernel.shape[kernel_at[label]], out.shape[out_at[label]]
+        taps *= _valid_taps(int(size), int(taken), int(made), _steps(window, n))
+    without_space = elements // max(1, prod(int(out.shape[out_at[label]]) for label in space))
+    return 2 * without_space * taps * int(kernel.shape[kernel_at["i"]])
+
+
+class _Steps(NamedTuple):
+    """How a window moves along one dimension."""
+
+    stride: int
+    low: int
+    spread: int
+    dilation: int
+
+
+def _valid_taps(size: int, kernel: int, out: int, steps: _Steps) -> int:
+    """Pairs of (output position, kernel position) that meet data, along one dimension."""
+    if kernel * out > _MOST_STEPS:
+        return kernel * out
+    last = (size - 1) * steps.spread
+    count = 0
+    for k in range(kernel):
+        start = k * steps.dilation - steps.low
+        places = range(start, start + out * steps.stride, steps.stride) if steps.stride else ()
+        count += sum(1 for at in places if 0 <= at <= last and at % steps.spread == 0)
+    return count
+
+
+def _steps(window: dict[str, list[str]], n: int) -> _Steps:
+    def part(key: str, default: int) -> int:
+        values = window.get(key, [])
+        number = values[n].partition("_")[0] if n < len(values) else ""
+        return int(number) if number.removeprefix("-").isdigit() else default
+
+    return _Steps(part("stride", 1), part("pad", 0), part("lhs_dilate", 1) or 1, part("rhs_dilate", 1))
+
+
+def _window(attrs: Mapping[str, Any]) -> dict[str, list[str]]:
+    """`{size=3x3 pad=1_1x1_1}` as {"size": ["3", "3"], "pad": ["1_1", "1_1"]}."""
+    return {key: value.split("x") for key, value in re.findall(r"(\w+)=([-\dx_]+)", str(attrs.get("window", "")))}

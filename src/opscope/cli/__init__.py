@@ -1,0 +1,91 @@
+"""The command line. A command is one file with a click `command`, and one row here.
+
+Only click is imported until a command runs, so that `--help` and shell completion answer at once. Errors that a person can mend are
+one line on stderr and exit code 2; a traceback is never the answer (OPSCOPE_TRACEBACK=1 shows it to those who ask).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from opscope import __version__
+from opscope.errors import OpscopeError
+
+COMMANDS = {
+    "info": ("opscope.cli.info", "Graphs, nodes by op, parameters, FLOPs and bytes."),
+    "export": ("opscope.cli.export", "Write a file: data or a picture, by its suffix."),
+    "formats": ("opscope.cli.formats", "What can be read and written here, and what to install for the rest."),
+}
+
+
+class LazyGroup(click.Group):
+    """Knows its commands' names and first lines without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        command: click.Command = import_module(row[0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help) for name, (_, help) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="opscope")
+def opscope() -> None:
+    """See the graphs your model becomes, and what every compiler pass does to them.
+
+    SOURCE is a file, a folder of compiler dumps, `-` for standard input, or `module:callable` for a live Python object.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code: 0, 2 for what the user can mend, 130 after Ctrl-C, 1 for our own faults."""
+    try:
+        code = opscope.main(args=None if argv is None else list(argv), prog_name="opscope", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "")
+        return 2
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "opscope"
+        return _fail(f"{path}: {error.format_message()} See `{path} --help`.")
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except OpscopeError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError:
+        return _fail("not enough memory for this source")
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(where.filename)}:{where.lineno}"
+        _fail(f"opscope: a fault of ours at {place}: {type(error).__name__}: {error}; OPSCOPE_TRACEBACK=1 shows more")
+        return 1
+
+
+def _fail(message: str) -> int:
+    """One line, whatever was in the message."""
+    if os.environ.get("OPSCOPE_TRACEBACK"):
+        traceback.print_exc()
+    print(" ".join(message.split()), file=sys.stderr)
+    return 2

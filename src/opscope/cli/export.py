@@ -1,0 +1,71 @@
+"""`opscope export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from opscope.cli.progress import progress
+from opscope.cli.source import choose, read_all, source_options
+from opscope.cli.view_options import view_options
+from opscope.errors import OpscopeError, SourceError
+
+
+@click.command()
+@source_options
+@click.option("-o", "--output", "output", metavar="FILE", required=True, help="File to write; `-` is standard output.")
+@click.option("--format", "format", metavar="NAME", help="Format to write (see `opscope formats`) instead of the suffix's.")
+@click.option("-f", "--force", is_flag=True, help="Replace FILE even if it is of another kind than what is written.")
+@view_options
+def command(
+    source: str, module: str | None, reader: str | None, output: str, format: str | None, force: bool, **views: Any
+) -> None:
+    """Write SOURCE to a file: data or a picture, by the file's suffix.
+
+    An existing file is replaced if it is of the kind that is being written (yesterday's step.dot by today's); anything else is kept
+    unless --force is given. The file appears only when it is complete.
+    """
+    from opscope.render import find_writer, write
+    from opscope.render.options import ViewOptions
+
+    options = ViewOptions(**views)
+    if output == "-" and format is None:
+        raise OpscopeError("standard output has no suffix; say what to write with --format NAME (see `opscope formats`)")
+    target = Path(output)
+    row = find_writer(target, format)
+    if output != "-" and not force:
+        _keep(Path(source), target, row.begins)
+    programs = read_all(source, reader)
+    if module is not None or not row.several:
+        programs = [choose(source, programs, module)]
+    if row.views:
+        try:
+            options.check(programs[0])
+        except SourceError:
+            raise
+        except OpscopeError as error:
+            raise SourceError(str(error), source) from None
+    with progress(f"writing {output}"):
+        if output != "-":
+            write(programs, target, options, format)
+            return
+        with TemporaryDirectory() as folder:
+            made = Path(folder, "out")
+            write(programs, made, options, format)
+            sys.stdout.buffer.write(made.read_bytes())
+
+
+def _keep(source: Path, target: Path, begins: tuple[bytes, ...]) -> None:
+    """Refuse to overwrite the source, or a file that does not look like what is being written."""
+    if not target.is_file():
+        return
+    if source.exists() and source.samefile(target):
+        raise OpscopeError(f"{target}: is the source itself; name another file, or give --force")
+    with target.open("rb") as stream:
+        head = stream.read(256).lstrip().lower()
+    if head and not head.startswith(begins):
+        raise OpscopeError(f"{target}: exists and is something else than what would be written; name another file, or give --force")

@@ -1,0 +1,75 @@
+"""`opscope info`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opscope.cli.progress import progress
+from opscope.cli.source import choose, read_all, source_options
+from opscope.cli.table import short_bytes, short_number, table
+
+if TYPE_CHECKING:
+    from opscope.analysis.info import Info
+
+MOST_ROWS = 15
+
+
+@click.command()
+@source_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every graph and op.")
+@click.option("--all", "everything", is_flag=True, help="List every graph and op instead of the largest.")
+def command(source: str, module: str | None, reader: str | None, as_json: bool, everything: bool) -> None:
+    """Graphs, nodes by op, parameters, FLOPs and bytes.
+
+    FLOPs and bytes are those of running the entry once: a fusion counts as its body, a loop as often as it is known to run. What
+    is not known (a custom call's work, a loop's trip count) is said to be missing, not guessed.
+    """
+    from opscope.analysis.info import info_of
+
+    programs = read_all(source, reader)
+    if module is not None:
+        programs = [choose(source, programs, module)]
+    with progress(f"counting {source}"):
+        infos = [info_of(program) for program in programs]
+    if as_json:
+        found: Any = infos[0].to_json() if len(infos) == 1 else {"programs": [info.to_json() for info in infos]}
+        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+    elif len(infos) == 1:
+        click.echo(_text(infos[0], None if everything else MOST_ROWS))
+    else:
+        rows = [("module", "graphs", "nodes", "entry")]
+        rows += [(info.name, f"{len(info.graphs):,}", f"{info.nodes:,}", info.entry) for info in infos]
+        click.echo(f"{len(infos)} modules; --module NAME shows one\n\n" + table(rows, "lrr"))
+
+
+def _text(info: Info, most: int | None) -> str:
+    blocks = [table(_facts(info))]
+    graphs = sorted(info.graphs, key=lambda graph: -graph.nodes)
+    rows = [("graph", "nodes", "FLOPs", "bytes", "called")]
+    for graph in graphs[:most]:
+        called = "entry" if graph.name == info.entry else f"{graph.callers:,}×"
+        rows.append((graph.name, f"{graph.nodes:,}", short_number(graph.flops), short_bytes(graph.bytes), called))
+    blocks.append(table(rows, "lrrrr") + _rest(len(graphs), most, "graphs"))
+    ops = [("op", "nodes", "kind"), *((op, f"{count:,}", kind) for op, count, kind in info.ops[:most])]
+    blocks.append(table(ops, "lrl") + _rest(len(info.ops), most, "ops"))
+    return "\n\n".join(blocks)
+
+
+def _facts(info: Info) -> list[tuple[str, str]]:
+    graphs = "1 graph" if len(info.graphs) == 1 else f"{len(info.graphs):,} graphs"
+    parameters = f"{short_number(info.parameter_elements)} elements, {short_bytes(info.parameter_bytes)}"
+    unknown = f", without {info.unknown:,} operations of unknown cost ({', '.join(info.unknown_ops[:4])})" if info.unknown else ""
+    return [
+        ("program", info.name),
+        ("nodes", f"{info.nodes:,} in {graphs}, entry {info.entry}"),
+        ("parameters", f"{info.parameters:,} of the entry: {parameters}"),
+        ("FLOPs", short_number(info.flops) + unknown),
+        ("bytes", f"{short_bytes(info.bytes)} read and written"),
+    ]
+
+
+def _rest(total: int, most: int | None, what: str) -> str:
+    return f"\n… {total - most:,} more {what} (--all lists them)" if most is not None and total > most else ""

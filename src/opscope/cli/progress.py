@@ -1,0 +1,67 @@
+"""A progress bar for anything that takes over a second, where someone is looking."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+PATIENCE = 1.0
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[float], None]]:
+    """Yields a function to be called with the part that is done, 0…1. Nothing is shown on a pipe, or before a second is over."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    late = _LateBar(what)
+    timer = threading.Timer(PATIENCE, late.show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late.update
+    finally:
+        timer.cancel()
+        late.stop()
+
+
+class _LateBar:
+    """rich is imported, and the bar drawn, only when the second is over; until the first report it just moves."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.done: float | None = None
+        self.bar: Bar | None = None
+        self.task: TaskID | None = None
+        self.over = False
+        self.lock = threading.Lock()
+
+    def show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        with self.lock:
+            if self.over:
+                return
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.task = self.bar.add_task(self.what, total=None)
+            self.bar.start()
+
+    def update(self, done: float) -> None:
+        self.done = done
+        if self.bar is not None and self.task is not None:
+            self.bar.update(self.task, total=1.0, completed=done)
+
+    def stop(self) -> None:
+        with self.lock:
+            self.over = True
+            if self.bar is not None:
+                self.bar.stop()

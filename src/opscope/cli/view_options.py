@@ -1,0 +1,32 @@
+"""The options that say what of a program is shown, and how: the fields of ViewOptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--graph", metavar="NAME", help="Show this graph instead of the entry."),
+    click.option("--depth", type=click.IntRange(0), metavar="N", help="Open groups and called graphs down to this depth."),
+    click.option("--flatten", is_flag=True, help="Open everything and draw no groups."),
+    click.option("--around", metavar="NODE", multiple=True, help="Show only this node and its neighbours; may be given again."),
+    click.option("--hops", type=click.IntRange(0), default=2, show_default=True, metavar="K", help="How far --around reaches."),
+    click.option("--paths", nargs=2, metavar="A B", help="Show only what lies on paths from node A to node B."),
+    click.option("--group-by", metavar="NAME", help="Group by this grouping instead of the module hierarchy."),
+    click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colours."),
+    click.option("--scale", type=click.FloatRange(0.05, 32), default=1.0, show_default=True, metavar="S", help="Size of a PNG."),
+    click.option("--wrap/--no-wrap", default=None, help="Break a tall picture into columns. By default only beyond 4 : 1."),
+    click.option("--direction", type=click.Choice(["TB", "LR"]), default="TB", show_default=True, help="Down or right."),
+    click.option("--values", type=click.Choice(["edges", "boxes"]), default="edges", show_default=True, help="Draw values as."),
+)
+
+
+def view_options(command: Command) -> Command:
+    """--graph, --depth, --flatten, --around … for a command that takes them as keywords."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,84 @@
+"""From what a person names to Programs: a file, a folder, standard input, or `module:callable` with a live object behind it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from importlib import import_module
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from opscope.errors import OpscopeError, SourceError
+from opscope.program import Program, select_program
+from opscope.readers import Progress, capture_object, read
+from opscope.readers.source import Source
+
+_OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
+
+
+def load(
+    source: str | PathLike[str], *, module: str | None = None, reader: str | None = None, progress: Progress | None = None
+) -> Program | list[Program]:
+    """Read a source. One program comes as it is; a file with several modules gives a list, unless `module` names one."""
+    programs = load_all(source, reader=reader, progress=progress)
+    if module is None and len(programs) != 1:
+        return programs
+    return select_program(programs, module)
+
+
+def load_all(source: str | PathLike[str], *, reader: str | None = None, progress: Progress | None = None) -> list[Program]:
+    """Every program of a source, in its order."""
+    name = fspath(source)
+    found = _OBJECT.fullmatch(name)
+    if found and not Path(name).exists():
+        return _programs_of(name, _resolve(name, found[1], found[2]))
+    return read(Source(name), reader, progress)
+
+
+def _resolve(name: str, module_name: str, attribute: str) -> Any:
+    """The object behind `module:callable`, looked for in the current folder first, as `python -m` does."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and module_name.startswith(error.name):
+            raise SourceError(f"no module named {error.name!r} here, and no file of that name either", name) from None
+        raise SourceError(f"importing {module_name} failed: {error}", name) from error
+    except Exception as error:
+        raise SourceError(f"importing {module_name} failed: {type(error).__name__}: {error}", name) from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise SourceError(f"{found.__name__ if inspect.ismodule(found) else found!r} has no {part!r}", name)
+        found = getattr(found, part)
+    return found
+
+
+def _programs_of(name: str, found: Any) -> list[Program]:
+    """A function or class that needs no arguments is called for what it makes: a model, a model with its inputs, a Program."""
+    if (inspect.isroutine(found) or inspect.isclass(found)) and _needs_nothing(found):
+        try:
+            found = found()
+        except Exception as error:
+            raise SourceError(f"raised {type(error).__name__}: {error}", name) from error
+    if isinstance(found, Program):
+        return [found]
+    if isinstance(found, list) and found and all(isinstance(each, Program) for each in found):
+        return found
+    obj, *inputs = found if type(found) is tuple and found else (found,)
+    try:
+        return [capture_object(obj, *inputs)]
+    except SourceError as error:
+        raise error.at(name) from None
+    except OpscopeError as error:
+        raise SourceError(str(error), name) from error
+
+
+def _needs_nothing(found: Any) -> bool:
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return all(p.default is not p.empty or p.kind is p.VAR_KEYWORD for p in parameters)

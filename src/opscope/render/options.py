@@ -1,0 +1,92 @@
+"""What of a Program a picture shows and how: the view options of every command, in one place.
+
+`spec` is the JSON form that the drawing core takes (`ViewSpec` in `web/src/core/types.ts`); what is not in it (theme, scale, wrap,
+direction) says how the chosen part is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, Literal, TypeAlias
+
+from opscope.errors import OpscopeError
+from opscope.program import Graph, Program
+
+Theme: TypeAlias = Literal["light", "dark"]
+Direction: TypeAlias = Literal["TB", "LR"]
+Values: TypeAlias = Literal["edges", "boxes"]
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """Options of a static picture. The defaults are what a person sees who asks for nothing."""
+
+    graph: str | None = None
+    depth: int | None = None
+    flatten: bool = False
+    around: tuple[str, ...] = ()
+    hops: int = 2
+    paths: tuple[str, str] | None = None
+    group_by: str | None = None
+    theme: Theme = "light"
+    scale: float = 1.0
+    wrap: bool | None = None
+    """Break a very tall picture into columns: yes, no, or (None) when it is taller than 4 : 1."""
+    direction: Direction = "TB"
+    values: Values = "edges"
+
+    @property
+    def given(self) -> list[str]:
+        """Names of the options that differ from their default."""
+        return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The ViewSpec for the drawing core. Options that were not given are absent."""
+        spec: dict[str, Any] = {}
+        if self.graph is not None:
+            spec["graph"] = self.graph
+        if self.group_by is not None:
+            spec["grouping"] = self.group_by
+        if self.depth is not None:
+            spec["depth"] = self.depth
+        if self.flatten:
+            spec["flatten"] = True
+        if self.around:
+            spec["around"] = {"nodes": list(self.around), "hops": self.hops}
+        if self.paths is not None:
+            spec["paths"] = {"from": self.paths[0], "to": self.paths[1]}
+        if self.values != "edges":
+            spec["values"] = self.values
+        return spec
+
+    def check(self, program: Program) -> Graph:
+        """The graph to be shown. Names that are not in the program are refused with the closest that are."""
+        name = self.graph or program.entry
+        if name not in program.graphs:
+            raise OpscopeError(f"no graph named {name!r}{_closest(name, program.graphs)}")
+        graph = program.graphs[name]
+        for node in (*self.around, *(self.paths or ())):
+            if node not in graph:
+                help = _elsewhere(program, node) or _closest(node, graph.position)
+                raise OpscopeError(f"no node named {node!r} in graph {name!r}{help}")
+        if self.group_by not in (None, "module") and self.group_by not in graph.groupings:
+            known = ["module", *graph.groupings]
+            raise OpscopeError(f"no grouping named {self.group_by!r} in graph {name!r}; there are: {', '.join(known)}")
+        return graph
+
+
+def _closest(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    close = [n for n in names if name in n][:3] or get_close_matches(name, names[:20_000], 3, 0.5)
+    if close:
+        return f"; did you mean {' or '.join(map(repr, close))}?"
+    return f"; there are: {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
+
+
+def _elsewhere(program: Program, node: str) -> str:
+    """A node of that name in another graph is the likeliest mistake of all."""
+    homes = [graph.name for graph in program if node in graph]
+    return f"; graph {homes[0]!r} has one: --graph {homes[0]}" if homes else ""
