@@ -68,6 +68,8 @@ BUILT_IN: tuple[Reader, ...] = (
         "torch",
         ("torch",),
     ),
+    Reader("mlir", "opscope.readers.mlir", "StableHLO and other MLIR, text or bytecode", (".mlir",), ("jaxlib",), "jax"),
+    Reader("jax", "opscope.readers.jax", "JAX functions, jaxprs, Lowered, Compiled, Exported, Flax modules", objects=("jax", "flax")),
 )
 
 

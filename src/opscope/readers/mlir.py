@@ -13,7 +13,7 @@ from typing import Any
 from opscope.errors import SourceError
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
-from opscope.readers.op_name import split_op_name
+from opscope.readers.hlo.scope import parse_op_name
 from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
@@ -154,12 +154,10 @@ class _Block:
             return
         location = str(op.location)
         named = _NAME.match(location)
-        split = split_op_name(_unescape(named[1]) if named else "")
-        scope = split.scope if split.absolute else self.scope + split.scope
-        attrs: dict[str, Any] = _attributes(op)
-        if named:
-            attrs["op_name"] = _unescape(named[1])
-        attrs |= split.attrs
+        op_name = _unescape(named[1]) if named else ""
+        parsed = parse_op_name(op_name)
+        scope = parsed.path if op_name.startswith(("jit(", "pjit(")) else self.scope + parsed.path
+        attrs: dict[str, Any] = _attributes(op) | ({"op_name": op_name} if op_name else {}) | parsed.attrs
         calls = [attrs["callee"].removeprefix("@").strip('"')] if "callee" in attrs else []
         regions = [region for region in op.regions if list(region.blocks)]
         for index, region in enumerate(regions):

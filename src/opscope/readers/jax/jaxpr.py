@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
-from opscope.readers.op_name import split_op_name
+from opscope.readers.hlo.scope import parse_op_name
 
 _PLAIN = (str, int, float, bool, type(None))
 _MOST_FRAMES = 16
@@ -103,10 +103,10 @@ class _GraphReader:
         primitive = equation.primitive.name
         node_id = self._fresh(primitive)
         inputs = [self._value(atom) for atom in equation.invars]
-        split = split_op_name(f"{equation.source_info.name_stack}/{primitive}")
-        scope = self.outer_scope + split.scope
+        named = parse_op_name(f"{equation.source_info.name_stack}/{primitive}")
+        scope = self.outer_scope + named.path
         attrs, calls = self._parameters_of(equation, node_id, scope)
-        attrs |= split.attrs
+        attrs |= named.attrs
         outputs = [_type_of(var.aval) for var in equation.outvars]
         self.graph.node(node_id, primitive, inputs, outputs, attrs=attrs, calls=calls, scope=scope, source=_frames(equation))
         for index, var in enumerate(equation.outvars):
