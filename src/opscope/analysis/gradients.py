@@ -54,7 +54,8 @@ def _callers_first(program: Program) -> Iterator[Graph]:
 
 
 def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
-    """Nodes without a mark take it from their operands, and those that nothing reaches (parameters, constants) from their users."""
+    """Nodes without a mark take it from their operands, and those that no marked one reaches (parameters, constants and what is
+    made of them alone) from their users. A named operation after the backward half is the optimizer's."""
     position = graph.position
     if inherited and not any(marks):
         marks[:] = [inherited] * len(marks)
@@ -64,12 +65,11 @@ def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
         if marks[i]:
             continue
         arriving = {marks[position[name]] for name, _ in node.inputs if position[name] < i}
-        named = bool(node.scope)
-        if UPDATE in arriving or (BACKWARD in arriving and named):
+        if UPDATE in arriving or (BACKWARD in arriving and node.scope):
             marks[i] = UPDATE
         elif BACKWARD in arriving:
             marks[i] = BACKWARD
-        elif FORWARD in arriving or (named and node.inputs):
+        elif FORWARD in arriving:
             marks[i] = FORWARD
         else:
             sources.append(i)
