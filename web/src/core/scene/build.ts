@@ -1,65 +1,64 @@
-/** From a view and its layout to a scene: styles by number, curves, arrow heads, labels, legend. */
-import type { CompoundLayout } from "../layout/types";
+/** From a view and the places of its boxes to a scene: styles by number, curves, arrow heads, labels, legend. */
 import { BoxKind, EdgeKind, type ProgramData, type Visible } from "../types";
-import { smooth } from "./curves";
-import { legendOf, LEGEND_HEIGHT } from "./legend";
 import { isGroup } from "./boxText";
+import { smooth } from "./curves";
+import { countLabels } from "./labels";
+import { LEGEND_HEIGHT, legendOf } from "./legend";
 import { shapeOf } from "./measure";
-import { PAINT_GROUP, PAINT_STUB, type Scene, type SceneLabel, type SceneOptions, Shape } from "./types";
+import { depths, type Placed } from "./placed";
+import { PAINT_GROUP, PAINT_STUB, type Scene, type SceneOptions, Shape } from "./types";
 
 const MEGABYTE = 1 << 20;
 
-export function buildScene(program: ProgramData, visible: Visible, layout: CompoundLayout, options: SceneOptions = {}): Scene {
+export function buildScene(program: ProgramData, visible: Visible, placed: Placed, options: SceneOptions = {}): Scene {
   const margin = options.margin ?? 24;
   const direction = options.direction ?? "TB";
-  const count = visible.boxCount;
+  const count = placed.box.length;
   const shape = new Uint8Array(count);
   const paint = new Uint8Array(count);
-  for (let box = 0; box < count; box++) {
-    shape[box] = shapeOf(visible, box);
-    paint[box] = options.paints?.[box] ?? paintOf(visible, box);
+  for (let piece = 0; piece < count; piece++) {
+    const box = placed.box[piece];
+    shape[piece] = shapeOf(visible, box);
+    paint[piece] = options.paints?.[box] ?? paintOf(visible, box);
   }
-  const depth = depths(visible);
-  const order = paintOrder(shape, depth);
-  const edges = edgeColumns(program, visible);
-  const points = shifted(layout.points, margin, margin);
-  const curves = smooth(points, layout.pointStart, direction === "LR", () => true);
-  const legend = options.legend ? legendOf(paint, shape) : [];
-  const graphHeight = layout.height + 2 * margin;
+  const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
+  const legend = options.legend ? legendOf(paint, shape, placed.width) : { entries: [], rows: 0 };
+  const graphHeight = placed.height + 2 * margin;
+  const curves = smooth(shifted(placed.points, margin), placed.pointStart, direction === "LR", (e) => placed.edgeTarget[e] >= 0);
+  const edges = edgeColumns(program, visible, placed);
   return {
-    width: layout.width + 2 * margin,
-    height: graphHeight + (legend.length ? LEGEND_HEIGHT : 0),
+    width: placed.width + 2 * margin,
+    height: graphHeight + legend.rows * LEGEND_HEIGHT,
     direction,
     boxCount: count,
-    box: Int32Array.from({ length: count }, (_, i) => i),
-    x: layout.x.map((x) => x + margin),
-    y: layout.y.map((y) => y + margin),
-    w: layout.w,
-    h: layout.h,
+    box: placed.box,
+    x: placed.x.map((x) => x + margin),
+    y: placed.y.map((y) => y + margin),
+    w: placed.w,
+    h: placed.h,
     shape,
-    kind: visible.kind,
     paint,
     depth,
-    parent: visible.parent,
+    parent: placed.parent,
+    kind: visible.kind,
     expandable: visible.expandable,
     repeat: visible.repeat,
     key: visible.key,
     title: visible.title,
     subtitle: visible.subtitle,
     notes: visible.notes,
-    ...order,
-    edgeCount: visible.edgeCount,
-    edge: Int32Array.from({ length: visible.edgeCount }, (_, e) => e),
-    edgeSource: visible.edgeSource,
-    edgeTarget: visible.edgeTarget,
-    edgeKind: visible.edgeKind,
-    edgeReversed: layout.reversed,
-    edgeMerged: visible.edgeCountMerged,
+    ...paintOrder(shape, depth),
+    edgeCount: placed.edge.length,
+    edge: placed.edge,
+    edgeSource: placed.edgeSource,
+    edgeTarget: placed.edgeTarget,
     ...edges,
     ...curves,
-    labels: countLabels(visible, curves.curve, curves.curveStart),
-    legend,
-    legendAt: legend.length ? { x: margin, y: graphHeight } : undefined,
+    labels: [
+      ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart),
+      ...placed.labels.map((label) => ({ ...label, x: label.x + margin, y: label.y + margin })),
+    ],
+    legend: legend.entries.map((entry) => ({ ...entry, x: entry.x + margin, y: entry.y + graphHeight - 4 })),
     remarks: visible.remarks,
   };
 }
@@ -70,29 +69,8 @@ function paintOf(visible: Visible, box: number): number {
   return isGroup(kind) ? PAINT_GROUP : visible.category[box];
 }
 
-function shifted(points: Float64Array, dx: number, dy: number): Float64Array {
-  const moved = new Float64Array(points.length);
-  for (let i = 0; i < points.length; i += 2) {
-    moved[i] = points[i] + dx;
-    moved[i + 1] = points[i + 1] + dy;
-  }
-  return moved;
-}
-
-/** Number of frames around each box. Parents may stand before or after their children. */
-function depths(visible: Visible): Uint8Array {
-  const depth = new Int16Array(visible.boxCount).fill(-1);
-  const trail: number[] = [];
-  for (let start = 0; start < visible.boxCount; start++) {
-    let box = start;
-    while (box >= 0 && depth[box] < 0) {
-      trail.push(box);
-      box = visible.parent[box];
-    }
-    let level = box < 0 ? 0 : depth[box] + 1;
-    while (trail.length) depth[trail.pop()!] = level++;
-  }
-  return Uint8Array.from(depth, (level) => Math.min(level, 255));
+function shifted(points: Float64Array, by: number): Float64Array {
+  return points.map((value) => value + by);
 }
 
 /** Frames from the outside in (a counting sort by depth), then the rest in the view's order. */
@@ -113,30 +91,44 @@ function paintOrder(shape: Uint8Array, depth: Uint8Array): { order: Int32Array; 
   return { order, frameCount };
 }
 
-/** Width and type of every edge. */
-function edgeColumns(program: ProgramData, visible: Visible): Pick<Scene, "edgeWidth" | "edgeType" | "typeTexts"> {
-  const edgeWidth = new Float32Array(visible.edgeCount);
-  const edgeType = new Int32Array(visible.edgeCount).fill(-1);
-  const typeTexts: string[] = [];
+type EdgeColumns = Pick<Scene, "edgeKind" | "edgeWidth" | "edgeType" | "typeTexts" | "edgeMerged">;
+
+/** What the view knows of every edge piece, and how thick it is. */
+function edgeColumns(program: ProgramData, visible: Visible, placed: Placed): EdgeColumns {
+  const count = placed.edge.length;
+  const columns = {
+    edgeKind: new Uint8Array(count),
+    edgeWidth: new Float32Array(count).fill(1),
+    edgeType: new Int32Array(count).fill(-1),
+    edgeMerged: new Int32Array(count),
+    typeTexts: [] as string[],
+  };
   const seen = new Map<number, number>();
-  for (let e = 0; e < visible.edgeCount; e++) {
-    edgeWidth[e] = visible.edgeKind[e] === EdgeKind.Data ? 1.1 : 1;
-    const node = visible.edgeNode[e];
-    const output = visible.edgeOutput[e];
-    if (node < 0 || visible.edgeKind[e] !== EdgeKind.Data) continue;
-    const start = program.outputs.start[node];
-    const outputs = program.outputs.start[node + 1] - start;
-    if (output < 0 ? outputs !== 1 : output >= outputs) continue;
-    const type = program.outputs.value[start + Math.max(output, 0)];
-    edgeWidth[e] = lineWidth(program.types.bytes[type]);
+  for (let piece = 0; piece < count; piece++) {
+    const e = placed.edge[piece];
+    columns.edgeKind[piece] = visible.edgeKind[e];
+    columns.edgeMerged[piece] = visible.edgeCountMerged[e];
+    if (visible.edgeKind[e] !== EdgeKind.Data) continue;
+    const type = typeOf(program, visible.edgeNode[e], visible.edgeOutput[e]);
+    columns.edgeWidth[piece] = lineWidth(type < 0 ? 0 : program.types.bytes[type]);
+    if (type < 0) continue;
     let at = seen.get(type);
     if (at === undefined) {
-      at = typeTexts.push(program.strings.at(program.types.text[type])) - 1;
+      at = columns.typeTexts.push(program.strings.at(program.types.text[type])) - 1;
       seen.set(type, at);
     }
-    edgeType[e] = at;
+    columns.edgeType[piece] = at;
   }
-  return { edgeWidth, edgeType, typeTexts };
+  return columns;
+}
+
+/** Row of the type table for a value, or -1 (a whole tuple has no one type). */
+function typeOf(program: ProgramData, node: number, output: number): number {
+  if (node < 0) return -1;
+  const start = program.outputs.start[node];
+  const outputs = program.outputs.start[node + 1] - start;
+  if (output < 0 ? outputs !== 1 : output >= outputs) return -1;
+  return program.outputs.value[start + Math.max(output, 0)];
 }
 
 /** Four steps are enough to see where the bytes go. */
@@ -145,22 +137,3 @@ function lineWidth(bytes: number): number {
   if (bytes >= 16 * MEGABYTE) return 2;
   return bytes >= MEGABYTE ? 1.5 : 1.1;
 }
-
-/** "×3" beside the middle of lines that stand for several. */
-function countLabels(visible: Visible, curve: Float64Array, curveStart: Int32Array): SceneLabel[] {
-  const labels: SceneLabel[] = [];
-  for (let e = 0; e < visible.edgeCount; e++) {
-    const merged = visible.edgeCountMerged[e];
-    const pieces = (curveStart[e + 1] - curveStart[e] - 1) / 3;
-    if (merged < 2 || pieces < 1) continue;
-    const p = curveStart[e] + 3 * Math.floor((pieces - 1) / 2);
-    labels.push({ edge: e, x: halfway(curve, p, 0), y: halfway(curve, p, 1), text: `×${merged}`, kind: "count" });
-  }
-  return labels;
-}
-
-function halfway(curve: Float64Array, p: number, axis: 0 | 1): number {
-  const at = (i: number) => curve[2 * (p + i) + axis];
-  return (at(0) + 3 * at(1) + 3 * at(2) + at(3)) / 8;
-}
-

@@ -1,8 +1,14 @@
-/** Which colours mean what: only those that the picture uses. */
+/** Which colours mean what: only those that the picture uses, in rows under it. */
+import { textWidth } from "../text/measure";
 import { CATEGORIES } from "../types";
+import { SMALL } from "./boxText";
 import { type LegendEntry, PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, Shape } from "./types";
 
-export const LEGEND_HEIGHT = 30;
+/** Of one row. */
+export const LEGEND_HEIGHT = 24;
+export const SWATCH = 10;
+export const TEXT_AT = 16;
+const GAP = 18;
 
 const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   other: "other", elementwise: "elementwise", matmul: "matmul, conv", reduce: "reduce", shape: "shape", communication: "communication",
@@ -10,10 +16,24 @@ const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   output: "input, output", random: "random",
 };
 
-export function legendOf(paint: Uint8Array, shape: Uint8Array): LegendEntry[] {
+/** Entries at their places from (0, 0), no wider than the picture where that is possible. */
+export function legendOf(paint: Uint8Array, shape: Uint8Array, width: number): { entries: LegendEntry[]; rows: number } {
   const used = new Set<number>();
-  for (let box = 0; box < paint.length; box++) if (shape[box] !== Shape.Frame) used.add(paint[box]);
+  for (let piece = 0; piece < paint.length; piece++) if (shape[piece] !== Shape.Frame) used.add(paint[piece]);
   const texts = new Map<number, string>(CATEGORIES.map((category, row) => [row, NAMES[category]]));
   texts.set(PAINT_ADDED, "added").set(PAINT_REMOVED, "removed").set(PAINT_CHANGED, "changed");
-  return [...texts].filter(([row]) => used.has(row)).map(([row, text]) => ({ paint: row, text }));
+  const entries: LegendEntry[] = [];
+  let x = 0;
+  let y = 0;
+  for (const [row, text] of texts) {
+    if (!used.has(row)) continue;
+    const wide = TEXT_AT + textWidth(text, SMALL);
+    if (x > 0 && x + wide > width) {
+      x = 0;
+      y += LEGEND_HEIGHT;
+    }
+    entries.push({ paint: row, text, x, y });
+    x += wide + GAP;
+  }
+  return { entries, rows: entries.length ? y / LEGEND_HEIGHT + 1 : 0 };
 }

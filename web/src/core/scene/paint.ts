@@ -6,8 +6,11 @@ import { BoxKind, EdgeKind } from "../types";
 import { textWidth } from "../text/measure";
 import { boxTexts, SMALL, STACK_STEP, TINY } from "./boxText";
 import { HEAD_HALF } from "./curves";
+import { SWATCH, TEXT_AT } from "./legend";
 import type { Theme } from "./theme";
-import { type Scene, type SceneLabel, Shape, type TextRun } from "./types";
+import { type Scene, Shape, type TextRun } from "./types";
+
+export { boxTexts };
 
 export type Dash = "solid" | "dotted" | "dashed";
 export type Part = "frame" | "edge" | "box" | "title" | "label" | "legend";
@@ -30,7 +33,7 @@ export function paintScene(scene: Scene, theme: Theme, painter: Painter): void {
   for (let e = 0; e < scene.edgeCount; e++) paintEdge(scene, theme, e, painter);
   for (let i = 0; i < scene.frameCount; i++) paintTitle(scene, theme, scene.order[i], painter);
   for (let i = scene.frameCount; i < scene.boxCount; i++) paintBox(scene, theme, scene.order[i], painter);
-  for (let i = 0; i < scene.labels.length; i++) paintLabel(scene.labels[i], i, theme, painter);
+  for (let i = 0; i < scene.labels.length; i++) paintLabel(scene, theme, i, painter);
   paintLegend(scene, theme, painter);
 }
 
@@ -51,8 +54,7 @@ export function paintFrame(scene: Scene, theme: Theme, piece: number, painter: P
 const frameFill = (scene: Scene, theme: Theme, piece: number) => theme.frames[scene.depth[piece] % theme.frames.length];
 
 /** A frame's title line, on a plate that keeps passing edges away from the words. */
-export function paintTitle(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
-  const runs = boxTexts(scene, piece);
+export function paintTitle(scene: Scene, theme: Theme, piece: number, painter: Painter, runs: readonly TextRun[] = boxTexts(scene, piece)): void {
   if (!runs.length) return;
   painter.begin("title", piece);
   const last = runs[runs.length - 1];
@@ -88,10 +90,11 @@ function paintHead(scene: Scene, e: number, colour: string, painter: Painter): v
   painter.triangle(tipX, tipY, baseX + acrossX, baseY + acrossY, baseX - acrossX, baseY - acrossY, colour);
 }
 
-export function paintBox(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
+/** `runs` may be given by a painter that remembers them from frame to frame. */
+export function paintBox(scene: Scene, theme: Theme, piece: number, painter: Painter, runs: readonly TextRun[] = boxTexts(scene, piece)): void {
   painter.begin("box", piece);
   paintBody(scene, theme, piece, painter);
-  for (const run of boxTexts(scene, piece)) {
+  for (const run of runs) {
     if (run.pill) painter.rect(run.x - 6, run.y - 11.5, run.width + 12, 16, 8, theme.pill.fill, theme.pill.stroke, 1, "solid");
     painter.text(run, theme[run.colour]);
   }
@@ -120,14 +123,16 @@ export function paintBody(scene: Scene, theme: Theme, piece: number, painter: Pa
   }
 }
 
-export function paintLabel(label: SceneLabel, index: number, theme: Theme, painter: Painter): void {
+export function paintLabel(scene: Scene, theme: Theme, index: number, painter: Painter): void {
+  const label = scene.labels[index];
   painter.begin("label", index);
   const width = textWidth(label.text, TINY);
   if (label.kind === "cut") {
     const wide = Math.max(16, width + 8);
     painter.rect(label.x - wide / 2, label.y - 8, wide, 16, 8, theme.panel, theme.edge, 1, "solid");
   } else {
-    painter.rect(label.x - width / 2 - 3, label.y - 6.5, width + 6, 13, 4, theme.background, "", 0, "solid");
+    const ground = label.ground === undefined || label.ground < 0 ? theme.background : frameFill(scene, theme, label.ground);
+    painter.rect(label.x - width / 2 - 3, label.y - 6.5, width + 6, 13, 4, ground, "", 0, "solid");
   }
   painter.text(
     { x: label.x, y: label.y + 3.4, text: label.text, size: TINY, bold: false, colour: "secondary", anchor: "middle", width },
@@ -137,17 +142,13 @@ export function paintLabel(label: SceneLabel, index: number, theme: Theme, paint
 }
 
 function paintLegend(scene: Scene, theme: Theme, painter: Painter): void {
-  if (!scene.legendAt) return;
-  let { x } = scene.legendAt;
-  const { y } = scene.legendAt;
   for (let i = 0; i < scene.legend.length; i++) {
-    const { text, paint } = scene.legend[i];
+    const { text, paint, x, y } = scene.legend[i];
     const { fill, stroke } = theme.paints[paint];
-    const width = textWidth(text, SMALL);
     painter.begin("legend", i);
-    painter.rect(x, y, 10, 10, 3, fill, stroke, 1.2, "solid");
-    painter.text({ x: x + 16, y: y + 8.8, text, size: SMALL, bold: false, colour: "secondary", anchor: "start", width }, theme.secondary);
+    painter.rect(x, y, SWATCH, SWATCH, 3, fill, stroke, 1.2, "solid");
+    const width = textWidth(text, SMALL);
+    painter.text({ x: x + TEXT_AT, y: y + 8.8, text, size: SMALL, bold: false, colour: "secondary", anchor: "start", width }, theme.secondary);
     painter.end();
-    x += 16 + width + 18;
   }
 }

@@ -34,16 +34,16 @@ export interface Scene {
   readonly w: Float64Array;
   readonly h: Float64Array;
   readonly shape: Uint8Array;
-  /** BoxKind of types.ts. */
-  readonly kind: Uint8Array;
   /** Row of `Theme.paints`. */
   readonly paint: Uint8Array;
   /** How many frames a piece sits in. */
   readonly depth: Uint8Array;
   readonly parent: Int32Array;
+
+  /** From here to `notes`: indexed by the view's box number, straight from the view. */
+  readonly kind: Uint8Array;
   readonly expandable: Uint8Array;
   readonly repeat: Int32Array;
-  /** Indexed by the view's box number, straight from the view. */
   readonly key: readonly string[];
   readonly title: readonly string[];
   readonly subtitle: readonly string[];
@@ -55,15 +55,13 @@ export interface Scene {
   readonly edgeCount: number;
   /** The view's edge that this one shows (wrapping cuts an edge into two). */
   readonly edge: Int32Array;
-  /** Box pieces at the ends. */
+  /** Box pieces at the ends; -1: it ends at a cut label. */
   readonly edgeSource: Int32Array;
   readonly edgeTarget: Int32Array;
   /** EdgeKind of types.ts: data solid, control dotted, link dashed. */
   readonly edgeKind: Uint8Array;
   /** Line width in pixels: big tensors are thicker. */
   readonly edgeWidth: Float32Array;
-  /** 1: runs against the flow. */
-  readonly edgeReversed: Uint8Array;
   /** What flows: an index into `typeTexts`, or -1. */
   readonly edgeType: Int32Array;
   readonly typeTexts: readonly string[];
@@ -79,9 +77,8 @@ export interface Scene {
   readonly tip: Float64Array;
 
   readonly labels: readonly SceneLabel[];
+  /** At their places; empty unless asked for. */
   readonly legend: readonly LegendEntry[];
-  /** Where the legend's first entry starts (it is part of the picture only in exports). */
-  readonly legendAt: { readonly x: number; readonly y: number } | undefined;
   readonly remarks: readonly string[];
 }
 
@@ -93,11 +90,15 @@ export interface SceneLabel {
   readonly text: string;
   /** "count": plain text with a halo beside the line. "cut": a number in a small circle at a cut end. */
   readonly kind: "count" | "cut";
+  /** The frame that it lies on (its colour is the halo), or -1. */
+  readonly ground?: number;
 }
 
 export interface LegendEntry {
   readonly paint: number;
   readonly text: string;
+  readonly x: number;
+  readonly y: number;
 }
 
 /** One line of text at its place. `y` is the baseline. */

@@ -1,0 +1,47 @@
+"""From a Program and view options to a drawn picture, by the TypeScript core in V8. SVG, PNG and PDF all start here."""
+
+from __future__ import annotations
+
+import json
+from contextvars import ContextVar
+from typing import Any, Literal, NamedTuple
+
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.render import host
+from opscope.render.options import ViewOptions
+from opscope.render.wire import encode_wire
+
+progress: ContextVar[host.Progress | None] = ContextVar("progress", default=None)
+"""Whoever wants to tell a person how far a long export is sets this (the command line does)."""
+
+
+class Drawn(NamedTuple):
+    """A picture as text, its size in pixels, and what the person should know about it ("37 neighbours are not shown")."""
+
+    text: str
+    width: int
+    height: int
+    boxes: int
+    edges: int
+    remarks: tuple[str, ...]
+
+
+def draw(program: Program, options: ViewOptions, form: Literal["svg", "pdf"], font_css: str = "") -> Drawn:
+    """The picture of one program: SVG text, or the content stream of a PDF page."""
+    options.check(program)
+    how: dict[str, Any] = {"theme": options.theme, "direction": options.direction, "title": program.name, "fontCss": font_css}
+    if options.wrap is not None:
+        how["wrap"] = options.wrap
+    steps = [("view", options.spec), ("layout", how), ("scene", how), (form, how)]
+    view, _, scene, text = host.run(encode_wire(program, details=False), steps, progress.get())
+    counts, size = json.loads(view), json.loads(scene)
+    return Drawn(text, size["width"], size["height"], counts["boxes"], counts["edges"], tuple(counts["remarks"]))
+
+
+def only(programs: list[Program]) -> Program:
+    """A picture shows one program."""
+    if len(programs) == 1:
+        return programs[0]
+    names = ", ".join(program.name for program in programs[:8])
+    raise OpscopeError(f"a picture shows one program, but there are {len(programs)}: {names}; choose one with --module NAME")

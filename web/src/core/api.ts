@@ -1,0 +1,85 @@
+/**
+ * The core for hosts without a page (V8 inside Python): load a program's bytes, choose what to see, lay it out, draw it. Each step is
+ * one call with JSON in and text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
+ */
+import { type CompoundLayout, layoutCompound } from "./layout";
+import { sceneToPdf } from "./pdf";
+import { aspectOf, buildScene, inOnePiece, measure, type Scene, THEMES, wrap } from "./scene";
+import { sceneToSvg } from "./svg";
+import type { ProgramData, ViewSpec, Visible } from "./types";
+import { buildView } from "./view";
+import { decodeWire } from "./wire";
+
+export interface PictureOptions {
+  readonly theme?: "light" | "dark";
+  readonly direction?: "TB" | "LR";
+  readonly legend?: boolean;
+  /** Break a very long picture into columns: always, never, or (by default) beyond 1:4. */
+  readonly wrap?: boolean;
+  readonly title?: string;
+  readonly fontCss?: string;
+}
+
+/** Beyond this a picture is a thread, and is broken into columns unless that is forbidden. */
+const LONGEST_ASPECT = 4;
+
+let bytes = new Uint8Array(0);
+let program: ProgramData | undefined;
+let visible: Visible | undefined;
+let layout: CompoundLayout | undefined;
+let scene: Scene | undefined;
+
+/** Room for the program's bytes, for the host to fill (V8 takes no byte strings as arguments). */
+export function allocate(length: number): Uint8Array {
+  bytes = new Uint8Array(length);
+  return bytes;
+}
+
+const steps: Record<string, (argument: never) => string> = {
+  load(): string {
+    program = decodeWire(bytes);
+    return JSON.stringify({ name: program.name, nodes: program.nodeCount });
+  },
+
+  view(spec: ViewSpec): string {
+    visible = buildView(need(program), spec);
+    return JSON.stringify({ boxes: visible.boxCount, edges: visible.edgeCount, remarks: visible.remarks });
+  },
+
+  layout(options: PictureOptions): string {
+    layout = layoutCompound(measure(need(visible)), { direction: options.direction, now: Date.now, budget: 4000 });
+    return JSON.stringify({ width: layout.width, height: layout.height });
+  },
+
+  scene(options: PictureOptions): string {
+    const { direction = "TB", legend = true } = options;
+    const whole = need(layout);
+    const seen = need(visible);
+    const broken = options.wrap ?? aspectOf(whole, direction) > LONGEST_ASPECT;
+    const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
+    scene = buildScene(need(program), seen, placed, { direction, legend });
+    return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });
+  },
+
+  svg(options: PictureOptions): string {
+    return sceneToSvg(need(scene), THEMES[options.theme ?? "light"], options);
+  },
+
+  pdf(options: PictureOptions): string {
+    return sceneToPdf(need(scene), THEMES[options.theme ?? "light"]);
+  },
+};
+
+function need<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("steps must come in order: load, view, layout, scene, then svg or pdf");
+  return value;
+}
+
+/** One step by name. The answer starts with "+" and carries the result, or with "-" and says what went wrong. */
+export function call(step: string, argument: string): string {
+  try {
+    return `+${steps[step](JSON.parse(argument) as never)}`;
+  } catch (error) {
+    return `-${error instanceof Error ? error.message : String(error)}`;
+  }
+}

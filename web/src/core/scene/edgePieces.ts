@@ -1,0 +1,118 @@
+/** What wrapping leaves of the edges: whole ones within a column, and pairs of numbered stubs between columns. */
+import type { CompoundLayout } from "../layout/types";
+import { textWidth } from "../text/measure";
+import type { Visible } from "../types";
+import { TINY } from "./boxText";
+import type { Placed } from "./placed";
+import type { SceneLabel } from "./types";
+
+const STUB = 9;
+const LABEL = 15;
+const MOST_NUMBERS = 4;
+/** What a stub and its number take beside a box. */
+export const STUB_ROOM = STUB + 5 + LABEL;
+
+interface Stub {
+  readonly e: number;
+  readonly box: number;
+  readonly column: number;
+  readonly u: number;
+  readonly v: number;
+  readonly out: boolean;
+  readonly numbers: Set<number>;
+}
+
+export class EdgePieces {
+  private readonly edge: number[] = [];
+  private readonly source: number[] = [];
+  private readonly target: number[] = [];
+  private readonly column: number[] = [];
+  private readonly points: number[] = [];
+  private readonly starts: number[] = [0];
+  private readonly labels: { edge: number; column: number; u: number; v: number; text: string }[] = [];
+  /** Stubs by box end: which numbers leave here, which arrive. */
+  private readonly stubs = new Map<string, Stub>();
+
+  constructor(private readonly visible: Visible, private readonly layout: CompoundLayout, private readonly down: boolean) {}
+
+  private add(edge: number, source: number, target: number, column: number, points: readonly number[]): void {
+    this.edge.push(edge);
+    this.source.push(source);
+    this.target.push(target);
+    this.column.push(column);
+    this.points.push(...points);
+    this.starts.push(this.points.length / 2);
+  }
+
+  keep(e: number, column: number): void {
+    const points: number[] = [];
+    for (let p = this.layout.pointStart[e]; p < this.layout.pointStart[e + 1]; p++) points.push(...this.at(p));
+    this.add(e, this.visible.edgeSource[e], this.visible.edgeTarget[e], column, points);
+  }
+
+  /** (across, along) of a point of the layout. */
+  private at(p: number): [number, number] {
+    const { points } = this.layout;
+    return this.down ? [points[2 * p], points[2 * p + 1]] : [points[2 * p + 1], points[2 * p]];
+  }
+
+  cut(e: number, number: number, from: number, to: number): void {
+    const { visible, layout } = this;
+    if (layout.pointStart[e + 1] - layout.pointStart[e] < 2) return;
+    this.stub(e, visible.edgeSource[e], from, this.at(layout.pointStart[e]), true, number);
+    this.stub(e, visible.edgeTarget[e], to, this.at(layout.pointStart[e + 1] - 1), false, number);
+  }
+
+  private stub(e: number, box: number, column: number, [u, v]: [number, number], out: boolean, number: number): void {
+    const key = `${box}${out ? ">" : "<"}`;
+    const known = this.stubs.get(key);
+    if (known) known.numbers.add(number);
+    else this.stubs.set(key, { e, box, column, u, v, out, numbers: new Set([number]) });
+  }
+
+  finishStubs(): void {
+    for (const { e, box, column, u, v, out, numbers } of this.stubs.values()) {
+      const end = out ? v + STUB : v - STUB - 5;
+      const shown = [...numbers].slice(0, MOST_NUMBERS).join(", ") + (numbers.size > MOST_NUMBERS ? `, +${numbers.size - MOST_NUMBERS}` : "");
+      this.labels.push({ edge: this.edge.length, column, u, v: out ? end + LABEL / 2 : end - LABEL / 2, text: shown });
+      if (out) this.add(e, box, -1, column, [u, v, u, end]);
+      else this.add(e, -1, box, column, [u, end, u, v]);
+    }
+  }
+
+  eachPoint(visit: (column: number, u: number, v: number) => void): void {
+    for (let e = 0; e < this.edge.length; e++) {
+      for (let p = this.starts[e]; p < this.starts[e + 1]; p++) visit(this.column[e], this.points[2 * p], this.points[2 * p + 1]);
+    }
+  }
+
+  eachLabel(visit: (column: number, u: number, v: number, wide: number, high: number) => void): void {
+    for (const { column, u, v, text } of this.labels) {
+      const wide = textWidth(text, TINY) + 10;
+      visit(column, u, v, this.down ? wide : LABEL, this.down ? LABEL : wide);
+    }
+  }
+
+  placed(shift: Float64Array, top: Float64Array): Pick<Placed, "edge" | "edgeSource" | "edgeTarget" | "points" | "pointStart" | "labels"> {
+    const points = new Float64Array(this.points.length);
+    const [u, v] = this.down ? [0, 1] : [1, 0];
+    for (let e = 0; e < this.edge.length; e++) {
+      for (let p = this.starts[e]; p < this.starts[e + 1]; p++) {
+        points[2 * p + u] = this.points[2 * p] + shift[this.column[e]];
+        points[2 * p + v] = this.points[2 * p + 1] - top[this.column[e]];
+      }
+    }
+    const labels = this.labels.map(({ edge, column, u: across, v: along, text }): SceneLabel => {
+      const place = [across + shift[column], along - top[column]];
+      return { edge, x: place[u], y: place[v], text, kind: "cut" };
+    });
+    return {
+      edge: Int32Array.from(this.edge),
+      edgeSource: Int32Array.from(this.source),
+      edgeTarget: Int32Array.from(this.target),
+      points,
+      pointStart: Int32Array.from(this.starts),
+      labels,
+    };
+  }
+}

@@ -1,0 +1,61 @@
+/** Boxes and edges with their final places: the layout as it is, or broken into columns (wrap.ts). What `buildScene` draws. */
+import type { CompoundLayout } from "../layout/types";
+import type { Visible } from "../types";
+import type { SceneLabel } from "./types";
+
+export interface Placed {
+  readonly width: number;
+  readonly height: number;
+  /** Pieces of boxes: the view's boxes by number, then further pieces of frames. */
+  readonly box: Int32Array;
+  readonly parent: Int32Array;
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly w: Float64Array;
+  readonly h: Float64Array;
+  /** Pieces of edges: the view's edge, and the pieces of boxes that it joins (-1: it ends at a label). */
+  readonly edge: Int32Array;
+  readonly edgeSource: Int32Array;
+  readonly edgeTarget: Int32Array;
+  readonly points: Float64Array;
+  readonly pointStart: Int32Array;
+  readonly labels: readonly SceneLabel[];
+}
+
+export const upTo = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
+
+/** The layout as it is. */
+export function inOnePiece(visible: Visible, layout: CompoundLayout): Placed {
+  return {
+    width: layout.width,
+    height: layout.height,
+    box: upTo(visible.boxCount),
+    parent: visible.parent,
+    x: layout.x,
+    y: layout.y,
+    w: layout.w,
+    h: layout.h,
+    edge: upTo(visible.edgeCount),
+    edgeSource: visible.edgeSource,
+    edgeTarget: visible.edgeTarget,
+    points: layout.points,
+    pointStart: layout.pointStart,
+    labels: [],
+  };
+}
+
+/** How many boxes are around each. Parents may stand before or after their children. */
+export function depths(parent: Int32Array): Int32Array {
+  const depth = new Int32Array(parent.length).fill(-1);
+  const trail: number[] = [];
+  for (let start = 0; start < parent.length; start++) {
+    let box = start;
+    while (box >= 0 && depth[box] < 0) {
+      trail.push(box);
+      box = parent[box];
+    }
+    let level = box < 0 ? 0 : depth[box] + 1;
+    while (trail.length) depth[trail.pop()!] = level++;
+  }
+  return depth;
+}

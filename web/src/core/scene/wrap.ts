@@ -1,0 +1,229 @@
+/**
+ * A very long layout as columns, read like a newspaper. Edges that stay within a column are drawn as they were; an edge between
+ * columns becomes two short stubs with the same number, one below its source and one above its target. A frame that goes on in
+ * the next column has a further piece there.
+ *
+ * Everything is written along the flow (v) and across it (u), so that left-to-right pictures wrap into rows by the same code.
+ */
+import type { CompoundLayout } from "../layout/types";
+import type { Visible } from "../types";
+import { below, cutLines } from "./cuts";
+import { EdgePieces, STUB_ROOM } from "./edgePieces";
+import { depths, type Placed, upTo } from "./placed";
+
+const COLUMN_GAP = 56;
+const PADDING = 14;
+/** Room for "name (continued)" above what continues. */
+const CONTINUED_TITLE = 38;
+
+export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR"): Placed {
+  return new Wrapping(visible, layout, direction).run();
+}
+
+class Wrapping {
+  private readonly down: boolean;
+  /** Places along (v) and across (u) the flow, of pieces. */
+  private readonly u: number[];
+  private readonly v: number[];
+  private readonly uSize: number[];
+  private readonly vSize: number[];
+  private readonly box: number[];
+  private readonly parent: number[];
+  private readonly column: Int32Array;
+  /** First and last column of every box; leaves have one. */
+  private readonly lastColumn: Int32Array;
+  private readonly columns: number;
+  /** Piece of frame f in column c: pieceOf.get(f * columns + c). */
+  private readonly pieceOf = new Map<number, number>();
+  /** Column of the pieces beyond the view's boxes. */
+  private readonly pieceColumn = new Map<number, number>();
+  private readonly order: Int32Array;
+  private readonly left: Float64Array;
+  private readonly right: Float64Array;
+  private readonly top: Float64Array;
+
+  constructor(private readonly visible: Visible, private readonly layout: CompoundLayout, direction: "TB" | "LR") {
+    this.down = direction === "TB";
+    const [u, v, uSize, vSize] = this.down ? [layout.x, layout.y, layout.w, layout.h] : [layout.y, layout.x, layout.h, layout.w];
+    const along = this.down ? layout.height : layout.width;
+    const cuts = cutLines(visible, v, vSize, along, this.down ? layout.width : layout.height);
+    this.u = Array.from(u);
+    this.v = Array.from(v);
+    this.uSize = Array.from(uSize);
+    this.vSize = Array.from(vSize);
+    this.box = Array.from(upTo(visible.boxCount));
+    this.parent = Array.from(visible.parent);
+    this.columns = cuts.length + 1;
+    this.column = new Int32Array(visible.boxCount);
+    this.lastColumn = new Int32Array(visible.boxCount);
+    for (let b = 0; b < visible.boxCount; b++) this.column[b] = this.lastColumn[b] = below(cuts, v[b] + vSize[b] / 2);
+    this.order = innermostFirst(visible);
+    this.left = new Float64Array(this.columns).fill(Number.POSITIVE_INFINITY);
+    this.right = new Float64Array(this.columns).fill(Number.NEGATIVE_INFINITY);
+    this.top = new Float64Array(this.columns).fill(Number.POSITIVE_INFINITY);
+  }
+
+  run(): Placed {
+    this.spreadFrames();
+    const edges = new EdgePieces(this.visible, this.layout, this.down);
+    this.sortEdges(edges);
+    this.cutFrames();
+    return this.arrange(edges);
+  }
+
+  /** A frame lies in every column from its first content to its last. */
+  private spreadFrames(): void {
+    const { visible, column, lastColumn } = this;
+    const seen = new Uint8Array(visible.boxCount);
+    for (const b of this.order) {
+      const p = visible.parent[b];
+      if (p < 0) continue;
+      column[p] = seen[p] ? Math.min(column[p], column[b]) : column[b];
+      lastColumn[p] = seen[p] ? Math.max(lastColumn[p], lastColumn[b]) : lastColumn[b];
+      seen[p] = 1;
+    }
+  }
+
+  /** Edges within a column stay; the others become stubs. */
+  private sortEdges(edges: EdgePieces): void {
+    const { visible, column, lastColumn } = this;
+    const cut: number[] = [];
+    for (let e = 0; e < visible.edgeCount; e++) {
+      const from = lastColumn[visible.edgeSource[e]];
+      const to = column[visible.edgeTarget[e]];
+      if (from === to) edges.keep(e, from);
+      else cut.push(e);
+    }
+    cut.sort((a, b) => lastColumn[visible.edgeSource[a]] - lastColumn[visible.edgeSource[b]] || this.startV(a) - this.startV(b) || a - b);
+    const numbers = new Map<number, number>();
+    const numberOf = (e: number) => {
+      const value = visible.edgeValue[e] >= 0 ? visible.edgeValue[e] : -1 - e;
+      let number = numbers.get(value);
+      if (number === undefined) {
+        number = numbers.size + 1;
+        numbers.set(value, number);
+      }
+      return number;
+    };
+    for (const e of cut) edges.cut(e, numberOf(e), lastColumn[visible.edgeSource[e]], column[visible.edgeTarget[e]]);
+    edges.finishStubs();
+  }
+
+  private startV(e: number): number {
+    return this.layout.points[2 * this.layout.pointStart[e] + (this.down ? 1 : 0)];
+  }
+
+  /** Give every frame one piece per column, large enough for what it holds there. */
+  private cutFrames(): void {
+    const { visible, columns } = this;
+    const extents = new Map<number, Extent>();
+    const grow = (frame: number, c: number, u0: number, u1: number, v0: number, v1: number) => {
+      const at = extents.get(frame * columns + c);
+      if (!at) extents.set(frame * columns + c, { u0, u1, v0, v1 });
+      else {
+        at.u0 = Math.min(at.u0, u0);
+        at.u1 = Math.max(at.u1, u1);
+        at.v0 = Math.min(at.v0, v0);
+        at.v1 = Math.max(at.v1, v1);
+      }
+    };
+    for (const b of this.order) {
+      const parent = visible.parent[b];
+      if (!visible.open[b] || this.column[b] === this.lastColumn[b]) {
+        if (visible.open[b]) this.pieceOf.set(b * columns + this.column[b], b);
+        if (parent >= 0) grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - STUB_ROOM, this.v[b] + this.vSize[b] + STUB_ROOM);
+        continue;
+      }
+      const first = this.column[b];
+      const bottom = this.v[b] + this.vSize[b];
+      const [wholeU, wholeSize, title] = [this.u[b], this.uSize[b], this.down ? CONTINUED_TITLE : PADDING];
+      for (let c = first; c <= this.lastColumn[b]; c++) {
+        const held = extents.get(b * columns + c);
+        if (!held) continue;
+        const piece = c === first ? b : this.newPiece(b, c);
+        this.pieceOf.set(b * columns + c, piece);
+        const v0 = c === first ? this.v[b] : held.v0 - title;
+        const v1 = c === this.lastColumn[b] ? Math.max(bottom, held.v1) : held.v1 + PADDING;
+        const u0 = this.down ? Math.max(wholeU, held.u0 - PADDING) : wholeU;
+        const u1 = this.down ? Math.min(wholeU + wholeSize, Math.max(held.u1 + PADDING, u0 + 150)) : wholeU + wholeSize;
+        this.u[piece] = u0;
+        this.uSize[piece] = u1 - u0;
+        this.v[piece] = v0;
+        this.vSize[piece] = v1 - v0;
+        if (parent >= 0) grow(parent, c, u0, u1, v0, v1);
+      }
+    }
+    for (let piece = 0; piece < this.box.length; piece++) {
+      const parent = visible.parent[this.box[piece]];
+      if (parent >= 0) this.parent[piece] = this.pieceOf.get(parent * columns + this.columnOfPiece(piece)) ?? parent;
+    }
+  }
+
+  private newPiece(frame: number, column: number): number {
+    this.pieceColumn.set(this.box.length, column);
+    this.box.push(frame);
+    this.parent.push(this.visible.parent[frame]);
+    this.u.push(0);
+    this.v.push(0);
+    this.uSize.push(0);
+    return this.vSize.push(0) - 1;
+  }
+
+  private columnOfPiece(piece: number): number {
+    return piece < this.visible.boxCount ? this.column[piece] : this.pieceColumn.get(piece)!;
+  }
+
+  /** Put the columns side by side. */
+  private arrange(edges: EdgePieces): Placed {
+    const { left, right, top } = this;
+    const bottom = new Float64Array(this.columns).fill(Number.NEGATIVE_INFINITY);
+    const reach = (c: number, u0: number, u1: number, v0: number, v1: number) => {
+      left[c] = Math.min(left[c], u0);
+      right[c] = Math.max(right[c], u1);
+      top[c] = Math.min(top[c], v0);
+      bottom[c] = Math.max(bottom[c], v1);
+    };
+    for (let piece = 0; piece < this.box.length; piece++) {
+      reach(this.columnOfPiece(piece), this.u[piece], this.u[piece] + this.uSize[piece], this.v[piece], this.v[piece] + this.vSize[piece]);
+    }
+    edges.eachPoint((c, u, v) => reach(c, u, u, v, v));
+    edges.eachLabel((c, u, v, wide, high) => reach(c, u - wide / 2, u + wide / 2, v - high / 2, v + high / 2));
+    const shift = new Float64Array(this.columns);
+    let at = 0;
+    let longest = 0;
+    for (let c = 0; c < this.columns; c++) {
+      if (right[c] < left[c]) continue;
+      shift[c] = at - left[c];
+      at += right[c] - left[c] + COLUMN_GAP;
+      longest = Math.max(longest, bottom[c] - top[c]);
+    }
+    const across = at - COLUMN_GAP;
+    const us = Float64Array.from(this.u, (u, piece) => u + shift[this.columnOfPiece(piece)]);
+    const vs = Float64Array.from(this.v, (v, piece) => v - top[this.columnOfPiece(piece)]);
+    const [uSize, vSize] = [Float64Array.from(this.uSize), Float64Array.from(this.vSize)];
+    return {
+      width: this.down ? across : longest,
+      height: this.down ? longest : across,
+      box: Int32Array.from(this.box),
+      parent: Int32Array.from(this.parent),
+      x: this.down ? us : vs,
+      y: this.down ? vs : us,
+      w: this.down ? uSize : vSize,
+      h: this.down ? vSize : uSize,
+      ...edges.placed(shift, top),
+    };
+  }
+}
+
+interface Extent {
+  u0: number;
+  u1: number;
+  v0: number;
+  v1: number;
+}
+
+/** Boxes with children before their parents. */
+function innermostFirst(visible: Visible): Int32Array {
+  const depth = depths(visible.parent);
+  return upTo(visible.boxCount).sort((a, b) => depth[b] - depth[a] || a - b);
+}
