@@ -52,6 +52,8 @@ export interface TypeTable {
   /** String numbers: the whole text ("f32[2, 3]"), the dtype. */
   readonly text: Int32Array;
   readonly dtype: Int32Array;
+  /** String number of the layout ("{1,0}"), of an empty string where there is none. */
+  readonly layout: Int32Array;
   /** Bytes and elements, or -1 where a dimension is not a number. */
   readonly bytes: Float64Array;
   readonly elements: Float64Array;

@@ -1,0 +1,122 @@
+"""The hierarchies over a program's nodes that a viewer can switch between.
+
+"module" is the nodes' scope. A Program may bring others (a partition). Three more follow from what nodes say of themselves:
+where they stand in the user's source, what operation they are, and whether they belong to the forward or the backward half.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+from opscope.program import Frame, Path, Program
+
+MODULE = "module"
+DIRECTION = "direction"
+SOURCE_LINE = "source line"
+OP = "op"
+
+
+class GroupTree:
+    """One hierarchy: a group's parent is numbered before it, and each graph has groups of its own."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.names: list[str] = []
+        self.parents: list[int] = []
+        self.graphs: list[int] = []
+        self.of_node: array[int] = array("i")
+        self._known: dict[Path, int] = {}
+        self._graph = -1
+
+    def start_graph(self, graph: int) -> None:
+        self._graph = graph
+        self._known = {(): -1}
+
+    def put(self, path: Path) -> None:
+        """Place the next node (in program order) into the group at `path`, made if it is new."""
+        group = self._known.get(path)
+        self.of_node.append(self._make(path) if group is None else group)
+
+    def _make(self, path: Path) -> int:
+        group = -1
+        for length in range(1, len(path) + 1):
+            prefix = path[:length]
+            parent, group = group, self._known.get(prefix, -1)
+            if group < 0:
+                group = self._known[prefix] = len(self.names)
+                self.names.append(prefix[-1])
+                self.parents.append(parent)
+                self.graphs.append(self._graph)
+        return group
+
+
+class GroupTrees:
+    """All hierarchies of a program, filled node by node so that a node's details are decoded only once."""
+
+    def __init__(self, program: Program) -> None:
+        own = dict.fromkeys(name for graph in program for name in graph.groupings)
+        self._module = GroupTree(MODULE)
+        self._own = [GroupTree(name) for name in own]
+        self._lines = GroupTree(SOURCE_LINE)
+        self._ops = GroupTree(OP)
+        self._scopes: list[list[Path]] = []
+        self._directions: list[list[str]] = []
+        self._maps: list[Mapping[str, Path]] = []
+
+    def start_graph(self, graph: int, groupings: Mapping[str, Mapping[str, Path]]) -> None:
+        for tree in (self._module, *self._own, self._lines, self._ops):
+            tree.start_graph(graph)
+        self._maps = [groupings.get(tree.name, {}) for tree in self._own]
+        self._scopes.append([])
+        self._directions.append([])
+
+    def put(self, node_id: str, op: str, attrs: Mapping[str, Any], scope: Path, source: tuple[Frame, ...]) -> None:
+        self._module.put(scope)
+        for tree, paths in zip(self._own, self._maps, strict=True):
+            tree.put(paths.get(node_id, ()))
+        self._lines.put(line_path(source[0]) if source else ())
+        self._ops.put((op,))
+        self._scopes[-1].append(scope)
+        direction = attrs.get("direction")
+        self._directions[-1].append(direction if isinstance(direction, str) else "")
+
+    def trees(self) -> list[GroupTree]:
+        """The default first: where a program has a backward half, its halves come before its modules, because data runs
+        through every module twice and a picture of modules alone would run in circles."""
+        trees = [self._module, *self._own]
+        if any(direction == "backward" for graph in self._directions for direction in graph):
+            trees.insert(0, self._direction_tree())
+        if self._lines.names:
+            trees.append(self._lines)
+        return [*trees, self._ops]
+
+    def _direction_tree(self) -> GroupTree:
+        tree = GroupTree(DIRECTION)
+        for graph, (scopes, directions) in enumerate(zip(self._scopes, self._directions, strict=True)):
+            tree.start_graph(graph)
+            shared = len(_common_prefix(scopes))
+            for scope, direction in zip(scopes, directions, strict=True):
+                tree.put((*scope[:shared], direction, *scope[shared:]) if direction else scope)
+        return tree
+
+
+def _common_prefix(paths: list[Path]) -> Path:
+    """What all paths start with; nodes without one have no say."""
+    shared: Path | None = None
+    for path in paths:
+        if path and path != shared:
+            if shared is None:
+                shared = path
+            length = next((i for i, (a, b) in enumerate(zip(shared, path)) if a != b), min(len(shared), len(path)))  # noqa: B905
+            shared = shared[:length]
+            if not shared:
+                break
+    return shared or ()
+
+
+def line_path(frame: Frame) -> Path:
+    """A line's place in the "source line" grouping: the file, then function and line."""
+    file = "/".join(frame.file.replace("\\", "/").rsplit("/", 2)[-2:])
+    return (file, f"{frame.function}:{frame.line}" if frame.function else f"line {frame.line}")

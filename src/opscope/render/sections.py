@@ -1,0 +1,90 @@
+"""The container that the wire format is written in: named columns of numbers behind a small JSON directory.
+
+    "OPSW"  u32 version  u32 length of the directory  u32 0
+    directory: UTF-8 JSON, filled with spaces to a multiple of 8
+    sections, each starting at a multiple of 8, little-endian
+
+The directory holds the writer's own fields and, under "sections", `name: [type, coding, offset, count]`. Offsets count from the
+first section. A column is stored in the narrowest integer type that holds it, after a coding that makes its numbers small:
+what deflate then has to squeeze is mostly zeros.
+
+    plain    the numbers
+    delta    each as the difference from the one before
+    rows     the lengths of rows; the reader adds them up to row starts (one more number than stored)
+    back     row values as the distance back from the row's own number, for references that mostly point a little up
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+MAGIC = b"OPSW"
+VERSION = 1
+
+_INTEGER_TYPES = (("u8", "B", 0, 255), ("i8", "b", -128, 127), ("u16", "H", 0, 65535), ("i16", "h", -32768, 32767), ("i32", "i", -(1 << 31), (1 << 31) - 1))
+
+
+class SectionWriter:
+    """Collects columns and writes them as one block of bytes."""
+
+    def __init__(self) -> None:
+        self._directory: dict[str, tuple[str, str, int, int]] = {}
+        self._blocks: list[bytes] = []
+        self._size = 0
+
+    def integers(self, name: str, values: Sequence[int], coding: str = "plain") -> None:
+        low, high = (min(values), max(values)) if len(values) else (0, 0)
+        for kind, code, least, most in _INTEGER_TYPES:
+            if least <= low and high <= most:
+                self._add(name, kind, coding, _little_endian(array(code, values)), len(values))
+                return
+        raise OverflowError(f"column {name!r} holds a number beyond 32 bits")
+
+    def deltas(self, name: str, values: Sequence[int]) -> None:
+        self.integers(name, [b - a for a, b in zip([0, *values[:-1]], values, strict=True)] if len(values) else [], "delta")
+
+    def floats(self, name: str, values: Iterable[float]) -> None:
+        column = array("d", values)
+        self._add(name, "f64", "plain", _little_endian(column), len(column))
+
+    def rows(self, name: str, lengths: Sequence[int]) -> None:
+        self.integers(name, lengths, "rows")
+
+    def bytes(self, name: str, block: bytes) -> None:
+        self._add(name, "u8", "plain", block, len(block))
+
+    def strings(self, name: str, texts: Iterable[str]) -> None:
+        """A table of strings: `name` holds the UTF-8, `name.rows` the length of each in bytes."""
+        blocks = [text.encode("utf-8", "replace") for text in texts]
+        self.rows(f"{name}.rows", [len(block) for block in blocks])
+        self.bytes(name, b"".join(blocks))
+
+    def finish(self, fields: dict[str, Any]) -> bytes:
+        directory = json.dumps({**fields, "sections": self._directory}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        directory += b" " * (-len(directory) % 8)
+        header = MAGIC + _little_endian(array("I", [VERSION, len(directory), 0]))
+        return b"".join([header, directory, *self._blocks])
+
+    def _add(self, name: str, kind: str, coding: str, block: bytes, count: int) -> None:
+        self._directory[name] = (kind, coding, self._size, count)
+        padded = block + bytes(-len(block) % 8)
+        self._blocks.append(padded)
+        self._size += len(padded)
+
+
+def _little_endian(column: array[Any]) -> bytes:
+    if sys.byteorder == "big":
+        column.byteswap()
+    return column.tobytes()
+
+
+class Interner(dict[str, int]):
+    """Numbers for strings, in order of first use."""
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = len(self)
+        return number

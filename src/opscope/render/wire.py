@@ -1,0 +1,235 @@
+"""The wire format: a Program as columns of numbers, the way the TypeScript core (`web/src/core/wire.ts`) wants to have it.
+
+Node numbers run over all graphs in order. Strings and types are interned. What a person asks for node by node (attributes, source
+frames) is a block of its own, dictionary-coded because compilers repeat themselves, and may be left out and sent later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from opscope.analysis.category import category_of
+from opscope.analysis.groupings import GroupTrees
+from opscope.program import ROLES, Frame, Node, Program, TensorType
+from opscope.render.sections import Interner, SectionWriter
+
+_LONGEST_TEXT = 80
+
+
+def encode_wire(program: Program, details: bool = True) -> bytes:
+    """The whole program as bytes; without details it is a third of the size and shows the same picture."""
+    return _ProgramWriter(program, details).encode()
+
+
+def encode_details(program: Program, start: int, stop: int) -> bytes:
+    """The details of nodes `start` … `stop-1` (numbered over all graphs), for hosts that send them when asked."""
+    block = _DetailsWriter()
+    number = 0
+    for graph in program:
+        if number + len(graph) > start and number < stop:
+            for node in graph.nodes[max(0, start - number) : stop - number]:
+                block.add(node.attrs, node.source)
+        number += len(graph)
+    return block.encode(start)
+
+
+class _ProgramWriter:
+    def __init__(self, program: Program, details: bool) -> None:
+        self.program = program
+        self.strings = Interner()
+        self.types: dict[TensorType, int] = {}
+        self.trees = GroupTrees(program)
+        self.details = _DetailsWriter() if details else None
+        self.out = SectionWriter()
+
+    def encode(self) -> bytes:
+        graphs = list(self.program)
+        starts = [0]
+        for graph in graphs:
+            starts.append(starts[-1] + len(graph))
+        number_of = {graph.name: i for i, graph in enumerate(graphs)}
+        strings, out = self.strings, self.out
+
+        out.rows("graph.rows", [len(graph) for graph in graphs])
+        # Ids first: as strings 0, 1, 2, … in node order their column is almost nothing but ones.
+        out.deltas("nodeId", [strings[node.id] for graph in graphs for node in graph.nodes])
+        out.integers("graphName", [strings[graph.name] for graph in graphs])
+
+        role_number = {role: i for i, role in enumerate(ROLES)}
+        ops: list[int] = []
+        roles = bytearray()
+        categories = bytearray()
+        texts: list[int] = []
+        inputs, outputs, calls, control, links, results = (_Rows() for _ in range(6))
+        types = self.types
+        category_known: dict[tuple[str, str], int] = {}
+        for g, graph in enumerate(graphs):
+            base, position = starts[g], graph.position
+            self.trees.start_graph(g, graph.groupings)
+            for here, node in enumerate(graph.nodes, base):
+                ops.append(strings[node.op])
+                roles.append(role_number[node.role])
+                kind = (node.op, node.role)
+                category = category_known.get(kind)
+                if category is None:
+                    category = category_known[kind] = category_of(node.op, node.role)
+                categories.append(category)
+                for name, index in node.inputs:
+                    inputs.value.append(here - base - position[name])
+                    inputs.extra.append(index)
+                inputs.length.append(len(node.inputs))
+                outputs.value.extend([types.setdefault(t, len(types)) for t in node.outputs])
+                outputs.length.append(len(node.outputs))
+                calls.value.extend([number_of[name] for name in node.calls])
+                calls.length.append(len(node.calls))
+                control.value.extend([here - base - position[name] for name in node.control])
+                control.length.append(len(node.control))
+                for link in node.links:
+                    other = number_of[link.graph] if link.graph else g
+                    links.value.append(strings[link.kind])
+                    links.extra.append(starts[other] + graphs[other].position[link.node])
+                links.length.append(len(node.links))
+                texts.append(self._describe(node))
+            for name, index in graph.outputs:
+                results.value.append(position[name])
+                results.extra.append(index)
+            results.length.append(len(graph.outputs))
+
+        out.integers("nodeOp", ops)
+        out.bytes("nodeRole", bytes(roles))
+        out.bytes("nodeCategory", bytes(categories))
+        out.integers("nodeText", texts)
+        inputs.write(out, "inputs", "back")
+        outputs.write(out, "outputs")
+        calls.write(out, "calls")
+        control.write(out, "control", "back")
+        links.write(out, "links")
+        results.write(out, "graphOutputs")
+        self._write_types()
+        groupings = self._write_groupings()
+        if self.details is not None:
+            out.bytes("details", self.details.encode(0))
+        out.strings("strings", strings)
+        return out.finish({"name": self.program.name, "entry": number_of[self.program.entry], "groupings": groupings})
+
+    def _describe(self, node: Node) -> int:
+        """Take in what stands in a node's details, once; the number of its short text."""
+        details = node.details
+        attrs, source = details.attrs, details.source
+        self.trees.put(node.id, node.op, attrs, details.scope, source)
+        if self.details is not None:
+            self.details.add(attrs, source)
+        text = node_text(node, attrs)
+        return self.strings[text] if text else -1
+
+    def _write_types(self) -> None:
+        types, strings, out = self.types, self.strings, self.out
+        out.integers("types.text", [strings[str(t)] for t in types])
+        out.integers("types.dtype", [strings[t.dtype] for t in types])
+        out.integers("types.layout", [strings[t.layout] for t in types])
+        out.floats("types.bytes", [-1 if t.bytes is None else t.bytes for t in types])
+        out.floats("types.elements", [-1 if t.elements is None or t.dtype.startswith("(") else t.elements for t in types])
+
+    def _write_groupings(self) -> list[str]:
+        trees = self.trees.trees()
+        for i, tree in enumerate(trees):
+            self.out.integers(f"grouping{i}.name", [self.strings[name] for name in tree.names])
+            self.out.deltas(f"grouping{i}.parent", tree.parents)
+            self.out.deltas(f"grouping{i}.graph", tree.graphs)
+            self.out.deltas(f"grouping{i}.node", tree.of_node)
+        return [tree.name for tree in trees]
+
+
+class _Rows:
+    """Rows of numbers, or of pairs of them, under construction."""
+
+    def __init__(self) -> None:
+        self.length: list[int] = []
+        self.value: list[int] = []
+        self.extra: list[int] = []
+
+    def write(self, out: SectionWriter, name: str, coding: str = "plain") -> None:
+        out.rows(f"{name}.rows", self.length)
+        out.integers(f"{name}.value", self.value, coding)
+        if self.extra:
+            out.integers(f"{name}.extra", self.extra)
+
+
+def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
+    """What a box says instead of its op: a constant's value, a parameter's label, the library routine of a custom call."""
+    value: Any = None
+    if node.role == "constant":
+        value = next((attrs[key] for key in ("value", "literal") if key in attrs), None)
+    elif node.role == "parameter":
+        value = next((attrs[key] for key in ("label", "metadata.op_name", "op_name", "target", "name") if key in attrs), None)
+    elif "custom_call_target" in attrs:
+        value = str(attrs["custom_call_target"]).strip('"')
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+
+
+class _DetailsWriter:
+    """Attributes and source frames, dictionary-coded: sets of keys, values and stacks of frames are each stored once."""
+
+    def __init__(self) -> None:
+        self._keys = Interner()
+        self._key_sets: dict[tuple[str, ...], int] = {}
+        self._texts = Interner()
+        self._plain: dict[str, int] = {}
+        self._stacks: dict[tuple[Frame, ...], int] = {(): 0}
+        self._frames: dict[Frame, int] = {}
+        self._set_of: list[int] = []
+        self._values: list[int] = []
+        self._stack_of: list[int] = []
+
+    def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...]) -> None:
+        key_sets, plain = self._key_sets, self._plain
+        self._set_of.append(key_sets.setdefault(tuple(attrs), len(key_sets)))
+        for value in attrs.values():
+            if type(value) is str:
+                number = plain.get(value)
+                if number is None:
+                    number = plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
+            else:
+                number = self._texts[_json(value)]
+            self._values.append(number)
+        self._stack_of.append(self._stacks.setdefault(source, len(self._stacks)))
+
+    def encode(self, start: int) -> bytes:
+        out = SectionWriter()
+        sets = _Rows()
+        for keys in self._key_sets:
+            sets.length.append(len(keys))
+            sets.value.extend([self._keys[key] for key in keys])
+        stacks = _Rows()
+        for stack in self._stacks:
+            stacks.length.append(len(stack))
+            stacks.value.extend([self._frames.setdefault(frame, len(self._frames)) for frame in stack])
+        out.integers("setOf", self._set_of)
+        sets.write(out, "sets")
+        out.integers("values", self._values)
+        out.integers("stackOf", self._stack_of)
+        stacks.write(out, "stacks")
+        for name, column in (("file", [f.file for f in self._frames]), ("function", [f.function for f in self._frames])):
+            out.integers(f"frames.{name}", [self._keys[text] for text in column])
+        out.deltas("frames.line", [frame.line for frame in self._frames])
+        out.strings("keys", self._keys)
+        out.strings("texts", self._texts)
+        return out.finish({"start": start, "count": len(self._set_of)})
+
+
+def _json(value: Any) -> str:
+    """JSON that every parser takes: no NaN, no infinities; what is no JSON becomes its text."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_text)
+    except (ValueError, TypeError):
+        return json.dumps(str(value), ensure_ascii=False)
+
+
+def _as_text(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, (set, frozenset)) else str(value)
+

@@ -1,0 +1,114 @@
+/** From values to edges between boxes. */
+
+import { EdgeKind } from "../types";
+import type { Edges } from "./edges";
+import { type Ends, INLINED, type Instance, NOWHERE, sources } from "./instance";
+import type { Placement } from "./place";
+import { operandNote } from "./texts";
+
+/** How many neighbours of each node (by global number) are not part of the view. */
+export interface LeftOut {
+  readonly before: Int32Array;
+  readonly after: Int32Array;
+}
+
+/** Adds the edges of all instances; counts what `kept` leaves out. */
+export function connectAll(placement: Placement, edges: Edges, leftOut: LeftOut | undefined): void {
+  for (const instance of placement.instances) {
+    connectData(placement, edges, instance, leftOut);
+    connectControl(placement, edges, instance);
+  }
+}
+
+function connectData(placement: Placement, edges: Edges, instance: Instance, leftOut: LeftOut | undefined): void {
+  const { prepared, boxes, options, repeats } = placement;
+  const { inputs, outputs } = prepared.program;
+  const plumbing = options.rules.plumbing;
+  const ends: Ends = { instance: [], node: [], output: [] };
+  const drawn: number[] = [];
+  const counting = leftOut !== undefined && !instance.outer;
+  for (let t = instance.first; t < instance.first + instance.count; t++) {
+    const place = instance.place(t);
+    if (place < 0 && !(counting && place === NOWHERE)) continue;
+    const bodies = instance.inside.get(t);
+    const leaf = place >= 0 && boxes.isLeaf(place);
+    const from = inputs.start[t];
+    drawn.length = 0;
+    let lastOperand = -1;
+    let operandsDrawn = 0;
+    for (let i = from; i < inputs.start[t + 1]; i++) {
+      const targets = bodies ? bodyTargets(bodies, i - from, plumbing) : undefined;
+      const node = inputs.value[i];
+      if (instance.place(node) >= 0 && !instance.inside.has(node)) {
+        ends.instance[0] = instance;
+        ends.node[0] = node;
+        ends.output[0] = inputs.extra[i];
+        ends.instance.length = ends.node.length = ends.output.length = 1;
+      } else {
+        sources(instance, node, inputs.extra[i], plumbing, ends);
+      }
+      for (let e = 0; e < ends.node.length; e++) {
+        const source = ends.node[e];
+        const home = ends.instance[e];
+        const sourceBox = home.place(source);
+        if (sourceBox === INLINED) {
+          if (leaf) boxes.note(place, operandNote(prepared, t, i - from, source));
+          continue;
+        }
+        if (counting && home === instance) {
+          if (place >= 0 && sourceBox === NOWHERE) leftOut.before[t]++;
+          if (place === NOWHERE && sourceBox >= 0) leftOut.after[source]++;
+        }
+        if (sourceBox < 0 || place < 0) continue;
+        if (home === instance && repeats.crosses(instance, source, t)) continue;
+        for (const target of targets ?? [place]) {
+          if (target === sourceBox && !(leaf && source === t)) continue;
+          if (target !== sourceBox && (boxes.isWithin(sourceBox, target) || boxes.isWithin(target, sourceBox))) continue;
+          const before = edges.count;
+          const edge = edges.add(EdgeKind.Data, sourceBox, target, source, ends.output[e], i - from);
+          if (edge < before) continue;
+          if (boxes.isLeaf(sourceBox)) {
+            const count = outputs.start[source + 1] - outputs.start[source];
+            edges.sourceSlot[edge] = ends.output[e] >= 0 && count > 0 ? (ends.output[e] + 1) / (count + 1) : 0.5;
+          }
+          if (leaf && target === place) {
+            if (lastOperand !== i) operandsDrawn++;
+            lastOperand = i;
+            drawn.push(edge, operandsDrawn);
+          }
+        }
+      }
+    }
+    for (let k = 0; k < drawn.length; k += 2) edges.targetSlot[drawn[k]] = drawn[k + 1] / (operandsDrawn + 1);
+  }
+}
+
+/** Where operand `operand` of an expanded call ends: at nothing of its own where users in the body fetch it themselves. */
+function bodyTargets(bodies: readonly Instance[], operand: number, plumbing: boolean): number[] | undefined {
+  const targets: number[] = [];
+  let bound = false;
+  for (const body of bodies) {
+    const { start, value } = body.prepared.parameters;
+    for (let p = 0; p < body.operandOf.length; p++) {
+      if (body.operandOf[p] !== operand) continue;
+      bound = true;
+      const box = body.place(value[start[body.graph] + p]);
+      if (!plumbing && box >= 0) targets.push(box);
+    }
+  }
+  return bound ? targets : undefined;
+}
+
+function connectControl(placement: Placement, edges: Edges, instance: Instance): void {
+  const { control } = placement.prepared.program;
+  for (let t = instance.first; t < instance.first + instance.count; t++) {
+    const target = instance.place(t);
+    if (target < 0) continue;
+    for (let i = control.start[t]; i < control.start[t + 1]; i++) {
+      const source = instance.place(control.value[i]);
+      if (source < 0 || source === target || placement.repeats.crosses(instance, control.value[i], t)) continue;
+      if (placement.boxes.isWithin(source, target) || placement.boxes.isWithin(target, source)) continue;
+      edges.add(EdgeKind.Control, source, target, control.value[i], -1, 0);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** The edges of a view under construction: columns that grow, merged as they come. */
+
+import { EdgeKind } from "../types";
+import type { Boxes } from "./boxes";
+import { TripleMap } from "./columns";
+
+export class Edges {
+  readonly source: number[] = [];
+  readonly target: number[] = [];
+  readonly kind: number[] = [];
+  readonly node: number[] = [];
+  readonly output: number[] = [];
+  readonly merged: number[] = [];
+  readonly sourceSlot: number[] = [];
+  readonly targetSlot: number[] = [];
+  private readonly seen: TripleMap;
+
+  constructor(private readonly boxes: Boxes, expected: number) {
+    this.seen = new TripleMap(expected);
+  }
+
+  get count(): number {
+    return this.source.length;
+  }
+
+  /**
+   * An edge that carries output `output` of `node` to operand `operand`. Between two operations each use is an edge of its own;
+   * where an end stands for many, all that run the same way are one. Returns the edge's number.
+   */
+  add(kind: EdgeKind, source: number, target: number, node: number, output: number, operand: number): number {
+    const { boxes } = this;
+    const single = boxes.isLeaf(source) && boxes.isLeaf(target);
+    const number = this.seen.number(source, target, kind * 0x10000000 + (single && kind === EdgeKind.Data ? 1 + operand : 0));
+    if (number < this.source.length) {
+      this.merged[number]++;
+      return number;
+    }
+    this.source.push(source);
+    this.target.push(target);
+    this.kind.push(kind);
+    this.node.push(node);
+    this.output.push(output);
+    this.merged.push(1);
+    this.sourceSlot.push(Number.NaN);
+    this.targetSlot.push(Number.NaN);
+    return number;
+  }
+}

@@ -1,0 +1,89 @@
+/** Turns the growing columns into the view's answer. */
+
+import type { Visible } from "../types";
+import { TripleMap } from "./columns";
+import type { Edges } from "./edges";
+import { INLINED, type Instance, PASSED_ON } from "./instance";
+import type { Placement } from "./place";
+
+export function finish(placement: Placement, edges: Edges): Visible {
+  const { boxes } = placement;
+  for (let box = boxes.count - 1; box >= 0; box--) {
+    if (boxes.parent[box] >= 0) boxes.nodesInside[boxes.parent[box]] += boxes.nodesInside[box];
+  }
+  return {
+    boxCount: boxes.count,
+    kind: Uint8Array.from(boxes.kind),
+    parent: Int32Array.from(boxes.parent),
+    open: Uint8Array.from(boxes.open),
+    expandable: Uint8Array.from(boxes.expandable),
+    node: Int32Array.from(boxes.node),
+    group: Int32Array.from(boxes.group),
+    category: Uint8Array.from(boxes.category),
+    key: boxes.key,
+    title: boxes.title,
+    subtitle: boxes.subtitle,
+    notes: boxes.notes,
+    repeat: Int32Array.from(boxes.repeat),
+    nodesInside: Int32Array.from(boxes.nodesInside),
+    edgeCount: edges.count,
+    edgeSource: Int32Array.from(edges.source),
+    edgeTarget: Int32Array.from(edges.target),
+    edgeKind: Uint8Array.from(edges.kind),
+    edgeNode: Int32Array.from(edges.node),
+    edgeOutput: Int32Array.from(edges.output),
+    edgeCountMerged: Int32Array.from(edges.merged),
+    sourceSlot: Float32Array.from(edges.sourceSlot),
+    targetSlot: Float32Array.from(edges.targetSlot),
+    edgeValue: numberValues(edges),
+    boxOfNode: whereNodesAre(placement),
+    remarks: placement.remarks,
+  };
+}
+
+function numberValues(edges: Edges): Int32Array {
+  const numbers = new TripleMap(edges.count);
+  return Int32Array.from(edges.source, (source, e) => numbers.number(source, edges.node[e], edges.output[e] * 4 + edges.kind[e]));
+}
+
+/** The first box in which each node is seen: its own, its user's where it is text, its source's where it only passes on. */
+function whereNodesAre(placement: Placement): Int32Array {
+  const { prepared, instances } = placement;
+  const { program, users, plumbing } = prepared;
+  const { nodeCount, graphCount, graphStart, calls, inputs } = program;
+  const where = new Int32Array(nodeCount).fill(-1);
+  const placed = new Uint8Array(graphCount);
+  const first: Instance[] = [];
+  for (const instance of instances) {
+    if (placed[instance.graph]) continue;
+    placed[instance.graph] = 1;
+    first.push(instance);
+    for (let i = 0; i < instance.count; i++) if (instance.boxOf[i] >= 0) where[instance.first + i] = instance.boxOf[i];
+  }
+  for (const instance of first) {
+    for (let n = instance.first; n < instance.first + instance.count; n++) {
+      if (instance.place(n) !== PASSED_ON) continue;
+      const source = plumbing.kind[n] === 0 ? -1 : inputs.value[inputs.start[n]];
+      where[n] = source >= 0 && where[source] >= 0 ? where[source] : instance.frame;
+    }
+    for (let n = instance.first + instance.count - 1; n >= instance.first; n--) {
+      if (instance.place(n) !== INLINED && !(instance.place(n) === PASSED_ON && where[n] < 0)) continue;
+      for (let u = users.start[n]; u < users.start[n + 1] && where[n] < 0; u++) where[n] = where[users.value[u]];
+      if (where[n] < 0) where[n] = instance.frame;
+    }
+  }
+  // Graphs that are not expanded anywhere are seen in the box of the first node that calls them.
+  const queue: number[] = first.map((instance) => instance.graph);
+  for (let q = 0; q < queue.length; q++) {
+    for (let n = graphStart[queue[q]]; n < graphStart[queue[q] + 1]; n++) {
+      for (let c = calls.start[n]; c < calls.start[n + 1]; c++) {
+        const graph = calls.value[c];
+        if (placed[graph] || where[n] < 0) continue;
+        placed[graph] = 1;
+        where.fill(where[n], graphStart[graph], graphStart[graph + 1]);
+        queue.push(graph);
+      }
+    }
+  }
+  return where;
+}

@@ -1,0 +1,165 @@
+/**
+ * An instance: one graph at one place of the picture. The shown graph is the first; every expanded call adds one per called graph.
+ * A graph that is expanded in three places has three instances, each with boxes of its own.
+ */
+
+import type { ProgramData } from "../types";
+import { Kind } from "./plumbing";
+import type { Prepared } from "./prepare";
+import { WHOLE } from "./roles";
+
+/** Places of a node beside its box. */
+export const NOWHERE = -1;
+export const PASSED_ON = -2;
+export const INLINED = -3;
+
+export class Instance {
+  readonly first: number;
+  readonly count: number;
+  /** Box of each node (by its place in the graph), or NOWHERE, PASSED_ON, INLINED. */
+  readonly boxOf: Int32Array;
+  /** Instances of what an expanded node calls. */
+  readonly inside = new Map<number, Instance[]>();
+  /** For a parameter (by its place among the parameters) the caller's operand, or -1; empty where the caller's do not match. */
+  operandOf: Int32Array = NONE;
+
+  constructor(
+    readonly prepared: Prepared,
+    readonly graph: number,
+    /** Box around it, or -1. */
+    readonly frame: number,
+    readonly level: number,
+    readonly prefix: string,
+    readonly outer: Instance | undefined,
+    readonly caller: number,
+    readonly flat: boolean,
+  ) {
+    const { graphStart } = prepared.program;
+    this.first = graphStart[graph];
+    this.count = graphStart[graph + 1] - this.first;
+    this.boxOf = new Int32Array(this.count).fill(NOWHERE);
+  }
+
+  place(node: number): number {
+    return this.boxOf[node - this.first];
+  }
+
+  /** Is this graph already being shown around here? Then expanding it again would never end. */
+  shows(graph: number): boolean {
+    for (let at: Instance | undefined = this; at; at = at.outer) if (at.graph === graph) return true;
+    return false;
+  }
+
+  /** The caller's operand that a parameter stands for, or -1. */
+  operand(parameter: number): number {
+    if (this.operandOf.length === 0) return -1;
+    const { start, value } = this.prepared.parameters;
+    let low = start[this.graph];
+    let high = start[this.graph + 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (value[middle] < parameter) low = middle + 1;
+      else high = middle;
+    }
+    return low < start[this.graph + 1] && value[low] === parameter ? this.operandOf[low - start[this.graph]] : -1;
+  }
+}
+
+const NONE = new Int32Array(0);
+
+/** Which operand of `caller` each parameter of its call number `index` receives; empty if the numbers do not fit. */
+export function bindOperands(prepared: Prepared, caller: number, index: number): Int32Array {
+  const { program, parameters } = prepared;
+  const { inputs, calls, strings, nodeOp } = program;
+  const graph = calls.value[calls.start[caller] + index];
+  const parameterCount = parameters.start[graph + 1] - parameters.start[graph];
+  const operandCount = inputs.start[caller + 1] - inputs.start[caller];
+  const callCount = calls.start[caller + 1] - calls.start[caller];
+  const bound = new Int32Array(parameterCount);
+  const chooses = /cond|case|if|switch/i.test(strings.at(nodeOp[caller]));
+  if (chooses && parameterCount === operandCount - 1) return bound.map((_, i) => i + 1);
+  if (chooses && parameterCount === 1 && operandCount === callCount + 1) return bound.fill(index + 1);
+  if (parameterCount === operandCount) return bound.map((_, i) => i);
+  return NONE;
+}
+
+/** Does the called graph yield what its caller yields? A loop's condition does not; its body does. */
+export function yieldsForCaller(program: ProgramData, caller: number, graph: number): boolean {
+  const { graphOutputs, outputs } = program;
+  const wanted = outputs.start[caller + 1] - outputs.start[caller];
+  const given: number[] = [];
+  for (let i = graphOutputs.start[graph]; i < graphOutputs.start[graph + 1]; i++) {
+    const node = graphOutputs.value[i];
+    const index = graphOutputs.extra[i];
+    if (index !== WHOLE) given.push(outputs.value[outputs.start[node] + index] ?? -1);
+    else for (let o = outputs.start[node]; o < outputs.start[node + 1]; o++) given.push(outputs.value[o]);
+  }
+  if (given.length !== wanted) return false;
+  for (let o = 0; o < wanted; o++) {
+    const type = outputs.value[outputs.start[caller] + o];
+    if (given[o] >= 0 && program.types.text[given[o]] !== program.types.text[type]) return false;
+  }
+  return wanted > 0;
+}
+
+/** Ends of edges, as they are found. */
+export interface Ends {
+  readonly instance: Instance[];
+  readonly node: number[];
+  readonly output: number[];
+}
+
+const MOST_STEPS = 20000;
+
+/** Follows a value back through plumbing, into expanded calls and out of bodies, to the nodes that are really seen. */
+export function sources(instance: Instance, node: number, output: number, plumbing: boolean, ends: Ends): void {
+  const { program, plumbing: pipes } = instance.prepared;
+  const { inputs, graphOutputs } = program;
+  ends.instance.length = ends.node.length = ends.output.length = 0;
+  const todo: [Instance, number, number][] = [];
+  let at: Instance = instance;
+  let steps = 0;
+  for (;;) {
+    let moved = false;
+    const place = at.place(node);
+    const bodies = at.inside.get(node);
+    if (++steps < MOST_STEPS) {
+      if (bodies) {
+        for (const body of bodies) {
+          if (!yieldsForCaller(program, node, body.graph)) continue;
+          const from = graphOutputs.start[body.graph];
+          const resultCount = graphOutputs.start[body.graph + 1] - from;
+          for (let r = 0; r < resultCount; r++) {
+            if (resultCount > 1 && output !== WHOLE && r !== output) continue;
+            const whole = graphOutputs.extra[from + r] === WHOLE;
+            todo.push([body, graphOutputs.value[from + r], whole ? output : graphOutputs.extra[from + r]]);
+            moved = true;
+          }
+        }
+      } else if (place === PASSED_ON) {
+        if (pipes.kind[node] === Kind.Pipe) {
+          todo.push([at, pipes.node[node], pipes.output[node]]);
+          moved = true;
+        } else if (pipes.kind[node] === Kind.Bundle) {
+          const from = inputs.start[node];
+          const count = inputs.start[node + 1] - from;
+          if (output >= 0 && output < count) todo.push([at, inputs.value[from + output], inputs.extra[from + output]]);
+          else for (let i = count - 1; i >= 0; i--) todo.push([at, inputs.value[from + i], inputs.extra[from + i]]);
+          moved = true;
+        } else if (plumbing && at.outer) {
+          const operand = inputs.start[at.caller] + at.operand(node);
+          todo.push([at.outer, inputs.value[operand], inputs.extra[operand] === WHOLE ? output : inputs.extra[operand]]);
+          moved = true;
+        }
+      }
+    }
+    if (!moved) {
+      ends.instance.push(at);
+      ends.node.push(node);
+      ends.output.push(output);
+    }
+    const next = todo.pop();
+    if (!next) return;
+    [at, node, output] = next;
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Keys: the stable names of boxes, the same in every view of a program.
+ *
+ *     key      = step { ">" step }              from the shown graph inwards, one step per expanded call
+ *     step     = "n:" id                        a node: "n:dot.3"
+ *              | "g:" name { "/" name }         a group: "g:layer_0/attention"
+ *              | "x:" name { "/" name }         the stack of repeats whose first is that group: "x:layer_0"
+ *              | "c:" number                    one of several graphs that a node calls: "n:while.2>c:1>n:add.1"
+ *              | "s:" id "@" key                the stub of a node at a user or in a group
+ *              | "v:" id "." output             a value drawn as a box
+ *              | "o:" ("in" | "out") ":" id     neighbours that are not shown
+ *
+ * In names and ids, "%", "/", ">" and "@" are written %25, %2F, %3E and %40.
+ */
+
+const SPECIAL = /[%/>@]/;
+
+export function escapeName(name: string): string {
+  return SPECIAL.test(name) ? name.replace(/[%/>@]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`) : name;
+}
+
+export function unescapeName(name: string): string {
+  return name.includes("%") ? name.replace(/%(25|2F|3E|40)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))) : name;
+}

@@ -1,0 +1,236 @@
+/** From groups and nodes to boxes: which are seen, which are open, and where every node of an instance is found. */
+
+import { BoxKind } from "../types";
+import type { Boxes } from "./boxes";
+import type { Folding } from "./fold";
+import { bindOperands, INLINED, Instance, NOWHERE, PASSED_ON } from "./instance";
+import { escapeName } from "./keys";
+import { isOpen, type Options } from "./options";
+import { Kind } from "./plumbing";
+import type { Prepared } from "./prepare";
+import type { Repeats } from "./repeats";
+import { Role } from "./roles";
+import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, typeText } from "./texts";
+import type { GroupTree } from "./tree";
+
+/** Beyond this many boxes calls stay closed, however deep the view was asked to be. */
+const MOST_BOXES = 400_000;
+
+export interface Placement {
+  readonly prepared: Prepared;
+  readonly tree: GroupTree;
+  readonly options: Options;
+  readonly depth: number;
+  readonly boxes: Boxes;
+  readonly instances: Instance[];
+  /** Nodes of the shown graph that are part of the view (by global number); absent: all. */
+  readonly kept: Uint8Array | undefined;
+  /** 1: a person asked for this node by name, so no rule may hide it. */
+  readonly named: Uint8Array | undefined;
+  readonly folding: Folding | undefined;
+  readonly repeats: Repeats;
+  readonly remarks: string[];
+}
+
+/** Places the shown graph and everything that is open in it. */
+export function placeAll(placement: Placement, graph: number): void {
+  const root = new Instance(placement.prepared, graph, -1, 0, "", undefined, -1, placement.options.flatten);
+  placement.instances.push(root);
+  for (let i = 0; i < placement.instances.length; i++) placeInstance(placement, placement.instances[i]);
+}
+
+function placeInstance(placement: Placement, instance: Instance): void {
+  const fates = decideFates(placement, instance);
+  const groups = instance.flat ? undefined : placeGroups(placement, instance, fates);
+  placeNodes(placement, instance, fates, groups);
+}
+
+const enum Fate { Gone = 0, Shown = 1, Passed = 2, Inlined = 3 }
+
+/** What becomes of each node, before it is known where. */
+function decideFates(placement: Placement, instance: Instance): Uint8Array {
+  const { prepared, options, kept, named } = placement;
+  const { plumbing, small, isOutput, program } = prepared;
+  const { rules, hiddenRole } = options;
+  const subset = instance.outer ? undefined : kept;
+  const fates = new Uint8Array(instance.count);
+  for (let i = 0; i < instance.count; i++) {
+    const n = instance.first + i;
+    const role = program.nodeRole[n];
+    if (hiddenRole[role]) continue;
+    const wanted = named !== undefined && named[n] === 1;
+    const piped = plumbing.kind[n] !== Kind.None && !(isOutput[n] && !instance.outer);
+    const bound = role === Role.Parameter && instance.operand(n) >= 0;
+    if (rules.plumbing && !wanted && (piped || bound)) fates[i] = Fate.Passed;
+    else if (rules.inlineSmall && !wanted && small.is[n]) fates[i] = Fate.Inlined;
+    else fates[i] = subset && !subset[n] ? Fate.Gone : Fate.Shown;
+  }
+  return fates;
+}
+
+interface GroupPlaces {
+  /** Box of each group of the graph (by its place among them), or of the closed container that hides it; NOWHERE if empty. */
+  readonly box: Int32Array;
+  /** 1: its nodes have boxes of their own. */
+  readonly open: Uint8Array;
+  readonly level: Int32Array;
+  readonly path: string[];
+}
+
+function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array): GroupPlaces {
+  const { tree, options, boxes, prepared, folding } = placement;
+  const first = tree.firstGroup[instance.graph];
+  const count = tree.firstGroup[instance.graph + 1] - first;
+  const shown = new Int32Array(count);
+  for (let i = 0; i < fates.length; i++) {
+    const g = tree.nodeGroup[instance.first + i];
+    if (g >= 0 && fates[i] === Fate.Shown) shown[g - first]++;
+  }
+  for (let i = count - 1; i >= 0; i--) {
+    const above = tree.parent[first + i];
+    if (above >= 0) shown[above - first] += shown[i];
+  }
+  const places: GroupPlaces = { box: new Int32Array(count).fill(NOWHERE), open: new Uint8Array(count), level: new Int32Array(count), path: new Array<string>(count) };
+  for (let i = 0; i < count; i++) {
+    if (shown[i] === 0) continue;
+    const g = first + i;
+    const above = tree.parent[g] < 0 ? -1 : tree.parent[g] - first;
+    if (above >= 0 && !places.open[above]) {
+      places.box[i] = places.box[above];
+      continue;
+    }
+    const stack = folding ? folding.classOfGroup[g] : -1;
+    const folded = folding !== undefined && stack >= 0 && !options.unfolded.has(`${instance.prefix}x:${groupPath(placement, places, above, folding.first(stack))}`);
+    if (folded && folding.first(stack) !== g) {
+      places.box[i] = places.box[folding.first(stack) - first];
+      if (boxes.open[places.box[i]] === 1) placement.repeats.add(instance, folding, stack, g);
+      continue;
+    }
+    const path = groupPath(placement, places, above, g);
+    const key = `${instance.prefix}${folded ? "x" : "g"}:${path}`;
+    const level = above < 0 ? instance.level : places.level[above] + 1;
+    const box = boxes.add(folded ? BoxKind.Stack : BoxKind.Group, above < 0 ? instance.frame : places.box[above], key, -1, g);
+    const open = isOpen(options, key, level, placement.depth);
+    boxes.open[box] = open ? 1 : 0;
+    boxes.expandable[box] = open ? 0 : 1;
+    const [, kind] = nameAndClass(prepared.program.strings.at(tree.groupName[g]));
+    const title = groupTitle(prepared.program, tree.groupName, tree.parent, g);
+    boxes.title[box] = title;
+    boxes.subtitle[box] = groupSubtitle(kind, tree.opCount[g], tree.parameterElements[g]);
+    if (folded) {
+      const size = folding.size(stack);
+      const last = groupTitle(prepared.program, tree.groupName, tree.parent, folding.last(stack));
+      boxes.repeat[box] = size;
+      boxes.title[box] = `${title} … ${last}`;
+      if (open) placement.repeats.add(instance, folding, stack, g);
+    }
+    places.box[i] = box;
+    places.open[i] = open ? 1 : 0;
+    places.level[i] = level;
+    places.path[i] = path;
+  }
+  return places;
+}
+
+function groupPath(placement: Placement, places: GroupPlaces, above: number, group: number): string {
+  const name = escapeName(placement.prepared.program.strings.at(placement.tree.groupName[group]));
+  return above < 0 ? name : `${places.path[above]}/${name}`;
+}
+
+function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array, groups: GroupPlaces | undefined): void {
+  const { tree, boxes, prepared, options, repeats } = placement;
+  const { program } = prepared;
+  const { strings, nodeId, nodeCategory, calls } = program;
+  const firstGroup = tree.firstGroup[instance.graph];
+  for (let i = 0; i < instance.count; i++) {
+    const n = instance.first + i;
+    const fate = fates[i];
+    if (fate === Fate.Passed || fate === Fate.Inlined) {
+      instance.boxOf[i] = fate === Fate.Passed ? PASSED_ON : INLINED;
+      continue;
+    }
+    if (fate === Fate.Gone) continue;
+    let parent = instance.frame;
+    let level = instance.level;
+    if (groups && tree.nodeGroup[n] >= 0) {
+      const g = tree.nodeGroup[n] - firstGroup;
+      parent = groups.box[g];
+      if (!groups.open[g]) {
+        instance.boxOf[i] = parent;
+        boxes.nodesInside[parent]++;
+        continue;
+      }
+      level = groups.level[g] + 1;
+    }
+    const key = `${instance.prefix}n:${escapeName(strings.at(nodeId[n]))}`;
+    const callCount = calls.start[n + 1] - calls.start[n];
+    const reducer = options.rules.inlineReducers && callCount > 0 ? reducerText(prepared, n) : "";
+    const box = boxes.add(callCount > 0 && !reducer ? BoxKind.Call : BoxKind.Node, parent, key, n, -1);
+    boxes.category[box] = nodeCategory[n];
+    boxes.title[box] = reducer ? `${nodeTitle(program, n)}: ${reducer}` : nodeTitle(program, n);
+    boxes.subtitle[box] = typeText(program, n);
+    boxes.nodesInside[box] = 1;
+    instance.boxOf[i] = box;
+    if (callCount > 0 && !reducer) placeCalls(placement, instance, n, box, key, level);
+  }
+  repeats.settle(instance);
+}
+
+function placeCalls(placement: Placement, instance: Instance, node: number, box: number, key: string, level: number): void {
+  const { boxes, prepared, options } = placement;
+  const { calls, graphStart, strings, graphName, nodeOp } = prepared.program;
+  const from = calls.start[node];
+  const callCount = calls.start[node + 1] - from;
+  let inside = 0;
+  for (let c = 0; c < callCount; c++) {
+    const graph = calls.value[from + c];
+    if (instance.shows(graph)) return;
+    inside += graphStart[graph + 1] - graphStart[graph];
+  }
+  boxes.expandable[box] = 1;
+  if (!isOpen(options, key, options.calls ? level : Number.POSITIVE_INFINITY, placement.depth)) return;
+  if (boxes.count + inside > MOST_BOXES && !options.open.has(key)) {
+    const remark = "Some called graphs stay closed: the picture would hold too many boxes.";
+    if (!placement.remarks.includes(remark)) placement.remarks.push(remark);
+    return;
+  }
+  boxes.open[box] = 1;
+  boxes.expandable[box] = 0;
+  const flat = options.flatten || strings.at(nodeOp[node]) === "fusion";
+  const bodies: Instance[] = [];
+  for (let c = 0; c < callCount; c++) {
+    const graph = calls.value[from + c];
+    let frame = box;
+    let prefix = `${key}>`;
+    if (callCount > 1) {
+      const frameKey = `${key}>c:${c}`;
+      frame = boxes.add(BoxKind.Call, box, frameKey, node, graph);
+      const open = !options.closed.has(frameKey);
+      boxes.open[frame] = open ? 1 : 0;
+      boxes.expandable[frame] = open ? 0 : 1;
+      boxes.title[frame] = strings.at(graphName[graph]);
+      boxes.subtitle[frame] = plural(graphStart[graph + 1] - graphStart[graph], "node");
+      boxes.nodesInside[frame] = graphStart[graph + 1] - graphStart[graph];
+      boxes.category[frame] = boxes.category[box];
+      prefix = `${frameKey}>`;
+      if (!open) continue;
+    }
+    const body = new Instance(prepared, graph, frame, level + 1, prefix, instance, node, flat);
+    body.operandOf = bindOperands(prepared, node, c);
+    bodies.push(body);
+    placement.instances.push(body);
+  }
+  if (bodies.length > 0) instance.inside.set(node, bodies);
+}
+
+/** "add" for a node that calls nothing but trivial reducers, otherwise nothing. */
+function reducerText(prepared: Prepared, node: number): string {
+  const { calls, strings } = prepared.program;
+  const ops = new Set<string>();
+  for (let i = calls.start[node]; i < calls.start[node + 1]; i++) {
+    const op = prepared.reducerOp[calls.value[i]];
+    if (op < 0) return "";
+    ops.add(strings.at(op));
+  }
+  return [...ops].join(", ");
+}

@@ -1,0 +1,85 @@
+/** What the view needs to know of a program beyond its columns: worked out once, kept as long as the program is. */
+
+import type { Csr, ProgramData } from "../types";
+import { transpose } from "./columns";
+import { findDataInputs } from "./inputs";
+import { findPlumbing, type Plumbing } from "./plumbing";
+import { findReducers } from "./reducers";
+import { Role } from "./roles";
+import { findSmall, type Small } from "./small";
+
+export interface Prepared {
+  readonly program: ProgramData;
+  readonly graphOf: Int32Array;
+  /** Nodes that take a value of each node, once per use, in order. */
+  readonly users: Csr;
+  /** 1: the node is named as an output of its graph. */
+  readonly isOutput: Uint8Array;
+  /** 1: a parameter that is data, not a weight. */
+  readonly isData: Uint8Array;
+  readonly plumbing: Plumbing;
+  readonly small: Small;
+  /** The op that a graph applies, if it does nothing else (`to_apply=add`): its string number, otherwise -1. */
+  readonly reducerOp: Int32Array;
+  /** Parameters of each graph, in order. */
+  readonly parameters: Csr;
+  /** Node number by graph and id. */
+  find(graph: number, id: string): number;
+  graphNamed(name: string): number;
+}
+
+const known = new WeakMap<ProgramData, Prepared>();
+
+export function prepare(program: ProgramData): Prepared {
+  let prepared = known.get(program);
+  if (!prepared) {
+    prepared = work(program);
+    known.set(program, prepared);
+  }
+  return prepared;
+}
+
+function work(program: ProgramData): Prepared {
+  const { graphStart, graphCount, nodeCount, nodeId, nodeRole, strings } = program;
+  const graphOf = new Int32Array(nodeCount);
+  for (let g = 0; g < graphCount; g++) graphOf.fill(g, graphStart[g], graphStart[g + 1]);
+  const isOutput = new Uint8Array(nodeCount);
+  for (const node of program.graphOutputs.value) isOutput[node] = 1;
+  const users = transpose(program.inputs, nodeCount);
+
+  const parameterStart = new Int32Array(graphCount + 1);
+  const parameterList: number[] = [];
+  for (let g = 0; g < graphCount; g++) {
+    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) if (nodeRole[n] === Role.Parameter) parameterList.push(n);
+    parameterStart[g + 1] = parameterList.length;
+  }
+
+  const ids = new Map<number, Map<string, number>>();
+  const find = (graph: number, id: string): number => {
+    let index = ids.get(graph);
+    if (!index) {
+      index = new Map();
+      for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) index.set(strings.at(nodeId[n]), n);
+      ids.set(graph, index);
+    }
+    return index.get(id) ?? -1;
+  };
+  const graphNamed = (name: string): number => {
+    for (let g = 0; g < graphCount; g++) if (strings.at(program.graphName[g]) === name) return g;
+    return -1;
+  };
+
+  return {
+    program,
+    graphOf,
+    users,
+    isOutput,
+    isData: findDataInputs(program, users),
+    plumbing: findPlumbing(program),
+    small: findSmall(program, users, isOutput),
+    reducerOp: findReducers(program),
+    parameters: { start: parameterStart, value: Int32Array.from(parameterList) },
+    find,
+    graphNamed,
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * Small values: what sits inside its user's box as text rather than in a box of its own.
+ *
+ * A scalar constant, and whatever only spreads one (a broadcast, a conversion), is small for all its users. A parameter is small
+ * if it is a scalar, or a vector that one node uses once (the γ of a norm, a bias).
+ */
+
+import type { Csr, ProgramData } from "../types";
+import { bareOp } from "./plumbing";
+import { Role } from "./roles";
+
+export interface Small {
+  /** 1: may become text. */
+  readonly is: Uint8Array;
+  /** The node whose text it shows: the constant behind a broadcast, or the node itself. */
+  readonly root: Int32Array;
+}
+
+const SPREADS = new Set(["broadcast", "broadcast_in_dim", "convert", "reshape", "bitcast", "bitcast-convert", "expand", "convert_element_type", "copy", "_to_copy"]);
+const MOST_ELEMENTS = 4;
+const LONGEST = 18;
+
+export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array): Small {
+  const { nodeCount, nodeRole, nodeOp, nodeText, inputs, outputs, types, strings, calls, control } = program;
+  const is = new Uint8Array(nodeCount);
+  const root = new Int32Array(nodeCount);
+  const spreads = new Map<number, boolean>();
+  const scalar = new Uint8Array(nodeCount);
+  for (let n = 0; n < nodeCount; n++) {
+    root[n] = n;
+    const useCount = users.start[n + 1] - users.start[n];
+    if (isOutput[n] || useCount === 0 || outputs.start[n + 1] - outputs.start[n] !== 1) continue;
+    const type = outputs.value[outputs.start[n]];
+    const elements = types.elements[type];
+    const operandCount = inputs.start[n + 1] - inputs.start[n];
+    if (nodeRole[n] === Role.Constant && operandCount === 0) {
+      const text = nodeText[n] < 0 ? "" : strings.at(nodeText[n]);
+      if (text !== "" && text.length <= LONGEST && elements >= 0 && elements <= MOST_ELEMENTS) is[n] = scalar[n] = 1;
+    } else if (nodeRole[n] === Role.Parameter && operandCount === 0) {
+      const vector = elements >= 0 && useCount === 1 && !strings.at(types.text[type]).includes(",");
+      if (elements === 1 || vector) is[n] = 1;
+    } else if (operandCount === 1 && nodeRole[n] === Role.Op && calls.start[n + 1] === calls.start[n] && control.start[n + 1] === control.start[n]) {
+      let spread = spreads.get(nodeOp[n]);
+      if (spread === undefined) {
+        spread = SPREADS.has(bareOp(strings.at(nodeOp[n])));
+        spreads.set(nodeOp[n], spread);
+      }
+      const source = inputs.value[inputs.start[n]];
+      if (spread && source < n && scalar[source]) {
+        is[n] = scalar[n] = 1;
+        root[n] = root[source];
+      }
+    }
+  }
+  return { is, root };
+}

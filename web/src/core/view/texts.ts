@@ -1,0 +1,104 @@
+/** What boxes say: titles, types, counts. */
+
+import type { ProgramData } from "../types";
+import { bareOp } from "./plumbing";
+import type { Prepared } from "./prepare";
+import { Role } from "./roles";
+
+/** "mlp: LlamaMLP" is the group `mlp` of class `LlamaMLP`. */
+export function nameAndClass(name: string): [string, string] {
+  const at = name.indexOf(": ");
+  return at > 0 ? [name.slice(0, at), name.slice(at + 2)] : [name, ""];
+}
+
+/** 7_100_000 → "7.1 M". */
+export function shortNumber(n: number): string {
+  for (const [unit, sign] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const) {
+    if (n >= unit) {
+      const scaled = n / unit;
+      return `${scaled >= 100 ? Math.round(scaled) : Number(scaled.toFixed(1))} ${sign}`;
+    }
+  }
+  return String(n);
+}
+
+export function plural(n: number, one: string): string {
+  return `${n.toLocaleString("en-US")} ${one}${n === 1 ? "" : "s"}`;
+}
+
+const opTitles = new WeakMap<ProgramData, Map<number, string>>();
+
+function opTitle(program: ProgramData, op: number): string {
+  let titles = opTitles.get(program);
+  if (!titles) {
+    titles = new Map();
+    opTitles.set(program, titles);
+  }
+  let title = titles.get(op);
+  if (title === undefined) {
+    title = bareOp(program.strings.at(op));
+    titles.set(op, title);
+  }
+  return title;
+}
+
+/** What a node is: its op, or the better name that it carries (a fusion's, a library routine's, a parameter's label). */
+export function nodeTitle(program: ProgramData, node: number): string {
+  const { strings, nodeOp, nodeId, nodeRole, nodeText } = program;
+  const text = nodeText[node];
+  if (nodeRole[node] === Role.Parameter) return text >= 0 ? strings.at(text) : strings.at(nodeId[node]);
+  if (nodeRole[node] === Role.Constant && text >= 0) return strings.at(text);
+  const op = opTitle(program, nodeOp[node]);
+  if (op === "custom-call" || op === "custom_call") return text >= 0 ? strings.at(text).replace(/^__/, "").replace(/\$/g, " ") : op;
+  if (op === "fusion") return strings.at(nodeId[node]).replace(/\.\d+(\.clone)?$/, "");
+  return op;
+}
+
+/** What a node yields: "f32[2, 3]", "(f32[2], s32[])", or how many where that would be long. */
+export function typeText(program: ProgramData, node: number): string {
+  const { outputs, types, strings } = program;
+  const from = outputs.start[node];
+  const to = outputs.start[node + 1];
+  if (to === from) return "";
+  if (to - from === 1) return strings.at(types.text[outputs.value[from]]);
+  if (to - from > 3) return plural(to - from, "value");
+  const texts: string[] = [];
+  for (let i = from; i < to; i++) texts.push(strings.at(types.text[outputs.value[i]]));
+  return `(${texts.join(", ")})`;
+}
+
+/** A group's name to show; bare numbers take their parent's name along ("layers.0"). */
+export function groupTitle(program: ProgramData, names: Int32Array, parent: Int32Array, group: number): string {
+  const name = nameAndClass(program.strings.at(names[group]))[0];
+  if (!/^\d+$/.test(name) || parent[group] < 0) return name;
+  return `${nameAndClass(program.strings.at(names[parent[group]]))[0]}.${name}`;
+}
+
+/** "TransformerBlock · 31 ops · 7.1 M parameters". */
+export function groupSubtitle(kind: string, ops: number, parameters: number): string {
+  const parts = kind ? [kind] : [];
+  if (ops > 0) parts.push(plural(ops, "op"));
+  if (parameters > 0) parts.push(`${shortNumber(parameters)} parameters`);
+  return parts.join(" · ");
+}
+
+/** Signs between an op and the operand that is written beside it: [before a second operand, after a first one]. */
+const SIGNS: Record<string, readonly [string, string]> = {
+  add: ["+ ", " +"], subtract: ["− ", " −"], sub: ["− ", " −"], multiply: ["× ", " ×"], mul: ["× ", " ×"], divide: ["÷ ", " ÷"], div: ["÷ ", " ÷"],
+  power: ["^ ", " ^"], pow: ["^ ", " ^"], maximum: ["max ", "max "], max: ["max ", "max "], minimum: ["min ", "min "], min: ["min ", "min "],
+};
+
+/** The text of an operand that sits inside its user: "× 0.125", "γ f32[512]". */
+export function operandNote(prepared: Prepared, user: number, operand: number, source: number): string {
+  const { program, small } = prepared;
+  const { strings, nodeText, nodeId, nodeRole, outputs, types, inputs, nodeOp } = program;
+  const root = small.root[source];
+  let text = nodeText[root] >= 0 ? strings.at(nodeText[root]) : strings.at(nodeId[root]);
+  if (nodeRole[root] === Role.Parameter && outputs.start[root + 1] > outputs.start[root]) {
+    const type = outputs.value[outputs.start[root]];
+    if (types.elements[type] !== 1) text = `${text} ${strings.at(types.text[type])}`;
+  }
+  const signs = inputs.start[user + 1] - inputs.start[user] === 2 ? SIGNS[opTitle(program, nodeOp[user])] : undefined;
+  if (!signs) return text;
+  return operand === 1 || signs[0] === signs[1] || signs[0] === "+ " || signs[0] === "× " ? signs[0] + text : text + signs[1];
+}

@@ -1,0 +1,128 @@
+/**
+ * A grouping made ready for drawing: every node has found its group, groups that hold everything are gone, and what is inside
+ * each group is counted. Worked out once per program and grouping.
+ */
+
+import type { Grouping } from "../types";
+import { adopt } from "./adopt";
+import type { Prepared } from "./prepare";
+import { Kind } from "./plumbing";
+import { Role } from "./roles";
+
+export interface GroupTree {
+  readonly name: string;
+  readonly groupCount: number;
+  readonly groupName: Int32Array;
+  /** Enclosing group, or -1. Parents come before children. */
+  readonly parent: Int32Array;
+  /** Graph g owns groups firstGroup[g] … firstGroup[g+1]-1. */
+  readonly firstGroup: Int32Array;
+  /** How many groups are around a group. */
+  readonly depth: Int32Array;
+  /** Innermost group of each node, or -1 at the top of its graph. */
+  readonly nodeGroup: Int32Array;
+  /** Of a group and all groups in it: operations, and elements of its parameters. */
+  readonly opCount: Int32Array;
+  readonly parameterElements: Float64Array;
+}
+
+/** Groupings in which one group around everything says nothing but the program's name. */
+const NAMED_BY_PROGRAM = new Set(["module", "direction"]);
+
+const known = new WeakMap<Grouping, GroupTree>();
+
+export function groupTree(prepared: Prepared, grouping: Grouping): GroupTree {
+  let tree = known.get(grouping);
+  if (!tree) {
+    tree = build(prepared, grouping);
+    known.set(grouping, tree);
+  }
+  return tree;
+}
+
+function build(prepared: Prepared, grouping: Grouping): GroupTree {
+  const { program } = prepared;
+  const { groupCount, groupName } = grouping;
+  const firstGroup = groupsByGraph(grouping, program.graphCount);
+  const outer = outerGroups(prepared, grouping, firstGroup);
+  const parent = new Int32Array(groupCount);
+  const depth = new Int32Array(groupCount);
+  for (let g = 0; g < groupCount; g++) {
+    const above = grouping.groupParent[g];
+    parent[g] = above < 0 || outer[above] ? -1 : above;
+    depth[g] = parent[g] < 0 ? 0 : depth[parent[g]] + 1;
+  }
+  const given = grouping.nodeGroup;
+  const nodeGroup = new Int32Array(given.length);
+  // -1: at the top by its own word; -2: has no place of its own yet.
+  for (let n = 0; n < given.length; n++) nodeGroup[n] = given[n] < 0 ? -2 : outer[given[n]] ? -1 : given[n];
+  adopt(prepared, { parent, depth, groupName }, nodeGroup);
+  return { name: grouping.name, groupCount, groupName, parent, firstGroup, depth, nodeGroup, ...count(prepared, parent, nodeGroup) };
+}
+
+function groupsByGraph(grouping: Grouping, graphCount: number): Int32Array {
+  const first = new Int32Array(graphCount + 1);
+  for (let g = 0; g < grouping.groupCount; g++) first[grouping.groupGraph[g] + 1]++;
+  for (let graph = 0; graph < graphCount; graph++) first[graph + 1] += first[graph];
+  return first;
+}
+
+/** Marks the groups that hold all nodes of their graph: a single root, then its only child while nothing stands beside it. */
+function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array): Uint8Array {
+  const { groupCount, groupParent, nodeGroup } = grouping;
+  const { graphCount, graphStart } = prepared.program;
+  const direct = new Int32Array(groupCount);
+  const children = new Int32Array(groupCount);
+  const onlyChild = new Int32Array(groupCount);
+  for (const g of nodeGroup) if (g >= 0) direct[g]++;
+  for (let g = 0; g < groupCount; g++) {
+    if (groupParent[g] >= 0) {
+      children[groupParent[g]]++;
+      onlyChild[groupParent[g]] = g;
+    }
+  }
+  const outer = new Uint8Array(groupCount);
+  for (let graph = 0; graph < graphCount; graph++) {
+    let root = -1;
+    let roots = 0;
+    for (let g = firstGroup[graph]; g < firstGroup[graph + 1]; g++) {
+      if (groupParent[g] < 0) {
+        root = g;
+        roots++;
+      }
+    }
+    if (roots !== 1) continue;
+    if (!NAMED_BY_PROGRAM.has(grouping.name)) {
+      let all = true;
+      for (let n = graphStart[graph]; n < graphStart[graph + 1] && all; n++) all = nodeGroup[n] >= 0;
+      if (!all) continue;
+    }
+    outer[root] = 1;
+    while (direct[root] === 0 && children[root] === 1) {
+      root = onlyChild[root];
+      outer[root] = 1;
+    }
+  }
+  return outer;
+}
+
+function count(prepared: Prepared, parent: Int32Array, nodeGroup: Int32Array): { opCount: Int32Array; parameterElements: Float64Array } {
+  const { program, plumbing, small } = prepared;
+  const opCount = new Int32Array(parent.length);
+  const parameterElements = new Float64Array(parent.length);
+  const { outputs, nodeRole, types } = program;
+  for (let n = 0; n < nodeGroup.length; n++) {
+    const g = nodeGroup[n];
+    if (g < 0) continue;
+    if (nodeRole[n] === Role.Op && plumbing.kind[n] === Kind.None && !small.is[n]) opCount[g]++;
+    if (nodeRole[n] === Role.Parameter) {
+      for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
+    }
+  }
+  for (let g = parent.length - 1; g >= 0; g--) {
+    if (parent[g] < 0) continue;
+    opCount[parent[g]] += opCount[g];
+    parameterElements[parent[g]] += parameterElements[g];
+  }
+  return { opCount, parameterElements };
+}

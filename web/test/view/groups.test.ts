@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { buildView } from "../../src/core/view";
+import { boxLines, boxNamed, edgeLines } from "./looks";
+import { makeProgram } from "./program";
+
+const program = makeProgram([
+  {
+    name: "main",
+    nodes: [
+      { id: "x", op: "parameter", role: "parameter", types: ["f32[2,3]"] },
+      { id: "norm", op: "mul", inputs: ["x"], scope: "layer_0/norm" },
+      { id: "q", op: "dot", inputs: ["norm"], scope: "layer_0/attention" },
+      { id: "k", op: "dot", inputs: ["norm"], scope: "layer_0/attention" },
+      { id: "scores", op: "dot", inputs: ["q", "k"], scope: "layer_0/attention" },
+      { id: "sum", op: "add", inputs: ["scores", "x"], scope: "layer_0" },
+      { id: "head", op: "dot", inputs: ["sum"], scope: "head" },
+      { id: "loss", op: "reduce", inputs: ["head", "sum"] },
+    ],
+  },
+]);
+const rules = { foldRepeats: false, stubs: false };
+
+describe("groups", () => {
+  it("closes everything at depth 0 and merges edges that run the same way", () => {
+    const view = buildView(program, { depth: 0, rules });
+    expect(boxLines(view)).toEqual(["group g:layer_0", "group g:head", "node n:x", "node n:loss"]);
+    expect(edgeLines(view)).toEqual(["n:x -> g:layer_0 x2", "g:layer_0 -> g:head", "g:head -> n:loss", "g:layer_0 -> n:loss"]);
+    expect(view.nodesInside[boxNamed(view, "g:layer_0")]).toBe(5);
+    expect(view.subtitle[boxNamed(view, "g:layer_0")]).toBe("5 ops");
+  });
+
+  it("opens level by level, and a box that is named goes before the depth", () => {
+    const one = buildView(program, { depth: 1, rules });
+    expect(boxLines(one)).toContain("  group g:layer_0/attention");
+    const open = buildView(program, { depth: 0, open: ["g:layer_0"], rules });
+    expect(boxLines(open)).toContain("  group g:layer_0/norm");
+    expect(boxLines(open)).toContain("group g:head");
+    const closed = buildView(program, { depth: 9, closed: ["g:layer_0/attention"], rules });
+    expect(edgeLines(closed)).toContain("n:norm -> g:layer_0/attention x2");
+  });
+
+  it("flattens to nodes alone", () => {
+    const view = buildView(program, { flatten: true, rules });
+    expect(view.boxCount).toBe(8);
+    expect(edgeLines(view)).toContain("n:q -> n:scores");
+  });
+
+  it("puts operands along the top of a node and leaves groups without places", () => {
+    const view = buildView(program, { depth: 9, rules });
+    const into = Array.from(view.edgeTarget.keys()).filter((e) => view.edgeTarget[e] === boxNamed(view, "n:scores"));
+    expect(into.map((e) => view.targetSlot[e])).toEqual([Math.fround(1 / 3), Math.fround(2 / 3)]);
+    const closed = buildView(program, { depth: 0, rules });
+    expect(closed.targetSlot[0]).toBeNaN();
+  });
+
+  it("finds every node in the box that shows it", () => {
+    const view = buildView(program, { depth: 0, rules });
+    expect(Array.from(view.boxOfNode, (box) => view.key[box])).toEqual([
+      "n:x", "g:layer_0", "g:layer_0", "g:layer_0", "g:layer_0", "g:layer_0", "g:head", "n:loss",
+    ]);
+  });
+});

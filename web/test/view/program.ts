@@ -1,0 +1,139 @@
+/** Small programs for tests, written down as one would on paper. */
+
+import { type Csr, type Csr2, type Grouping, type ProgramData, ROLES } from "../../src/core/types";
+
+export interface NodeSketch {
+  id: string;
+  op?: string;
+  role?: (typeof ROLES)[number];
+  /** "a" is output 0 of a, "a#1" output 1, "a#*" the whole value. */
+  inputs?: string[];
+  /** Types of the outputs; "f32[4]" if absent. */
+  types?: string[];
+  scope?: string;
+  calls?: string[];
+  control?: string[];
+  links?: [string, string][];
+  text?: string;
+  attrs?: Record<string, unknown>;
+  groups?: Record<string, string>;
+}
+
+export interface GraphSketch {
+  name: string;
+  nodes: NodeSketch[];
+  outputs?: string[];
+}
+
+export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): ProgramData {
+  const texts: string[] = [];
+  const numbers = new Map<string, number>();
+  const intern = (text: string): number => {
+    const known = numbers.get(text);
+    if (known !== undefined) return known;
+    numbers.set(text, texts.length);
+    return texts.push(text) - 1;
+  };
+  const nodes = graphs.flatMap((graph) => graph.nodes);
+  const graphStart = [0];
+  for (const graph of graphs) graphStart.push(graphStart[graphStart.length - 1] + graph.nodes.length);
+  const numberIn = graphs.map((graph, g) => new Map(graph.nodes.map((node, i) => [node.id, graphStart[g] + i])));
+  const graphOfNode = graphs.flatMap((graph, g) => graph.nodes.map(() => g));
+  const reference = (g: number, text: string): [number, number] => {
+    const [id, output = "0"] = text.split("#");
+    const node = numberIn[g].get(id);
+    if (node === undefined) throw new Error(`no node ${id}`);
+    return [node, output === "*" ? -1 : Number(output)];
+  };
+  const typeNumbers = new Map<string, number>();
+  const typeOf = (text: string): number => {
+    if (!typeNumbers.has(text)) typeNumbers.set(text, typeNumbers.size);
+    return typeNumbers.get(text) as number;
+  };
+  const graphNumber = new Map(graphs.map((graph, g) => [graph.name, g]));
+  const groupingNames = ["module", ...new Set(nodes.flatMap((node) => Object.keys(node.groups ?? {})))];
+  const outputs = rows(nodes.map((node) => (node.types ?? ["f32[4]"]).map(typeOf)));
+  const types = [...typeNumbers.keys()];
+  return {
+    name: "test",
+    entry: graphNumber.get(entry) as number,
+    strings: {
+      get length() {
+        return texts.length;
+      },
+      at: (i) => texts[i] ?? "",
+    },
+    graphCount: graphs.length,
+    graphStart: Int32Array.from(graphStart),
+    graphName: Int32Array.from(graphs, (graph) => intern(graph.name)),
+    graphOutputs: pairs(graphs.map((graph, g) => (graph.outputs ?? [graph.nodes[graph.nodes.length - 1].id]).map((text) => reference(g, text)))),
+    nodeCount: nodes.length,
+    nodeId: Int32Array.from(nodes, (node) => intern(node.id)),
+    nodeOp: Int32Array.from(nodes, (node) => intern(node.op ?? "add")),
+    nodeRole: Uint8Array.from(nodes, (node) => ROLES.indexOf(node.role ?? "op")),
+    nodeCategory: Uint8Array.from(nodes, () => 1),
+    outputs,
+    inputs: pairs(nodes.map((node, n) => (node.inputs ?? []).map((text) => reference(graphOfNode[n], text)))),
+    calls: rows(nodes.map((node) => (node.calls ?? []).map((name) => graphNumber.get(name) as number))),
+    control: rows(nodes.map((node, n) => (node.control ?? []).map((id) => reference(graphOfNode[n], id)[0]))),
+    links: pairs(nodes.map((node, n) => (node.links ?? []).map(([kind, id]): [number, number] => [intern(kind), reference(graphOfNode[n], id)[0]]))),
+    types: {
+      text: Int32Array.from(types, intern),
+      dtype: Int32Array.from(types, (text) => intern(text.split("[")[0])),
+      layout: Int32Array.from(types, () => intern("")),
+      bytes: Float64Array.from(types, (text) => 4 * elements(text)),
+      elements: Float64Array.from(types, elements),
+    },
+    groupings: groupingNames.map((name) =>
+      makeGrouping(name, nodes.map((node) => (name === "module" ? node.scope : node.groups?.[name]) ?? ""), graphOfNode, intern),
+    ),
+    nodeText: Int32Array.from(nodes, (node) => (node.text === undefined ? -1 : intern(node.text))),
+    details: (n) => ({ attrs: nodes[n].attrs ?? {}, source: [] }),
+  };
+}
+
+function elements(type: string): number {
+  const inside = type.slice(type.indexOf("[") + 1, -1);
+  return inside === "" ? 1 : inside.split(",").reduce((product, size) => product * Number(size), 1);
+}
+
+function rows(lists: number[][]): Csr {
+  const start = [0];
+  for (const list of lists) start.push(start[start.length - 1] + list.length);
+  return { start: Int32Array.from(start), value: Int32Array.from(lists.flat()) };
+}
+
+function pairs(lists: [number, number][][]): Csr2 {
+  return { ...rows(lists.map((list) => list.map(([a]) => a))), extra: Int32Array.from(lists.flat().map(([, b]) => b)) };
+}
+
+function makeGrouping(name: string, paths: string[], graphOfNode: number[], intern: (text: string) => number): Grouping {
+  const known = new Map<string, number>();
+  const groupName: number[] = [];
+  const groupParent: number[] = [];
+  const groupGraph: number[] = [];
+  const nodeGroup = paths.map((path, n) => {
+    let group = -1;
+    const parts = path === "" ? [] : path.split("/");
+    for (let i = 1; i <= parts.length; i++) {
+      const key = `${graphOfNode[n]}:${parts.slice(0, i).join("/")}`;
+      const parent = group;
+      group = known.get(key) ?? -1;
+      if (group < 0) {
+        group = groupName.push(intern(parts[i - 1])) - 1;
+        groupParent.push(parent);
+        groupGraph.push(graphOfNode[n]);
+        known.set(key, group);
+      }
+    }
+    return group;
+  });
+  return {
+    name,
+    groupCount: groupName.length,
+    groupName: Int32Array.from(groupName),
+    groupParent: Int32Array.from(groupParent),
+    groupGraph: Int32Array.from(groupGraph),
+    nodeGroup: Int32Array.from(nodeGroup),
+  };
+}
