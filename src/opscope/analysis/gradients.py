@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from opscope.program import Graph, Link, Node, Path, Program
 
@@ -105,13 +105,16 @@ class BackwardLink(NamedTuple):
 
 def backward_links(program: Program) -> list[BackwardLink]:
     """Every node that is marked backward, with its forward nodes. Unlinked ones have none, and the evidence "none"."""
-    index = _ForwardIndex(program)
-    return [
-        BackwardLink(graph.name, node.id, *index.find(graph, node))
-        for graph in program
-        for node in graph
-        if node.attrs.get("direction") == BACKWARD
-    ]
+    index = _ForwardIndex()
+    waiting = []
+    for graph in program:
+        for node in graph:
+            attrs = node.attrs
+            if attrs.get("direction") == FORWARD:
+                index.add(graph, node, _keys(node, attrs))
+            elif attrs.get("direction") == BACKWARD:
+                waiting.append((graph, node, _keys(node, attrs)))
+    return [BackwardLink(graph.name, node.id, *index.find(graph, node, keys)) for graph, node, keys in waiting]
 
 
 def with_backward_links(program: Program) -> Program:
@@ -136,18 +139,17 @@ def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
 class _ForwardIndex:
     """Forward nodes by what they share with their backward nodes, from the surest key to the loosest."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self) -> None:
         self.by_key: dict[_Key, list[tuple[str, str]]] = defaultdict(list)
         self.node: dict[tuple[str, str], Node] = {}
-        for graph in program:
-            for node in graph:
-                if node.attrs.get("direction") == FORWARD:
-                    self.node[graph.name, node.id] = node
-                    for _, key in _keys(node):
-                        self.by_key[key].append((graph.name, node.id))
 
-    def find(self, graph: Graph, node: Node) -> tuple[tuple[tuple[str, str], ...], str]:
-        for evidence, key in _keys(node):
+    def add(self, graph: Graph, node: Node, keys: list[tuple[str, _Key]]) -> None:
+        self.node[graph.name, node.id] = node
+        for _, key in keys:
+            self.by_key[key].append((graph.name, node.id))
+
+    def find(self, graph: Graph, node: Node, keys: list[tuple[str, _Key]]) -> tuple[tuple[tuple[str, str], ...], str]:
+        for evidence, key in keys:
             if found := self.by_key.get(key):
                 return self._nearest(node, found[:_MOST_COMPARED]), evidence
         operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
@@ -164,8 +166,11 @@ _Key: TypeAlias = tuple[object, ...]
 _MOST_COMPARED = 64
 
 
-def _keys(node: Node) -> list[tuple[str, _Key]]:
-    scope, frames, primitive = node.scope, node.source, _primitive(node)
+def _keys(node: Node, attrs: Mapping[str, Any]) -> list[tuple[str, _Key]]:
+    """From the surest to the loosest, each with the evidence that it is."""
+    scope, frames = node.scope, node.source
+    name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or node.op)
+    primitive = name.partition(";")[0].rpartition("/")[2]
     keys: list[tuple[str, _Key]] = [
         ("scope", (scope, frames, primitive)),
         ("scope", (scope, frames)),
@@ -173,11 +178,6 @@ def _keys(node: Node) -> list[tuple[str, _Key]]:
         ("scope", (scope,)),
     ]
     return [*keys, ("source", frames)] if frames else keys
-
-
-def _primitive(node: Node) -> str:
-    name = str(node.attrs.get("metadata.op_name") or node.attrs.get("op_name") or node.op)
-    return name.partition(";")[0].rpartition("/")[2]
 
 
 class Kept(NamedTuple):
