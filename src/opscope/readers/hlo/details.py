@@ -15,7 +15,7 @@ from opscope.program import NO_DETAILS, Details, Frame, Path
 from opscope.readers.hlo.attributes import CALL_KEYS, decoded
 from opscope.readers.hlo.frames import FrameTables, frames_of
 from opscope.readers.hlo.lexing import unquote, without_strings
-from opscope.readers.hlo.scope import Scope, parse_op_name
+from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
 _CALLED = re.compile(rf", (?:{CALL_KEYS.pattern})=(?:\{{([^{{}}]*)\}}|%?([^\s,{{}}]++))")
@@ -41,29 +41,30 @@ class Context:
         self.frames = FrameTables()
         self.root = _sanitized(root)
         self.callers: dict[str, tuple[str, HloDetails]] = {}
-        self._prefixes: dict[str, Path] = {}
+        self._prefixes: dict[str, Scope] = {}
 
     def is_relative(self, op_name: str) -> bool:
         """Before inlining, JAX names what stands in a called computation relative to the call."""
         return bool(self.root) and _sanitized(op_name.partition("/")[0]) != self.root
 
-    def prefix(self, graph: str) -> Path:
+    def prefix(self, graph: str) -> Scope:
         """The scope of a computation's (first) call, with the function's name where the call has one: `…/jit(inner)`."""
         chain: list[str] = []
         seen: set[str] = set()
         while graph not in self._prefixes and graph in self.callers and graph not in seen:
             chain.append(graph)
             seen.add(graph)
-            caller_graph, call = self.callers[graph]
-            if not call.op_name or not self.is_relative(call.op_name):
+            caller, call = self.callers[graph]
+            if not self.is_relative(call.op_name):
                 break
-            graph = caller_graph
-        for name in reversed(chain):
-            caller_graph, call = self.callers[name]
-            parsed = parse_op_name(call.op_name)
-            outer = self._prefixes.get(caller_graph, ()) if call.op_name and self.is_relative(call.op_name) else ()
-            self._prefixes[name] = outer + parsed.path + parsed.call
-        return self._prefixes.get(chain[0] if chain else graph, ())
+            graph = caller
+        for called in reversed(chain):
+            caller, call = self.callers[called]
+            scope = parse_op_name(call.op_name)
+            if self.is_relative(call.op_name):
+                scope = scope.below(self._prefixes.get(caller, NO_SCOPE))
+            self._prefixes[called] = Scope(scope.path + scope.call, (), scope.transforms)
+        return self._prefixes.get(chain[0] if chain else graph, NO_SCOPE)
 
 
 def _sanitized(element: str) -> str:
@@ -84,31 +85,37 @@ class HloDetails(Details):
         self._graph = graph
 
     @property
+    def tail(self) -> str:
+        """The attributes as they stood in the text, for those who write HLO again."""
+        return self._tail
+
+    @property
+    def payload(self) -> str:
+        """What stood in the brackets of a parameter or constant."""
+        return self._payload
+
+    @property
     def op_name(self) -> str:
         found = _OP_NAME.search(self._tail)
         return unquote(found[1]) if found else ""
 
     def _scope(self) -> Scope:
         name = self.op_name
-        if self._op == "parameter" and "(" not in name.partition("/")[0]:
-            return Scope()  # a parameter's name is its path in the arguments: params['layers'][0]
-        return parse_op_name(name)
+        # a parameter's name is its path in the arguments: params['layers'][0]
+        is_path = self._op == "parameter" and "(" not in name.partition("/")[0]
+        scope = NO_SCOPE if is_path else parse_op_name(name)
+        return scope.below(self._context.prefix(self._graph)) if self._graph else scope
 
     @property
     def attrs(self) -> Mapping[str, Any]:
         attrs: dict[str, Any] = {_PAYLOAD_KEYS[self._op]: self._payload} if self._op else {}
         attrs.update(decoded(self._tail))
-        scope = self._scope()
-        if scope.direction:
-            attrs["direction"] = scope.direction
-        if scope.transforms:
-            attrs["transforms"] = ", ".join(scope.transforms)
+        attrs.update(self._scope().attrs)
         return MappingProxyType(attrs)
 
     @property
     def scope(self) -> Path:
-        path = self._scope().path
-        return self._context.prefix(self._graph) + path if self._graph else path
+        return self._scope().path
 
     @property
     def source(self) -> tuple[Frame, ...]:
