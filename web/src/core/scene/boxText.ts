@@ -95,7 +95,7 @@ interface Part {
   readonly gap: number;
 }
 
-const chevron = (open: boolean): Part => ({ text: open ? "▾" : "▸", size: SMALL, bold: false, colour: "secondary", gap: 0 });
+const chevron = (open: boolean): Part => ({ text: open ? "▾" : "▸", size: 13, bold: false, colour: "secondary", gap: 0 });
 const times = (repeat: number): Part => ({ text: `×${repeat.toLocaleString("en-US")}`, size: TITLE, bold: true, colour: "accent", gap: 6 });
 
 function lineWidth(parts: readonly Part[]): number {
@@ -116,8 +116,9 @@ function setLine(runs: TextRun[], parts: readonly Part[], whole: readonly string
 }
 
 function headParts(content: BoxContent): Part[] {
-  const parts: Part[] = content.expandable ? [chevron(content.shape === Shape.Frame)] : [];
-  parts.push({ text: content.title, size: TITLE, bold: true, colour: "text", gap: parts.length ? 5 : 0 });
+  const open = content.shape === Shape.Frame;
+  const parts: Part[] = open || content.expandable ? [chevron(open)] : [];
+  parts.push({ text: content.title, size: TITLE, bold: true, colour: "text", gap: parts.length ? 4 : 0 });
   if (content.repeat > 1) parts.push(times(content.repeat));
   return parts;
 }
@@ -138,7 +139,7 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
   const titleAt = content.expandable ? 1 : 0;
   const oneLine = content.group && content.subtitle !== "";
   if (oneLine) head.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
-  const sameLine = oneLine && lineWidth(head) <= MOST_TEXT + 24;
+  const sameLine = oneLine && lineWidth(head) <= MOST_TEXT;
   if (oneLine && !sameLine) head.pop();
   const second = sameLine ? "" : content.subtitle;
   const whole = head.map((part) => part.text);
@@ -225,7 +226,7 @@ function planPill(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
 /** The title line of an open group: ▾ name, class and counts. */
 function planFrame(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   const parts = headParts(content);
-  const titleAt = content.expandable ? 1 : 0;
+  const titleAt = 1;
   const most = content.room === undefined ? MOST_FRAME_TEXT : content.room - 2 * FRAME_PAD;
   if (content.subtitle) parts.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
   const whole = parts.map((part) => part.text);
