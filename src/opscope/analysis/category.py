@@ -41,7 +41,7 @@ _OPS = {
         abs absolute acos acosh add addcdiv addcmul alias_copy and angle arccos arcsin arctan arctan2 arctanh asin asinh
         atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor cast
         cast_like cbrt ceil celu clamp clamp_max clamp_min clip compare complex conj convert convert_element_type
-        copysign cos cosh count_leading_zeros dequantize dequantize_linear dequantize_per_channel dequantize_per_tensor
+        copysign cos cosh cosine count_leading_zeros dequantize dequantize_linear dequantize_per_channel dequantize_per_tensor
         digamma div divide elementwise elu eq equal erf erf_inv erfc erfinv exp exp2 expm1 exponential
         exponential_minus_one fake_quantize floor floor_divide floordiv fmod frac ge gelu glu greater greater_equal
         greater_or_equal greater_than gt hard_sigmoid hard_swish hardsigmoid hardswish hardtanh identity imag
@@ -51,7 +51,7 @@ _OPS = {
         negate negative next_after nextafter not not_equal or polygamma popcnt population_count pow power prelu quantize
         quantize_linear quantize_per_channel quantize_per_tensor real reciprocal reduce_precision relu relu6 rem
         remainder requantize round round_nearest_afz round_nearest_even rsqrt rsub select select_n selu shift_left
-        shift_right shift_right_arithmetic shift_right_logical sigmoid sign signbit silu sin sinh softplus softsign sqrt
+        shift_right shift_right_arithmetic shift_right_logical sigmoid sign signbit silu sin sine sinh softplus softsign sqrt
         square squared_difference stochastic_convert sub subtract swish tan tanh threshold to to_copy to_dtype trunc
         truncdiv type_as where xor
     """,

@@ -8,7 +8,7 @@ custom call, a loop of unknown length, a dimension that is not a number) is coun
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ _CONTRACTED = (
     ("dot_dimension_numbers", re.compile(r".*?lhs_contracting_dimensions\s*=\s*\[([\d, ]*)", re.S)),
     ("contracting_dims", re.compile(r"\[?([\d, ]*)")),
 )
+_ANNOTATIONS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint"}
 _TRIP_COUNT = re.compile(r'"?known_trip_count"?\s*:\s*\{\s*"?n"?\s*:\s*"?(\d+)')
 
 
@@ -60,7 +61,7 @@ class CostModel:
                 cost = self.node(graph, node)
                 for i in range(3):
                     total[i] += cost[i]
-                if cost.unknown and not node.calls:
+                if cost.unknown and not any(self._graphs[called].unknown for called in node.calls if called in self._graphs):
                     self.unknown_ops[node.op] = self.unknown_ops.get(node.op, 0) + 1
             self._graphs[graph.name] = Cost(*total)
 
@@ -78,48 +79,54 @@ class CostModel:
         name = plain_name(node.op)
         if node.role != "op" or name in _FREE:
             return Cost()
-        moved = self._bytes(graph, node)
-        called = self._called(graph, node, name)
-        flops = called if called is not None else _flops(graph, node, name)
-        if flops is None:
-            return Cost(0, moved or 0, 1)
-        if isinstance(flops, Cost):
-            return flops if flops.bytes else flops._replace(bytes=moved or 0)
-        return Cost(flops, moved or 0, int(moved is None))
-
-    def _called(self, graph: Graph, node: Node, name: str) -> Cost | None:
-        """Cost of a node that runs other graphs; None if it runs none."""
-        bodies = [self._graphs.get(called, Cost(unknown=1)) for called in node.calls]
-        if not bodies:
-            return None
-        if name in ("while", "while_loop", "scan"):
-            return self._loop(node, bodies)
-        if name in ("conditional", "cond", "case", "if"):
-            return Cost(*(max(body[i] for body in bodies) for i in range(3)))
-        if name in ("fusion", "fused"):
+        if node.calls and name != "sort":
+            bodies = [self._graphs.get(called, Cost(unknown=1)) for called in node.calls]
+            if name != "fusion" and name not in _APPLIED:
+                return _control_flow(node, name, bodies)
+            times = 1 if name == "fusion" else _APPLIED[name](graph, node)
             inside = _sum(bodies)
-            return Cost(inside.flops, 0, inside.unknown)
-        times = _applications(graph, node, name)
-        if times is not None:
-            inside = bodies[-1]
-            return Cost(inside.flops * times, 0, inside.unknown)
-        if name in _APPLIED:
-            return Cost(unknown=1)
-        return _sum(bodies)
+            flops = None if times is None else inside.flops * times
+            unknown = inside.unknown
+        else:
+            flops, unknown = _flops(graph, node, name), 0
+        moved = _bytes_moved(graph, node, name)
+        return Cost(flops or 0, moved or 0, unknown + (flops is None or moved is None))
 
-    def _loop(self, node: Node, bodies: list[Cost]) -> Cost:
-        trips = _trip_count(node)
-        once = _sum(bodies)
-        return once.times(trips) if trips is not None else once._replace(unknown=once.unknown + 1)
 
-    def _bytes(self, graph: Graph, node: Node) -> int | None:
-        total = 0
-        for each in [*node.outputs, *_input_types(graph, node)]:
-            size = 0 if each.dtype.startswith("(") else each.bytes
-            if size is None:
-                return None
-            total += size
-        return total
+def _control_flow(node: Node, name: str, bodies: list[Cost]) -> Cost:
+    """Calls, loops and branches: all their cost is inside."""
+    if name in ("conditional", "cond", "case", "if"):
+        return Cost(*(max(body[i] for body in bodies) for i in range(3)))
+    once = _sum(bodies)
+    if name not in ("while", "while_loop", "scan"):
+        return once
+    trips = _trip_count(node)
+    return once.times(trips) if trips is not None else once._replace(unknown=once.unknown + 1)
+
+
+def _bytes_moved(graph: Graph, node: Node, name: str) -> int | None:
+    """What a node reads and writes. Operations that touch a part of a big operand move that part, not all of it."""
+    outputs, inputs = _bytes(node.outputs), [_bytes(_value(graph, ref)) for ref in node.inputs]
+    if name in ("slice", "dynamic_slice", "gather"):
+        inputs[:1] = [outputs]
+    elif name == "dynamic_update_slice" and len(inputs) > 1:
+        outputs, inputs[:1] = inputs[1], []
+    elif name == "scatter" and len(inputs) > 2:
+        outputs, inputs[:1] = inputs[-1], [inputs[-1]]
+    total = outputs
+    for size in inputs:
+        total = None if total is None or size is None else total + size
+    return total
+
+
+def _bytes(types: Iterable[TensorType]) -> int | None:
+    total = 0
+    for each in types:
+        size = 0 if each.dtype.startswith("(") else each.bytes
+        if size is None:
+            return None
+        total += size
+    return total
 
 
 def _sum(costs: list[Cost]) -> Cost:
@@ -219,6 +226,7 @@ def _convolution(graph: Graph, node: Node) -> int | None:
 
 
 def _sort(graph: Graph, node: Node) -> int | None:
+    """Comparisons of a sort by comparing; what one comparison costs is left out."""
     count = _elements(_input_types(graph, node)[:1])
     return None if count is None else count * max(count - 1, 0).bit_length()
 
@@ -227,8 +235,8 @@ def _nothing(graph: Graph, node: Node) -> int | None:
     return 0
 
 
-def _unknown(graph: Graph, node: Node) -> int | None:
-    return None
+def _custom_call(graph: Graph, node: Node) -> int | None:
+    return 0 if node.attrs.get("custom_call_target") in _ANNOTATIONS else None
 
 
 _RULES: dict[str, Callable[[Graph, Node], int | None]] = {
@@ -237,7 +245,7 @@ _RULES: dict[str, Callable[[Graph, Node], int | None]] = {
     "sort": _sort,
     "copy": _nothing,
     "identity": _nothing,
-    "custom_call": _unknown,
+    "custom_call": _custom_call,
     **dict.fromkeys(_MATMULS, _matmul),
     **dict.fromkeys(_ADDED_MATMULS, _added_matmul),
     **dict.fromkeys(_CONVOLUTIONS, _convolution),
@@ -272,14 +280,8 @@ _APPLIED: dict[str, Callable[[Graph, Node], int | None]] = {
     "select_and_scatter": _windowed,
     "map": _mapped,
     "scatter": _scattered,
-    "sort": _sort,
 }
-
-
-def _applications(graph: Graph, node: Node, name: str) -> int | None:
-    """How often a node applies the small function that it calls (`to_apply`)."""
-    rule = _APPLIED.get(name)
-    return rule(graph, node) if rule else None
+"""How often an operation applies the small function that it calls (`to_apply`)."""
 
 
 def _trip_count(node: Node) -> int | None:

@@ -7,6 +7,7 @@ import json
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from opscope.collecting import without_collecting
 from opscope.errors import SourceError
 from opscope.native.format import (
     DOCUMENT_FIELDS,
@@ -37,15 +38,19 @@ from opscope.program import (
 
 def loads(text: str) -> list[Program]:
     """The programs of a document, or a SourceError with the line of bad JSON or the path of the first wrong field."""
+    with without_collecting():
+        return decode(_parse(text))
+
+
+def _parse(text: str) -> Any:
     try:
-        document = json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise SourceError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", line=error.lineno, column=error.colno) from None
     except RecursionError:
         raise SourceError("not a program: its JSON is nested too deeply") from None
     except ValueError as error:
         raise SourceError(f"not JSON: {error}") from None
-    return decode(document)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -1,0 +1,122 @@
+"""FLOPs equal to XLA's own analysis of the same module; what cannot be known is said to be unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from programs import F32
+
+from opscope.analysis.cost import Cost, CostModel
+from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.readers import read
+from opscope.readers.source import Source
+
+
+def hlo(text: str) -> Program:
+    return read(Source("step.hlo", text.encode()))[0]
+
+
+def _cases() -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    jax = pytest.importorskip("jax")
+    jnp, lax = jax.numpy, jax.lax
+    x, image, kernel = jnp.ones((16, 16)), jnp.ones((2, 9, 9, 4)), jnp.ones((3, 3, 4, 8))
+
+    def conv(image: Any, kernel: Any) -> Any:
+        return lax.conv_general_dilated(image, kernel, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    return {
+        "matmul": (jax.grad(lambda x, w: jnp.tanh(x @ w).sum()), (x, x)),
+        "batched": (lambda a, b: jnp.einsum("bij,bkj->bik", a, b), (jnp.ones((4, 5, 6)), jnp.ones((4, 7, 6)))),
+        "conv": (conv, (image, kernel)),
+        "conv_gradient": (jax.grad(lambda a, b: conv(a, b).sum(), argnums=(0, 1)), (image, kernel)),
+        "pool": (lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (1, 1), "SAME"), (x,)),
+        "softmax_sort": (lambda x: (jnp.sort(x), jax.nn.softmax(x), jnp.cos(x)), (x,)),
+        "branch": (lambda x: lax.cond(x[0, 0] > 0, lambda x: x @ x, lambda x: x + 1, x), (x,)),
+        "scatter": (lambda x, i: (x.at[i].add(2.0), x[i]), (x, jnp.array([1, 2]))),
+    }
+
+
+NAMES = ["matmul", "batched", "conv", "conv_gradient", "pool", "softmax_sort", "branch", "scatter"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("compiled", [False, True], ids=["lowered", "compiled"])
+def test_flops_are_those_of_xla(name: str, compiled: bool) -> None:
+    jax = pytest.importorskip("jax")
+    function, args = _cases()[name]
+    stage = jax.jit(function).lower(*args)
+    if compiled:
+        stage = stage.compile()
+    cost = CostModel(hlo(stage.as_text() if compiled else stage.as_text("hlo"))).total
+    xla = stage.cost_analysis()
+    assert cost.flops == xla.get("flops", 0) + xla.get("transcendentals", 0)
+    assert cost.unknown == 0
+
+
+def test_a_loop_counts_as_often_as_it_runs_and_says_when_nobody_knows() -> None:
+    text = """HloModule loop
+body { p = (s32[], f32[4,4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[4,4] get-tuple-element(p), index=1
+  y = f32[4,4] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[], f32[4,4]) tuple(i, y) }
+condition { p = (s32[], f32[4,4]) parameter(0)
+  ROOT c = pred[] constant(true) }
+ENTRY main { p = (s32[], f32[4,4]) parameter(0)
+  ROOT w = (s32[], f32[4,4]) while(p), condition=condition, body=body TRIPS }
+"""
+    known = CostModel(hlo(text.replace("TRIPS", ', backend_config={"known_trip_count":{"n":"7"}}')))
+    assert known.total.flops == 7 * 2 * 4 * 4 * 4 and known.total.unknown == 0
+    unknown = CostModel(hlo(text.replace("TRIPS", "")))
+    assert unknown.total.flops == 2 * 4 * 4 * 4 and unknown.total.unknown == 1 and unknown.unknown_ops == {"while": 1}
+
+
+def test_what_cannot_be_known_is_counted_as_unknown() -> None:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("g")
+    graph.node("x", "parameter", outputs=[F32], role="parameter")
+    graph.node("call", "custom-call", [("x", 0)], [F32], attrs={"custom_call_target": "cublas"})
+    graph.node("marked", "custom-call", [("call", 0)], [F32], attrs={"custom_call_target": "Sharding"})
+    graph.node("dynamic", "add", [("x", 0), ("x", 0)], [TensorType("f32", ("s0",))])
+    costs = CostModel(builder.build())
+    assert costs.total.flops == 0 and costs.total.unknown == 2 and costs.unknown_ops == {"custom-call": 1, "add": 1}
+
+
+def test_a_call_in_a_circle_ends() -> None:
+    builder = ProgramBuilder("p", "a")
+    for name, other in (("a", "b"), ("b", "a")):
+        graph = builder.graph(name)
+        graph.node("x", "parameter", outputs=[F32], role="parameter")
+        graph.node("y", "call", [("x", 0)], [F32], calls=[other])
+        graph.node("z", "tanh", [("x", 0)], [F32])
+    assert CostModel(builder.build()).total == Cost(12, 96, 1)
+
+
+def test_calls_deeper_than_the_stack_of_python() -> None:
+    builder = ProgramBuilder("p", "g0")
+    for i in range(5_000):
+        graph = builder.graph(f"g{i}")
+        graph.node("x", "parameter", outputs=[F32], role="parameter")
+        graph.node("y", "call", [("x", 0)], [F32], calls=[f"g{i + 1}"] if i < 4_999 else [])
+        graph.node("z", "tanh", [("x", 0)], [F32])
+    assert CostModel(builder.build()).total.flops == 5_000 * 6
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "out", "flops"),
+    [
+        ("aten.mm.default", [(2, 3), (3, 5)], (2, 5), 60),
+        ("aten.addmm.default", [(5,), (2, 3), (3, 5)], (2, 5), 70),
+        ("aten.linear.default", [(2, 3), (5, 3)], (2, 5), 60),
+        ("aten.convolution.default", [(1, 4, 8, 8), (6, 4, 3, 3)], (1, 6, 6, 6), 2 * 216 * 36),
+        ("MatMul", [(7, 2, 3), (3, 5)], (7, 2, 5), 420),
+    ],
+)
+def test_products_of_other_frameworks(op: str, shapes: list[tuple[int, ...]], out: tuple[int, ...], flops: int) -> None:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("g")
+    for i, shape in enumerate(shapes):
+        graph.node(str(i), "placeholder", outputs=[TensorType("float32", shape)], role="parameter")
+    graph.node("y", op, [(str(i), 0) for i in range(len(shapes))], [TensorType("float32", out)])
+    assert CostModel(builder.build()).total.flops == flops

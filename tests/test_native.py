@@ -1,0 +1,189 @@
+"""opscope's own JSON: what is written is read as it was, the bytes are stable, and a wrong field is named by its path."""
+
+from __future__ import annotations
+
+import copy
+import json
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from programs import everything, programs
+
+from opscope import native
+from opscope.errors import SourceError
+from opscope.program import KnownDetails, Node, Program, ProgramBuilder
+
+SCHEMA = json.loads(files("opscope").joinpath("schema/opscope-1.schema.json").read_text("utf-8"))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(programs())
+def test_reading_what_was_written_gives_an_equal_program_and_the_same_bytes(program: Program) -> None:
+    text = native.dumps(program)
+    (again,) = native.loads(text)
+    assert again == program
+    assert native.dumps(again) == text
+    jsonschema.validate(json.loads(text), SCHEMA)
+
+
+def test_one_node_per_line_so_that_files_can_be_compared_by_line() -> None:
+    lines = native.dumps(everything()).splitlines()
+    assert sum('"op": ' in line for line in lines) == sum(line.count('"op": ') for line in lines) == 6
+
+
+def test_the_shape_that_outsiders_rely_on() -> None:
+    document = json.loads(native.dumps(everything()))
+    assert document["format"] == "opscope" and document["version"] == 1
+    assert document["name"] == "jit_step" and document["entry"] == "main.7"
+    node = document["graphs"][1]["nodes"][3]
+    assert node["inputs"] == [["Arg_0.1", 0], ["pair", 1]]
+    assert node["outputs"] == [{"dtype": "f32", "shape": [2, 3], "layout": "{1,0}"}]
+    assert node["scope"] == ["step", "layer_0: Layer"] and node["calls"] == ["fused_computation.1"] and node["control"] == ["send.1"]
+    assert node["links"] == [["backward_of", "pair"], ["same_as", "t", "fused_computation.1"]]
+    assert node["source"] == [{"file": "model.py", "line": 12, "function": "forward"}, {"file": "main.py", "line": 3}]
+    assert document["graphs"][1]["groupings"] == {"partition": {"add.3": ["partition 0", "cluster q1"]}}
+
+
+def test_several_programs_in_one_file() -> None:
+    both = [everything(), everything()]
+    text = native.dumps(both)
+    assert native.loads(text) == both
+    jsonschema.validate(json.loads(text), SCHEMA)
+
+
+def test_attributes_that_json_cannot_say_become_text_and_stay_stable() -> None:
+    class Opaque:
+        def __str__(self) -> str:
+            return "torch.float32"
+
+    builder = ProgramBuilder("p")
+    loop: list[Any] = []
+    loop.append(loop)
+    attrs = {"nan": float("nan"), "set": {"b", "a"}, "dtype": Opaque(), "keys": {(1, 2): 3}, "loop": loop, "tuple": (1, 2), "\ud800": 1}
+    builder.graph("g").node("n", "op", attrs=attrs)
+    text = native.dumps(builder.build())
+    read = native.loads(text.encode("utf-8", "backslashreplace").decode())[0].main["n"].attrs
+    assert read["nan"] == "nan" and read["set"] == ["a", "b"] and read["dtype"] == "torch.float32" and read["tuple"] == [1, 2]
+    assert read["keys"] == "{(1, 2): 3}" and read["loop"] == "[[...]]" and read["\ud800"] == 1
+    assert native.dumps(native.loads(text)[0]) == text
+
+
+def document() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(native.dumps(everything()))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("graphs", 1, "nodes", 3, "inputs", 1, 0), 7, "graphs[1].nodes[3].inputs[1][0]: must be the id of a node (text), not a number"),
+        (("graphs", 1, "nodes", 3, "inputs", 1, 0), "nobody", "graphs[1].nodes[3].inputs[1]: input 'nobody' of 'add.3' names no node"),
+        (("graphs", 1, "nodes", 3, "inputs", 1, 1), 2, "graphs[1].nodes[3].inputs[1]: input 'pair' of 'add.3' asks for output 2"),
+        (("graphs", 1, "nodes", 3, "calls"), ["x"], "graphs[1].nodes[3].calls[0]: 'add.3' in graph 'main.7' calls 'x'"),
+        (("graphs", 1, "nodes", 3, "control", 0), "x", "graphs[1].nodes[3].control[0]: control edge of 'add.3' names no node"),
+        (("graphs", 1, "nodes", 3, "links", 1, 2), "x", "graphs[1].nodes[3].links[1]: link 'same_as' of 'add.3' names no node"),
+        (("graphs", 1, "nodes", 3, "role"), "user", "graphs[1].nodes[3].role: must be one of op, parameter"),
+        (("graphs", 1, "nodes", 3, "outputs", 0, "shape", 1), 1.5, "graphs[1].nodes[3].outputs[0].shape[1]: must be a number or text"),
+        (("graphs", 1, "nodes", 3, "source", 0, "line"), "12", "graphs[1].nodes[3].source[0].line: must be a whole number, not text"),
+        (("graphs", 1, "nodes", 3, "input"), [], 'graphs[1].nodes[3]: has an unknown field "input"; did you mean "inputs"?'),
+        (("graphs", 1, "nodes", 2, "id"), "pair", "graphs[1].nodes[2].id: duplicate id 'pair'"),
+        (("graphs", 1, "nodes", 2, "id"), None, "graphs[1].nodes[2].id: is missing"),
+        (("graphs", 1, "name"), "fused_computation.1", "graphs[1].name: duplicate graph"),
+        (("graphs", 1, "outputs", 0, 0), "x", "graphs[1].outputs[0]: output 'x' #0 of graph 'main.7' names no value"),
+        (("graphs", 1, "groupings", "partition", "x"), [], "graphs[1].groupings.partition: grouping 'partition' of graph 'main.7'"),
+        (("entry",), "main", "entry: entry 'main' names no graph; there are: fused_computation.1, main.7"),
+        (("graphs",), [], "graphs: no graph in it"),
+        (("version",), 2, "version: 2 is from a newer opscope; this one reads up to 1. Upgrade opscope"),
+        (("format",), "netron", 'format: must be "opscope"'),
+        (("programs",), [], 'name: must not stand beside "programs"'),
+    ],
+)  # fmt: skip
+def test_the_first_error_is_named_by_its_path(path: tuple[Any, ...], value: Any, message: str) -> None:
+    wrong = document()
+    *outer, last = path
+    at: Any = wrong
+    for key in outer:
+        at = at[key]
+    at[last] = value
+    with pytest.raises(SourceError) as caught:
+        native.decode(wrong)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": "opscope",\n "version" 1}', "2:12: not JSON: expecting ':' delimiter"),
+        ('{"format": "opscope", "version": NaN}', "not JSON: NaN is no JSON value; write it as text"),
+        ("[" * 100_000, "not a program: its JSON is nested too deeply"),
+        ("[]", 'format: must be "opscope"; this is some other JSON'),
+    ],
+)
+def test_text_that_is_no_program_is_refused_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        native.loads(text)
+    assert str(caught.value).lstrip(":").startswith(message) and "\n" not in str(caught.value)
+
+
+ODD_VALUES = [None, True, 0, -2, 1.5, 2.0, "", "x", [], {}, [["x"]], [1], {"x": 1}, ["x", 0, 1]]
+
+
+def places(value: Any) -> list[tuple[Any, ...]]:
+    """Every path of a JSON value, iteratively."""
+    found: list[tuple[Any, ...]] = []
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
+    while waiting:
+        path, at = waiting.pop()
+        found.append(path)
+        items = at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
+        waiting.extend(((*path, key), inner) for key, inner in items)
+    return found
+
+
+PLACES = [path for path in places(document()) if path]
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(PLACES), st.sampled_from([*ODD_VALUES, "delete", "rename"]))
+def test_schema_and_reader_agree_on_what_is_well_formed(path: tuple[Any, ...], value: Any) -> None:
+    """The schema cannot see whether references lead somewhere; everything else, both must judge alike."""
+    mutated = copy.deepcopy(document())
+    *outer, last = path
+    at: Any = mutated
+    for key in outer:
+        at = at[key]
+    if value == "delete":
+        del at[last]
+    elif value == "rename" and isinstance(at, dict):
+        at["unheard-of"] = at.pop(last)
+    else:
+        at[last] = value
+    by_schema = VALIDATOR.is_valid(mutated)
+    try:
+        native.decode(mutated)
+        by_reader = True
+    except SourceError as error:
+        by_reader = any(sentence in str(error) for sentence in ABOUT_REFERENCES)
+    assert by_reader == by_schema
+
+
+ABOUT_REFERENCES = ("names no", "duplicate", "asks for output", "is no graph of the program")
+
+
+def test_a_hundred_thousand_nodes_are_read_back_with_shared_parts() -> None:
+    """Types, scopes and operation names that repeat are in memory once."""
+    builder = ProgramBuilder("big")
+    graph = builder.graph("g")
+    for i in range(100_000):
+        graph.add(Node(f"n{i}", "add", ((f"n{max(0, i - 1)}", 0),), (everything().main["add.3"].outputs if i == 0 else graph.nodes[0].outputs),
+                       details=KnownDetails({"i": i}, ("layer", str(i // 1000)))))  # fmt: skip
+    program = builder.build()
+    (again,) = native.loads(native.dumps(program))
+    assert again == program
+    first, last = again.main.nodes[0], again.main.nodes[-1]
+    assert first.op is last.op and first.outputs[0] is last.outputs[0] and again.main.nodes[-2].scope is last.scope

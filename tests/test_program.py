@@ -1,0 +1,115 @@
+"""The model: frozen, checked when it is built, readable when printed, and indifferent to size and cycles."""
+
+from __future__ import annotations
+
+import pytest
+from programs import F32, everything
+
+from opscope.errors import OpscopeError, SourceError
+from opscope.program import Graph, Node, ProgramBuilder, TensorType, dtype_bits, select_program
+
+
+def test_print_gives_one_line_per_node_with_types_operands_and_attributes() -> None:
+    builder = ProgramBuilder("softmax")
+    graph = builder.graph("main")
+    scores = TensorType("float32", (12, 128, 128))
+    graph.node("x_1", "Input", outputs=[scores], role="parameter")
+    graph.node("x_12", "Mul", [("x_1", 0), ("x_1", 0)], [scores])
+    graph.node("x_13", "Add", [("x_12", 0), ("x_1", 0)], [scores])
+    graph.node("x_14", "Softmax", [("x_13", 0)], [scores], attrs={"axis": 2})
+    graph.outputs.append(("x_14", 0))
+    assert str(builder.build().main).splitlines() == [
+        "main(x_1: float32[12, 128, 128]):",
+        "    x_12: float32[12, 128, 128] = Mul(x_1, x_1)",
+        "    x_13: float32[12, 128, 128] = Add(x_12, x_1)",
+        "    x_14: float32[12, 128, 128] = Softmax(x_13, axis=2)",
+        "    return x_14",
+    ]
+
+
+def test_repr_says_what_and_how_much() -> None:
+    program = everything()
+    assert repr(program) == "<Program jit_step: 6 nodes in 2 graphs, entry main.7>"
+    assert repr(program.main) == "<Graph main.7: 4 nodes, 1 parameters, 1 outputs>"
+    assert repr(program.main["add.3"]) == "<Node add.3: f32[2, 3] = fusion(Arg_0.1, pair)>"
+
+
+def test_a_built_program_cannot_be_changed() -> None:
+    program = everything()
+    with pytest.raises(AttributeError):
+        program.name = "x"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        program.graphs["x"] = program.main  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        program.main.nodes[0].id = "x"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        program.main["add.3"].attrs["x"] = 1  # type: ignore[index]
+
+
+def test_the_builder_names_the_line_of_what_is_wrong() -> None:
+    for wrong, message in (
+        (Node("a", "add"), "duplicate id 'a'"),
+        (Node("b", "add", (("c", 0),)), "input 'c' of 'b' names no node"),
+        (Node("b", "add", (("a", 1),)), "asks for output 1, but it has 1"),
+        (Node("b", "call", calls=("nowhere",)), "calls 'nowhere', which is no graph"),
+        (Node("b", "add", control=("c",)), "control edge of 'b' names no node"),
+    ):
+        builder = ProgramBuilder("p")
+        graph = builder.graph("g")
+        graph.add(Node("a", "parameter", outputs=(F32,)), 10)
+        graph.add(wrong, 11)
+        with pytest.raises(SourceError, match=message) as caught:
+            builder.build()
+        assert caught.value.line == 11
+    with pytest.raises(SourceError, match="entry 'h' names no graph; there are: g"):
+        builder = ProgramBuilder("p", "h")
+        builder.graph("g")
+        builder.build()
+
+
+def test_cycles_forward_references_and_empty_graphs_are_programs_too() -> None:
+    builder = ProgramBuilder("p", "cycle")
+    builder.graph("empty")
+    graph = builder.graph("cycle")
+    graph.node("a", "add", [("b", 0)], [F32])
+    graph.node("b", "add", [("a", 0)], [F32], calls=["cycle"])
+    program = builder.build()
+    assert program.main.users == {"b": ("a",), "a": ("b",)}
+    assert program.callers == {"cycle": (("cycle", "b"),)}
+    assert str(program["empty"]) == "empty():\n    return "
+
+
+def test_a_chain_of_many_nodes_needs_no_recursion() -> None:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("g")
+    graph.node("0", "parameter", outputs=[F32], role="parameter")
+    for i in range(1, 50_000):
+        graph.add(Node(str(i), "add", ((str(i - 1), 0),), (F32,)))
+    graph.outputs.append(("49999", 0))
+    built = builder.build().main
+    assert len(built) == 50_000 and built.users["49998"] == ("49999",) and sum(1 for _ in built.lines()) == 50_001
+
+
+def test_sizes_of_types() -> None:
+    assert TensorType("f32", (2, 3)).bytes == 24
+    assert TensorType("s4", (3,)).bytes == 2
+    assert TensorType("f32", ("s0", 3)).bytes is None and TensorType("f32", ("<=10",)).elements is None
+    assert TensorType("opaque").bytes is None
+    sizes = {"pred": 8, "bool": 8, "bf16": 16, "bfloat16": 16, "f8e4m3fn": 8, "float8_e5m2": 8, "c64": 64, "uint8": 8, "token": 0, "x": None}
+    assert {dtype: dtype_bits(dtype) for dtype in sizes} == sizes
+
+
+def test_one_of_several_modules_is_chosen_by_name() -> None:
+    one, two = everything(), everything()
+    object.__setattr__(two, "name", "other")
+    assert select_program([one, two], "other") is two and select_program([one], None) is one
+    with pytest.raises(OpscopeError, match="2 modules in it; choose one with --module NAME: jit_step, other"):
+        select_program([one, two], None)
+    with pytest.raises(OpscopeError, match="no module named 'x'; there are: jit_step, other"):
+        select_program([one, two], "x")
+
+
+def test_equality_looks_at_content_not_at_how_details_are_kept() -> None:
+    assert everything() == everything()
+    graph = everything().main
+    assert Graph(graph.name, graph.nodes[:-1]) != graph
