@@ -20,6 +20,7 @@ from opscope.errors import OpscopeError
 COMMANDS = {
     "info": ("opscope.cli.info", "Graphs, nodes by op, parameters, FLOPs and bytes."),
     "export": ("opscope.cli.export", "Write a file: data or a picture, by its suffix."),
+    "repl": ("opscope.cli.repl", "Explore a program at a prompt."),
     "formats": ("opscope.cli.formats", "What can be read and written here, and what to install for the rest."),
 }
 

@@ -28,7 +28,13 @@ class ViewOptions:
     flatten: bool = False
     around: tuple[str, ...] = ()
     hops: int = 2
+    stop_at: tuple[str, ...] = ()
+    """Nodes beyond which the neighbourhood does not go."""
     paths: tuple[str, str] | None = None
+    limit: int | None = None
+    """At most so many nodes between the two ends of `paths`."""
+    calls: bool = True
+    """Open called graphs (fusions, loops) where `depth` reaches them?"""
     group_by: str | None = None
     theme: Theme = "light"
     scale: float = 1.0
@@ -55,9 +61,13 @@ class ViewOptions:
         if self.flatten:
             spec["flatten"] = True
         if self.around:
-            spec["around"] = {"nodes": list(self.around), "hops": self.hops}
+            stops = {"stopAt": list(self.stop_at)} if self.stop_at else {}
+            spec["around"] = {"nodes": list(self.around), "hops": self.hops} | stops
         if self.paths is not None:
-            spec["paths"] = {"from": self.paths[0], "to": self.paths[1]}
+            limit = {} if self.limit is None else {"limit": self.limit}
+            spec["paths"] = {"from": self.paths[0], "to": self.paths[1]} | limit
+        if not self.calls:
+            spec["calls"] = False
         if self.values != "edges":
             spec["values"] = self.values
         return spec
@@ -68,7 +78,7 @@ class ViewOptions:
         if name not in program.graphs:
             raise OpscopeError(f"no graph named {name!r}{_closest(name, program.graphs)}")
         graph = program.graphs[name]
-        for node in (*self.around, *(self.paths or ())):
+        for node in (*self.around, *self.stop_at, *(self.paths or ())):
             if node not in graph:
                 help = _elsewhere(program, node) or _closest(node, graph.position)
                 raise OpscopeError(f"no node named {node!r} in graph {name!r}{help}")

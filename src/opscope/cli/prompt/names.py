@@ -1,0 +1,58 @@
+"""Names as people type them at a prompt: any case, with or without %, in whichever computation they stand."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from opscope.errors import OpscopeError
+from opscope.program import Graph, Node, Program
+
+_MOST_COMPARED = 20_000
+
+
+class Names:
+    """Finds nodes and graphs by name: the first match over all graphs, the entry first."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.graphs: dict[str, Graph] = {}
+        self.nodes: dict[str, tuple[Graph, Node]] = {}
+        for graph in [program.main, *program]:
+            self.graphs.setdefault(_key(graph.name), graph)
+            for node in graph:
+                self.nodes.setdefault(_key(node.id), (graph, node))
+
+    def node(self, name: str) -> tuple[Graph, Node]:
+        graph_name, slash, node_name = name.rpartition("/")
+        if slash and _key(graph_name) in self.graphs:
+            graph = self.graphs[_key(graph_name)]
+            for node in graph:
+                if _key(node.id) == _key(node_name):
+                    return graph, node
+        found = self.nodes.get(_key(name))
+        if found is None:
+            raise OpscopeError(f"no instruction named {name!r}{self.closest(name)}")
+        return found
+
+    def graph(self, name: str) -> Graph | None:
+        return self.graphs.get(_key(name))
+
+    def closest(self, name: str) -> str:
+        """A half sentence with the names that were probably meant."""
+        key = _key(name)
+        known = [*self.graphs, *self.nodes]
+        close = [n for n in known if key in n][:3] or get_close_matches(key, known[:_MOST_COMPARED], 3, 0.5)
+        return f"; did you mean {' or '.join(self.spelled(n) for n in close)}?" if close else ""
+
+    def spelled(self, key: str) -> str:
+        return self.graphs[key].name if key in self.graphs else self.nodes[key][1].id
+
+    def starting_with(self, text: str) -> list[str]:
+        """For Tab: the names that begin so, with % if it was typed."""
+        percent = "%" if text.startswith("%") else ""
+        key = _key(text)
+        return [percent + self.spelled(n) for n in [*self.nodes, *self.graphs] if n.startswith(key)]
+
+
+def _key(name: str) -> str:
+    return name.lstrip("%").lower()

@@ -1,0 +1,310 @@
+"""One conversation about one program: state, and a method for each command.
+
+A method's docstring is its help: first the form, then what it does. Commands print text; drawings go through `draw`, which the
+host gives (a file each, or one live page).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from opscope.cli.prompt.names import Names
+from opscope.cli.table import table
+from opscope.errors import OpscopeError
+from opscope.program import Graph, Node, Program
+from opscope.render.options import ViewOptions
+
+DEFAULT_WIDTH = 2
+DEFAULT_PATHS = 100
+_FIELDS = {"name": "", "op_name": "metadata.op_name", "op_type": "metadata.op_type"}
+_MOST_LISTED = 2000
+
+Draw = Callable[[Program, ViewOptions, str], str]
+"""Makes a picture and returns what to tell the person: a path, or that the page was updated."""
+
+
+class Session:
+    """Runs command lines. Nothing that a person types ends it but `quit`."""
+
+    def __init__(self, program: Program, draw: Draw, say: Callable[[str], None], open_viewer: Callable[[], str]) -> None:
+        self.program = program
+        self.names = Names(program)
+        self.draw = draw
+        self.say = say
+        self.open_viewer = open_viewer
+        self.last: ViewOptions | None = None
+        self.shows = {"backend_config": False, "metadata": False, "show_fusion_subcomputations": True}
+        self.running = True
+
+    def run(self, line: str) -> None:
+        """Do what a line says. Mistakes are told, not raised."""
+        try:
+            self._run(line.strip())
+        except OpscopeError as error:
+            self.say(f"{error}")
+
+    def _run(self, line: str) -> None:
+        if not line:
+            self.say("Type an instruction or computation to draw it, `help` for the commands, `quit` to leave.")
+        elif line.startswith("/"):
+            self.search(line[1:])
+        else:
+            try:
+                words = shlex.split(line, comments=False)
+            except ValueError:
+                words = line.split()
+            word = words[0]
+            method = getattr(self, f"do_{word}", None)
+            if method is not None and self.names.graph(word) is None:
+                method(words[1:])
+            elif word in self.shows:
+                self.switch(word, words[1:])
+            else:
+                self.neighbourhood(words)
+
+    # Drawing
+
+    def neighbourhood(self, words: list[str]) -> None:
+        """<instruction> [width] [/ boundary…]  its neighbourhood, `width` steps far (2), not beyond the boundary instructions
+        <computation>  all of it"""
+        graph = self.names.graph(words[0])
+        if graph is not None and len(words) == 1:
+            self._draw(ViewOptions(graph=graph.name), graph.name)
+            return
+        home, node = self.names.node(words[0])
+        rest = words[1:]
+        boundary: list[str] = []
+        if "/" in rest:
+            at = rest.index("/")
+            rest, boundary = rest[:at], rest[at + 1 :]
+        width = _number(rest[0], "width") if rest else DEFAULT_WIDTH
+        if len(rest) > 1:
+            raise OpscopeError(f"{rest[1]!r} is too much; the form is: <instruction> [width] [/ boundary…]")
+        stops = []
+        for name in boundary:
+            where, stop = self.names.node(name)
+            if where.name != home.name:
+                raise OpscopeError(f"boundary {name!r} stands in {where.name}, not in {home.name}")
+            stops.append(stop.id)
+        self._draw(ViewOptions(graph=home.name, around=(node.id,), hops=width, stop_at=tuple(stops)), node.id)
+
+    def do_allpaths(self, words: list[str]) -> None:
+        """allpaths A B [limit]  what lies between two instructions, in either order (at most `limit` nodes, 100)"""
+        if len(words) not in (2, 3):
+            raise OpscopeError("the form is: allpaths A B [limit]")
+        (home, first), (other, second) = self.names.node(words[0]), self.names.node(words[1])
+        if home.name != other.name:
+            raise OpscopeError(f"{first.id} stands in {home.name} and {second.id} in {other.name}; there is no path between them")
+        limit = _number(words[2], "limit") if len(words) == 3 else DEFAULT_PATHS
+        options = ViewOptions(graph=home.name, paths=(first.id, second.id), limit=limit)
+        self._draw(options, f"{first.id} to {second.id}")
+
+    def _draw(self, options: ViewOptions, title: str) -> None:
+        rules = {} if self.shows["show_fusion_subcomputations"] else {"calls": False}
+        options = ViewOptions(**(options.__dict__ | rules))
+        options.check(self.program)
+        self.last = options
+        self.say(self.draw(self.program, options, title))
+
+    def do_open(self, words: list[str]) -> None:
+        """open  the whole program in the viewer"""
+        self.say(self.open_viewer())
+
+    def do_save(self, words: list[str]) -> None:
+        """save FILE  the last drawing (or the program) as .svg .png .pdf .html .dot .json .hlo"""
+        from opscope.render import write
+
+        if len(words) != 1:
+            raise OpscopeError("the form is: save FILE")
+        write([self.program], Path(words[0]), self.last or ViewOptions())
+        self.say(f"wrote {words[0]}")
+
+    # Text
+
+    def do_list(self, words: list[str]) -> None:
+        """list computations  the program's graphs with their sizes
+        list [name|op_name|op_type] PATTERN  instructions whose name (or JAX name, or type) contains PATTERN"""
+        if words == ["computations"]:
+            rows = [("computation", "instructions", "called")]
+            for graph in self.program:
+                called = "entry" if graph.name == self.program.entry else f"{len(self.program.callers.get(graph.name, ()))}×"
+                rows.append((graph.name, str(len(graph)), called))
+            self.say(table(rows, "lrr"))
+            return
+        field, pattern = ("name", words[0]) if len(words) == 1 else (words[0], words[1]) if len(words) == 2 else ("", "")
+        if field not in _FIELDS:
+            raise OpscopeError("the form is: list computations, or list [name|op_name|op_type] PATTERN")
+        key, needle = _FIELDS[field], pattern.lower()
+        found = (
+            node
+            for node in self._nodes()
+            if needle in (str(node.attrs.get(key, node.attrs.get(field, ""))) if key else node.id).lower()
+        )
+        self._list(found, f"contains {pattern!r}")
+
+    def search(self, pattern: str) -> None:
+        """/REGEX  instructions whose name, operation, type or JAX name match"""
+        try:
+            matches = re.compile(pattern, re.IGNORECASE).search
+        except re.error as error:
+            raise OpscopeError(f"not a regular expression: {error}") from None
+        found = (
+            node
+            for node in self._nodes()
+            if matches(node.id) or matches(node.op) or matches(node.type_text) or matches(_jax_name(node))
+        )
+        self._list(found, f"matches /{pattern}/")
+
+    def _nodes(self) -> Iterator[Node]:
+        for graph in self.program:
+            yield from graph
+
+    def _list(self, nodes: Iterator[Node], what: str) -> None:
+        count = 0
+        for count, node in enumerate(nodes, 1):
+            if count > _MOST_LISTED:
+                self.say(f"… more than {_MOST_LISTED:,}; narrow it down")
+                return
+            name = _jax_name(node)
+            self.say(f"{node.id}: {node.type_text} = {node.op}" + (f"  {name}" if name else ""))
+        if not count:
+            self.say(f"nothing {what}")
+
+    def do_info(self, words: list[str]) -> None:
+        """info NAME  everything known of an instruction or a computation"""
+        if len(words) != 1:
+            raise OpscopeError("the form is: info NAME")
+        graph = self.names.graph(words[0])
+        rows = self._graph_facts(graph) if graph is not None else self._node_facts(*self.names.node(words[0]))
+        self.say(table([row for row in rows if row[1]]))
+
+    def _graph_facts(self, graph: Graph) -> list[tuple[str, str]]:
+        called = [name for node in graph for name in node.calls]
+        return [
+            ("computation", graph.name),
+            ("instructions", str(len(graph))),
+            ("parameters", ", ".join(f"{node.id}: {node.type_text}" for node in graph.parameters)),
+            ("root", ", ".join(name for name, _ in graph.outputs)),
+            ("calls", ", ".join(dict.fromkeys(called))),
+            ("called by", ", ".join(f"{node} in {home}" for home, node in self.program.callers.get(graph.name, ()))),
+            *((key, str(value)) for key, value in graph.attrs.items()),
+        ]
+
+    def _node_facts(self, graph: Graph, node: Node) -> list[tuple[str, str]]:
+        hidden = {"backend_config"} if not self.shows["backend_config"] else set()
+        layouts = ", ".join(t.layout for t in node.outputs if t.layout)
+        return [
+            ("instruction", node.id),
+            ("in", graph.name),
+            ("operation", node.op),
+            ("type", node.type_text),
+            ("layout", layouts),
+            ("scope", " › ".join(node.scope)),
+            ("operands", ", ".join(name if index <= 0 else f"{name}#{index}" for name, index in node.inputs)),
+            ("used by", ", ".join(graph.users.get(node.id, ()))),
+            ("calls", ", ".join(node.calls)),
+            ("after", ", ".join(node.control)),
+            *((key, str(value)) for key, value in node.attrs.items() if key not in hidden),
+            ("source", str(node.source[0]) if node.source else ""),
+        ]
+
+    def do_stacktrace(self, words: list[str]) -> None:
+        """stacktrace NAME  where in the user's program an instruction comes from"""
+        if len(words) != 1:
+            raise OpscopeError("the form is: stacktrace NAME")
+        _, node = self.names.node(words[0])
+        name = _jax_name(node)
+        if name:
+            self.say(f"{node.id} is {name}")
+        if not node.source:
+            self.say("no source location was kept for it")
+        for frame in node.source:
+            self.say(f"  {frame.file}:{frame.line}" + (f" in {frame.function}" if frame.function else ""))
+
+    def do_extract(self, words: list[str]) -> None:
+        """extract NAME [height]  the instruction with `height` levels of operands (all) as an HLO module of its own"""
+        from opscope.render.hlo import extract
+
+        if len(words) not in (1, 2):
+            raise OpscopeError("the form is: extract NAME [height]")
+        graph, node = self.names.node(words[0])
+        height = _number(words[1], "height") if len(words) == 2 else None
+        text = extract(self.program, graph, node.id, height, metadata=self.shows["metadata"])
+        path = _free_path(f"{re.sub(r'[^A-Za-z0-9_.-]', '_', node.id)}-extracted", ".hlo")
+        path.write_text(text, "utf-8")
+        self.say(f"wrote {path} ({text.count(' = '):,} instructions)")
+
+    def do_stats(self, words: list[str]) -> None:
+        """stats  how many instructions of each kind"""
+        counts = Counter(node.op for node in self._nodes())
+        self.say(table([("operation", "count"), *((op, f"{n:,}") for op, n in counts.most_common(40))], "lr"))
+
+    def do_diff(self, words: list[str]) -> None:
+        """diff OTHER  what differs from another file"""
+        from opscope.loading import load_all
+        from opscope.program import select_program
+        from opscope.recording.diff import diff
+
+        if len(words) != 1:
+            raise OpscopeError("the form is: diff OTHER")
+        self.say(str(diff(self.program, select_program(load_all(words[0]), None))))
+
+    def switch(self, name: str, words: list[str]) -> None:
+        """backend_config [on|off]  show it in `info`
+        metadata [on|off]  keep it in `extract`
+        show_fusion_subcomputations [on|off]  draw what fusions contain"""
+        if words and words[0] not in ("on", "off"):
+            raise OpscopeError(f"the form is: {name} [on|off]")
+        self.shows[name] = words[0] == "on" if words else not self.shows[name]
+        self.say(f"{name} is {'on' if self.shows[name] else 'off'}")
+
+    def do_help(self, words: list[str]) -> None:
+        """help  this list"""
+        drawing = [self.neighbourhood, self.do_allpaths, self.do_open, self.do_save]
+        telling = [self.do_list, self.search, self.do_info, self.do_stacktrace, self.do_extract, self.do_diff, self.do_stats]
+        rows = []
+        for method in [*drawing, *telling, self.switch, self.do_help, self.do_quit]:
+            for line in (method.__doc__ or "").splitlines():
+                form, _, what = line.strip().partition("  ")
+                rows.append((form, what.strip()))
+        self.say(table(rows))
+
+    def do_quit(self, words: list[str]) -> None:
+        """quit  leave (also: exit, Ctrl+D)"""
+        self.running = False
+
+    do_exit = do_quit
+
+    def complete(self, line: str, text: str) -> list[str]:
+        """What Tab offers: commands at the start of a line, names everywhere, and the words that a command takes."""
+        first = line.lstrip().startswith(text) and not line.strip()[len(text) :]
+        words = [name.removeprefix("do_") for name in dir(self) if name.startswith("do_")] if first else []
+        if line.startswith("list "):
+            words += ["computations", *_FIELDS]
+        if line.split(" ")[0] in self.shows:
+            words += ["on", "off"]
+        found = [word for word in [*words, *(self.shows if first else ())] if word.startswith(text)]
+        return found + self.names.starting_with(text) if text or not found else found
+
+
+def _jax_name(node: Node) -> str:
+    return str(node.attrs.get("metadata.op_name") or node.attrs.get("op_name") or "")
+
+
+def _number(text: str, what: str) -> int:
+    if not text.isdecimal():
+        raise OpscopeError(f"{what} is a number of steps, not {text!r}")
+    return int(text)
+
+
+def _free_path(stem: str, suffix: str) -> Path:
+    """A file that does not exist yet, in the current folder."""
+    path, n = Path(stem + suffix), 1
+    while path.exists():
+        n += 1
+        path = Path(f"{stem}-{n}{suffix}")
+    return path

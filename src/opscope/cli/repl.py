@@ -1,0 +1,87 @@
+"""`opscope repl`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opscope.cli.source import choose, read_all, source_options
+
+
+@click.command()
+@source_options
+@click.option("--live", is_flag=True, help="Show every drawing in one browser tab instead of a file each.")
+@click.option("--out", metavar="FOLDER", type=click.Path(file_okay=False), help="Folder for the drawings (a temporary one).")
+def command(source: str, module: str | None, reader: str | None, live: bool, out: str | None) -> None:
+    """Explore SOURCE at a prompt: the commands of XLA's interactive_graphviz, and more.
+
+    Tab completes names, the arrow keys walk through the history, Ctrl+C stops the running command only, Ctrl+D leaves. Piped input
+    works as a script.
+    """
+    from opscope.cli.prompt.drawing import FileDrawer
+    from opscope.cli.prompt.session import Session
+
+    program = choose(source, read_all(source, reader), module)
+    drawer = FileDrawer(Path(out) if out else None)
+    session = Session(program, drawer.draw, click.echo, lambda: drawer.open(program))
+    try:
+        if sys.stdin.isatty():
+            click.echo(f"{program!r}. `help` lists the commands.")
+            _converse(session)
+        else:
+            for line in sys.stdin:
+                session.run(line)
+                if not session.running:
+                    break
+    finally:
+        drawer.close()
+
+
+def _converse(session: Any) -> None:
+    """A line at a time from a terminal, with completion and a history that outlives the session."""
+    history = Path.home() / ".opscope_history"
+    readline = _line_editing(session, history)
+    while session.running:
+        try:
+            line = input("opscope> ")
+        except EOFError:
+            click.echo()
+            break
+        except KeyboardInterrupt:
+            click.echo()
+            continue
+        try:
+            session.run(line)
+        except KeyboardInterrupt:
+            click.echo("stopped")
+    if readline is not None:
+        try:
+            readline.write_history_file(history)
+        except OSError:
+            pass  # a home that cannot be written to costs the history, not the session
+
+
+def _line_editing(session: Any, history: Path) -> Any:
+    try:
+        import readline
+    except ImportError:  # Windows has none; the prompt works without
+        return None
+    offered: list[str] = []
+
+    def complete(text: str, state: int) -> str | None:
+        if state == 0:
+            offered[:] = session.complete(readline.get_line_buffer(), text)
+        return offered[state] if state < len(offered) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n")
+    readline.parse_and_bind("tab: complete")
+    readline.parse_and_bind("set enable-bracketed-paste on")
+    try:
+        readline.read_history_file(history)
+    except OSError:
+        pass  # the first session has no history
+    return readline
