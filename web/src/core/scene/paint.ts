@@ -94,9 +94,10 @@ function paintHead(scene: Scene, e: number, colour: string, painter: Painter): v
 export function paintBox(scene: Scene, theme: Theme, piece: number, painter: Painter, runs: readonly TextRun[] = boxTexts(scene, piece)): void {
   painter.begin("box", piece);
   paintBody(scene, theme, piece, painter);
+  const { secondary = theme.secondary } = theme.paints[scene.paint[piece]];
   for (const run of runs) {
     if (run.pill) painter.rect(run.x - 6, run.y - 11.5, run.width + 12, 16, 8, theme.pill.fill, theme.pill.stroke, 1, "solid");
-    painter.text(run, theme[run.colour]);
+    painter.text(run, run.colour === "secondary" && !run.pill ? secondary : theme[run.colour]);
   }
   painter.end();
 }

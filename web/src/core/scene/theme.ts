@@ -8,6 +8,8 @@ import { CATEGORIES, type Category } from "../types";
 export interface Paint {
   readonly fill: string;
   readonly stroke: string;
+  /** Small text on this fill, where the theme's own would be too faint. */
+  readonly secondary?: string;
 }
 
 export interface Theme {
@@ -68,7 +70,7 @@ const DARK: Record<Category, Paint> = {
 const LIGHT_HEAT = ["#F4F6FA", "#E9EEF7", "#DCE6F3", "#E7EAD9", "#F6EDC4", "#FBE3AC", "#FCD39A", "#FBC08C", "#F9AC82", "#F59A7C"];
 const DARK_HEAT = ["#1C1D22", "#1D2430", "#1D2C3E", "#262F33", "#3A331F", "#4A371B", "#583719", "#65341A", "#72301C", "#7E2B20"];
 
-const heat = (fills: readonly string[], stroke: string) => fills.map((fill) => paint(fill, stroke));
+const heat = (fills: readonly string[], secondary: string): Paint[] => fills.map((fill) => ({ fill, stroke: "#8A8A97", secondary }));
 const rows = (by: Record<Category, Paint>) => CATEGORIES.map((category) => by[category]);
 
 export const THEMES: Record<"light" | "dark", Theme> = {
@@ -90,10 +92,10 @@ export const THEMES: Record<"light" | "dark", Theme> = {
       paint("#FFFFFF", "#C6C7D1"),
       paint("#FFFFFF", "#B4B4BE"),
       paint("#E3F5E6", "#1E8E3E"),
-      paint("#FCE8E8", "#C5302F"),
+      paint("#FDEBEB", "#C5302F"),
       paint("#FFF4D6", "#A87400"),
       paint("#F7F7F9", "#CDCDD5"),
-      ...heat(LIGHT_HEAT, "#8A8A97"),
+      ...heat(LIGHT_HEAT, "#3C3C46"),
     ],
   },
   dark: {
@@ -117,7 +119,7 @@ export const THEMES: Record<"light" | "dark", Theme> = {
       paint("#3A1C1C", "#E26D6A"),
       paint("#352B10", "#D9A83A"),
       paint("#1B1B20", "#3C3C45"),
-      ...heat(DARK_HEAT, "#8A8A97"),
+      ...heat(DARK_HEAT, "#D5D5DD"),
     ],
   },
 };

@@ -1,0 +1,178 @@
+/** From a view to a picture: nothing is lost, nothing swings out of its lane, and names never become markup. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { layoutCompound } from "../../src/core/layout";
+import { buildScene, inOnePiece, measure, paintScene, type Painter, type Scene, Shape, THEMES, wrap } from "../../src/core/scene";
+import { smooth } from "../../src/core/scene/curves";
+import { escapeXml, sceneToSvg } from "../../src/core/svg";
+import { BoxKind, type Visible } from "../../src/core/types";
+import { NO_PROGRAM, transformerLayer, visibleOf } from "./fixtures";
+
+function sceneOf(visible: Visible, direction: "TB" | "LR" = "TB", wrapped = false): Scene {
+  const layout = layoutCompound(measure(visible), { direction });
+  const placed = wrapped ? wrap(visible, layout, direction) : inOnePiece(visible, layout);
+  return buildScene(NO_PROGRAM, visible, placed, { direction, legend: true });
+}
+
+/** A chain of groups, each with a small chain inside, and edges that skip far ahead. */
+function longChain(groups: number): Visible {
+  const boxes = Array.from({ length: groups }, (_, g) => [
+    { id: `g${g}`, kind: BoxKind.Group, open: true },
+    ...[0, 1, 2].map((i) => ({ id: `n${g}.${i}`, parent: `g${g}`, subtitle: "f32[8, 8]" })),
+  ]).flat();
+  const edges: [string, string][] = [];
+  for (let g = 0; g < groups; g++) {
+    edges.push([`n${g}.0`, `n${g}.1`], [`n${g}.1`, `n${g}.2`]);
+    if (g > 0) edges.push([`n${g - 1}.2`, `n${g}.0`]);
+  }
+  edges.push(["n0.0", `n${groups - 1}.2`]);
+  return visibleOf([{ id: "all", kind: BoxKind.Group, open: true }, ...boxes.map((box) => ("parent" in box ? box : { ...box, parent: "all" }))], edges);
+}
+
+describe("scene", () => {
+  it("paints frames from the outside in before everything else, each piece once", () => {
+    const scene = sceneOf(transformerLayer());
+    expect([...scene.order].sort((a, b) => a - b)).toEqual(Array.from({ length: scene.boxCount }, (_, i) => i));
+    scene.order.forEach((piece, at) => {
+      expect(scene.shape[piece] === Shape.Frame).toBe(at < scene.frameCount);
+      if (at < scene.frameCount && scene.parent[piece] >= 0) expect(scene.order.indexOf(scene.parent[piece])).toBeLessThan(at);
+    });
+  });
+
+  it.each(["TB", "LR"] as const)("keeps every box and curve inside the picture (%s)", (direction) => {
+    const scene = sceneOf(transformerLayer(), direction);
+    for (let i = 0; i < scene.boxCount; i++) {
+      expect(scene.x[i]).toBeGreaterThanOrEqual(0);
+      expect(scene.y[i]).toBeGreaterThanOrEqual(0);
+      expect(scene.x[i] + scene.w[i]).toBeLessThanOrEqual(scene.width);
+      expect(scene.y[i] + scene.h[i]).toBeLessThanOrEqual(scene.height);
+    }
+    for (let p = 0; p < scene.curve.length; p += 2) {
+      expect(scene.curve[p]).toBeGreaterThanOrEqual(0);
+      expect(scene.curve[p]).toBeLessThanOrEqual(scene.width);
+      expect(scene.curve[p + 1]).toBeLessThanOrEqual(scene.height);
+    }
+  });
+
+  it("names in the legend exactly the categories that are there", () => {
+    expect(sceneOf(transformerLayer()).legend.map((entry) => entry.text)).toEqual(["elementwise", "matmul, conv", "reduce", "parameter", "input, output"]);
+  });
+
+  it("writes a count on edges that stand for several", () => {
+    expect(sceneOf(transformerLayer()).labels.map((label) => label.text)).toEqual(["×3"]);
+  });
+});
+
+describe("curves", () => {
+  const lane = fc.array(fc.tuple(fc.integer({ min: -500, max: 500 }), fc.integer({ min: 20, max: 300 })), { minLength: 2, maxLength: 8 });
+
+  it("pass through every point of the layout and stay between neighbouring points", () => {
+    fc.assert(fc.property(lane, (steps) => {
+      let y = 0;
+      const points = Float64Array.from(steps.flatMap(([x, dy]) => [x, (y += dy)]));
+      const { curve, curveStart } = smooth(points, Int32Array.of(0, steps.length), false, () => false);
+      expect(curveStart[1]).toBe(3 * (steps.length - 1) + 1);
+      for (let piece = 0; piece + 1 < steps.length; piece++) {
+        const [x0, x1] = [points[2 * piece], points[2 * piece + 2]];
+        const at = (i: number) => curve[2 * (3 * piece + i)];
+        expect(at(0)).toBeCloseTo(x0, 9);
+        expect(at(3)).toBeCloseTo(x1, 9);
+        for (const i of [1, 2]) {
+          expect(at(i)).toBeGreaterThanOrEqual(Math.min(x0, x1) - 1e-6);
+          expect(at(i)).toBeLessThanOrEqual(Math.max(x0, x1) + 1e-6);
+        }
+      }
+    }));
+  });
+
+  it("end in a head that points into the box", () => {
+    const { curve, curveStart, tip } = smooth(Float64Array.of(0, 0, 30, 100), Int32Array.of(0, 2), false, () => true);
+    expect([tip[0], tip[1]]).toEqual([30, 100]);
+    const end = 2 * (curveStart[1] - 1);
+    expect(curve[end]).toBe(30);
+    expect(curve[end + 1]).toBeLessThan(100);
+  });
+});
+
+describe("wrapping", () => {
+  it.each(["TB", "LR"] as const)("breaks a thread into columns without losing or overlapping anything (%s)", (direction) => {
+    const visible = longChain(40);
+    const whole = sceneOf(visible, direction);
+    const scene = sceneOf(visible, direction, true);
+    const aspect = (s: Scene) => (direction === "TB" ? s.height / s.width : s.width / s.height);
+    expect(aspect(whole)).toBeGreaterThan(8);
+    expect(aspect(scene)).toBeLessThan(2.5);
+    const leaves = Array.from({ length: scene.boxCount }, (_, i) => i).filter((i) => scene.shape[i] !== Shape.Frame);
+    expect(leaves.length).toBe(120);
+    for (const a of leaves) {
+      for (const b of leaves) {
+        if (a >= b) continue;
+        const apart = scene.x[a] + scene.w[a] <= scene.x[b] || scene.x[b] + scene.w[b] <= scene.x[a] || scene.y[a] + scene.h[a] <= scene.y[b] || scene.y[b] + scene.h[b] <= scene.y[a];
+        expect(apart, `${a} and ${b}`).toBe(true);
+      }
+    }
+  });
+
+  it("joins the halves of a cut edge by the same number, and keeps every other edge whole", () => {
+    const visible = longChain(40);
+    const scene = sceneOf(visible, "TB", true);
+    const shown = new Map<number, number[]>();
+    for (let e = 0; e < scene.edgeCount; e++) shown.set(scene.edge[e], [...(shown.get(scene.edge[e]) ?? []), e]);
+    expect(shown.size).toBe(visible.edgeCount);
+    const cuts = [...shown.values()].filter((pieces) => pieces.length === 2);
+    expect(cuts.length).toBeGreaterThan(0);
+    for (const [out, into] of cuts) {
+      expect(scene.edgeTarget[out]).toBe(-1);
+      expect(scene.edgeSource[into]).toBe(-1);
+      const [from, to] = [out, into].map((e) => scene.labels.find((label) => label.edge === e)!.text.split(", "));
+      expect(to.filter((number) => from.includes(number)).length).toBeGreaterThan(0);
+    }
+  });
+
+  it("continues frames, each piece around what it holds", () => {
+    const visible = longChain(40);
+    const scene = sceneOf(visible, "TB", true);
+    expect(scene.boxCount).toBeGreaterThan(visible.boxCount);
+    for (let i = 0; i < scene.boxCount; i++) {
+      const frame = scene.parent[i];
+      if (frame < 0) continue;
+      expect(scene.x[i]).toBeGreaterThanOrEqual(scene.x[frame]);
+      expect(scene.y[i]).toBeGreaterThanOrEqual(scene.y[frame]);
+      expect(scene.x[i] + scene.w[i]).toBeLessThanOrEqual(scene.x[frame] + scene.w[frame]);
+      expect(scene.y[i] + scene.h[i]).toBeLessThanOrEqual(scene.y[frame] + scene.h[frame]);
+    }
+    expect(sceneToSvg(scene, THEMES.light)).toContain("all (continued)");
+  });
+});
+
+describe("svg", () => {
+  it("escapes every name, and says every elided one in full", () => {
+    const nasty = `<script>alert("x")</script>&amp;\u0000\ud800 ${"long ".repeat(80)}`;
+    const svg = sceneToSvg(sceneOf(visibleOf([{ id: nasty, subtitle: nasty, notes: [nasty] }], [])), THEMES.light, { title: nasty });
+    expect(svg).not.toContain("<script");
+    expect(svg).not.toMatch(/[\u0000\ud800]/);
+    expect(svg).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;amp;\ufffd\ufffd");
+    expect(svg.match(/<title>/g)!.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it("uses plain hex colours only, and is the same each time", () => {
+    const svg = sceneToSvg(sceneOf(transformerLayer()), THEMES.dark);
+    expect(svg).toBe(sceneToSvg(sceneOf(transformerLayer()), THEMES.dark));
+    for (const [, colour] of svg.matchAll(/(?:fill|stroke)="([^"]*)"/g)) expect(colour).toMatch(/^(none|#[0-9A-F]{6})$/);
+    expect(svg).not.toMatch(/NaN|undefined|var\(/);
+  });
+
+  it("leaves harmless text alone", () => {
+    fc.assert(fc.property(fc.stringMatching(/^[\w .,[\]→×é層-]*$/), (text) => { expect(escapeXml(text)).toBe(text); }));
+  });
+
+  it("opens and closes what it begins, for every painter", () => {
+    let open = 0;
+    let deepest = 0;
+    const painter: Painter = {
+      begin: () => { deepest = Math.max(deepest, ++open); }, end: () => { open--; }, rect: () => {}, curve: () => {}, triangle: () => {}, text: () => {},
+    };
+    paintScene(sceneOf(transformerLayer()), THEMES.light, painter);
+    expect([open, deepest]).toEqual([0, 1]);
+  });
+});
