@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch_models import ARCHITECTURES, Varied, varied
 
 from opscope.program import Graph, Program
 from opscope.readers import capture_object, read
 from opscope.readers.source import Source
-from torch_models import ARCHITECTURES, Varied, varied
 
 Edge = tuple[str, int, str]
 
@@ -43,7 +43,7 @@ def drawn_as(program: torch.export.ExportedProgram) -> dict[str, str]:
     drawn = {}
     for names in by_storage.values():
         kept = next((name for name in names if users[name]), names[0])
-        drawn.update({name: kept for name in names})
+        drawn.update(dict.fromkeys(names, kept))
     return drawn
 
 

@@ -45,9 +45,7 @@ def llama() -> Example:
 def vit() -> Example:
     from transformers import ViTConfig, ViTModel
 
-    config = ViTConfig(
-        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, image_size=32, patch_size=16
-    )
+    config = ViTConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, image_size=32, patch_size=16)
     return _eval(ViTModel(config)), (), {"pixel_values": IMAGE}
 
 
@@ -126,10 +124,10 @@ class Varied(nn.Module):
 
     def forward(self, x: torch.Tensor, extra: dict[str, torch.Tensor]) -> dict[str, Any]:
         y = self.block(self.block(x)) * self.scale
-        left, right = torch.split(y, 4, dim=-1)
+        left, _ = torch.split(y, 4, dim=-1)
         values, _ = torch.topk(y, 2, dim=-1)
         z = torch.cond(y.sum() > 0, lambda t: t.sin(), lambda t: t.cos(), (y,))
-        count, z = torch.ops.higher_order.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * 2), (torch.tensor(0), z), ())
+        _, z = torch.ops.higher_order.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * 2), (torch.tensor(0), z), ())
         both = self.head(z) + self.tied(z)
         return {"both": both, "parts": [left, values], "wide": y.view(y.shape[0], 2, 4), "sum": extra["k"] + 1.5, "n": y.shape[0]}
 

@@ -2,22 +2,152 @@
 
 from __future__ import annotations
 
+import inspect
+import io
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
+from opscope.errors import OpscopeError
 from opscope.program import Program
+from opscope.readers.torch import autograd, export
+from opscope.readers.torch.nested import tensors
+
+STAGES = ("forward", "eager", "autograd", "joint")
+_SHOWN = ("params", "show_attrs", "show_saved", "max_attr_chars", "merge_saved", "show_cuts")
 
 
-def capture(obj: Any, *args: Any, stage: str | None = None, **options: Any) -> Program | None:
-    """A module with its inputs, a tensor with a gradient, an exported program or a graph module; None for anything else."""
+def capture(
+    obj: Any, *args: Any, stage: str | None = None, dynamic_shapes: Any = None, strict: bool = False, **kwargs: Any
+) -> Program | None:
+    """A module or function with its inputs, a tensor with a gradient, an exported program or a graph module; else None.
+
+    `stage` chooses what of a module is shown: "forward" (torch.export, the default), "eager" (one real run), "autograd" (the graph
+    behind its results) or "joint" (forward and backward). `params`, `show_attrs`, `show_saved` and `max_attr_chars` are torchviz's;
+    every other keyword goes to the module.
+    """
     import torch
 
-    from opscope.readers.torch import export
-
     if isinstance(obj, torch.export.ExportedProgram):
+        if stage == "joint":
+            return _joint(obj, obj.example_inputs[0], obj.example_inputs[1], "")
         return export.program_of_exported(obj)
-    if isinstance(obj, torch.fx.GraphModule) and not args and not options:
+    if isinstance(obj, torch.fx.GraphModule) and not args and not kwargs and stage is None:
         return export.program_of_graph_module(obj)
-    if isinstance(obj, torch.nn.Module):
-        exported = torch.export.export(obj, args, options)
-        return export.program_of_exported(exported, type(obj).__name__)
-    return None
+    if not isinstance(obj, torch.nn.Module):
+        if isinstance(obj, type) or not callable(obj) or isinstance(obj, torch.Tensor):
+            return autograd.program_of_tensors(obj, _options(kwargs))
+        if not tensors([args, kwargs]):
+            return None
+        obj = _module_of(obj)
+    if stage not in (None, *STAGES):
+        raise OpscopeError(f"no stage {stage!r} of a torch module; there are: {', '.join(STAGES)}")
+    if not args and not kwargs and _needs_inputs(obj):
+        raise OpscopeError(f"{_name(obj)} needs its inputs to be captured: opscope.capture(model, *inputs)")
+    if stage == "autograd":
+        return _autograd(obj, args, kwargs)
+    if stage == "eager":
+        from opscope.readers.torch.eager import program_of_run
+
+        return program_of_run(obj, args, kwargs, _name(obj))
+    if stage == "joint":
+        exported = _export(obj, args, kwargs, dynamic_shapes, strict)
+        if isinstance(exported, str):
+            raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' follows a real run instead.")
+        return _joint(exported, args, kwargs, _name(obj))
+    return _forward(obj, args, kwargs, dynamic_shapes, strict)
+
+
+def _options(kwargs: dict[str, Any]) -> autograd.Options:
+    unknown = [name for name in kwargs if name not in _SHOWN]
+    if unknown:
+        raise OpscopeError(f"no option {unknown[0]!r} for the graph behind tensors; there are: {', '.join(_SHOWN)}")
+    return autograd.Options(**kwargs)
+
+
+def _needs_inputs(module: Any) -> bool:
+    try:
+        parameters = inspect.signature(module.forward).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
+
+def _name(module: Any) -> str:
+    return str(getattr(module, "opscope_name", type(module).__name__))
+
+
+def _module_of(function: Any) -> Any:
+    """A function as a module: what torch.export takes. Modules that the function closes over keep their parameters as constants."""
+    import torch
+
+    class Function(torch.nn.Module):  # type: ignore[misc]
+        opscope_name = getattr(function, "__name__", type(function).__name__)
+
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+    return Function()
+
+
+def _export(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Any:
+    """The exported program, or a paragraph that says why there is none."""
+    import torch
+
+    try:
+        with _quietly():
+            return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
+    except Exception as error:  # export raises whatever the model, Dynamo or a fake tensor raises
+        return refusal(error, _name(module))
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """torch.export logs pages about a refusal before it raises it; the reason is ours to tell, once."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.disable(before)
+
+
+def refusal(error: BaseException, name: str) -> str:
+    """torch.export's reasons run over pages; the first paragraph is the one for people."""
+    words = str(error).strip() or type(error).__name__
+    paragraph = " ".join(words.split("\n\n")[0].split())
+    if len(paragraph) > 400:
+        paragraph = f"{paragraph[:400].rsplit(' ', 1)[0]} …"
+    return f"torch.export refused {name} ({type(error).__name__}): {paragraph.rstrip('.')}."
+
+
+def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Program:
+    exported = _export(module, args, kwargs, dynamic_shapes, strict)
+    if not isinstance(exported, str):
+        return export.program_of_exported(exported, _name(module))
+    from opscope.readers.torch.eager import program_of_run
+
+    instead = "Shown instead is one real run with these inputs: the branches that it took, the sizes that it had."
+    return program_of_run(module, args, kwargs, _name(module), notes=[f"{exported} {instead}"])
+
+
+def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
+    from opscope.readers.torch.autograd_run import RecordedOrigins
+    from opscope.readers.torch.module_calls import undisturbed
+
+    shown = autograd.Options(**{name: kwargs.pop(name) for name in _SHOWN if name in kwargs})
+    origins = RecordedOrigins(module)
+    with undisturbed(module):
+        results = origins.run(*args, **kwargs)
+        program = autograd.program_of_tensors(results, shown, origins, _name(module))
+    if program is None:
+        raise OpscopeError(f"{_name(module)} gave no tensor; an autograd graph stands behind tensors")
+    return program
+
+
+def _joint(exported: Any, args: Any, kwargs: Any, name: str) -> Program:
+    from opscope.readers.torch.joint import program_of_joint
+
+    return program_of_joint(exported, args, kwargs, name or export.root_class(exported.graph_module) or "joint")

@@ -1,7 +1,8 @@
-"""Forward and backward in one fx graph: which side a node is on, and which forward node a backward node belongs to.
+"""Forward and backward in one fx graph: which half a node is on, and which forward node a backward node belongs to.
 
 AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation onto the operations
-of its backward function. Several forward operations may share a number when one of them made the autograd node: all are linked.
+of its backward function. Several forward nodes may carry one number: the first of them made the autograd function, the others
+are its getitems or made none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 from opscope.program import Link
 
 BACKWARD_OF = "backward_of"
+FORWARD, BACKWARD = "forward", "backward"
+_CALLS = ("call_function", "call_method", "call_module")
 
 
 def is_backward(meta: Mapping[str, Any]) -> bool:
@@ -19,23 +22,23 @@ def is_backward(meta: Mapping[str, Any]) -> bool:
 
 
 def directions(nodes: Iterable[Any]) -> dict[str, str]:
-    """Either "forward" or "backward" by node name; empty where nothing is known to be backward."""
-    nodes = [node for node in nodes if node.op not in ("placeholder", "output")]
-    if not any(is_backward(node.meta) for node in nodes):
+    """The half of each operation, by name; empty where nothing is known to be backward."""
+    calls = [node for node in nodes if node.op in _CALLS]
+    if not any(is_backward(node.meta) for node in calls):
         return {}
-    return {node.name: "backward" if is_backward(node.meta) else "forward" for node in nodes}
+    return {node.name: BACKWARD if is_backward(node.meta) else FORWARD for node in calls}
 
 
 def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
-    """For each backward node, links to the forward nodes with the same sequence number."""
-    forward: dict[int, list[str]] = {}
-    backward: list[tuple[str, int]] = []
+    """For each backward operation, a link to the forward operation whose autograd function it is part of."""
+    owner: dict[int, str] = {}
+    links: dict[str, tuple[Link, ...]] = {}
     for node in nodes:
         number = node.meta.get("seq_nr")
-        if node.op not in ("call_function", "call_method", "call_module") or number is None:
+        if node.op not in _CALLS or number is None:
             continue
-        if is_backward(node.meta):
-            backward.append((node.name, number))
-        else:
-            forward.setdefault(number, []).append(node.name)
-    return {name: tuple(Link(BACKWARD_OF, other) for other in forward[number]) for name, number in backward if number in forward}
+        if not is_backward(node.meta):
+            owner.setdefault(number, node.name)
+        elif number in owner:
+            links[node.name] = (Link(BACKWARD_OF, owner[number]),)
+    return links

@@ -23,7 +23,7 @@ _KINDS = {
 
 def program_of_exported(exported: Any, name: str = "") -> Program:
     """A torch.export.ExportedProgram."""
-    program = ProgramBuilder(name or _root_class(exported.graph_module) or "ExportedProgram", ENTRY)
+    program = ProgramBuilder(name or root_class(exported.graph_module) or "ExportedProgram", ENTRY)
     ranges = {str(symbol): str(bounds) for symbol, bounds in exported.range_constraints.items()}
     if ranges:
         program.attrs["range_constraints"] = ranges
@@ -33,7 +33,7 @@ def program_of_exported(exported: Any, name: str = "") -> Program:
 
 def program_of_graph_module(module: Any, name: str = "") -> Program:
     """A torch.fx.GraphModule: traced, partitioned, or in the middle of a compiler."""
-    program = ProgramBuilder(name or _root_class(module) or type(module).__name__, ENTRY)
+    program = ProgramBuilder(name or root_class(module) or type(module).__name__, ENTRY)
     _read_all(program, module, Signature())
     return program.build()
 
@@ -95,7 +95,7 @@ def _delegate_attrs(module: Any) -> dict[str, Any]:
     return {"backend": str(lowered.backend_id), "bytes": len(lowered.processed_bytes)} | ({"compile_specs": specs} if specs else {})
 
 
-def _root_class(module: Any) -> str:
+def root_class(module: Any) -> str:
     """The class of the module that was traced, as the stacks of its nodes name it."""
     for node in module.graph.nodes:
         stack = node.meta.get("nn_module_stack") or {}

@@ -16,16 +16,10 @@ from opscope.readers.torch.values import DEEPEST, is_tensor, output_types, plain
 
 SPELLED_OUT = frozenset(
     (
-        "val",
-        "example_value",
-        "tensor_meta",
-        "nn_module_stack",
-        "fwd_nn_module_stack",
-        "stack_trace",
-        "from_node",
-        "unbacked_bindings",
+        "val", "example_value", "tensor_meta", "nn_module_stack", "fwd_nn_module_stack", "stack_trace", "from_node",
+        "unbacked_bindings", "desc", "autograd_backward",
     )
-)
+)  # fmt: skip
 """Metadata that the model has its own place for, or that only the compiler that made it can use."""
 
 
@@ -43,7 +37,7 @@ class Placeholder(NamedTuple):
 
     @property
     def role(self) -> Role:
-        return "constant" if self.kind == "constant" else "parameter"
+        return "constant" if self.kind == "constant" else "gradient" if self.kind == "gradient" else "parameter"
 
     @property
     def attrs(self) -> dict[str, Any]:
@@ -78,11 +72,13 @@ class FxGraphReader:
         self.owners = OwnerScopes()
         self.types: dict[str, tuple[TensorType, ...]] = {}
         self.is_tuple: set[str] = set()
+        self.directions: dict[str, str] = {}
 
     def read(self, nodes: Iterable[Any]) -> None:
         nodes = list(nodes)
         scopes = {node.name: self.owners.note(module_calls(node.meta)) for node in nodes}
         links = forward_links(nodes)
+        self.directions = directions(nodes)
         for node in nodes:
             if node.op == "placeholder":
                 self._placeholder(node)
@@ -90,15 +86,13 @@ class FxGraphReader:
                 self._output(node)
             elif not (node.op == "get_attr" and node.name in self.called):
                 self._operation(node, scopes[node.name], links.get(node.name, ()))
-        for name, direction in directions(nodes).items():
-            if name not in self.signature.same and name not in self.called:
-                self.builder.group("direction", name, (direction,))
 
     def _placeholder(self, node: Any) -> None:
         if node.name in self.signature.same:
             return
         known = self.signature.placeholders.get(node.name, INPUT)
         attrs = known.attrs | self._attributes(node)
+        attrs.pop("torch_fn", None)  # of the value in the outer graph that an inner one was given
         value = value_of(node.meta)
         if isinstance(value, bool | int | float | str):
             attrs["value"] = plain(value)
@@ -124,6 +118,10 @@ class FxGraphReader:
         for name, value in node.kwargs.items():
             operands.named(name, value)
         attrs = operands.attrs | self._attributes(node)
+        if attrs.get("original_aten") == op:
+            del attrs["original_aten"]
+        if node.name in self.directions:
+            attrs["direction"] = self.directions[node.name]
         calls = operands.calls
         if node.op == "call_module":
             attrs["module"] = node.target

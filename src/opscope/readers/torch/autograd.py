@@ -1,0 +1,293 @@
+"""The graph that autograd keeps behind tensors, drawn in the direction of the forward pass, with torchviz's meaning.
+
+Functions are operations, leaves that need a gradient are parameters, tensors kept for the backward pass are `saved`, the given
+tensors are outputs, and the base of an output that is a view is an output too. The attribute `kind` names these five, and marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers.torch.nested import tensors
+from opscope.readers.torch.origins import NO_ORIGINS, Cut, Origins
+from opscope.readers.torch.saved import Held, attribute_text, held_by
+from opscope.readers.torch.values import dimension, tensor_type
+
+ENTRY = "autograd"
+SAVED_BY = "saved_by"
+
+
+class Options:
+    """What to show. The first three are torchviz's; its own pictures have `merge_saved` and `show_cuts` off."""
+
+    def __init__(
+        self,
+        *,
+        params: Any = None,
+        show_attrs: bool = True,
+        show_saved: bool = False,
+        max_attr_chars: int = 50,
+        merge_saved: bool = True,
+        show_cuts: bool = True,
+    ) -> None:
+        self.names = {id(tensor): name for name, tensor in _named(params)}
+        self.show_attrs = show_attrs
+        self.show_saved = show_saved
+        self.max_attr_chars = max_attr_chars
+        self.merge_saved = merge_saved
+        self.show_cuts = show_cuts
+
+
+def _named(params: Any) -> Iterable[tuple[str, Any]]:
+    """Names of tensors: a mapping, pairs as `named_parameters()` gives them, or a module."""
+    if params is None:
+        return ()
+    if hasattr(params, "named_parameters"):
+        return list(params.named_parameters())
+    return list(params.items()) if isinstance(params, Mapping) else list(params)
+
+
+def program_of_tensors(value: Any, options: Options, origins: Origins = NO_ORIGINS, name: str = "") -> Program | None:
+    """The graph behind all tensors in a value; None where there is no tensor in it."""
+    outputs = tensors(value)
+    if not outputs:
+        return None
+    program = ProgramBuilder(name or "autograd", ENTRY)
+    reader = _AutogradReader(program.graph(ENTRY), options, origins)
+    reader.read(outputs)
+    program.attrs.update(reader.facts())
+    return program.build()
+
+
+class _AutogradReader:
+    def __init__(self, builder: GraphBuilder, options: Options, origins: Origins) -> None:
+        self.builder = builder
+        self.options = options
+        self.origins = origins
+        self.ids: dict[Any, str] = {}
+        self.taken: dict[str, int] = {}
+        self.held: dict[Any, Held] = {}
+        self.saves: dict[Any, list[tuple[Any, str, Any]]] = {}
+        """By tensor (object or storage): the functions that saved it, under which name, and what they saw."""
+        self.notes: list[str] = []
+        self.freed = 0
+
+    def read(self, outputs: list[tuple[str, Any]]) -> None:
+        roots = [tensor.grad_fn for _, tensor in outputs] + [base.grad_fn for _, base in self._bases(outputs)]
+        functions = in_forward_order(roots)
+        for function in functions:
+            self._id(function, type(function).__name__)
+            self._look_into(function)
+        for function in functions:
+            self._function(function)
+        self._saved_alone()
+        bases = self._bases(outputs)
+        for _, base in bases:
+            self._result(base, "base", "base")
+        for path, tensor in outputs:
+            self._result(tensor, path or "output", "output")
+        if self.freed:
+            self.notes.append(
+                f"backward() has freed the saved tensors of {self.freed} function{'s' * (self.freed != 1)}: the structure remains, "
+                "their contents and sizes do not. Capture before backward(), or call backward(retain_graph=True)."
+            )
+
+    def facts(self) -> dict[str, Any]:
+        """What is true of the whole graph."""
+        facts: dict[str, Any] = {"saved_bytes": sum(map(_storage_bytes, self._distinct_storages()))} if self.saves else {}
+        return facts | ({"notes": self.notes} if self.notes else {})
+
+    def _distinct_storages(self) -> list[Any]:
+        return list({_storage_key(uses[0][2]): uses[0][2] for uses in self.saves.values()}.values())
+
+    @staticmethod
+    def _bases(outputs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        found = {
+            id(tensor._base): (path, tensor._base) for path, tensor in outputs if tensor._is_view() and tensor._base is not None
+        }
+        given = {id(tensor) for _, tensor in outputs}
+        return [pair for key, pair in found.items() if key not in given]
+
+    def _look_into(self, function: Any) -> None:
+        held = held_by(function, values=self.options.show_attrs, tensors=self.options.show_saved)
+        self.held[function] = held
+        self.freed += held.freed
+        for name, tensor in held.tensors:
+            key = _storage_key(tensor) if self.options.merge_saved else id(tensor)
+            self.saves.setdefault(key, []).append((function, name, tensor))
+
+    def _id(self, key: Any, wanted: str) -> str:
+        """One id per object, the wanted name with a number where it is taken."""
+        known = self.ids.get(key)
+        if known is None:
+            known, count = wanted, self.taken.get(wanted, 0)
+            while known in self.taken:
+                known, count = f"{wanted}_{count + 1}", count + 1
+            self.taken[wanted] = count
+            self.taken.setdefault(known, 0)
+            self.ids[key] = known
+        return known
+
+    def _function(self, function: Any) -> None:
+        name = type(function).__name__
+        own = self.ids[function]
+        held = self.held[function]
+        scope = self.origins.scope(function)
+        inputs: list[ValueRef] = []
+        attrs: dict[str, Any] = {"kind": "function"}
+        variable = getattr(function, "variable", None)
+        if variable is not None:
+            inputs.append((self._leaf(variable, scope), 0))
+        cuts = iter(self.origins.cuts_into(function))
+        for position, (producer, index) in enumerate(function.next_functions):
+            if producer is not None:
+                inputs.append((self.ids[producer], index))
+            elif self.options.show_cuts:
+                inputs.append((self._cut(own, position, next(cuts, None), held, scope), 0))
+        attrs |= {key: attribute_text(value, self.options.max_attr_chars) for key, value in held.values.items()}
+        if held.freed:
+            attrs["freed"] = True
+        frames = self.origins.frames(function)
+        self.builder.node(own, name, inputs, _results_of(function), attrs=attrs, scope=scope, source=frames)
+
+    def _leaf(self, variable: Any, scope: Path) -> str:
+        name = self.options.names.get(id(variable)) or self.origins.name(variable)
+        known = self.ids.get(id(variable))
+        if known is None:
+            known = self._id(id(variable), name or "leaf")
+            attrs: dict[str, Any] = {"kind": "leaf"} | ({"name": name} if name else {})
+            uses = self.saves.get(self._key(variable), ())
+            attrs |= self._saved_attrs(uses, variable)
+            links = _unique_links(Link(SAVED_BY, self.ids[function]) for function, _, _ in uses)
+            self.builder.node(
+                known,
+                "parameter" if name else "leaf",
+                (),
+                (tensor_type(variable),),
+                role="parameter",
+                attrs=attrs,
+                scope=scope,
+                links=links,
+            )
+        return known
+
+    def _key(self, tensor: Any) -> Any:
+        return _storage_key(tensor) if self.options.merge_saved else id(tensor)
+
+    def _saved_attrs(self, uses: Iterable[tuple[Any, str, Any]], tensor: Any) -> dict[str, Any]:
+        saved_as = [f"{self.ids[function]}.{name}" for function, name, _ in uses]
+        return {"saved_as": saved_as, "bytes": _storage_bytes(tensor)} if saved_as else {}
+
+    def _saved_alone(self) -> None:
+        """Saved tensors that are no leaves: one node each, below the functions that keep it."""
+        leaves = {self._key(function.variable) for function in self.held if getattr(function, "variable", None) is not None}
+        for key, uses in self.saves.items():
+            if key in leaves:
+                continue
+            function, name, tensor = uses[0]
+            own = self._id(("saved", key), f"{self.ids[function]}.{name}")
+            attrs = {"kind": "saved", "name": name} | self._saved_attrs(uses, tensor)
+            keepers = dict.fromkeys(self.ids[function] for function, _, _ in uses)
+            scope = self.origins.scope(function)
+            self.builder.node(own, "saved", (), (tensor_type(tensor),), role="saved", attrs=attrs, control=keepers, scope=scope)
+
+    def _result(self, tensor: Any, wanted: str, kind: str) -> None:
+        """An output or the base of one. Without a gradient it says why, because that is what the person came to find out."""
+        if id(tensor) in self.ids and tensor.grad_fn is None:
+            leaf = self.ids[id(tensor)]
+            own = self._id(("output", id(tensor)), wanted)
+            self.builder.node(own, "output", [(leaf, 0)], (), role="output", attrs={"kind": kind})
+            self.builder.outputs.append((leaf, 0))
+            return
+        if id(tensor) in self.ids:
+            return
+        own = self._id(id(tensor), wanted)
+        attrs: dict[str, Any] = {"kind": kind}
+        inputs: list[ValueRef] = []
+        if tensor.grad_fn is not None:
+            inputs.append((self.ids[tensor.grad_fn], tensor.output_nr))
+        elif tensor.requires_grad:
+            attrs["cut"] = "a leaf that needs a gradient: nothing was computed from it yet"
+        else:
+            cut = self.origins.cut_of(tensor)
+            attrs["cut"] = cut.why if cut else _why_no_gradient(tensor)
+            if kind == "output":
+                self.notes.append(f"{own} has no gradient: {attrs['cut']}")
+            if cut and cut.function in self.ids and self.options.show_cuts:
+                inputs.append((self._cut(own, 0, cut, None, ()), 0))
+        base = tensor._base if tensor._is_view() else None
+        control = [self.ids[id(base)]] if kind == "output" and base is not None and id(base) in self.ids else []
+        self.builder.node(own, kind, inputs, (tensor_type(tensor),), role="output", attrs=attrs, control=control)
+        if kind == "output":
+            self.builder.outputs.append((own, 0))
+
+    def _cut(self, user: str, position: int, cut: Cut | None, held: Held | None, scope: Path) -> str:
+        """A mark where a value comes in that no gradient flows back through."""
+        own = self._id(("cut", user, position), f"{user}.input{position}")
+        if cut is None:
+            why = "no gradient flows here: a constant, an input without requires_grad, or a detached tensor"
+            types: tuple[TensorType, ...] = ()
+            self.builder.node(own, "no gradient", (), types, role="constant", attrs={"kind": "cut", "cut": why}, scope=scope)
+            return own
+        inputs = [(self.ids[cut.function], cut.output)] if cut.function in self.ids else []
+        attrs = {"kind": "cut", "cut": cut.why}
+        self.builder.node(own, f"cut: {cut.by}", inputs, (cut.type,), role="op", attrs=attrs, scope=scope, source=cut.frames)
+        return own
+
+
+def in_forward_order(roots: Iterable[Any]) -> list[Any]:
+    """Functions behind the roots, each after what it depends on. Not recursive: chains have 100,000 functions and more."""
+    order: list[Any] = []
+    done: set[Any] = set()
+    for root in roots:
+        waiting = [(root, False)]
+        while waiting:
+            function, entered = waiting.pop()
+            if function is None or (function in done and not entered):
+                continue
+            if entered:
+                order.append(function)
+                continue
+            done.add(function)
+            waiting.append((function, True))
+            waiting.extend((producer, False) for producer, _ in reversed(function.next_functions) if producer not in done)
+    return order
+
+
+def _results_of(function: Any) -> tuple[TensorType, ...]:
+    """What the forward operation gave: autograd keeps its shapes, to check gradients against."""
+    types = []
+    for metadata in getattr(function, "_input_metadata", ()):
+        try:
+            shape = tuple(dimension(size) for size in metadata.shape)
+        except RuntimeError:  # nested tensors have no shape
+            shape = ("?",)
+        types.append(TensorType(str(metadata.dtype).removeprefix("torch."), shape))
+    return tuple(types)
+
+
+def _storage_key(tensor: Any) -> Any:
+    try:
+        return tensor.untyped_storage()._cdata
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return ("object", id(tensor))
+
+
+def _storage_bytes(tensor: Any) -> int:
+    try:
+        return int(tensor.untyped_storage().nbytes())
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return int(tensor.numel() * tensor.element_size())
+
+
+def _unique_links(links: Iterable[Link]) -> list[Link]:
+    return list(dict.fromkeys(links))
+
+
+def _why_no_gradient(tensor: Any) -> str:
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        kind = str(tensor.dtype).removeprefix("torch.")
+        return f"it is {kind}, and only floating-point and complex tensors have gradients"
+    return "it was made under no_grad or inference_mode, detached, or computed from tensors that need no gradient"

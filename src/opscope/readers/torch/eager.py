@@ -1,0 +1,181 @@
+"""One real run of a module as a graph: what torch.export cannot trace can still be followed, operation by operation.
+
+A dispatch mode sees every operator that runs, with its tensors; forward hooks say in which module. Python's own control flow is
+followed where it went. If the run raises, the graph ends where it stopped, with the error on its last node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers.torch.module_calls import ModuleCalls, undisturbed
+from opscope.readers.torch.nested import leaves, tensors
+from opscope.readers.torch.source_lines import calling_frames
+from opscope.readers.torch.values import output_types, plain, tensor_type
+
+ENTRY = "main"
+
+
+def program_of_run(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, notes: list[str] | None = None
+) -> Program:
+    program = ProgramBuilder(name, ENTRY)
+    run = _Run(program.graph(ENTRY), ModuleCalls(module))
+    for path, tensor in tensors([*args]) + tensors(kwargs):
+        run.input(path, tensor)
+    error: Exception | None = None
+    result: Any = None
+    with undisturbed(module), run.calls.followed(), _watch(run):
+        try:
+            result = module(*args, **kwargs)
+        except Exception as raised:  # the model's own mistake is what the person wants to see
+            error = raised
+    run.finish(result, error)
+    said = list(notes or [])
+    if error is not None:
+        said.append(f"forward raised {_text(error)}; the graph ends where it stopped.")
+        program.attrs["error"] = _text(error)
+    if said:
+        program.attrs["notes"] = said
+    return program.build()
+
+
+class _Step:
+    """One node while the run goes on: its error may come later."""
+
+    __slots__ = ("attrs", "control", "id", "inputs", "op", "outputs", "scope", "source")
+
+    def __init__(self, id: str, op: str, scope: Path, source: tuple[Frame, ...]) -> None:
+        self.id = id
+        self.op = op
+        self.scope = scope
+        self.source = source
+        self.inputs: list[ValueRef] = []
+        self.outputs: tuple[TensorType, ...] = ()
+        self.attrs: dict[str, Any] = {}
+        self.control: list[str] = []
+
+
+class _Run:
+    """What has run so far. Tensors are told apart by identity, and watched weakly so that activations can be freed."""
+
+    def __init__(self, builder: GraphBuilder, calls: ModuleCalls) -> None:
+        from torch.utils.weak import WeakTensorKeyDictionary
+
+        self.builder = builder
+        self.calls = calls
+        self.steps: list[_Step] = []
+        self.made_by: Any = WeakTensorKeyDictionary()
+        self.written: dict[int, tuple[int, str]] = {}
+        """By storage: position and id of the last step that wrote into it."""
+        self.position: dict[str, int] = {}
+        self.taken: dict[str, int] = {}
+
+    def unique(self, name: str) -> str:
+        count = self.taken.get(name, -1) + 1
+        self.taken[name] = count
+        found = f"{name}_{count}" if count else name
+        return found if found not in self.position else self.unique(name)
+
+    def input(self, path: str, tensor: Any) -> None:
+        name = self.unique(path.replace("[", "_").replace("]", "").lstrip("_") or "input")
+        self._placeholder(name if not name[0].isdigit() else f"arg_{name}", "input", tensor)
+
+    def _placeholder(self, own: str, op: str, tensor: Any, name: str = "", scope: Path = ()) -> ValueRef:
+        if tensor in self.made_by:
+            return self.made_by[tensor]  # type: ignore[no-any-return]
+        role = "constant" if op == "constant" else "parameter"
+        attrs: dict[str, Any] = {"name": name} if name else {}
+        if op == "parameter":
+            attrs["trainable"] = bool(tensor.requires_grad)
+        self.builder.node(own, op, (), (tensor_type(tensor),), role=role, attrs=attrs, scope=scope)  # type: ignore[arg-type]
+        self.position[own] = -1
+        self.made_by[tensor] = (own, 0)
+        return (own, 0)
+
+    def value(self, tensor: Any) -> ValueRef:
+        """Where a tensor comes from; one that nobody made is a parameter, a buffer or a constant."""
+        known: ValueRef | None = self.made_by.get(tensor)
+        if known is not None:
+            return known
+        name = self.calls.name(tensor)
+        if not name:
+            return self._placeholder(self.unique("constant"), "constant", tensor)
+        kind = "parameter" if type(tensor).__name__ == "Parameter" else "buffer"
+        return self._placeholder(self.unique(name), kind, tensor, name, self.calls.scope_of_parameter(tensor))
+
+    def begin(self, operator: Any, args: Any, kwargs: Any) -> _Step:
+        op = str(operator)
+        step = _Step(self.unique(op.split(".")[1] if op.count(".") > 1 else op), op, self.calls.scope, calling_frames())
+        names = [argument.name for argument in operator._schema.arguments] if hasattr(operator, "_schema") else []
+        for position, value in enumerate(args):
+            self._take(step, names[position] if position < len(names) else f"arg{position}", value)
+        for name, value in kwargs.items():
+            self._take(step, name, value)
+        self.position[step.id] = len(self.steps)
+        self.steps.append(step)
+        return step
+
+    def _take(self, step: _Step, name: str, value: Any) -> None:
+        found = tensors(value)
+        for _, tensor in found:
+            source = self.value(tensor)
+            step.inputs.append(source)
+            position, writer = self.written.get(_storage(tensor), (-1, ""))
+            if position > self.position.get(source[0], -1) and writer != source[0]:
+                step.control.append(writer)
+        if len(found) != sum(1 for _ in leaves(value)):
+            step.attrs[name] = plain(value)
+
+    def end(self, step: _Step, operator: Any, args: Any, result: Any) -> None:
+        step.outputs = output_types(result) if result is not None else ()
+        several = isinstance(result, tuple | list)
+        for index, item in enumerate(result if several else [result]):
+            for _, tensor in tensors(item):
+                self.made_by[tensor] = (step.id, index)
+        for argument, value in zip(getattr(getattr(operator, "_schema", None), "arguments", ()), args, strict=False):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                for _, tensor in tensors(value):
+                    self.written[_storage(tensor)] = (self.position[step.id], step.id)
+
+    def finish(self, result: Any, error: Exception | None) -> None:
+        """Hands the steps to the builder, and the module's results to an output node."""
+        if error is not None and self.steps:
+            self.steps[-1].attrs["error"] = _text(error)
+        outputs = [(path, self.value(tensor)) for path, tensor in tensors(result)] if error is None else []
+        for step in self.steps:
+            self.builder.node(
+                step.id, step.op, step.inputs, step.outputs,
+                attrs=step.attrs, scope=step.scope, source=step.source, control=dict.fromkeys(step.control),
+            )  # fmt: skip
+        self.builder.outputs = [reference for _, reference in outputs]
+        if outputs:
+            names = [path for path, _ in outputs]
+            attrs = {"names": names} if any(names) else {}
+            self.builder.node(self.unique("output"), "output", self.builder.outputs, (), role="output", attrs=attrs)
+
+
+def _storage(tensor: Any) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return id(tensor)
+
+
+def _text(error: BaseException) -> str:
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words[:400]}" if words else type(error).__name__
+
+
+def _watch(run: _Run) -> Any:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            step = run.begin(func, args, kwargs or {})
+            result = func(*args, **(kwargs or {}))
+            run.end(step, func, args, result)
+            return result
+
+    return Watch()

@@ -1,0 +1,116 @@
+"""Forward and backward of a module in one graph: torch.export, then AOTAutograd. No code is generated and nothing runs."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from opscope.errors import OpscopeError
+from opscope.program import Link, Program, ProgramBuilder, ValueRef
+from opscope.readers.torch.direction import BACKWARD
+from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
+
+ENTRY = "main"
+GRADIENT_OF = "gradient_of"
+
+
+def program_of_joint(exported: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Program:
+    """The joint graph of an exported program. Tangents are the gradients that come in from whatever follows the module."""
+    try:
+        from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
+    except ImportError:
+        raise OpscopeError("stage='joint' needs a newer torch (2.9 or later); stage='autograd' works with this one") from None
+    module = _plain_module(exported)
+    with ExitStack() as tracing:
+        try:
+            joint = aot_export_joint_with_descriptors(tracing, module, args, kwargs)
+        except Exception as error:  # whatever AOTAutograd trips over: the person needs its words, not a trace of its insides
+            first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise OpscopeError(f"AOTAutograd could not make a joint graph: {first_line}; stage='autograd' may work") from error
+        graph = joint.graph_module.graph
+        program = ProgramBuilder(name, ENTRY)
+        placeholders, by_target = _placeholders(graph, exported)
+        reader = JointReader(program.graph(ENTRY), Signature(placeholders), {}, joint.graph_module)
+        reader.by_target = by_target
+        reader.input_names = dict(enumerate(map(str, exported.graph_signature.user_inputs)))
+        reader.read(graph.nodes)
+        return program.build()
+
+
+def _plain_module(exported: Any) -> Any:
+    """The exported graph as a module whose parameters are attributes, without the guards that would check the inputs."""
+    try:
+        return exported.module(check_guards=False)
+    except TypeError:  # older torch has no such guards
+        return exported.module()
+
+
+def _placeholders(graph: Any, exported: Any) -> tuple[dict[str, Placeholder], dict[str, str]]:
+    """What AOTAutograd says about each input, and the input of each qualified name."""
+    user_inputs = exported.graph_signature.user_inputs
+    found: dict[str, Placeholder] = {}
+    by_target: dict[str, str] = {}
+    for node in graph.nodes:
+        described = node.meta.get("desc")
+        kind = type(described).__name__
+        if node.op != "placeholder":
+            continue
+        if kind == "ParamAOTInput":
+            found[node.name] = Placeholder("parameter", described.target, trainable=True)
+        elif kind == "BufferAOTInput":
+            found[node.name] = Placeholder("buffer", described.target)
+        elif kind == "TangentAOTInput":
+            found[node.name] = Placeholder("gradient", f"gradient of {_target(described.output)}")
+        elif kind == "PlainAOTInput" and described.idx < len(user_inputs):
+            found[node.name] = Placeholder("input", str(user_inputs[described.idx]))
+        if node.name in found:
+            by_target[found[node.name].name] = node.name
+    return found, by_target
+
+
+def _target(described: Any) -> str:
+    """A short name of what a descriptor stands for."""
+    for field in ("target", "mutated_input", "grad_of"):
+        inner = getattr(described, field, None)
+        if inner is not None:
+            return inner if isinstance(inner, str) else _target(inner)
+    index = getattr(described, "idx", None)
+    return f"output {index}" if index is not None else str(described)
+
+
+class JointReader(FxGraphReader):
+    """A joint graph: the gradients it yields are nodes of their own, each linked to its parameter and standing in its module."""
+
+    by_target: dict[str, str]
+    input_names: dict[int, str]
+
+    def _output(self, node: Any) -> None:
+        descriptions = node.meta.get("desc") or []
+        results: list[ValueRef] = []
+        effects: list[dict[str, Any]] = []
+        for position, value in enumerate(node.args[0]):
+            described = descriptions[position] if position < len(descriptions) else None
+            operands = Operands(self)
+            operands.argument(value)
+            self.builder.outputs.extend(operands.inputs)
+            kind = type(described).__name__
+            if described is not None and kind == "GradAOTOutput" and operands.inputs:
+                self._gradient(described.grad_of, operands.inputs)
+                continue
+            results.extend(operands.inputs)
+            if kind == "InputMutationAOTOutput":
+                effects.append({"value": str(value), "kind": "buffer_mutation", "target": _target(described)})
+        attrs = {"effects": effects} if effects else {}
+        self.builder.node(node.name, "output", results, (), role="output", attrs=attrs)
+
+    def _gradient(self, of: Any, inputs: list[ValueRef]) -> None:
+        target = _target(of)
+        if type(of).__name__ == "PlainAOTInput":
+            target = self.input_names.get(of.idx, target)
+        placeholder = self.by_target.get(target, "")
+        ((producer, _),) = inputs
+        links = [Link(GRADIENT_OF, placeholder)] if placeholder else []
+        attrs = {"name": target, "direction": BACKWARD}
+        types = self.types.get(producer, ())
+        scope = self.owners.of(target)
+        self.builder.node(f"grad.{target}", "gradient", inputs, types, role="gradient", attrs=attrs, scope=scope, links=links)

@@ -1,0 +1,80 @@
+"""What an autograd function holds: its attributes, the tensors it saved for the backward pass, or that they are gone."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from opscope.readers.torch.values import plain
+
+PREFIX = "_saved_"
+_UNSIGNED_HALF = 1 << 63
+
+
+class Held(NamedTuple):
+    """One function's holdings. `freed` after backward() has released its tensors."""
+
+    values: dict[str, Any]
+    tensors: list[tuple[str, Any]]
+    freed: bool
+
+
+@lru_cache(maxsize=2048)
+def _saved_names(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of saved values, and of saved tensors, which torch also offers unopened under another name."""
+    names = [name for name in dir(cls) if name.startswith(PREFIX)]
+    opened = tuple(name for name in names if hasattr(cls, f"_raw{name}"))
+    return tuple(name for name in names if name not in opened), opened
+
+
+def held_by(function: Any, *, values: bool, tensors: bool) -> Held:
+    """What a function holds. Tensors of a custom autograd.Function are always looked at, as torchviz does."""
+    import torch
+
+    plain_names, tensor_names = _saved_names(function.__class__)
+    found: dict[str, Any] = {}
+    saved: list[tuple[str, Any]] = []
+    freed = False
+    if values:
+        for name in plain_names:
+            found[name[len(PREFIX) :]] = _signed(getattr(function, name))
+    if values or tensors:
+        for name in tensor_names:
+            try:
+                value = getattr(function, name) if tensors else None
+            except RuntimeError:  # "Trying to backward through the graph a second time"
+                freed = True
+                continue
+            saved.extend(_tensors_in(name[len(PREFIX) :], value))
+    if isinstance(function, torch.autograd.function.BackwardCFunction):
+        try:
+            saved.extend((f"saved[{index}]", tensor) for index, tensor in enumerate(function.saved_tensors) if tensor is not None)
+        except RuntimeError:
+            freed = True
+        if values:
+            found.update((key, value) for key, value in vars(function).items() if not isinstance(value, torch.Tensor))
+    return Held(found, saved, freed)
+
+
+def _tensors_in(name: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, tuple | list):
+        return [(f"{name}[{index}]", item) for index, item in enumerate(value) if item is not None]
+    return [] if value is None else [(name, value)]
+
+
+def _signed(value: Any) -> Any:
+    """Dimensions are signed in the model but come out of autograd as unsigned 64-bit numbers: 2**64 - 1 is -1."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= _UNSIGNED_HALF:
+        return value - 2 * _UNSIGNED_HALF
+    if isinstance(value, tuple | list):
+        return type(value)(_signed(item) for item in value) if not hasattr(value, "_fields") else value
+    return value
+
+
+def attribute_text(value: Any, most: int) -> Any:
+    """A value for the model's attributes; text is cut to `most` characters."""
+    shown = plain(value)
+    text = shown if isinstance(shown, str) else str(shown)
+    if len(text) <= max(most, 3):
+        return shown
+    return f"{text[: max(most, 3) - 3]}..."
