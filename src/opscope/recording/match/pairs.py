@@ -1,0 +1,177 @@
+"""The pairs found so far, and the two ways to find more: classes of equal nodes taken in order, and marks from matched neighbours."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from opscope.recording.match.sides import TAGS, Labels, Side
+
+FREE = -1
+_MOST_CANDIDATES = 16
+_SURE = 4
+
+K = TypeVar("K")
+
+
+class Pairs:
+    """Nodes (by number) and graphs of side a with their mates of side b."""
+
+    def __init__(self, a: Side, b: Side, labels: Labels) -> None:
+        self.a, self.b, self.labels = a, b, labels
+        self.mate_a = [FREE] * len(a)
+        self.mate_b = [FREE] * len(b)
+        self.evidence: list[str] = [""] * len(a)
+        self.graph_a = [FREE] * len(a.graphs)
+        self.graph_b = [FREE] * len(b.graphs)
+        self.across = False
+        """Whether nodes may match over the borders of matched graphs: only when nothing more is to be found inside."""
+        self.saying = "neighbourhood"
+        self._fresh: list[int] = []
+        self._heap: list[tuple[int, int, int]] = []
+        self._scores: dict[int, dict[int, int]] = {}
+        self._suitors: dict[int, list[int]] = {}
+
+    def pair(self, x: int, y: int, evidence: str = "") -> int:
+        """Match two nodes if both are free; says how many pairs that made."""
+        if self.mate_a[x] != FREE or self.mate_b[y] != FREE:
+            return 0
+        self.mate_a[x], self.mate_b[y] = y, x
+        self.evidence[x] = evidence or self.saying
+        self._fresh.append(x)
+        return 1
+
+    def pair_graphs(self, ga: int, gb: int) -> bool:
+        if self.graph_a[ga] != FREE or self.graph_b[gb] != FREE:
+            return False
+        self.graph_a[ga], self.graph_b[gb] = gb, ga
+        return True
+
+    def free_a(self, among: Iterable[int]) -> list[int]:
+        return [x for x in among if self.mate_a[x] == FREE]
+
+    def free_b(self, among: Iterable[int]) -> list[int]:
+        return [y for y in among if self.mate_b[y] == FREE]
+
+    def by_class(self, xs: Sequence[int], keys_a: Sequence[K], ys: Sequence[int], keys_b: Sequence[K], most: int = 1 << 30) -> int:
+        """Match free nodes whose keys are equal, where as many have the key on both sides: first with first, and so on."""
+        classes: dict[K, list[int]] = defaultdict(list)
+        for x, key in zip(xs, keys_a, strict=True):
+            if self.mate_a[x] == FREE:
+                classes[key].append(x)
+        found: dict[K, list[int]] = defaultdict(list)
+        for y, key in zip(ys, keys_b, strict=True):
+            if self.mate_b[y] == FREE and key in classes:
+                found[key].append(y)
+        made = 0
+        for key, members in found.items():
+            mates = classes[key]
+            if len(mates) == len(members) <= most:
+                for x, y in zip(mates, members, strict=True):
+                    made += self.pair(x, y)
+        return made
+
+    def percolate(self, least: int = _SURE) -> int:
+        """Let pairs find pairs: every matched pair marks the pairs at its sides, and the best marked are matched first.
+
+        A pair with a rival of equal score waits; what is still waiting at the end is left to others.
+        """
+        made = 0
+        waiting: list[tuple[int, int, int]] = []
+        while True:
+            self._spread()
+            if not self._heap:
+                break
+            while self._heap and not self._fresh:
+                entry = heapq.heappop(self._heap)
+                score, x, y = -entry[0], entry[1], entry[2]
+                if self.mate_a[x] != FREE or self.mate_b[y] != FREE or self._scores[x][y] != score:
+                    continue
+                if score < least or self._has_rival(x, y, score):
+                    waiting.append(entry)
+                else:
+                    made += self.pair(x, y)
+        self._heap = waiting
+        heapq.heapify(self._heap)
+        return made
+
+    def _has_rival(self, x: int, y: int, score: int) -> bool:
+        mate_a, mate_b, scores = self.mate_a, self.mate_b, self._scores
+        if any(mate_b[z] == FREE and z != y and rival >= score for z, rival in scores[x].items()):
+            return True
+        return any(mate_a[z] == FREE and z != x and scores[z][y] >= score for z in self._suitors[y])
+
+    def _mark(self, x: int, y: int, by_user: bool = False) -> None:
+        """One more matched neighbour speaks for this pair.
+
+        A rewrite hands the users of a node over to another one, so users alone never make a changed node sure.
+        """
+        if self.mate_a[x] != FREE or self.mate_b[y] != FREE:
+            return
+        labels = self.labels.of
+        if labels["op"][0][x] != labels["op"][1][y]:
+            return
+        if not self.across and self.graph_a[self.a.graph[x]] != self.b.graph[y]:
+            return
+        scores = self._scores.setdefault(x, {})
+        if y not in scores:
+            same_kind = labels["kind"][0][x] == labels["kind"][1][y]
+            alike = sum(labels[level][0][x] == labels[level][1][y] for level in ("deep", "strict", "meant"))
+            scores[y] = alike if same_kind else -2
+            self._suitors.setdefault(y, []).append(x)
+        if by_user and labels["strict"][0][x] != labels["strict"][1][y]:
+            scores[y] = max(scores[y], min(scores[y] + 1, _SURE - 1))
+        else:
+            scores[y] += 2
+        heapq.heappush(self._heap, (-scores[y], x, y))
+
+    def _spread(self) -> None:
+        fresh, self._fresh = self._fresh, []
+        for x in fresh:
+            y = self.mate_a[x]
+            operands_a, operands_b = self.a.operands[x], self.b.operands[y]
+            if len(operands_a) == len(operands_b):
+                for edge_a, edge_b in zip(operands_a, operands_b, strict=True):
+                    if edge_a % TAGS == edge_b % TAGS:
+                        self._mark(edge_a // TAGS, edge_b // TAGS, by_user=True)
+            self._spread_to_users(self.a.users[x], self.b.users[y])
+
+    def _spread_to_users(self, users_a: list[int], users_b: list[int]) -> None:
+        if not users_a or not users_b:
+            return
+        kind_a, kind_b = self.labels.of["op"]
+        places: dict[int, tuple[list[int], list[int]]] = {}
+        for edge in users_a:
+            user = edge // TAGS
+            if self.mate_a[user] == FREE:
+                places.setdefault(kind_a[user] * TAGS + edge % TAGS, ([], []))[0].append(user)
+        for edge in users_b:
+            user = edge // TAGS
+            if self.mate_b[user] == FREE:
+                at = places.get(kind_b[user] * TAGS + edge % TAGS)
+                if at is not None:
+                    at[1].append(user)
+        for xs, ys in places.values():
+            self._mark_all(xs, ys)
+
+    def _mark_all(self, xs: list[int], ys: list[int]) -> None:
+        """Candidates from two crowds: everybody with everybody while they are few, then only those that are strictly alike."""
+        if len(xs) * len(ys) <= _MOST_CANDIDATES:
+            for x in xs:
+                for y in ys:
+                    self._mark(x, y)
+            return
+        strict_a, strict_b = self.labels.of["strict"]
+        alike: dict[int, tuple[list[int], list[int]]] = {}
+        for x in xs:
+            alike.setdefault(strict_a[x], ([], []))[0].append(x)
+        for y in ys:
+            if strict_b[y] in alike:
+                alike[strict_b[y]][1].append(y)
+        for few_a, few_b in alike.values():
+            if len(few_a) * len(few_b) <= _MOST_CANDIDATES:
+                for x in few_a:
+                    for y in few_b:
+                        self._mark(x, y)

@@ -1,0 +1,155 @@
+"""Two programs as arrays of numbers, ready to be matched: edges by position, and labels that say how alike two nodes are.
+
+Nothing here looks at names of nodes or graphs: labels are made from ops, types, attributes and places in the user's program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from opscope.program import Details, Node, Program
+
+TAGS = 4096
+"""Edges carry (operand position, output index) as one number below this."""
+
+_NAMED = re.compile(r"%[\w.-]+")
+_UNSTABLE = frozenset({"metadata.stack_frame_id", "direction", "transforms"})
+_MEANT = ("metadata.op_name", "metadata.op_type", "value", "parameter_number")
+
+
+class Side:
+    """One program. Nodes of all graphs are numbered through; graph g holds the numbers first[g] … first[g + 1] - 1."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.graphs = list(program)
+        self.graph_number = {graph.name: g for g, graph in enumerate(self.graphs)}
+        self.nodes: list[Node] = []
+        self.graph: list[int] = []
+        self.first = [0]
+        self.operands: list[list[int]] = []
+        self.users: list[list[int]] = []
+        self.callers: list[list[int]] = [[] for _ in self.graphs]
+        for g, graph in enumerate(self.graphs):
+            self._add(g, graph.nodes)
+        self.calls = [[self.graph_number[name] for name in node.calls] for node in self.nodes]
+        for i, called in enumerate(self.calls):
+            for g in called:
+                self.callers[g].append(i)
+
+    def _add(self, g: int, nodes: tuple[Node, ...]) -> None:
+        base = len(self.nodes)
+        at = {node.id: base + i for i, node in enumerate(nodes)}
+        users: list[list[int]] = [[] for _ in nodes]
+        for i, node in enumerate(nodes):
+            row = []
+            for position, (name, index) in enumerate(node.inputs):
+                operand = at[name]
+                tag = min(position, 62) * 64 + (index + 1) % 64
+                row.append(operand * TAGS + tag)
+                users[operand - base].append((base + i) * TAGS + tag)
+            self.operands.append(row)
+        self.users += users
+        self.nodes += nodes
+        self.graph += [g] * len(nodes)
+        self.first.append(len(self.nodes))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def members(self, g: int) -> range:
+        return range(self.first[g], self.first[g + 1])
+
+    def callees_last(self) -> list[int]:
+        """Graphs so that callers come before what they call (call cycles in any order), the entry first."""
+        waiting = [len(callers) for callers in self.callers]
+        entry = self.graph_number[self.program.entry]
+        order: list[int] = []
+        ready = [g for g in range(len(self.graphs)) if not waiting[g] and g != entry] + [entry]
+        left = dict.fromkeys(range(len(self.graphs)))
+        while left:
+            g = ready.pop() if ready else next(iter(left))
+            if g not in left:
+                continue
+            del left[g]
+            order.append(g)
+            for i in reversed(self.members(g)):
+                for called in reversed(self.calls[i]):
+                    waiting[called] -= 1
+                    if not waiting[called]:
+                        ready.append(called)
+        return order
+
+
+class Labels:
+    """Numbers for what nodes are, the same on both sides. From strict to loose:
+
+    `deep` as strict, and the contents of what it calls; `strict` op, type, layout and every attribute; `meant` op, type and the place in
+    the user's program; `kind` op and type; `op` the op alone.
+    """
+
+    LEVELS = ("deep", "strict", "meant", "kind", "op")
+
+    def __init__(self, a: Side, b: Side) -> None:
+        self._known: dict[Hashable, int] = {}
+        self._texts: dict[int, tuple[Details, int, int]] = {}
+        self.content: tuple[list[int], list[int]] = ([], [])
+        """Per side and graph: equal numbers mean the same nodes in the same order but for their names."""
+        self.form: tuple[list[int], list[int]] = ([], [])
+        """The same for their kinds: what stays equal when a pass only sets attributes."""
+        self.of: dict[str, tuple[list[int], list[int]]] = {level: ([], []) for level in self.LEVELS}
+        for which, side in enumerate((a, b)):
+            self._label(which, side)
+
+    def _number(self, what: Hashable) -> int:
+        return self._known.setdefault(what, len(self._known))
+
+    def _label(self, which: int, side: Side) -> None:
+        number = self._number
+        strict, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
+        for node in side.nodes:
+            all_text, meant_text = self._details(node.details)
+            shapes = number(tuple([(t.dtype, t.shape) for t in node.outputs]))
+            types = number(node.outputs)
+            own = number((node.op, node.role))
+            op.append(own)
+            kind.append(number((own, shapes)))
+            meant.append(number((own, shapes, meant_text)))
+            strict.append(number((own, types, all_text, len(node.inputs), len(node.calls), len(node.control))))
+        deep = self.of["deep"][which]
+        deep += strict
+        content, form = [0] * len(side.graphs), [0] * len(side.graphs)
+        for g in reversed(side.callees_last()):
+            members, base = side.members(g), side.first[g]
+            for i in members:
+                if side.calls[i]:
+                    deep[i] = number((strict[i], tuple([content[called] for called in side.calls[i]])))
+            wiring = number(tuple([tuple([operand - base * TAGS for operand in side.operands[i]]) for i in members]))
+            content[g] = number((wiring, tuple([deep[i] for i in members])))
+            form[g] = number((wiring, tuple([kind[i] for i in members])))
+        self.content[which].extend(content)
+        self.form[which].extend(form)
+
+    def _details(self, details: Details) -> tuple[int, int]:
+        """Numbers of everything and of what was meant. Details are shared between nodes, so each is looked at once."""
+        key = getattr(details, "number", None)
+        key = id(details) if key is None else ~key
+        known = self._texts.get(key)
+        if known is None or (known[0] is not details and known[0] != details):
+            attrs = details.attrs
+            texts = tuple(sorted([(name, _text(value)) for name, value in attrs.items() if name not in _UNSTABLE]))
+            scope = () if "metadata.op_name" in attrs else details.scope  # else it is the name's, and may depend on the caller's
+            meant = tuple([_text(attrs[name]) for name in _MEANT if name in attrs])
+            known = (details, self._number((texts, scope, details.source)), self._number((meant, scope, details.source)))
+            self._texts[key] = known
+        return known[1], known[2]
+
+
+def _text(value: Any) -> str:
+    """An attribute as text without names of other nodes in it."""
+    if isinstance(value, Mapping):
+        value = sorted((str(key), _text(item)) for key, item in value.items())
+    text = value if isinstance(value, str) else repr(value)
+    return _NAMED.sub("%", text) if "%" in text else text

@@ -1,0 +1,321 @@
+"""Matching by what nodes are and what stands around them, for programs whose names tell nothing.
+
+Graphs are taken from the entry downwards. Inside a pair of graphs: what looks the same three steps around it, then what its matched
+neighbours point at, then what stands in the same place of the order. A called graph belongs to the graph that the mate of its
+caller calls. What is left over may have moved to another graph, and is looked for across them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+
+from opscope.recording.match.pairs import FREE, Pairs
+from opscope.recording.match.sides import TAGS, Side
+
+_ROUNDS = 3
+_RARE = 8
+_DEEPEST_VIEW = 8
+_VIEWS = frozenset("reshape bitcast transpose copy convert broadcast view permute expand contiguous clone squeeze unsqueeze".split())
+
+
+def match_structure(pairs: Pairs) -> None:
+    a, b, labels = pairs.a, pairs.b, pairs.labels
+    pairs.pair_graphs(a.graph_number[a.program.entry], b.graph_number[b.program.entry])
+    order = a.callees_last()
+    done: set[int] = set()
+    _down_the_calls(pairs, order, done)
+    while _same_contents(pairs, labels.content) or _shared_rarities(pairs) or _same_contents(pairs, labels.form):
+        _down_the_calls(pairs, order, done)
+    _across_graphs(pairs)
+
+
+def _down_the_calls(pairs: Pairs, order: list[int], done: set[int]) -> None:
+    for ga in order:
+        if ga in done:
+            continue
+        gb = pairs.graph_a[ga]
+        if gb == FREE:
+            gb = _voted(pairs, ga)
+            if gb == FREE:
+                continue
+            pairs.pair_graphs(ga, gb)
+        done.add(ga)
+        match_graphs(pairs, ga, gb)
+
+
+def _voted(pairs: Pairs, ga: int) -> int:
+    """The graph that the mates of its callers call; the earliest caller decides between equals.
+
+    Nobody makes a graph that is not called. So if the same graph still stands in b without callers, that is the old one, and what
+    the callers call now is new.
+    """
+    votes: Counter[int] = Counter()
+    for caller in pairs.a.callers[ga]:
+        gb = _called_instead(pairs, caller, ga)
+        if gb != FREE and pairs.graph_b[gb] == FREE:
+            votes[gb] += 1
+    gb = max(votes, key=votes.__getitem__, default=FREE)
+    if gb == FREE:
+        return FREE
+    same = pairs.labels.content
+    if same[0][ga] != same[1][gb]:
+        left_behind = [g for g in _orphans(pairs) if same[1][g] == same[0][ga]]
+        return left_behind[0] if left_behind else gb
+    callers = [pairs.mate_b[caller] for caller in pairs.b.callers[gb]]
+    rivals = [g for x in callers if x != FREE for g in pairs.a.calls[x] if g < ga and pairs.graph_a[g] == FREE]
+    merged = any(_called_instead(pairs, x, g) == gb for g in rivals for x in pairs.a.callers[g])
+    return FREE if merged else gb
+
+
+def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
+    """What the mate of a caller calls in place of `ga`. Branches go by what they say, or by their operands: they may change places."""
+    mate = pairs.mate_a[caller]
+    if mate == FREE:
+        return FREE
+    called_a, called_b = pairs.a.calls[caller], pairs.b.calls[mate]
+    if len(called_a) != len(called_b):
+        return FREE
+    at = called_a.index(ga)
+    content_a, content_b = pairs.labels.content
+    same = [gb for gb in called_b if content_b[gb] == content_a[ga]]
+    if len(same) == 1:
+        return same[0]
+    operands_a, operands_b = pairs.a.operands[caller], pairs.b.operands[mate]
+    if len(called_a) > 1 and len(operands_a) == len(operands_b) == len(called_a) + 1:
+        taken = pairs.mate_a[operands_a[at + 1] // TAGS]
+        given = [edge // TAGS for edge in operands_b[1:]]
+        if given.count(taken) == 1:
+            return called_b[given.index(taken)]
+    return called_b[at]
+
+
+def _orphans(pairs: Pairs) -> list[int]:
+    """Graphs of b that are free and that nobody calls."""
+    entry = pairs.b.graph_number[pairs.b.program.entry]
+    return [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE and gb != entry and not pairs.b.callers[gb]]
+
+
+def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
+    """Match the nodes of two graphs that belong together."""
+    contents = pairs.labels.content
+    if contents[0][ga] == contents[1][gb]:
+        for x, y in zip(pairs.a.members(ga), pairs.b.members(gb), strict=True):
+            pairs.pair(x, y)
+        return
+    xs, ys = pairs.free_a(pairs.a.members(ga)), pairs.free_b(pairs.b.members(gb))
+    if not xs or not ys:
+        return
+    deep_a, deep_b = pairs.labels.of["deep"]
+    surroundings = list(_surroundings(pairs, pairs.a.members(ga), pairs.b.members(gb)))
+    offset_a, offset_b = pairs.a.first[ga], pairs.b.first[gb]
+    for around_a, around_b in reversed(surroundings):
+        xs, ys = pairs.free_a(xs), pairs.free_b(ys)
+        pairs.by_class(xs, [around_a[x - offset_a] for x in xs], ys, [around_b[y - offset_b] for y in ys])
+        pairs.percolate()
+    pairs.by_class(xs, [deep_a[x] for x in xs], ys, [deep_b[y] for y in ys], most=1)
+    pairs.percolate()
+    _settle(pairs, xs, ys)
+
+
+def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
+    """Everything that needs matched neighbours, from sure to unsure, again and again until nothing moves."""
+    steps: list[Callable[[list[int], list[int]], int]] = []
+    for level in ("deep", "strict", "meant"):
+        for up, down in ((1, True), (1, False), (2, False), (0, True)):
+            steps.append(lambda xs, ys, level=level, up=up, down=down: _by_mates(pairs, level, xs, ys, up, down))  # type: ignore[misc]
+        steps.append(lambda xs, ys, level=level: _by_place(pairs, level, xs, ys))  # type: ignore[misc]
+    steps.append(lambda xs, ys: pairs.percolate(least=2))
+    at = 0
+    while at < len(steps):
+        xs, ys = pairs.free_a(xs), pairs.free_b(ys)
+        if not xs or not ys:
+            return
+        if steps[at](xs, ys):
+            pairs.percolate()
+            at = 0
+        else:
+            at += 1
+
+
+def _surroundings(pairs: Pairs, members_a: range, members_b: range) -> list[tuple[list[int], list[int]]]:
+    """Labels of nodes with everything 1, 2, … steps around them (operands in order, users as a set), the same on both sides."""
+    sides = ((pairs.a, members_a), (pairs.b, members_b))
+    now = [[pairs.labels.of["deep"][which][i] for i in members] for which, (_, members) in enumerate(sides)]
+    rounds = []
+    for _ in range(_ROUNDS):
+        known: dict[tuple[object, ...], int] = {}
+        now = [_widened(side, members, label, known) for (side, members), label in zip(sides, now, strict=True)]
+        rounds.append((now[0], now[1]))
+    return rounds
+
+
+def _widened(side: Side, members: range, label: list[int], known: dict[tuple[object, ...], int]) -> list[int]:
+    base, operands, users = members.start, side.operands, side.users
+    return [
+        known.setdefault(
+            (
+                label[i - base],
+                tuple([label[edge // TAGS - base] * TAGS + edge % TAGS for edge in operands[i]]),
+                tuple(sorted([label[edge // TAGS - base] * TAGS + edge % TAGS for edge in users[i]])),
+            ),
+            len(known),
+        )
+        for i in members
+    ]
+
+
+def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool) -> int:
+    """Match nodes that are alike and have the same matched operands (1: as they are, 2: behind reshapes), or users, or both."""
+
+    def keys(side: Side, which: int, among: list[int], name: Sequence[int]) -> list[tuple[object, ...] | int]:
+        label = pairs.labels.of[level][which]
+        found: list[tuple[object, ...] | int] = []
+        for i in among:
+            edges = [_origin(side, edge) for edge in side.operands[i]] if up == 2 else side.operands[i]
+            above = tuple([name[edge // TAGS] * TAGS + edge % TAGS for edge in edges]) if up else ()
+            below = [name[edge // TAGS] * TAGS + edge % TAGS for edge in side.users[i] if name[edge // TAGS] != FREE] if down else []
+            known = (up and any(part >= 0 for part in above)) or below
+            found.append((label[i], above, tuple(sorted(below))) if known else ~i * 2 - which)
+        return found
+
+    own = [x if mate != FREE else FREE for x, mate in enumerate(pairs.mate_a)]
+    return pairs.by_class(xs, keys(pairs.a, 0, xs, own), ys, keys(pairs.b, 1, ys, pairs.mate_b))
+
+
+def _origin(side: Side, edge: int) -> int:
+    """The edge that brings the value, looking through what only gives it another form."""
+    for _ in range(_DEEPEST_VIEW):
+        node = edge // TAGS
+        if side.nodes[node].op not in _VIEWS or len(side.operands[node]) != 1:
+            break
+        edge = side.operands[node][0] // TAGS * TAGS + edge % TAGS
+    return edge
+
+
+def _by_place(pairs: Pairs, level: str, xs: list[int], ys: list[int]) -> int:
+    """Match nodes that are alike and stand between the same matched nodes of the order. A node that lost its users is no such."""
+    label_a, label_b = pairs.labels.of[level]
+    own_a = [(label_a[x], bool(pairs.a.users[x])) for x in xs]
+    own_b = [(label_b[y], bool(pairs.b.users[y])) for y in ys]
+    gap_a, gap_b = _gaps(pairs, xs, ys)
+    made = pairs.by_class(xs, list(zip(own_a, gap_a, strict=True)), ys, list(zip(own_b, gap_b, strict=True)))
+    return made or pairs.by_class(xs, own_a, ys, own_b)
+
+
+def _gaps(pairs: Pairs, xs: list[int], ys: list[int]) -> tuple[list[int], list[int]]:
+    """For each free node, how many nodes of the longest common order of matched nodes stand before it."""
+    if not xs or not ys:
+        return [], []
+    members = pairs.a.members(pairs.a.graph[xs[0]])
+    matched = [x for x in members if pairs.mate_a[x] != FREE and pairs.b.graph[pairs.mate_a[x]] == pairs.b.graph[ys[0]]]
+    kept = _longest_increasing([pairs.mate_a[x] for x in matched])
+    fixed_a = [matched[i] for i in kept]
+    fixed_b = [pairs.mate_a[x] for x in fixed_a]
+    return [bisect_left(fixed_a, x) for x in xs], [bisect_left(fixed_b, y) for y in ys]
+
+
+def _longest_increasing(numbers: list[int]) -> list[int]:
+    """Positions of a longest increasing subsequence (patience sorting)."""
+    tails: list[int] = []
+    tail_at: list[int] = []
+    before: list[int] = []
+    for i, number in enumerate(numbers):
+        at = bisect_left(tails, number)
+        before.append(tail_at[at - 1] if at else -1)
+        if at == len(tails):
+            tails.append(number)
+            tail_at.append(i)
+        else:
+            tails[at] = number
+            tail_at[at] = i
+    kept: list[int] = []
+    i = tail_at[-1] if tail_at else -1
+    while i >= 0:
+        kept.append(i)
+        i = before[i]
+    return kept[::-1]
+
+
+def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
+    """Pair graphs that say the same: those with callers alike first, then those that nobody calls in b, then any, in order.
+
+    A graph that nobody calls was there before, since a pass makes graphs to call them.
+    """
+    free_a = [ga for ga, gb in enumerate(pairs.graph_a) if gb == FREE]
+    free_b = [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE]
+    orphans = _by_number(contents[1], _orphans(pairs))
+    waiting_a = _by_number(contents[0], free_a)
+    left = [zip(waiting_a[c], gs, strict=True) for c, gs in orphans.items() if len(waiting_a.get(c, ())) == len(gs)]
+    if any([pairs.pair_graphs(ga, gb) for found in left for ga, gb in found]):
+        return True
+
+    def called_by(side: Side, which: int, level: str, g: int) -> tuple[int, ...]:
+        label = pairs.labels.of[level][which]
+        return tuple(sorted([label[caller] for caller in side.callers[g]]))
+
+    for level in ("strict", "meant"):
+        keyed: dict[object, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for ga in free_a:
+            keyed[contents[0][ga], called_by(pairs.a, 0, level, ga)][0].append(ga)
+        for gb in free_b:
+            keyed[contents[1][gb], called_by(pairs.b, 1, level, gb)][1].append(gb)
+        same = [(ga, gb) for xs, ys in keyed.values() if len(xs) == len(ys) for ga, gb in zip(xs, ys, strict=True)]
+        if any([pairs.pair_graphs(ga, gb) for ga, gb in same]):
+            return True
+    alike = _by_number(contents[1], sorted(free_b, key=lambda gb: bool(pairs.b.callers[gb])))
+    waiting = {content: iter(graphs) for content, graphs in alike.items()}
+    any_order = [(ga, next(waiting.get(contents[0][ga], iter(())), None)) for ga in free_a]
+    return any([pairs.pair_graphs(ga, gb) for ga, gb in any_order if gb is not None])
+
+
+def _by_number(number: Sequence[int], graphs: Sequence[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for g in graphs:
+        found[number[g]].append(g)
+    return found
+
+
+def _shared_rarities(pairs: Pairs) -> bool:
+    """Pair graphs that share most of what is rare in them."""
+    strict_a, strict_b = pairs.labels.of["strict"]
+    free_b = [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE]
+    holders: dict[int, set[int]] = defaultdict(set)
+    for gb in free_b:
+        for y in pairs.b.members(gb):
+            holders[strict_b[y]].add(gb)
+    wanted: list[tuple[float, int, int]] = []
+    for ga, gb in enumerate(pairs.graph_a):
+        if gb != FREE:
+            continue
+        votes: Counter[int] = Counter()
+        for x in pairs.a.members(ga):
+            at = holders.get(strict_a[x], ())
+            if len(at) <= _RARE:
+                votes.update(at)
+        for gb, count in votes.most_common(_RARE):
+            size = max(len(pairs.a.graphs[ga]), len(pairs.b.graphs[gb]))
+            if count >= 2 and count * 2 >= size:
+                wanted.append((-count / size, ga, gb))
+    made = False
+    for _, ga, gb in sorted(wanted):
+        made |= pairs.pair_graphs(ga, gb)
+    return made
+
+
+def _across_graphs(pairs: Pairs) -> None:
+    """What moved: nodes alike with the same surroundings, wherever they stand now, if there is no doubt which."""
+    pairs.across = True
+    xs, ys = pairs.free_a(range(len(pairs.a))), pairs.free_b(range(len(pairs.b)))
+    if not xs or not ys:
+        return
+    for around_a, around_b in reversed(_surroundings(pairs, range(len(pairs.a)), range(len(pairs.b)))):
+        pairs.by_class(xs, [around_a[x] for x in xs], ys, [around_b[y] for y in ys], most=1)
+        pairs.percolate()
+        xs, ys = pairs.free_a(xs), pairs.free_b(ys)
+    for level in ("deep", "strict"):
+        for up, down in ((True, True), (True, False), (False, True)):
+            if _by_mates(pairs, level, xs, ys, up, down):
+                pairs.percolate()
+            xs, ys = pairs.free_a(xs), pairs.free_b(ys)

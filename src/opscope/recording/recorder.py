@@ -1,0 +1,205 @@
+"""`opscope.record`: what a compiler does, kept pass by pass while it runs.
+
+    with opscope.record("run.opscope") as rec:
+        rec.snapshot(graph, "as written")
+        graph = rec.watch(my_pass)(graph)
+
+Hooks into known compilers (`rec.jax`, `rec.hidet`, `rec.aitemplate`, …) live in their own modules and only call `snapshot`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from opscope.errors import OpscopeError
+from opscope.program import EMPTY, Frame, Graph, Program
+from opscope.recording.model import NodeKey, Origin, Recording, Snapshot
+from opscope.recording.store import StoreWriter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Provenance = Mapping[Any, Iterable[Any]] | Iterable[Origin]
+"""{new: [old, …]} with node ids or (graph, id) pairs, or Origins with their rules."""
+
+
+def record(
+    path: str | Path | None = None, *, overwrite: bool = False, times: bool = False, folder: str | Path | None = None
+) -> Recorder:
+    """Start a recording. Use it as a context manager.
+
+    Without a path it stays in memory. `times` prints each pass and its seconds as it ends; `folder` gets each snapshot as JSON too.
+    """
+    return Recorder(path, overwrite=overwrite, times=times, folder=folder)
+
+
+class Recorder:
+    def __init__(self, path: str | Path | None, *, overwrite: bool, times: bool, folder: str | Path | None) -> None:
+        self._writer = StoreWriter(path, overwrite=overwrite)
+        self._times = times
+        self._folder = None if folder is None else _fresh_folder(Path(folder))
+        self._pipelines = threading.local()
+        self._last: dict[str, Program] = {}
+        self._cleanups: list[Callable[[], None]] = []
+        self._count = 0
+        self.path = path
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        self.close(finished=kind is None)
+
+    def close(self, finished: bool = True) -> None:
+        """End the recording. Everything recorded so far is already safe; a recording that ends by an exception is marked so."""
+        while self._cleanups:
+            self._cleanups.pop()()
+        self._writer.close(finished)
+
+    def on_close(self, undo: Callable[[], None]) -> None:
+        """Hooks put back what they replaced when the recording ends."""
+        self._cleanups.append(undo)
+
+    def set(self, **attrs: Any) -> None:
+        """Facts about the recording as a whole, such as the compiler and its version."""
+        self._writer.set(**attrs)
+
+    @property
+    def recording(self) -> Recording:
+        """What has been recorded so far."""
+        return self._writer.recording()
+
+    def snapshot(
+        self,
+        graph: Any,
+        name: str,
+        *,
+        pipeline: str | Iterable[str] | None = None,
+        module: str = "",
+        seconds: float | None = None,
+        provenance: Provenance = (),
+        attrs: Mapping[str, Any] = EMPTY,
+    ) -> int:
+        """Keep the state of a program after the pass `name`. Returns the index of the snapshot.
+
+        `graph` is a Program, a Graph, or anything that `opscope.capture` takes. `provenance` says which nodes came from which of
+        the snapshot before: `{new id: [old id, …]}`; a bare id means the entry graph, `(graph, id)` any other.
+        """
+        program = as_program(graph)
+        path = self._path if pipeline is None else (pipeline,) if isinstance(pipeline, str) else tuple(pipeline)
+        origins = self._origins(provenance, program, self._last.get(module, program))
+        index = self._writer.add(program, name, pipeline=path, module=module, seconds=seconds, origins=origins, attrs=attrs)
+        self._last[module] = program
+        self._count = index + 1
+        if self._times:
+            took = "" if seconds is None else f"{seconds:9.3f} s"
+            print(f"{took:>12}  {' / '.join((*path, name))}  {len(program):,} nodes", file=sys.stderr)
+        if self._folder is not None:
+            self._write_json(program, Snapshot(index, name, path, module, seconds, len(program)))
+        return index
+
+    @property
+    def _path(self) -> tuple[str, ...]:
+        return getattr(self._pipelines, "path", ())
+
+    @contextmanager
+    def pipeline(self, name: str) -> Iterator[None]:
+        """Snapshots taken inside belong to the pipeline `name`; pipelines nest."""
+        outer = self._path
+        self._pipelines.path = (*outer, name)
+        try:
+            yield
+        finally:
+            self._pipelines.path = outer
+
+    def watch(self, function: F | None = None, *, name: str = "", module: str = "") -> Any:
+        """A pass function that records its result: `graph = rec.watch(my_pass)(graph)`, or `@rec.watch`.
+
+        The first argument is the graph. A pass that returns nothing is taken to have changed it in place. Passes that it calls
+        and that are watched too nest under it; its seconds include theirs.
+        """
+        if function is None:
+            return functools.partial(self.watch, name=name, module=module)
+        title = name or getattr(function, "__name__", type(function).__name__)
+
+        @functools.wraps(function)
+        def watched(graph: Any, *args: Any, **options: Any) -> Any:
+            if module not in self._last:
+                self.snapshot(graph, "before passes", module=module, pipeline=())
+            started = time.perf_counter()
+            with self.pipeline(title):
+                result = function(graph, *args, **options)
+            seconds = time.perf_counter() - started
+            self.snapshot(graph if result is None else result, title, module=module, seconds=seconds)
+            return result
+
+        return watched
+
+    def _origins(self, provenance: Provenance, new: Program, old: Program) -> list[Origin]:
+        if not isinstance(provenance, Mapping):
+            return list(provenance)
+        return [
+            Origin(tuple(_key(o, old) for o in ([olds] if isinstance(olds, str) else olds)), (_key(made, new),))
+            for made, olds in provenance.items()
+        ]
+
+    def _write_json(self, program: Program, snapshot: Snapshot) -> None:
+        from opscope.native import dumps
+
+        assert self._folder is not None
+        words = re.sub(r"[^\w.-]+", "_", ".".join(filter(None, (snapshot.module, *snapshot.pipeline, snapshot.name))))
+        (self._folder / f"{snapshot.index:04}_{words[:120]}.json").write_text(dumps(program), encoding="utf-8")
+
+    def jax(self, function: Callable[..., Any], *args: Any, every_pass: bool = False, **options: Any) -> Any:
+        """Compile a JAX function for these arguments and record what XLA does to it. Returns the compiled function."""
+        from opscope.recording.jax import record_jax
+
+        return record_jax(self, function, args, every_pass=every_pass, **options)
+
+    def hidet(self) -> Any:
+        """An instrument for hidet: `ctx.instruments.append(rec.hidet())` inside `with hidet.graph.PassContext() as ctx`."""
+        from opscope.recording.hidet import HidetInstrument
+
+        return HidetInstrument(self)
+
+    def aitemplate(self, module: str = "") -> None:
+        """Record every transform that AITemplate runs from here to the end of the recording."""
+        from opscope.recording.aitemplate import watch_transforms
+
+        watch_transforms(self, module)
+
+
+def as_program(graph: Any) -> Program:
+    """A Program from whatever a pass works on."""
+    if isinstance(graph, Program):
+        return graph
+    if isinstance(graph, Graph):
+        return Program(graph.name, {graph.name: graph}, graph.name)
+    from opscope.readers import capture_object
+
+    return capture_object(graph)
+
+
+def _key(name: Any, program: Program) -> NodeKey:
+    graph, id = (program.entry, name) if isinstance(name, str) else (str(name[0]), str(name[1]))
+    if graph not in program.graphs or id not in program.graphs[graph]:
+        raise OpscopeError(f"provenance names {id!r} of graph {graph!r}, which is no node of {program.name!r}")
+    return graph, id
+
+
+def _fresh_folder(folder: Path) -> Path:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OpscopeError(f"{folder} is there already and not an empty folder; give another one")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+__all__ = ["Frame", "Origin", "Recorder", "as_program", "record"]
