@@ -1,0 +1,152 @@
+"""The prompt, as a script and as a person uses it, on a real train step."""
+
+from __future__ import annotations
+
+import os
+import pty
+import random
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "train_step.hlo"
+COMMAND = [sys.executable, "-m", "opscope", "repl", str(EXAMPLE)]
+
+
+def script(lines: str, folder: Path) -> str:
+    """What the prompt prints for lines that are piped in."""
+    out = ["--out", str(folder / "drawings")]
+    done = subprocess.run([*COMMAND, *out], input=lines, capture_output=True, text=True, cwd=folder, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def some_node(op: str) -> str:
+    found = re.search(rf"^\s+(?:ROOT )?%?([\w.-]+) = \S+ {op}\(", EXAMPLE.read_text(), re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def test_text_commands_answer_in_a_script(tmp_path: Path) -> None:
+    dot = some_node("dot")
+    out = script(f"list computations\nlist {dot}\ninfo {dot}\nstacktrace {dot}\n/^{re.escape(dot)}$\nstats\nhelp\n", tmp_path)
+    assert "entry" in out
+    assert f"{dot}: f32[" in out
+    assert re.search(r"operation +dot", out)
+    assert re.search(r"\.py:\d+", out), "the stack trace names the user's file"
+    for form in ("allpaths A B [limit]", "extract NAME [height]", "backend_config [on|off]", "/REGEX"):
+        assert form in out
+
+
+def test_names_are_found_in_any_case_and_mistakes_suggest_the_closest(tmp_path: Path) -> None:
+    dot = some_node("dot")
+    out = script(f"info %{dot.upper()}\ninfo {dot}x\nallpaths {dot}\n{dot} wide\nlist (\n/(\n", tmp_path)
+    assert re.search(rf"instruction +{re.escape(dot)}", out)
+    assert f"no instruction named '{dot}x'; did you mean" in out
+    assert "the form is: allpaths A B [limit]" in out
+    assert "width is a number of steps, not 'wide'" in out
+    assert "not a regular expression" in out
+
+
+def test_drawings_are_files_of_their_own(tmp_path: Path) -> None:
+    dot = some_node("dot")
+    out = script(f"{dot} 1\n{dot} 3 / {dot}\nsave around.svg\nquit\nnever reached\n", tmp_path)
+    drawings = sorted((tmp_path / "drawings").iterdir())
+    assert [str(path) for path in drawings] == [line for line in out.splitlines() if line.endswith(".html")]
+    assert len(drawings) == 2
+    assert (tmp_path / "around.svg").read_text().startswith("<svg")
+    assert "never reached" not in out
+
+
+def test_switches_change_what_info_shows(tmp_path: Path) -> None:
+    out = script("metadata\nmetadata off\nbackend_config on\nbackend_config maybe\n", tmp_path)
+    assert out.splitlines()[:3] == ["metadata is on", "metadata is off", "backend_config is on"]
+    assert "the form is: backend_config [on|off]" in out
+
+
+def test_extracts_parse_in_xla_again(tmp_path: Path) -> None:
+    """50 random instructions, at random heights, through XLA's own parser (in a process of its own: it can crash)."""
+    pytest.importorskip("jaxlib")
+    from opscope.readers.hlo import parse_hlo
+    from opscope.render.hlo import extract
+
+    program = parse_hlo(EXAMPLE.read_text())[0]
+    nodes = [(graph, node) for graph in program for node in graph]
+    chosen = random.Random(7).sample(nodes, 50)
+    for i, (graph, node) in enumerate(chosen):
+        text = extract(program, graph, node.id, random.Random(i).choice([None, 0, 1, 3]))
+        (tmp_path / f"{i}.hlo").write_text(text)
+        again = parse_hlo(text)[0]
+        assert again.main.outputs[0][0] == node.id
+    check = (
+        "import sys, pathlib; from jaxlib import _hlo\n"
+        "for path in sorted(pathlib.Path(sys.argv[1]).glob('*.hlo')): _hlo.hlo_module_from_text(path.read_text())\n"
+        "print('all parsed')"
+    )
+    done = subprocess.run([sys.executable, "-c", check, str(tmp_path)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "all parsed", done.stderr[-2000:]
+
+
+class Terminal:
+    """The prompt behind a pseudo-terminal, as a person has it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.environ.update(HOME=str(folder), TERM="dumb", COLUMNS="200")
+            os.execv(COMMAND[0], COMMAND)
+        self.seen = ""
+
+    def type(self, text: str) -> None:
+        os.write(self.fd, text.encode())
+
+    def wait_for(self, text: str, seconds: float = 60) -> str:
+        """Everything printed since the last wait, up to and including `text`."""
+        end = time.monotonic() + seconds
+        while text not in self.seen:
+            assert time.monotonic() < end, f"waited for {text!r}, saw {self.seen[-500:]!r}"
+            if select.select([self.fd], [], [], 0.2)[0]:
+                try:
+                    self.seen += os.read(self.fd, 65536).decode(errors="replace")
+                except OSError:
+                    break
+        before, found, self.seen = self.seen.partition(text)
+        assert found, f"waited for {text!r}, saw {before[-500:]!r}"
+        return before + found
+
+    def close(self) -> int:
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_a_person_can_complete_interrupt_and_leave(tmp_path: Path) -> None:
+    dot = some_node("dot")
+    terminal = Terminal(tmp_path)
+    terminal.wait_for("opscope> ")
+    terminal.type("stat\t\n")
+    terminal.wait_for("count")  # Tab made `stats` of it
+    terminal.wait_for("opscope> ")
+    terminal.type("unfinished")
+    terminal.wait_for("unfinished")
+    terminal.type("\x03")
+    terminal.wait_for("opscope> ")
+    terminal.type(f"info {dot}\n")
+    terminal.wait_for("operation")
+    terminal.wait_for("opscope> ")
+    terminal.type("list computations\n")
+    terminal.wait_for("entry")
+    terminal.wait_for("opscope> ")
+    terminal.type("stats\nmetadata on\n")
+    terminal.wait_for("metadata is on")
+    terminal.type("\x04")
+    assert terminal.close() == 0
+    assert f"info {dot}" in (tmp_path / ".opscope_history").read_text()
