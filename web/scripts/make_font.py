@@ -43,7 +43,9 @@ def make(source: Path, weight: int, style: str) -> TTFont:
         table.cmap.update(digits)
     add_triangles(font)
     codes = [code for first, last in RANGES for code in range(first, last + 1)]
-    options = Options(layout_features=[], hinting=False, notdef_outline=True, name_IDs=[0, 1, 2, 3, 4, 5, 6, 13, 14], drop_tables=["GSUB", "GPOS", "GDEF", "STAT"])
+    options = Options(layout_features=[], hinting=False, notdef_outline=True)
+    options.name_IDs = [0, 1, 2, 3, 4, 5, 6, 13, 14]
+    options.drop_tables = ["GSUB", "GPOS", "GDEF", "STAT"]
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=codes)
     subsetter.subset(font)

@@ -31,6 +31,7 @@ def command(
     """
     from opscope.render import find_writer, write
     from opscope.render.options import ViewOptions
+    from opscope.render.picture import progress as drawing_progress
 
     options = ViewOptions(**views)
     if output == "-" and format is None:
@@ -49,7 +50,8 @@ def command(
             raise
         except OpscopeError as error:
             raise SourceError(str(error), source) from None
-    with progress(f"writing {output}"):
+    with progress(f"writing {output}") as tell:
+        drawing_progress.set(tell)
         if output != "-":
             write(programs, target, options, format)
             return

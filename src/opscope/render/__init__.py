@@ -20,6 +20,7 @@ from opscope.program import Program
 from opscope.render.options import ViewOptions
 
 ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
+PICTURE_VIEWS = tuple(name for name in ALL_VIEWS if name != "scale")
 
 
 class Writer(NamedTuple):
@@ -52,6 +53,18 @@ class Writer(NamedTuple):
 
 
 WRITERS: tuple[Writer, ...] = (
+    Writer(
+        "svg", "opscope.render.svg", "SVG picture with selectable text", (".svg",),
+        begins=(b"<svg", b"<?xml"), views=PICTURE_VIEWS, needs=("py_mini_racer",),
+    ),
+    Writer(
+        "png", "opscope.render.png", "PNG picture", (".png",),
+        begins=(b"\x89png",), needs=("py_mini_racer", "resvg_py"),
+    ),
+    Writer(
+        "pdf", "opscope.render.pdf", "PDF picture, vectors with selectable text", (".pdf",),
+        begins=(b"%pdf",), needs=("py_mini_racer",),
+    ),
     Writer(
         "json", "opscope.render.json", "opscope's own JSON, readable again", (".json",),
         begins=(b'{"format": "opscope"',), views=(), several=True,
@@ -87,9 +100,9 @@ def write(programs: list[Program], target: Path, options: ViewOptions, format: s
     if refused:
         told = ", ".join("--" + name.replace("_", "-") for name in refused)
         raise OpscopeError(f"{told} cannot be honoured in {row.name} files; leave it out, or write a picture")
-    target = Path(realpath(target))
     if not target.parent.is_dir():
         raise OpscopeError(f"{target.parent}: no such folder; make it first")
+    target = Path(realpath(target))
     if target.exists() and not target.is_file():
         if target.is_dir():
             raise OpscopeError(f"{target}: is a folder; name a file in it")

@@ -21,8 +21,8 @@ from opscope.errors import OpscopeError
 
 Step: TypeAlias = tuple[str, Any]
 """A step of `web/src/core/api.ts` and its argument (anything that JSON can say)."""
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called before each step with its name, its number and how many there are."""
+Progress: TypeAlias = Callable[[float], None]
+"""Called before each step with the part that is done, 0…1."""
 
 MEMORY_LIMIT = 1_400_000_000
 """Bytes of V8's heap. Beyond it a picture is refused; without it V8 would end the whole process at about 1.5 GB."""
@@ -41,7 +41,7 @@ def run(wire: bytes, steps: Sequence[Step], progress: Progress | None = None) ->
         isolate.load(wire)
         for number, (name, argument) in enumerate(steps):
             if progress:
-                progress(name, number, len(steps))
+                progress(number / len(steps))
             answers.append(isolate.call(name, argument))
     return answers
 
@@ -101,13 +101,14 @@ def _bundle() -> str:
     try:
         return _BUNDLE.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise OpscopeError("the drawing core is not built; in a checkout run: cd web && npm install && node build.mjs core") from None
+        raise OpscopeError("the drawing core is not built; in a checkout run: cd web && npm ci && node build.mjs") from None
 
 
 def _run_elsewhere(wire: bytes, steps: Sequence[Step]) -> list[str]:
     """The same in a fresh interpreter: this process was forked from one in which V8 was already running."""
     request = json.dumps({"size": len(wire), "steps": steps}).encode() + b"\n" + wire
-    done = subprocess.run([sys.executable, "-m", "opscope.render.host"], input=request, capture_output=True, env=_child_environment())
+    command = [sys.executable, "-m", "opscope.render.host"]
+    done = subprocess.run(command, input=request, capture_output=True, env=_child_environment(), check=False)
     if done.returncode != 0:
         reason = done.stderr.decode(errors="replace").strip().splitlines()
         raise OpscopeError(reason[-1] if reason else f"the drawing process ended with status {done.returncode}")

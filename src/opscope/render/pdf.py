@@ -89,7 +89,8 @@ class _Objects:
         start = self.length
         rows = "".join(f"{offset:010d} 00000 n \n" for offset in self.offsets[1:])
         size = len(self.offsets)
-        tail = f"xref\n0 {size}\n0000000000 65535 f \n{rows}trailer\n<</Size {size}/Root {catalog} 0 R/Info {info} 0 R>>\nstartxref\n{start}\n%%EOF\n"
+        trailer = f"<</Size {size}/Root {catalog} 0 R/Info {info} 0 R>>"
+        tail = f"xref\n0 {size}\n0000000000 65535 f \n{rows}trailer\n{trailer}\nstartxref\n{start}\n%%EOF\n"
         self._append(tail.encode("ascii"))
         return b"".join(self.parts)
 
@@ -174,7 +175,8 @@ def _write_font(file: _Objects, font: _Font, weight: int) -> int:
     file.put_stream(unicode, _TO_UNICODE)
     return file.put(
         outer,
-        f"<</Type/Font/Subtype/Type0/BaseFont/{font.name}/Encoding/Identity-H/DescendantFonts[{inner} 0 R]/ToUnicode {unicode} 0 R>>",
+        f"<</Type/Font/Subtype/Type0/BaseFont/{font.name}/Encoding/Identity-H/DescendantFonts[{inner} 0 R]"
+        f"/ToUnicode {unicode} 0 R>>",
     )
 
 

@@ -26,7 +26,8 @@ def font_css() -> str:
     rules = []
     for style, weight in WEIGHTS.items():
         data = b64encode((FONTS / f"OpscopeSans-{style}.woff2").read_bytes()).decode()
-        rules.append(f'@font-face{{font-family:"{FAMILY}";font-weight:{weight};src:url(data:font/woff2;base64,{data}) format("woff2")}}')
+        source = f'url(data:font/woff2;base64,{data}) format("woff2")'
+        rules.append(f'@font-face{{font-family:"{FAMILY}";font-weight:{weight};src:{source}}}')
     return "".join(rules)
 
 

@@ -4,7 +4,7 @@
  */
 import { type CompoundLayout, layoutCompound } from "./layout";
 import { sceneToPdf } from "./pdf";
-import { aspectOf, buildScene, inOnePiece, measure, type Scene, THEMES, wrap } from "./scene";
+import { buildScene, inOnePiece, isThread, measure, type Scene, THEMES, wrap } from "./scene";
 import { sceneToSvg } from "./svg";
 import type { ProgramData, ViewSpec, Visible } from "./types";
 import { buildView } from "./view";
@@ -14,14 +14,11 @@ export interface PictureOptions {
   readonly theme?: "light" | "dark";
   readonly direction?: "TB" | "LR";
   readonly legend?: boolean;
-  /** Break a very long picture into columns: always, never, or (by default) beyond 1:4. */
+  /** Break a very long picture into columns: always, never, or (by default) where it is a thread. */
   readonly wrap?: boolean;
   readonly title?: string;
   readonly fontCss?: string;
 }
-
-/** Beyond this a picture is a thread, and is broken into columns unless that is forbidden. */
-const LONGEST_ASPECT = 4;
 
 let bytes = new Uint8Array(0);
 let program: ProgramData | undefined;
@@ -55,7 +52,7 @@ const steps: Record<string, (argument: never) => string> = {
     const { direction = "TB", legend = true } = options;
     const whole = need(layout);
     const seen = need(visible);
-    const broken = options.wrap ?? aspectOf(whole, direction) > LONGEST_ASPECT;
+    const broken = options.wrap ?? isThread(whole, direction);
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
     scene = buildScene(need(program), seen, placed, { direction, legend });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });

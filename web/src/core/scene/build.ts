@@ -1,9 +1,10 @@
 /** From a view and the places of its boxes to a scene: styles by number, curves, arrow heads, labels, legend. */
+import { textWidth } from "../text/measure";
 import { BoxKind, EdgeKind, type ProgramData, type Visible } from "../types";
-import { isGroup } from "./boxText";
+import { isGroup, SMALL } from "./boxText";
 import { smooth } from "./curves";
 import { countLabels } from "./labels";
-import { LEGEND_HEIGHT, legendOf } from "./legend";
+import { LEGEND_HEIGHT, legendOf, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
 import { depths, type Placed } from "./placed";
 import { PAINT_GROUP, PAINT_STUB, type Scene, type SceneOptions, Shape } from "./types";
@@ -22,12 +23,12 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     paint[piece] = options.paints?.[box] ?? paintOf(visible, box);
   }
   const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
-  const legend = options.legend ? legendOf(paint, shape, placed.width) : { entries: [], rows: 0 };
+  const legend = options.legend ? legendOf(paint, shape, placed.width, visible.remarks) : { entries: [], rows: 0 };
   const graphHeight = placed.height + 2 * margin;
   const curves = smooth(shifted(placed.points, margin), placed.pointStart, direction === "LR", (e) => placed.edgeTarget[e] >= 0);
   const edges = edgeColumns(program, visible, placed);
   return {
-    width: placed.width + 2 * margin,
+    width: Math.max(placed.width, ...legend.entries.map((entry) => entry.x + TEXT_AT + textWidth(entry.text, SMALL))) + 2 * margin,
     height: graphHeight + legend.rows * LEGEND_HEIGHT,
     direction,
     boxCount: count,

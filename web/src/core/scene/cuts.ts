@@ -5,11 +5,18 @@ import type { Visible } from "../types";
 /** Final pictures are about this much longer along the flow than across. */
 const GOOD_ASPECT = 0.9;
 const GAP = 10;
+const LONGEST_ASPECT = 4;
+const SHORT = 1500;
 
 /** Length along the flow over breadth. */
-export function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {
+function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {
   const [along, across] = direction === "TB" ? [layout.height, layout.width] : [layout.width, layout.height];
   return across > 0 ? along / across : 1;
+}
+
+/** Is it a thread that nobody can read on one page? A short chain is narrow too, but needs no help. */
+export function isThread(layout: CompoundLayout, direction: "TB" | "LR"): boolean {
+  return aspectOf(layout, direction) > LONGEST_ASPECT && (direction === "TB" ? layout.height : layout.width) > SHORT;
 }
 
 /** Ends of the columns along the flow, in order; the last column has none. `start` and `size` are the boxes' extents along it. */

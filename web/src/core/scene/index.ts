@@ -1,5 +1,5 @@
 export { buildScene } from "./build";
-export { aspectOf } from "./cuts";
+export { isThread } from "./cuts";
 export { measure } from "./measure";
 export * from "./paint";
 export { inOnePiece, type Placed } from "./placed";

@@ -1,4 +1,4 @@
-/** Which colours mean what: only those that the picture uses, in rows under it. */
+/** Which colours mean what (only those that the picture uses), and what a person should know about it, in rows under it. */
 import { textWidth } from "../text/measure";
 import { CATEGORIES } from "../types";
 import { SMALL } from "./boxText";
@@ -9,6 +9,7 @@ export const LEGEND_HEIGHT = 24;
 export const SWATCH = 10;
 export const TEXT_AT = 16;
 const GAP = 18;
+export const NO_SWATCH = -1;
 
 const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   other: "other", elementwise: "elementwise", matmul: "matmul, conv", reduce: "reduce", shape: "shape", communication: "communication",
@@ -16,8 +17,8 @@ const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   output: "input, output", random: "random",
 };
 
-/** Entries at their places from (0, 0), no wider than the picture where that is possible. */
-export function legendOf(paint: Uint8Array, shape: Uint8Array, width: number): { entries: LegendEntry[]; rows: number } {
+/** Entries and remarks at their places from (0, 0), no wider than the picture where that is possible. */
+export function legendOf(paint: Uint8Array, shape: Uint8Array, width: number, remarks: readonly string[]): { entries: LegendEntry[]; rows: number } {
   const used = new Set<number>();
   for (let piece = 0; piece < paint.length; piece++) if (shape[piece] !== Shape.Frame) used.add(paint[piece]);
   const texts = new Map<number, string>(CATEGORIES.map((category, row) => [row, NAMES[category]]));
@@ -35,5 +36,10 @@ export function legendOf(paint: Uint8Array, shape: Uint8Array, width: number): {
     entries.push({ paint: row, text, x, y });
     x += wide + GAP;
   }
-  return { entries, rows: entries.length ? y / LEGEND_HEIGHT + 1 : 0 };
+  if (entries.length) y += LEGEND_HEIGHT;
+  for (const text of remarks) {
+    entries.push({ paint: NO_SWATCH, text, x: 0, y });
+    y += LEGEND_HEIGHT;
+  }
+  return { entries, rows: y / LEGEND_HEIGHT };
 }

@@ -6,7 +6,7 @@ import { BoxKind, EdgeKind } from "../types";
 import { textWidth } from "../text/measure";
 import { boxTexts, SMALL, STACK_STEP, TINY } from "./boxText";
 import { HEAD_HALF } from "./curves";
-import { SWATCH, TEXT_AT } from "./legend";
+import { NO_SWATCH, SWATCH, TEXT_AT } from "./legend";
 import type { Theme } from "./theme";
 import { type Scene, Shape, type TextRun } from "./types";
 
@@ -145,11 +145,11 @@ export function paintLabel(scene: Scene, theme: Theme, index: number, painter: P
 function paintLegend(scene: Scene, theme: Theme, painter: Painter): void {
   for (let i = 0; i < scene.legend.length; i++) {
     const { text, paint, x, y } = scene.legend[i];
-    const { fill, stroke } = theme.paints[paint];
     painter.begin("legend", i);
-    painter.rect(x, y, SWATCH, SWATCH, 3, fill, stroke, 1.2, "solid");
+    if (paint !== NO_SWATCH) painter.rect(x, y, SWATCH, SWATCH, 3, theme.paints[paint].fill, theme.paints[paint].stroke, 1.2, "solid");
+    const at = paint === NO_SWATCH ? x : x + TEXT_AT;
     const width = textWidth(text, SMALL);
-    painter.text({ x: x + TEXT_AT, y: y + 8.8, text, size: SMALL, bold: false, colour: "secondary", anchor: "start", width }, theme.secondary);
+    painter.text({ x: at, y: y + 8.8, text, size: SMALL, bold: false, colour: "secondary", anchor: "start", width }, theme.secondary);
     painter.end();
   }
 }

@@ -95,6 +95,7 @@ export interface SceneLabel {
 }
 
 export interface LegendEntry {
+  /** Row of `Theme.paints`, or -1: a remark without a swatch. */
   readonly paint: number;
   readonly text: string;
   readonly x: number;

@@ -1,0 +1,237 @@
+"""Pictures without a browser: SVG, PNG and PDF from V8 inside this process, wherever that process is."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from programs import everything, programs
+
+import opscope
+from opscope.errors import OpscopeError
+from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.render import host
+from opscope.render.options import ViewOptions
+from opscope.render.pdf import _font, pdf_bytes
+from opscope.render.picture import draw
+from opscope.render.png import png_bytes
+from opscope.render.svg import svg_text
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def small(name: str = "small") -> Program:
+    """Two layers of a few operations, not so alike that they would fold."""
+    builder = ProgramBuilder(name)
+    graph = builder.graph("main")
+    wide = TensorType("f32", (8, 512))
+    graph.node("x", "parameter", outputs=[wide], role="parameter")
+    last = "x"
+    for layer, ops in enumerate((("dot", "tanh", "add"), ("dot", "exp"))):
+        for op in ops:
+            node = f"{op}.{layer}"
+            graph.node(node, op, [(last, 0)], [wide], scope=(f"layer_{layer}",))
+            last = node
+    graph.outputs.append((last, 0))
+    return builder.build()
+
+
+def chain(length: int) -> Program:
+    builder = ProgramBuilder("chain")
+    graph = builder.graph("main")
+    for i in range(length):
+        graph.node(f"n{i}", "tanh", [(f"n{i - 1}", 0)] if i else [], [TensorType("f32", (2,))])
+    return builder.build()
+
+
+def texts(svg: str) -> list[str]:
+    """What is written in it, without tooltips."""
+    shown = []
+    for element in ElementTree.fromstring(svg).iter(f"{SVG}text"):
+        tooltip = element.find(f"{SVG}title")
+        shown.append((element.text if tooltip is None else tooltip.tail) or "")
+    return shown
+
+
+def png_size(data: bytes) -> tuple[int, int]:
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", data[16:24])
+    return width, height
+
+
+def test_svg_is_wellformed_and_shows_names_types_and_keys() -> None:
+    svg = svg_text(small(), ViewOptions(depth=2))
+    shown = texts(svg)
+    assert {"dot", "tanh", "add", "layer_0", "layer_1", "f32[8, 512]"} <= set(shown)
+    keys = [element.get("data-key") for element in ElementTree.fromstring(svg).iter() if element.get("data-key")]
+    assert len(keys) == len(set(keys)) == 8
+    assert "@font-face" in svg
+    assert "@font-face" not in svg_text(small(), embed_font=False)
+
+
+@settings(max_examples=25)
+@given(programs())
+def test_any_program_gives_wellformed_svg(program: Program) -> None:
+    """Cycles, odd names, forward references: whatever the model can hold can be drawn, and names never become markup."""
+    for options in (ViewOptions(), ViewOptions(flatten=True, direction="LR"), ViewOptions(depth=9, wrap=True, theme="dark")):
+        svg = draw(program, options, "svg").text
+        assert ElementTree.fromstring(svg).tag == f"{SVG}svg"
+        assert "NaN" not in svg
+
+
+def test_svg_is_deterministic() -> None:
+    assert svg_text(everything()) == svg_text(everything())
+
+
+def test_save_goes_by_suffix(tmp_path: Path) -> None:
+    for suffix, begins in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF-1.6")):
+        target = tmp_path / f"out{suffix}"
+        opscope.save(small(), target)
+        assert target.read_bytes().startswith(begins)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.pdf", "out.png", "out.svg"]
+
+
+def test_png_scales_and_has_text_in_it() -> None:
+    drawn = draw(small(), ViewOptions(depth=2), "svg")
+    once, twice = (png_bytes(small(), ViewOptions(depth=2, scale=scale)) for scale in (1, 2))
+    assert png_size(once) == (drawn.width, drawn.height)
+    assert png_size(twice) == (2 * drawn.width, 2 * drawn.height)
+    assert len(set(_grey_levels(once))) > 20, "text is drawn with soft edges; without a font there are none"
+
+
+def _grey_levels(png: bytes) -> bytes:
+    """Bytes of the unpacked image: rough, but enough to see whether there is anything but flat colour."""
+    at, packed = 8, b""
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at : at + 8])
+        if kind == b"IDAT":
+            packed += png[at + 8 : at + 8 + length]
+        at += 12 + length
+    return zlib.decompress(packed)
+
+
+def test_png_that_would_be_too_large_says_which_scale_fits() -> None:
+    with pytest.raises(OpscopeError, match=r"use --scale \S+ or less"):
+        png_bytes(chain(300), ViewOptions(scale=32, wrap=False))
+
+
+def test_pdf_is_complete_and_its_text_can_be_found(tmp_path: Path) -> None:
+    data = pdf_bytes(small(), ViewOptions(depth=2))
+    start = int(re.search(rb"startxref\n(\d+)", data)[1])
+    assert data[start : start + 4] == b"xref"
+    rows = re.findall(rb"(\d{10}) 00000 n ", data[start:])
+    for number, row in enumerate(rows, 1):
+        assert data[int(row) :].startswith(b"%d 0 obj" % number)
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext is not here to read the page back")
+    path = tmp_path / "page.pdf"
+    path.write_bytes(data)
+    found = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, check=True).stdout.decode()
+    for word in ("layer_0", "layer_1", "dot", "f32[8, 512]", "▾"):
+        assert word in found
+
+
+def test_pdf_of_a_very_long_picture_stays_within_what_a_page_may_be() -> None:
+    data = pdf_bytes(chain(600), ViewOptions(wrap=False))
+    width, height = (float(part) for part in re.search(rb"MediaBox\[0 0 (\S+) (\S+)\]", data).groups())
+    assert 0 < width < height <= 14_400
+    assert b"/UserUnit" in data
+
+
+def test_advance_table_is_that_of_the_font_files() -> None:
+    """The layout measures with this table; if it differed from the fonts, text would run out of its boxes."""
+    source = (Path(__file__).parents[1] / "web" / "src" / "core" / "text" / "advances.ts").read_text()
+    lists = re.findall(r"const (\w+): readonly number\[\] = \[([^\]]*)\]", source)
+    numbers = {name: [int(n) for n in re.findall(r"\d+", body)] for name, body in lists}
+    spans = zip(numbers["SPANS"][::2], numbers["SPANS"][1::2], strict=True)
+    codes = [code for first, last in spans for code in range(first, last + 1)]
+    for style, column in (("Regular", "REGULAR"), ("Bold", "BOLD")):
+        font = _font(style)
+        assert sorted(font.glyph_of) == codes
+        assert [font.advances[font.glyph_of[code]] for code in codes] == numbers[column]
+        assert font.units == int(re.search(r"UNITS_PER_EM = (\d+)", source)[1])
+
+
+def test_threads_draw_at_the_same_time() -> None:
+    expected = svg_text(small())
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: svg_text(small()), range(8))) == [expected] * 8
+
+
+def test_inside_a_running_event_loop() -> None:
+    """A notebook cell runs inside one."""
+
+    async def cell() -> str:
+        return svg_text(small())
+
+    assert asyncio.run(cell()) == svg_text(small())
+
+
+def _sizes(name: str) -> int:
+    return len(svg_text(small(name)))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_process_pool_after_this_process_has_drawn(method: str) -> None:
+    """V8 does not survive a fork; a forked child must notice and still draw."""
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {method}")
+    expected = _sizes("small")
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+        assert list(pool.map(_sizes, ["small", "small"])) == [expected] * 2
+
+
+def test_unknown_names_are_refused_with_the_closest() -> None:
+    with pytest.raises(OpscopeError, match=r"no node named 'dot.00'.*'dot.0'"):
+        svg_text(small(), ViewOptions(around=("dot.00",)))
+    with pytest.raises(OpscopeError, match=r"no graph named 'mian'.*'main'"):
+        svg_text(small(), ViewOptions(graph="mian"))
+
+
+def test_a_mistake_of_the_core_is_one_line() -> None:
+    with pytest.raises(OpscopeError, match="no opscope program") as caught:
+        host.run(b"nonsense, and more than a header of it", [("view", {})])
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_bundle_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    host._bundle.cache_clear()
+    monkeypatch.setattr(host, "_BUNDLE", tmp_path / "core.js")
+    with pytest.raises(OpscopeError, match=r"node build\.mjs"):
+        svg_text(small())
+    host._bundle.cache_clear()
+
+
+def test_progress_is_told_in_order() -> None:
+    from opscope.render.picture import progress
+
+    told: list[float] = []
+    token = progress.set(told.append)
+    try:
+        svg_text(small())
+    finally:
+        progress.reset(token)
+    assert told == sorted(told)
+    assert len(told) == 4
+
+
+def test_command_line(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    opscope.save(small(), tmp_path / "p.json")
+    assert run("export", "p.json", "-o", "p.svg", "--depth", "1").returncode == 0
+    assert run("export", "p.json", "-o", "p.png", "--scale", "2", "--theme", "dark").returncode == 0
+    assert run("export", "p.json", "-o", "p.pdf", "--flatten").returncode == 0
+    assert (tmp_path / "p.svg").read_text().startswith("<svg")
+    missing = run("export", "p.json", "-o", "q.svg", "--around", "dto.1", "--hops", "3")
+    assert missing.returncode == 2
+    assert "dot.1" in missing.stderr
+    assert not (tmp_path / "q.svg").exists()
