@@ -23,6 +23,14 @@ _LINE = re.compile(
 _MARKED_NAMES = re.compile(r"%([A-Za-z0-9_.-]+)").findall
 
 
+class _Once(dict[str, str]):
+    """Each text once: opcodes repeat a thousand times and need one object."""
+
+    def __missing__(self, text: str) -> str:
+        self[text] = text
+        return text
+
+
 class Module:
     """What the computations of one module share."""
 
@@ -31,6 +39,7 @@ class Module:
         self.context = Context(root)
         self.types = Types()
         self.tails = Tails(self.context)
+        self.ops = _Once()
         self.called: list[tuple[str, int]] = []
         """Names of called computations, with the place of the call."""
 
@@ -59,7 +68,7 @@ class Body:
     def read(self, pos: int, end: int) -> int:
         """Instructions from here to the closing brace, or to the end where there is none."""
         text, types, tails = self.module.text, self.module.types, self.module.tails
-        refs, nodes = self.refs, self.nodes
+        refs, nodes, ops = self.refs, self.nodes, self.module.ops
         match, ref, make = _LINE.match, refs.__getitem__, tuple.__new__
         while True:
             line = match(text, pos, end)
@@ -77,33 +86,35 @@ class Body:
             role = PAYLOAD_ROLES.get(op)
             inputs: tuple[ValueRef, ...] = ()
             try:
-                outputs, index = types[shape]
+                outputs, at = types[shape]
                 if role:
                     tail = tails.get(f"{op}({operands}){attributes}") or tails.learn(tails[attributes].text, op, operands)
                 else:
-                    role = "op"
                     tail = tails[attributes]
                     if "%" in operands:
-                        names = _MARKED_NAMES(operands)
-                        inputs = tuple(map(ref, names))
-                        if len(names) != operands.count(", ") + 1:
+                        inputs = tuple(map(ref, _MARKED_NAMES(operands)))
+                        if len(inputs) != operands.count(", ") + 1:
                             raise KeyError(operands)
                     elif operands:
                         inputs = tuple(map(ref, without_comments(operands).split(", ")))
                     if op == ELEMENT:
                         inputs = self.element(inputs, tail.element)
-                if name in refs or tail.control:
+                if name in refs:
+                    raise KeyError(name)
+                _, details, calls, control, _ = tail
+                if control:
                     raise KeyError(name)
             except (KeyError, SourceError):
                 pos = read_instruction(self, skip(text, pos))
                 continue
-            details: Details = tail.details or self.own_details(tail, op, operands)
-            refs[name] = (name, index)
+            if details is None:
+                details = self.own_details(tail, op, operands)
+            refs[name] = (name, at)
             if root:
                 self.root = name
-            if tail.calls:
-                self.note_calls(tail.calls, details, pos)
-            nodes.append(make(Node, (name, op, inputs, outputs, role, tail.calls, (), (), details)))
+            if calls:
+                self.note_calls(calls, details, pos)
+            nodes.append(make(Node, (name, ops[op], inputs, outputs, role or "op", calls, (), (), details)))
             pos = line.end()
 
     def element(self, inputs: tuple[ValueRef, ...], index: int) -> tuple[ValueRef, ...]:

@@ -8,6 +8,7 @@ backward direction. The rules:
 - other wrappers (`jvp(…)`, `transpose(…)`, `vmap(…)` …) are transformations: recorded, and what they wrap stays in the path;
 - `body` and `cond` below `while`, `closed_call`, `checkpoint`, `rematted_computation` and the like are plumbing: dropped, and where
   they are transformations recorded. `while`, `cond` and `branch_1_fun` stay: they tell loops and branches apart;
+- differentiating a checkpoint names the scope twice, `transpose(jvp(layer))/jvp(layer)/checkpoint`: it counts once;
 - of merged names `a;b` the first counts.
 """
 
@@ -48,6 +49,23 @@ class Scope(NamedTuple):
         found = {"direction": self.direction, "transforms": ", ".join(self.transforms)}
         return {key: text for key, text in found.items() if text}
 
+    def below(self, outer: Scope) -> Scope:
+        """The same inside another scope."""
+        if not outer.path and not outer.transforms:
+            return self
+        return Scope(outer.path + self.path, self.call, tuple(dict.fromkeys(outer.transforms + self.transforms)))
+
+
+NO_SCOPE = Scope()
+
+
+class _Element(NamedTuple):
+    """One element of the path: its name, whether it is a jitted function's, and whether any wrapper stood around it."""
+
+    name: str = ""
+    is_function: bool = False
+    is_wrapped: bool = False
+
 
 @lru_cache(maxsize=1 << 16)
 def parse_op_name(op_name: str) -> Scope:
@@ -55,29 +73,34 @@ def parse_op_name(op_name: str) -> Scope:
     transforms: dict[str, None] = {}
     elements = _elements(op_name, transforms)
     groups: list[str] = []
-    before = ""
-    for named, name in elements[:-1]:
-        if name in _BARE_TRANSFORMS:
-            transforms[name] = None
-        elif name and name not in _PLUMBING and not _is_noise(name, named, before, bool(groups)):
-            groups.append(name)
-        before = name
-    call = (elements[-1][1],) if elements and elements[-1][0] and elements[-1][1] else ()
-    return Scope(tuple(groups), call, tuple(transforms))
+    before = _Element()
+    for element in elements[:-1]:
+        if element.name in _BARE_TRANSFORMS:
+            transforms[element.name] = None
+        elif element.name and not _is_noise(element, before, is_inner=bool(groups)):
+            groups.append(element.name)
+        before = element
+    last = elements[-1] if elements else before
+    return Scope(tuple(groups), (last.name,) if last.is_function and last.name else (), tuple(transforms))
 
 
-def _is_noise(name: str, named: bool, before: str, is_inner: bool) -> bool:
-    """JAX's own `jit(main)` inside the user's function, and the two parts of a loop, which are computations of their own."""
-    return (named and is_inner and name == "main") or (before == "while" and name in ("body", "cond"))
+def _is_noise(element: _Element, before: _Element, *, is_inner: bool) -> bool:
+    """Plumbing, the two parts of a loop, JAX's own `jit(main)` inside the user's function, and a scope that is named twice."""
+    return (
+        element.name in _PLUMBING
+        or (element.name in ("body", "cond") and before.name == "while")
+        or (element.name == "main" and element.is_function and is_inner)
+        or (element.is_wrapped and element == before)
+    )
 
 
-def _elements(op_name: str, transforms: dict[str, None]) -> list[tuple[bool, str]]:
-    """The path's elements from the outside in: (is it the name of a jitted function, name). Notes the transformations on the way.
+def _elements(op_name: str, transforms: dict[str, None]) -> list[_Element]:
+    """The path's elements from the outside in. Notes the transformations on the way.
 
     A wrapped path `jvp(a/b)` gives two elements, an empty one `jvp()` an element without a name. What stands in brackets is not
     looked into, and what only looks wrapped, because the wrapper is none that we know, stays whole.
     """
-    elements: list[tuple[bool, str]] = []
+    elements: list[_Element] = []
     wrappers: list[str] = []
     pieces: list[str] = []
     foreign = brackets = calls = 0
@@ -86,7 +109,8 @@ def _elements(op_name: str, transforms: dict[str, None]) -> list[tuple[bool, str
     def emit() -> None:
         name = "".join(pieces)
         head, bracket, parameters = name.partition("[")
-        elements.append((calls > 0, head if bracket and "=" in parameters else name))
+        name = head if bracket and "=" in parameters else name  # older JAX: while[cond_nconsts=0]
+        elements.append(_Element(name, calls > 0, bool(wrappers)))
         pieces.clear()
 
     for piece in _PIECES.findall(op_name):
