@@ -1,7 +1,8 @@
 /**
  * The elements of the current rank in order, while a sweep moves from rank to rank. A rank of a training graph can hold
  * tens of thousands of passing segments of which few change, so the list is kept in blocks: a change touches one block, and
- * an index is the sum of the blocks before plus the place within. Indices are those at the last `index()` call.
+ * an index is the sum of the blocks before plus the place within. `indexOf` and `at` hold from an `index()` call to the next
+ * change.
  *
  * Elements that have left stay in a second, linked list: walked at the end, it is the order of the whole drawing.
  */

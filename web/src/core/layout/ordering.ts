@@ -1,5 +1,6 @@
 import { CrossingCounter } from "./crossings";
 import type { Elements } from "./elements";
+import { Sifter, siftingWork } from "./sifting";
 import { Sweeper } from "./sweeps";
 
 /** When to stop improving: asked between rounds, so a first order is always there. */
@@ -29,7 +30,15 @@ export function orderElements(elements: Elements, spent: Spent): Int32Array {
     } else stale++;
     if (spent()) break;
   }
+  if (fewest > 0 && siftingWork(elements) < 4_000_000) sift(elements, best, spent);
   return best;
+}
+
+function sift(elements: Elements, position: Int32Array, spent: Spent): void {
+  const sifter = new Sifter(elements);
+  for (let round = 0; round < 30; round++) {
+    if (sifter.round(position) === 0 || spent()) return;
+  }
 }
 
 /** Depth first along the edges: neighbours start out near each other. */

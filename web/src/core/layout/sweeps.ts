@@ -52,12 +52,11 @@ export class Sweeper {
         list.index();
         this.measureAll(entering, from, to, downwards, kind);
         sortByKey(entering, from, to, measure, this.spare);
-        const before = list.length;
-        for (let i = to - 1; i >= from; i--) {
-          const element = entering[i];
-          const anchor = Math.min(before - 1, Math.floor(measure[element]));
-          list.insertAfter(anchor < 0 ? -1 : list.at(anchor), element);
+        for (let i = from; i < to; i++) {
+          const anchor = Math.min(list.length - 1, Math.floor(measure[entering[i]]));
+          this.spare[i] = anchor < 0 ? -1 : list.at(anchor);
         }
+        for (let i = to - 1; i >= from; i--) list.insertAfter(this.spare[i], entering[i]);
         const left = downwards ? rank - 1 : rank + 1;
         for (let i = leaving.start[left]; i < leaving.start[left + 1]; i++) list.remove(leaving.items[i]);
       }

@@ -1,0 +1,314 @@
+import { type Buckets, bucketBy, sortByKey } from "./arrays";
+import type { Elements } from "./elements";
+
+/**
+ * Improves an order one element at a time: each is lifted out and put where it crosses least, everything else staying as it
+ * is. Passing another element changes the number of crossings by an amount that only the two elements' links decide, so one
+ * walk along the neighbours finds the best place exactly. Never makes an order worse.
+ *
+ * Within a round places are fractions, so that an element can go between any two others; a round begins by renumbering.
+ */
+export class Sifter {
+  private readonly upper: Buckets;
+  private readonly lower: Buckets;
+  private readonly starts: Buckets;
+  private readonly ends: Buckets;
+  private readonly alive: Buckets;
+  private readonly key: Float64Array;
+  private readonly order: Int32Array;
+  private readonly spare: Int32Array;
+  private readonly live: Int32Array;
+  private readonly mark: Int32Array;
+  private readonly delta: Int32Array;
+  private marks = 0;
+  private liveCount = 0;
+  private readonly up: Float64Array;
+  private readonly down: Float64Array;
+
+  constructor(private readonly elements: Elements) {
+    const { count, boxCount, rankCount, top, bottom, above, below, linkUpper, linkLower } = elements;
+    this.upper = { start: above.start, items: above.items.map((l) => linkUpper[l]) };
+    this.lower = { start: below.start, items: below.items.map((l) => linkLower[l]) };
+    this.starts = bucketBy(top, rankCount);
+    this.ends = bucketBy(bottom, rankCount);
+    this.alive = segmentsByRank(elements);
+    this.key = new Float64Array(count);
+    this.order = new Int32Array(count);
+    this.spare = new Int32Array(count);
+    this.live = new Int32Array(count);
+    this.mark = new Int32Array(count);
+    this.delta = new Int32Array(count);
+    let fan = 1;
+    for (let v = 0; v < boxCount; v++) {
+      fan = Math.max(fan, above.start[v + 1] - above.start[v], below.start[v + 1] - below.start[v]);
+    }
+    this.up = new Float64Array(fan);
+    this.down = new Float64Array(fan);
+  }
+
+  /** One round over all boxes and segments; returns how many crossings it saved. */
+  round(position: Int32Array): number {
+    const { count } = this.elements;
+    for (let v = 0; v < count; v++) this.key[v] = position[v];
+    const saved = this.siftBoxes() + this.siftSegments();
+    for (let v = 0; v < count; v++) this.order[position[v]] = v;
+    sortByKey(this.order, 0, count, this.key, this.spare);
+    for (let i = 0; i < count; i++) position[this.order[i]] = i;
+    return saved;
+  }
+
+  private siftBoxes(): number {
+    const { starts } = this;
+    const { boxCount, rankCount } = this.elements;
+    let saved = 0;
+    this.liveCount = 0;
+    for (let rank = 0; rank < rankCount; rank++) {
+      this.enterRank(rank);
+      for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) {
+        if (starts.items[i] < boxCount) saved += this.siftBox(starts.items[i], rank);
+      }
+    }
+    return saved;
+  }
+
+  /** Brings the list of live elements from the rank before to this one. */
+  private enterRank(rank: number): void {
+    const { live, key, starts, spare } = this;
+    const { bottom } = this.elements;
+    let kept = 0;
+    for (let i = 0; i < this.liveCount; i++) if (bottom[live[i]] >= rank) live[kept++] = live[i];
+    const from = starts.start[rank];
+    const to = starts.start[rank + 1];
+    sortByKey(starts.items, from, to, key, spare);
+    let write = kept + to - from;
+    this.liveCount = write;
+    let old = kept - 1;
+    let fresh = to - 1;
+    while (fresh >= from) {
+      live[--write] = old >= 0 && key[live[old]] > key[starts.items[fresh]] ? live[old--] : starts.items[fresh--];
+    }
+  }
+
+  private siftBox(v: number, rank: number): number {
+    const { live, key, upper, lower, up, down, liveCount } = this;
+    const ups = collect(upper, v, key, up);
+    const downs = collect(lower, v, key, down);
+    if (ups + downs === 0) return 0;
+    const at = indexOfKey(live, liveCount, key, key[v]);
+    let best = 0;
+    let bestAt = at;
+    let cost = 0;
+    for (let i = at + 1; i < liveCount; i++) {
+      cost += this.passing(live[i], rank, ups, downs);
+      if (cost < best) {
+        best = cost;
+        bestAt = i;
+      }
+    }
+    cost = 0;
+    for (let i = at - 1; i >= 0; i--) {
+      cost -= this.passing(live[i], rank, ups, downs);
+      if (cost < best) {
+        best = cost;
+        bestAt = i;
+      }
+    }
+    if (bestAt === at) return 0;
+    const between =
+      bestAt > at
+        ? middle(key[live[bestAt]], bestAt + 1 < liveCount ? key[live[bestAt + 1]] : key[live[bestAt]] + 2)
+        : middle(bestAt > 0 ? key[live[bestAt - 1]] : key[live[bestAt]] - 2, key[live[bestAt]]);
+    if (Number.isNaN(between)) return 0;
+    key[v] = between;
+    if (bestAt > at) live.copyWithin(at, at + 1, bestAt + 1);
+    else live.copyWithin(bestAt + 1, bestAt, at);
+    live[bestAt] = v;
+    return -best;
+  }
+
+  /** How many crossings more there are when the lifted box goes from the left to the right of element d. */
+  private passing(d: number, rank: number, ups: number, downs: number): number {
+    const { key, upper, lower, up, down } = this;
+    const { top, bottom } = this.elements;
+    let change = 0;
+    if (ups > 0) {
+      if (top[d] < rank) change += balance(up, ups, key[d]);
+      else for (let k = upper.start[d]; k < upper.start[d + 1]; k++) change += balance(up, ups, key[upper.items[k]]);
+    }
+    if (downs > 0) {
+      if (bottom[d] > rank) change += balance(down, downs, key[d]);
+      else for (let k = lower.start[d]; k < lower.start[d + 1]; k++) change += balance(down, downs, key[lower.items[k]]);
+    }
+    return change;
+  }
+
+  private siftSegments(): number {
+    const { boxCount, count } = this.elements;
+    let saved = 0;
+    for (let s = boxCount; s < count; s++) {
+      if (this.upper.start[s + 1] > this.upper.start[s]) saved += this.siftSegment(s);
+    }
+    return saved;
+  }
+
+  private siftSegment(s: number): number {
+    const { key, delta, order } = this;
+    const found = this.gather(s);
+    sortByKey(order, 0, found, key, this.spare);
+    const here = key[s];
+    let at = 0;
+    while (at < found && key[order[at]] < here) at++;
+    let best = 0;
+    let bestAt = -1;
+    let cost = 0;
+    for (let i = at; i < found; i++) {
+      cost += delta[order[i]];
+      if (cost < best) {
+        best = cost;
+        bestAt = i;
+      }
+    }
+    cost = 0;
+    let toRight = true;
+    for (let i = at - 1; i >= 0; i--) {
+      cost -= delta[order[i]];
+      if (cost < best) {
+        best = cost;
+        bestAt = i;
+        toRight = false;
+      }
+    }
+    if (bestAt < 0) return 0;
+    const edge = key[order[bestAt]];
+    const between = toRight
+      ? middle(edge, bestAt + 1 < found ? key[order[bestAt + 1]] : edge + 2)
+      : middle(bestAt > 0 ? key[order[bestAt - 1]] : edge - 2, edge);
+    if (Number.isNaN(between)) return 0;
+    key[s] = between;
+    return -best;
+  }
+
+  /** Everything that segment s could pass on its ranks, with what passing it (left to right) adds in crossings. */
+  private gather(s: number): number {
+    const { key, upper, lower, starts, ends, alive, delta, mark, order } = this;
+    const { top, bottom, boxCount } = this.elements;
+    const first = top[s];
+    const last = bottom[s];
+    const u = upper.items[upper.start[s]];
+    const w = lower.items[lower.start[s]];
+    const stamp = ++this.marks;
+    mark[s] = stamp;
+    let found = 0;
+    const touch = (d: number): void => {
+      if (mark[d] === stamp) return;
+      mark[d] = stamp;
+      delta[d] = 0;
+      order[found++] = d;
+    };
+    // Links that lie wholly beside the segment: crossing it means standing on both its sides.
+    for (let i = starts.start[first + 1] ?? 0; i < starts.start[last + 1]; i++) {
+      const d = starts.items[i];
+      if (d === s) continue;
+      touch(d);
+      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) delta[d] += Math.sign(key[upper.items[k]] - key[d]);
+    }
+    for (let i = ends.start[first]; i < ends.start[last]; i++) {
+      const d = ends.items[i];
+      if (d === s) continue;
+      touch(d);
+      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) delta[d] += Math.sign(key[lower.items[k]] - key[d]);
+    }
+    // The slanted link at either end.
+    const keyU = key[u];
+    for (let i = starts.start[first]; i < starts.start[first + 1]; i++) {
+      const d = starts.items[i];
+      if (d === s) continue;
+      touch(d);
+      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) delta[d] += Math.sign(key[upper.items[k]] - keyU);
+    }
+    const keyW = key[w];
+    for (let i = ends.start[last]; i < ends.start[last + 1]; i++) {
+      const d = ends.items[i];
+      if (d === s) continue;
+      touch(d);
+      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) delta[d] += Math.sign(key[lower.items[k]] - keyW);
+    }
+    for (let i = alive.start[first]; i < alive.start[first + 1]; i++) {
+      const d = boxCount + alive.items[i];
+      if (d === s || top[d] === first) continue;
+      touch(d);
+      delta[d] += Math.sign(key[d] - keyU);
+    }
+    for (let i = alive.start[last]; i < alive.start[last + 1]; i++) {
+      const d = boxCount + alive.items[i];
+      if (d === s || bottom[d] === last) continue;
+      touch(d);
+      delta[d] += Math.sign(key[d] - keyW);
+    }
+    return found;
+  }
+}
+
+/** How much work a round is, about; it grows with the length of all segments together. */
+export function siftingWork({ count, boxCount, top, bottom }: Elements): number {
+  let work = count;
+  for (let s = boxCount; s < count; s++) work += bottom[s] - top[s] + 1;
+  return work;
+}
+
+function segmentsByRank({ boxCount, count, top, bottom, rankCount }: Elements): Buckets {
+  const start = new Int32Array(rankCount + 1);
+  for (let s = boxCount; s < count; s++) for (let r = top[s]; r <= bottom[s]; r++) start[r + 1]++;
+  for (let r = 0; r < rankCount; r++) start[r + 1] += start[r];
+  const items = new Int32Array(start[rankCount]);
+  const cursor = start.slice();
+  for (let s = boxCount; s < count; s++) for (let r = top[s]; r <= bottom[s]; r++) items[cursor[r]++] = s - boxCount;
+  return { start, items };
+}
+
+function collect(links: Buckets, v: number, key: Float64Array, into: Float64Array): number {
+  const from = links.start[v];
+  const size = links.start[v + 1] - from;
+  for (let i = 0; i < size; i++) into[i] = key[links.items[from + i]];
+  if (size > 8) into.subarray(0, size).sort();
+  return size;
+}
+
+/** How many of the places lie left of x minus how many lie right of it. */
+function balance(places: Float64Array, size: number, x: number): number {
+  if (size <= 8) {
+    let sum = 0;
+    for (let i = 0; i < size; i++) sum += places[i] < x ? 1 : places[i] > x ? -1 : 0;
+    return sum;
+  }
+  return bound(places, size, x, false) - (size - bound(places, size, x, true));
+}
+
+/** How many of the sorted places are < x (or ≤ x). */
+function bound(places: Float64Array, size: number, x: number, equalToo: boolean): number {
+  let low = 0;
+  let high = size;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (places[middle] < x || (equalToo && places[middle] === x)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function indexOfKey(live: Int32Array, size: number, key: Float64Array, x: number): number {
+  let low = 0;
+  let high = size;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (key[live[middle]] < x) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** A number strictly between two others, or NaN where they are too close. */
+function middle(a: number, b: number): number {
+  const m = a + (b - a) / 2;
+  return m > a && m < b ? m : Number.NaN;
+}
