@@ -51,9 +51,21 @@ def read_mlir(module: str | bytes, progress: Progress | None = None) -> Program:
     context.allow_unregistered_dialects = True
     try:
         with context:
-            return _ModuleReader(ir, ir.Module.parse(module, context), progress).program()
+            return _ModuleReader(ir, _parse(ir, context, module), progress).program()
     except ir.MLIRError as error:
         raise _parse_error(error) from None
+
+
+def _parse(ir: Any, context: Any, module: str | bytes) -> Any:
+    """Bytecode that JAX exports is a portable artifact, in a dialect that stands for a version of StableHLO: that is undone."""
+    if isinstance(module, bytes):
+        from jaxlib.mlir.dialects import stablehlo
+
+        try:
+            return stablehlo.deserialize_portable_artifact(context, module)
+        except (ValueError, ir.MLIRError):
+            pass  # bytecode, but no portable artifact
+    return ir.Module.parse(module, context)
 
 
 def _parse_error(error: Exception) -> SourceError:

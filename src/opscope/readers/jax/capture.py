@@ -56,7 +56,8 @@ def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, st
     try:
         return function.trace(*args, **kwargs)  # type: ignore[attr-defined]
     except TypeError as error:
-        hint = "; name arguments that are no arrays with static_argnums=" if "not a valid JAX type" in str(error) else ""
+        about_types = "not a valid JAX type" in str(error) or "abstract array" in str(error)
+        hint = " Name arguments that are no arrays with static_argnums=." if about_types else ""
         raise OpscopeError(f"JAX could not trace {getattr(function, '__name__', function)}: {_first_line(error)}{hint}") from error
 
 

@@ -1,0 +1,236 @@
+"""Real JAX on the CPU: every kind of function, at every stage, with its inner graphs, scopes and source lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope.program import Program
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+
+STAGES = ("jaxpr", "stablehlo", "hlo", "optimized")
+
+
+def dense(x, w):
+    with jax.named_scope("dense"):
+        return jnp.tanh(x @ w)
+
+
+X, W = jnp.ones((4, 3)), jnp.ones((3, 5))
+
+
+def ops(program: Program) -> set[str]:
+    return {node.op.rpartition(".")[2].replace("-", "_") for graph in program for node in graph}
+
+
+def scopes(program: Program) -> set[str]:
+    return {part for graph in program for node in graph for part in node.scope}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_plain_function_at_every_stage(stage: str) -> None:
+    program = opscope.capture(dense, X, W, stage=stage)
+    assert "tanh" in ops(program)
+    assert "dense" in scopes(program)
+    assert [len(program.main.parameters), len(program.main.outputs)] == [2, 1]
+    assert str(program.main.parameters[1].outputs[0]).endswith("32[3, 5]")
+    tanh = next(node for graph in program for node in graph if node.op.endswith("tanh"))
+    if stage != "optimized":
+        assert any(frame.file.endswith("test_jax_capture.py") for frame in tanh.source)
+
+
+def test_every_object_that_jax_makes_of_a_function() -> None:
+    jitted = jax.jit(dense)
+    lowered = jitted.lower(X, W)
+    shapes = jax.ShapeDtypeStruct((4, 3), "float32"), jax.ShapeDtypeStruct((3, 5), "float32")
+    from jax import export
+
+    objects = [
+        opscope.capture(jitted, X, W),
+        opscope.capture(dense, *shapes),
+        opscope.capture(jax.make_jaxpr(dense)(X, W)),
+        opscope.capture(jitted.trace(X, W)),
+        opscope.capture(lowered),
+        opscope.capture(lowered.compile()),
+        opscope.capture(export.export(jitted)(X, W)),
+    ]
+    for program in objects:
+        assert "tanh" in ops(program)
+        assert len(program.main.parameters) == 2
+
+
+def test_static_and_donated_arguments() -> None:
+    def scaled(x, mode, n):
+        return x * n if mode == "up" else x / n
+
+    program = opscope.capture(scaled, X, "up", 3, static_argnums=(1, 2), donate_argnums=0)
+    assert ops(program) >= {"mul"}
+    assert [p.attrs.get("donated") for p in program.main.parameters] == [True]
+    with pytest.raises(opscope.OpscopeError, match="static_argnums"):
+        opscope.capture(scaled, X, "up", 3)
+
+
+def scan(x, w):
+    return jax.lax.scan(lambda c, _: (jnp.tanh(c @ w @ w.T), c.sum()), x, None, length=3)
+
+
+def branch(x, w):
+    return jax.lax.cond(x.sum() > 0, lambda a: (a @ w).sum(), lambda a: a.sum(), x)
+
+
+def loop(x, w):
+    return jax.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, jnp.tanh(c[1] @ w @ w.T)), (0, x))
+
+
+def batched(x, w):
+    return jax.vmap(lambda row: dense(row[None], w))(x)
+
+
+@jax.custom_vjp
+def clipped(x):
+    return jnp.clip(x, 0, 1)
+
+
+clipped.defvjp(lambda x: (clipped(x), x), lambda x, g: (g * (x > 0),))
+
+
+def custom(x, w):
+    return jax.grad(lambda w: clipped(x @ w).sum())(w)
+
+
+def remat(x, w):
+    return jax.grad(lambda w: jax.checkpoint(dense)(x, w).sum())(w)
+
+
+def gradient(x, w):
+    return jax.value_and_grad(lambda w: dense(x, w).sum())(w)
+
+
+@pytest.mark.parametrize("function", [scan, branch, loop, batched, custom, remat, gradient], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("stage", STAGES)
+def test_control_flow_and_transformations_at_every_stage(function: Callable[..., Any], stage: str) -> None:
+    """The program is whole: inner graphs are called by somebody, and every called graph's inputs have their places."""
+    program = opscope.capture(function, X, W, stage=stage)
+    called = {name for graph in program for node in graph for name in node.calls}
+    assert called <= set(program.graphs)
+    assert set(program.graphs) - called <= {program.entry}
+    if stage != "optimized":
+        assert "dot" in " ".join(ops(program))
+
+
+@pytest.mark.parametrize(
+    ("function", "op", "inner"),
+    [(scan, "scan", 1), (branch, "cond", 2), (loop, "while", 2), (remat, "remat2", 1), (custom, "custom_vjp_call", 0)],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_inner_jaxprs_are_called_graphs(function: Callable[..., Any], op: str, inner: int) -> None:
+    program = opscope.capture(function, X, W, stage="jaxpr")
+    found = [node for graph in program for node in graph if node.op in (op, op.removesuffix("2"))]
+    if inner:
+        assert found, ops(program)
+        assert len(found[0].calls) == inner
+        for name in found[0].calls:
+            assert len(program[name].outputs) >= 1
+
+
+def test_outputs_of_a_scan_leave_at_their_own_index() -> None:
+    def last(x, w):
+        carry, sums = scan(x, w)
+        return sums + carry.sum()
+
+    program = opscope.capture(last, X, W, stage="jaxpr")
+    indices = {index for node in program.main for name, index in node.inputs if name.startswith("scan")}
+    assert indices == {0, 1}
+
+
+def test_stablehlo_text_and_bytecode_files_open(tmp_path: Path) -> None:
+    from jax import export
+
+    exported = export.export(jax.jit(scan))(X, W)
+    text, bytecode = tmp_path / "scan.mlir", tmp_path / "scan.bin"
+    text.write_text(exported.mlir_module())
+    bytecode.write_bytes(exported.mlir_module_serialized)
+    first, second = opscope.load(text), opscope.load(bytecode)
+    assert isinstance(first, Program) and isinstance(second, Program)
+    assert ops(first) >= {"while", "tanh"}
+    assert len(first.main.parameters) == 2
+    assert {"while", "tanh"} <= ops(second)
+    loop = next(node for graph in first for node in graph if node.op == "stablehlo.while")
+    assert len(loop.calls) == 2
+
+
+def test_regions_take_captured_values_as_parameters() -> None:
+    """What a region reads from outside arrives through its caller, so that no edge crosses a graph's border."""
+    program = opscope.capture(branch, X, W, stage="stablehlo")
+    case = next(node for node in program.main if node.op in ("stablehlo.case", "stablehlo.if"))
+    captured = [p for name in case.calls for p in program[name].parameters if p.attrs.get("captured")]
+    assert captured
+    assert len(case.inputs) == 1 + len(captured)
+
+
+def test_bad_mlir_is_one_sentence_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "broken.mlir"
+    path.write_text("module {\n  func.func @main( {\n}\n")
+    with pytest.raises(opscope.SourceError, match=r"broken\.mlir:2:\d+: not valid MLIR"):
+        opscope.load(path)
+
+
+def test_flax_linen_modules_are_groups() -> None:
+    linen = pytest.importorskip("flax.linen")
+
+    class Model(linen.Module):
+        @linen.compact
+        def __call__(self, x):
+            return linen.Dense(2, name="head")(jnp.tanh(linen.Dense(7, name="body")(x)))
+
+    program = opscope.capture(Model(), X)
+    assert {"body", "head"} <= scopes(program)
+    paths = " ".join(str(p.attrs.get("path")) for p in program.main.parameters)
+    assert "kernel" in paths and "bias" in paths
+
+
+def test_flax_nnx_modules_are_groups_with_their_classes() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Model(nnx.Module):
+        def __init__(self, rngs):
+            self.body = nnx.Linear(3, 7, rngs=rngs)
+            self.head = nnx.Linear(7, 2, rngs=rngs)
+
+        def __call__(self, x):
+            return self.head(jnp.tanh(self.body(x)))
+
+    call = nnx.Linear.__call__
+    program = opscope.capture(Model(nnx.Rngs(0)), X)
+    assert {"body: Linear", "head: Linear"} <= scopes(program)
+    assert nnx.Linear.__call__ is call, "the class is as it was"
+
+
+def test_what_is_not_jax_is_refused_with_a_sentence() -> None:
+    with pytest.raises(opscope.OpscopeError, match="cannot capture"):
+        opscope.capture(object())
+    with pytest.raises(opscope.OpscopeError, match="no stage 'tpu'"):
+        opscope.capture(dense, X, W, stage="tpu")
+
+
+def test_the_classic_example_writes_its_text_and_pictures(tmp_path: Path) -> None:
+    import runpy
+    import sys
+
+    before = sys.argv
+    sys.argv = ["jax_softmax.py", str(tmp_path)]
+    try:
+        runpy.run_path(str(Path(__file__).parent.parent / "examples" / "jax_softmax.py"), run_name="__main__")
+    finally:
+        sys.argv = before
+    for name in ("softmax_fwd", "softmax_train"):
+        assert "HloModule" in (tmp_path / f"{name}.hlo.txt").read_text()
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+        assert "<!doctype html>" in (tmp_path / f"{name}.html").read_text()[:200].lower()
