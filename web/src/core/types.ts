@@ -152,6 +152,8 @@ export interface Visible {
   readonly edgeOutput: Int32Array;
   /** How many edges of the program this one stands for. */
   readonly edgeCountMerged: Int32Array;
+  /** How many different values it carries (three uses of one value are one). */
+  readonly edgeDistinct: Int32Array;
   readonly sourceSlot: Float32Array;
   readonly targetSlot: Float32Array;
   /** Same number: same value leaving the same box (see CompoundGraph.edgeValue). */

@@ -108,7 +108,7 @@ function edgeColumns(program: ProgramData, visible: Visible, placed: Placed): Ed
   for (let piece = 0; piece < count; piece++) {
     const e = placed.edge[piece];
     columns.edgeKind[piece] = visible.edgeKind[e];
-    columns.edgeMerged[piece] = visible.edgeCountMerged[e];
+    columns.edgeMerged[piece] = visible.edgeDistinct[e];
     if (visible.edgeKind[e] !== EdgeKind.Data) continue;
     const type = typeOf(program, visible.edgeNode[e], visible.edgeOutput[e]);
     columns.edgeWidth[piece] = lineWidth(type < 0 ? 0 : program.types.bytes[type]);

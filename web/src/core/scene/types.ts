@@ -65,7 +65,7 @@ export interface Scene {
   /** What flows: an index into `typeTexts`, or -1. */
   readonly edgeType: Int32Array;
   readonly typeTexts: readonly string[];
-  /** How many edges of the program it stands for. */
+  /** How many different values it carries. */
   readonly edgeMerged: Int32Array;
   /**
    * Cubic curve of edge e: points curveStart[e] … curveStart[e+1]-1 (x = curve[2p], y = curve[2p+1]): a start point, then two

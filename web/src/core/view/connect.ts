@@ -4,7 +4,12 @@ import { EdgeKind } from "../types";
 import type { Edges } from "./edges";
 import { type Ends, INLINED, type Instance, NOWHERE, sources } from "./instance";
 import type { Placement } from "./place";
-import { operandNote } from "./texts";
+import { Kind } from "./plumbing";
+import type { Prepared } from "./prepare";
+import { Role } from "./roles";
+import { operandNote, plural } from "./texts";
+
+const FEW_RESULTS = 8;
 
 /** How many neighbours of each node (by global number) are not part of the view. */
 export interface LeftOut {
@@ -36,6 +41,8 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
     drawn.length = 0;
     let lastOperand = -1;
     let operandsDrawn = 0;
+    let unchanged = 0;
+    const returns = plumbing && leaf && !instance.outer && prepared.isOutput[t] === 1 && prepared.plumbing.kind[t] === Kind.Bundle;
     for (let i = from; i < inputs.start[t + 1]; i++) {
       const targets = bodies ? bodyTargets(bodies, i - from, plumbing) : undefined;
       const node = inputs.value[i];
@@ -51,6 +58,10 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
         const source = ends.node[e];
         const home = ends.instance[e];
         const sourceBox = home.place(source);
+        if (returns && isReturnedUnchanged(prepared, source, inputs.start[t + 1] - from)) {
+          unchanged++;
+          continue;
+        }
         if (sourceBox === INLINED) {
           if (leaf) boxes.note(place, operandNote(prepared, t, i - from, source));
           continue;
@@ -79,8 +90,15 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
         }
       }
     }
+    if (unchanged > 0) boxes.note(place, `${plural(unchanged, "parameter")} unchanged`);
     for (let k = 0; k < drawn.length; k += 2) edges.targetSlot[drawn[k]] = drawn[k + 1] / (operandsDrawn + 1);
   }
+}
+
+/** Results of a step hold most of its parameters as they were: a number tells that better than a line for each. */
+function isReturnedUnchanged(prepared: Prepared, source: number, results: number): boolean {
+  const { program, users } = prepared;
+  return program.nodeRole[source] === Role.Parameter && (results > FEW_RESULTS || users.start[source + 1] - users.start[source] > 1);
 }
 
 /** Where operand `operand` of an expanded call ends: at nothing of its own where users in the body fetch it themselves. */

@@ -11,9 +11,11 @@ export class Edges {
   readonly node: number[] = [];
   readonly output: number[] = [];
   readonly merged: number[] = [];
+  readonly distinct: number[] = [];
   readonly sourceSlot: number[] = [];
   readonly targetSlot: number[] = [];
   private readonly seen: TripleMap;
+  private readonly carried = new TripleMap();
 
   constructor(private readonly boxes: Boxes, expected: number) {
     this.seen = new TripleMap(expected);
@@ -31,8 +33,11 @@ export class Edges {
     const { boxes } = this;
     const single = boxes.isLeaf(source) && boxes.isLeaf(target);
     const number = this.seen.number(source, target, kind * 0x10000000 + (single && kind === EdgeKind.Data ? 1 + operand : 0));
+    const carried = this.carried.size;
+    const again = !single && this.carried.number(number, node, output) < carried;
     if (number < this.source.length) {
       this.merged[number]++;
+      if (!again) this.distinct[number]++;
       return number;
     }
     this.source.push(source);
@@ -41,8 +46,19 @@ export class Edges {
     this.node.push(node);
     this.output.push(output);
     this.merged.push(1);
+    this.distinct.push(1);
     this.sourceSlot.push(Number.NaN);
     this.targetSlot.push(Number.NaN);
     return number;
+  }
+
+  /** Takes out the edges that are marked. */
+  remove(gone: Uint8Array): void {
+    const columns = [this.source, this.target, this.kind, this.node, this.output, this.merged, this.sourceSlot, this.targetSlot];
+    for (const column of columns) {
+      let kept = 0;
+      for (let e = 0; e < column.length; e++) if (!gone[e]) column[kept++] = column[e];
+      column.length = kept;
+    }
   }
 }

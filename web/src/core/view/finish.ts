@@ -33,6 +33,7 @@ export function finish(placement: Placement, edges: Edges): Visible {
     edgeNode: Int32Array.from(edges.node),
     edgeOutput: Int32Array.from(edges.output),
     edgeCountMerged: Int32Array.from(edges.merged),
+    edgeDistinct: Int32Array.from(edges.distinct),
     sourceSlot: Float32Array.from(edges.sourceSlot),
     targetSlot: Float32Array.from(edges.targetSlot),
     edgeValue: numberValues(edges),
