@@ -1,6 +1,6 @@
 /** Views as text, so that tests can say what they expect to see. */
 
-import { BoxKind, type Visible } from "../../src/core/types";
+import type { BoxKind, Visible } from "../../src/core/types";
 
 const KINDS = ["node", "group", "call", "stack", "stub", "value", "omitted"];
 

@@ -3,11 +3,12 @@
  * by the innermost group that all their users share, otherwise by the one that their operands share. So a weight sits beside
  * the op that it feeds, not at the top of the page.
  *
- * A parameter is often used again far away (the backward half, the optimizer). It then goes where it is used first, unless the
+ * A parameter or its copy is often used again far away (the backward half, the optimizer). It goes where it is used first, unless the
  * places are repeats of each other (layer_0, layer_1): what repeats share belongs to none of them. The model's own input stays
  * at the top.
  */
 
+import { Input } from "./inputs";
 import type { Prepared } from "./prepare";
 import { Role } from "./roles";
 
@@ -24,21 +25,21 @@ interface Tree {
 export function adopt(prepared: Prepared, tree: Tree, nodeGroup: Int32Array): void {
   const { program, users } = prepared;
   const { nodeRole, inputs } = program;
-  const backwards = (): void => {
+  const backwards = (last: boolean): void => {
     for (let n = nodeGroup.length - 1; n >= 0; n--) {
-      if (nodeGroup[n] !== HOMELESS || prepared.isData[n]) continue;
+      if (nodeGroup[n] !== HOMELESS || prepared.inputKind[n] === Input.Data) continue;
       const shared = sharedGroup(tree, nodeGroup, users.value, users.start[n], users.start[n + 1]);
       if (shared >= 0) nodeGroup[n] = shared;
-      else if (nodeRole[n] === Role.Parameter) nodeGroup[n] = firstPlace(prepared, tree, nodeGroup, n);
+      else if (last || nodeRole[n] === Role.Parameter) nodeGroup[n] = firstPlace(prepared, tree, nodeGroup, n);
     }
   };
-  backwards();
+  backwards(false);
   for (let n = 0; n < nodeGroup.length; n++) {
     if (nodeGroup[n] !== HOMELESS || nodeRole[n] === Role.Output || prepared.isOutput[n]) continue;
     const shared = sharedGroup(tree, nodeGroup, inputs.value, inputs.start[n], inputs.start[n + 1]);
     if (shared >= 0) nodeGroup[n] = shared;
   }
-  backwards();
+  backwards(true);
   for (let n = 0; n < nodeGroup.length; n++) if (nodeGroup[n] === HOMELESS) nodeGroup[n] = -1;
 }
 

@@ -6,42 +6,54 @@ import { connectAll } from "./connect";
 import { fittingDepth } from "./depth";
 import { Edges } from "./edges";
 import { finish } from "./finish";
-import type { Folding } from "./fold";
+import { findRepeats } from "./fold";
+import { showLeftOut } from "./omitted";
 import { readOptions } from "./options";
 import { type Placement, placeAll } from "./place";
-import { Kind } from "./plumbing";
 import { prepare } from "./prepare";
 import { Repeats } from "./repeats";
+import { addStubs } from "./stubs";
+import { readSubset } from "./subset";
 import { groupTree } from "./tree";
+import { addValues } from "./values";
 
 export { DEFAULT_RULES } from "./options";
 
+/** Throws only for a graph that does not exist; other names that lead nowhere become remarks. */
 export function buildView(program: ProgramData, spec: ViewSpec): Visible {
   const prepared = prepare(program);
   const options = readOptions(spec);
   const remarks: string[] = [];
-  let graph = program.entry;
-  if (spec.graph !== undefined) {
-    graph = prepared.graphNamed(spec.graph);
-    if (graph < 0) throw new Error(`no graph named "${spec.graph}"`);
-  }
+  const entry = spec.graph === undefined ? program.entry : prepared.graphNamed(spec.graph);
+  if (entry < 0) throw new Error(`no graph named "${spec.graph}"`);
   const grouping = program.groupings.find((one) => one.name === spec.grouping) ?? program.groupings[0];
   if (spec.grouping !== undefined && grouping.name !== spec.grouping) remarks.push(`There is no grouping "${spec.grouping}"; this is "${grouping.name}".`);
   const tree = groupTree(prepared, grouping);
-  const folding: Folding | undefined = undefined;
-  const first = program.graphStart[graph];
-  const depth =
-    spec.depth ??
-    (options.flatten
-      ? 0
-      : fittingDepth(tree, graph, first, program.graphStart[graph + 1] - first, (n) => !prepared.small.is[n] && prepared.plumbing.kind[n] === Kind.None, folding));
+  const subset = readSubset(prepared, tree, entry, spec, remarks);
+  const graph = subset?.graph ?? entry;
+  const folding = options.rules.foldRepeats && !options.flatten && !subset ? findRepeats(prepared, tree) : undefined;
 
   const boxes = new Boxes();
   const placement: Placement = {
-    prepared, tree, options, depth, boxes, instances: [], kept: undefined, named: undefined, folding, repeats: new Repeats(), remarks,
+    prepared,
+    tree,
+    options,
+    groupDepth: spec.depth ?? (subset ? Number.POSITIVE_INFINITY : fittingDepth(prepared, tree, graph, folding)),
+    callDepth: options.calls ? (spec.depth ?? 0) : 0,
+    boxes,
+    instances: [],
+    kept: subset?.kept,
+    named: subset?.named,
+    folding,
+    repeats: new Repeats(),
+    remarks,
   };
   placeAll(placement, graph);
   const edges = new Edges(boxes, 2 * boxes.count);
-  connectAll(placement, edges, undefined);
+  const leftOut = subset?.showsLeftOut ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) } : undefined;
+  connectAll(placement, edges, leftOut);
+  if (leftOut) showLeftOut(placement, edges, leftOut);
+  if (options.rules.stubs) addStubs(placement, edges);
+  if (options.valuesAsBoxes) addValues(placement, edges);
   return finish(placement, edges);
 }

@@ -1,49 +1,80 @@
 /**
- * Which parameters are data (the model's input, a batch of tokens) and which are its weights? Data starts the flow: where it is
- * first used, nothing else has been computed yet from anything but itself. A weight meets a flow that is already there. Where two
- * parameters meet first (x · w), integers are data (indices into a table), otherwise the first operand is.
+ * Which parameters are data (the model's input, a batch of tokens), and which come in from the side (weights, optimizer states,
+ * targets)? Data starts the flow: following it from its first user on, it meets nothing but bare parameters. What comes from the
+ * side meets a flow that is already there. Where two bare parameters meet first (x · w), integers are data (indices into a
+ * table), otherwise the first operand is. A parameter is still bare when it was only reshaped, broadcast or the like.
  */
 
-import type { Csr, ProgramData } from "../types";
+import { CATEGORIES, type Csr, type ProgramData } from "../types";
+import { bareOp } from "./plumbing";
 import { Role } from "./roles";
+import { SPREADS } from "./small";
 
 const NOTHING = -1;
 const SEVERAL = -2;
+const SHAPE = CATEGORIES.indexOf("shape");
 
-/** 1 for each parameter that is data. */
-export function findDataInputs(program: ProgramData, users: Csr): Uint8Array {
-  const { nodeCount, nodeRole, inputs } = program;
+export const enum Input { Side = 0, Data = 1, MeetsBare = 2 }
+
+/** What kind of input each parameter is (MeetsBare: from the side, but all it meets are bare parameters). */
+export function findInputs(program: ProgramData, users: Csr): Uint8Array {
+  const { nodeCount, nodeRole, nodeOp, nodeCategory, inputs, strings } = program;
+  /** What a node's value rests on: one parameter, NOTHING or SEVERAL. */
   const rests = new Int32Array(nodeCount).fill(NOTHING);
+  /** 1: a parameter, or one that was only reshaped. */
+  const raw = new Uint8Array(nodeCount);
+  const reshapes = new Map<number, boolean>();
   for (let n = 0; n < nodeCount; n++) {
     if (nodeRole[n] === Role.Parameter) {
       rests[n] = n;
+      raw[n] = 1;
       continue;
     }
     let on = NOTHING;
+    let untouched = true;
     for (let i = inputs.start[n]; i < inputs.start[n + 1] && on !== SEVERAL; i++) {
-      const under = rests[inputs.value[i]];
-      if (under !== NOTHING) on = on === NOTHING || on === under ? under : SEVERAL;
+      const operand = inputs.value[i];
+      const under = rests[operand];
+      if (under === NOTHING) continue;
+      on = on === NOTHING || on === under ? under : SEVERAL;
+      untouched = untouched && raw[operand] === 1;
     }
     rests[n] = on;
+    if (on < 0 || !untouched) continue;
+    let reshaping = reshapes.get(nodeOp[n]);
+    if (reshaping === undefined) {
+      reshaping = nodeCategory[n] === SHAPE || SPREADS.has(bareOp(strings.at(nodeOp[n])));
+      reshapes.set(nodeOp[n], reshaping);
+    }
+    if (reshaping) raw[n] = 1;
   }
-  const data = new Uint8Array(nodeCount);
+  const kind = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
-    if (nodeRole[n] === Role.Parameter && users.start[n + 1] > users.start[n] && startsFlow(program, rests, n, users.value[users.start[n]])) data[n] = 1;
+    if (nodeRole[n] !== Role.Parameter) continue;
+    let at = n;
+    let user = -1;
+    while (users.start[at + 1] > users.start[at]) {
+      user = users.value[users.start[at]];
+      if (rests[user] !== n || user <= at) break;
+      at = user;
+    }
+    if (user >= 0) kind[n] = meeting(program, rests, raw, n, at, user);
   }
-  return data;
+  return kind;
 }
 
-function startsFlow(program: ProgramData, rests: Int32Array, parameter: number, user: number): boolean {
-  const { inputs, nodeRole } = program;
+/** `at` is the last that rests on the parameter alone, `user` the one that brings something else in. */
+function meeting(program: ProgramData, rests: Int32Array, raw: Uint8Array, parameter: number, at: number, user: number): Input {
+  const { inputs } = program;
   let meets = -1;
   for (let i = inputs.start[user]; i < inputs.start[user + 1]; i++) {
     const operand = inputs.value[i];
     if (rests[operand] === NOTHING || rests[operand] === parameter) continue;
-    if (nodeRole[operand] !== Role.Parameter) return false;
-    if (meets < 0) meets = operand;
+    if (!raw[operand]) return Input.Side;
+    if (meets < 0) meets = rests[operand];
   }
-  if (meets < 0 || isInteger(program, parameter)) return true;
-  return !isInteger(program, meets) && inputs.value[inputs.start[user]] === parameter;
+  if (meets < 0 || !raw[at] || isInteger(program, parameter)) return Input.Data;
+  return !isInteger(program, meets) && inputs.value[inputs.start[user]] === at ? Input.Data : Input.MeetsBare;
 }
 
 function isInteger(program: ProgramData, node: number): boolean {

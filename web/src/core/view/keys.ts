@@ -5,10 +5,11 @@
  *     step     = "n:" id                        a node: "n:dot.3"
  *              | "g:" name { "/" name }         a group: "g:layer_0/attention"
  *              | "x:" name { "/" name }         the stack of repeats whose first is that group: "x:layer_0"
+ *              | "x:n:" id                      the stack of repeated calls whose first is that node
  *              | "c:" number                    one of several graphs that a node calls: "n:while.2>c:1>n:add.1"
- *              | "s:" id "@" key                the stub of a node at a user or in a group
- *              | "v:" id "." output             a value drawn as a box
- *              | "o:" ("in" | "out") ":" id     neighbours that are not shown
+ *     stub     = "s:" ( key | "*" ) "@" [ key ] the stub of a node (of many: "*") at a user or in a container
+ *     value    = "v:" key "." output            a value drawn as a box (output -1: all of a node's outputs)
+ *     omitted  = "o:" ("in" | "out") ":" key    neighbours that are not shown
  *
  * In names and ids, "%", "/", ">" and "@" are written %25, %2F, %3E and %40.
  */

@@ -1,6 +1,6 @@
 /** From groups and nodes to boxes: which are seen, which are open, and where every node of an instance is found. */
 
-import { BoxKind } from "../types";
+import { BoxKind, CATEGORIES } from "../types";
 import type { Boxes } from "./boxes";
 import type { Folding } from "./fold";
 import { bindOperands, INLINED, Instance, NOWHERE, PASSED_ON } from "./instance";
@@ -13,6 +13,8 @@ import { Role } from "./roles";
 import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, typeText } from "./texts";
 import type { GroupTree } from "./tree";
 
+const OUTPUT = CATEGORIES.indexOf("output");
+
 /** Beyond this many boxes calls stay closed, however deep the view was asked to be. */
 const MOST_BOXES = 400_000;
 
@@ -20,7 +22,9 @@ export interface Placement {
   readonly prepared: Prepared;
   readonly tree: GroupTree;
   readonly options: Options;
-  readonly depth: number;
+  /** How many levels of groups, and of called graphs, are open unless said otherwise. */
+  readonly groupDepth: number;
+  readonly callDepth: number;
   readonly boxes: Boxes;
   readonly instances: Instance[];
   /** Nodes of the shown graph that are part of the view (by global number); absent: all. */
@@ -99,7 +103,7 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
       places.box[i] = places.box[above];
       continue;
     }
-    const stack = folding ? folding.classOfGroup[g] : -1;
+    const stack = folding ? folding.stackOf[g] : -1;
     const folded = folding !== undefined && stack >= 0 && !options.unfolded.has(`${instance.prefix}x:${groupPath(placement, places, above, folding.first(stack))}`);
     if (folded && folding.first(stack) !== g) {
       places.box[i] = places.box[folding.first(stack) - first];
@@ -110,7 +114,7 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
     const key = `${instance.prefix}${folded ? "x" : "g"}:${path}`;
     const level = above < 0 ? instance.level : places.level[above] + 1;
     const box = boxes.add(folded ? BoxKind.Stack : BoxKind.Group, above < 0 ? instance.frame : places.box[above], key, -1, g);
-    const open = isOpen(options, key, level, placement.depth);
+    const open = isOpen(options, key, level, placement.groupDepth);
     boxes.open[box] = open ? 1 : 0;
     boxes.expandable[box] = open ? 0 : 1;
     const [, kind] = nameAndClass(prepared.program.strings.at(tree.groupName[g]));
@@ -138,7 +142,7 @@ function groupPath(placement: Placement, places: GroupPlaces, above: number, gro
 }
 
 function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array, groups: GroupPlaces | undefined): void {
-  const { tree, boxes, prepared, options, repeats } = placement;
+  const { tree, boxes, prepared, options, repeats, folding } = placement;
   const { program } = prepared;
   const { strings, nodeId, nodeCategory, calls } = program;
   const firstGroup = tree.firstGroup[instance.graph];
@@ -162,18 +166,41 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
       }
       level = groups.level[g] + 1;
     }
-    const key = `${instance.prefix}n:${escapeName(strings.at(nodeId[n]))}`;
+    const name = `n:${escapeName(strings.at(nodeId[n]))}`;
+    const stack = callStack(placement, instance, n);
+    if (stack >= 0 && folding !== undefined && folding.first(stack) !== tree.groupCount + n) {
+      const first = folding.first(stack) - tree.groupCount - instance.first;
+      if (instance.boxOf[first] >= 0) {
+        instance.boxOf[i] = instance.boxOf[first];
+        boxes.nodesInside[instance.boxOf[first]]++;
+        continue;
+      }
+    }
+    const key = stack >= 0 ? `${instance.prefix}x:${name}` : instance.prefix + name;
     const callCount = calls.start[n + 1] - calls.start[n];
     const reducer = options.rules.inlineReducers && callCount > 0 ? reducerText(prepared, n) : "";
-    const box = boxes.add(callCount > 0 && !reducer ? BoxKind.Call : BoxKind.Node, parent, key, n, -1);
+    const kind = stack >= 0 ? BoxKind.Stack : callCount > 0 && !reducer ? BoxKind.Call : BoxKind.Node;
+    const box = boxes.add(kind, parent, key, n, -1);
     boxes.category[box] = nodeCategory[n];
-    boxes.title[box] = reducer ? `${nodeTitle(program, n)}: ${reducer}` : nodeTitle(program, n);
+    const isResult = prepared.isOutput[n] === 1 && prepared.plumbing.kind[n] === Kind.Bundle;
+    if (isResult) boxes.category[box] = OUTPUT;
+    boxes.title[box] = isResult ? "output" : reducer ? `${nodeTitle(program, n)}: ${reducer}` : nodeTitle(program, n);
     boxes.subtitle[box] = typeText(program, n);
     boxes.nodesInside[box] = 1;
     instance.boxOf[i] = box;
+    if (stack >= 0 && folding !== undefined) boxes.repeat[box] = folding.size(stack);
     if (callCount > 0 && !reducer) placeCalls(placement, instance, n, box, key, level);
   }
   repeats.settle(instance);
+}
+
+/** The stack of calls that a node is drawn in, or -1. */
+function callStack(placement: Placement, instance: Instance, node: number): number {
+  const { folding, tree, options, prepared } = placement;
+  const stack = folding ? folding.stackOf[tree.groupCount + node] : -1;
+  if (!folding || stack < 0 || instance.flat) return -1;
+  const first = prepared.program.strings.at(prepared.program.nodeId[folding.first(stack) - tree.groupCount]);
+  return options.unfolded.has(`${instance.prefix}x:n:${escapeName(first)}`) ? -1 : stack;
 }
 
 function placeCalls(placement: Placement, instance: Instance, node: number, box: number, key: string, level: number): void {
@@ -188,7 +215,7 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
     inside += graphStart[graph + 1] - graphStart[graph];
   }
   boxes.expandable[box] = 1;
-  if (!isOpen(options, key, options.calls ? level : Number.POSITIVE_INFINITY, placement.depth)) return;
+  if (!isOpen(options, key, level, placement.callDepth)) return;
   if (boxes.count + inside > MOST_BOXES && !options.open.has(key)) {
     const remark = "Some called graphs stay closed: the picture would hold too many boxes.";
     if (!placement.remarks.includes(remark)) placement.remarks.push(remark);

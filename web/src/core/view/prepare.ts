@@ -2,7 +2,7 @@
 
 import type { Csr, ProgramData } from "../types";
 import { transpose } from "./columns";
-import { findDataInputs } from "./inputs";
+import { findInputs } from "./inputs";
 import { findPlumbing, type Plumbing } from "./plumbing";
 import { findReducers } from "./reducers";
 import { Role } from "./roles";
@@ -15,8 +15,8 @@ export interface Prepared {
   readonly users: Csr;
   /** 1: the node is named as an output of its graph. */
   readonly isOutput: Uint8Array;
-  /** 1: a parameter that is data, not a weight. */
-  readonly isData: Uint8Array;
+  /** Input of inputs.ts: is a parameter data, or does it come in from the side? */
+  readonly inputKind: Uint8Array;
   readonly plumbing: Plumbing;
   readonly small: Small;
   /** The op that a graph applies, if it does nothing else (`to_apply=add`): its string number, otherwise -1. */
@@ -47,6 +47,8 @@ function work(program: ProgramData): Prepared {
   for (const node of program.graphOutputs.value) isOutput[node] = 1;
   const users = transpose(program.inputs, nodeCount);
 
+  const inputKind = findInputs(program, users);
+
   const parameterStart = new Int32Array(graphCount + 1);
   const parameterList: number[] = [];
   for (let g = 0; g < graphCount; g++) {
@@ -74,9 +76,9 @@ function work(program: ProgramData): Prepared {
     graphOf,
     users,
     isOutput,
-    isData: findDataInputs(program, users),
+    inputKind,
     plumbing: findPlumbing(program),
-    small: findSmall(program, users, isOutput),
+    small: findSmall(program, users, isOutput, inputKind),
     reducerOp: findReducers(program),
     parameters: { start: parameterStart, value: Int32Array.from(parameterList) },
     find,

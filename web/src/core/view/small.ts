@@ -1,11 +1,12 @@
 /**
  * Small values: what sits inside its user's box as text rather than in a box of its own.
  *
- * A scalar constant, and whatever only spreads one (a broadcast, a conversion), is small for all its users. A parameter is small
- * if it is a scalar, or a vector that one node uses once (the γ of a norm, a bias).
+ * A scalar constant, and whatever only spreads one (a broadcast, a conversion), is small for all its users. So is a parameter that
+ * comes in from the side, if it is a scalar, or a vector with few users (the γ of a norm, a bias).
  */
 
 import type { Csr, ProgramData } from "../types";
+import { Input } from "./inputs";
 import { bareOp } from "./plumbing";
 import { Role } from "./roles";
 
@@ -16,11 +17,13 @@ export interface Small {
   readonly root: Int32Array;
 }
 
-const SPREADS = new Set(["broadcast", "broadcast_in_dim", "convert", "reshape", "bitcast", "bitcast-convert", "expand", "convert_element_type", "copy", "_to_copy"]);
+/** Ops that only spread or convert a value. */
+export const SPREADS = new Set(["broadcast", "broadcast_in_dim", "convert", "reshape", "bitcast", "bitcast-convert", "expand", "convert_element_type", "copy", "_to_copy"]);
 const MOST_ELEMENTS = 4;
 const LONGEST = 18;
+const MOST_USES = 4;
 
-export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array): Small {
+export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array, inputKind: Uint8Array): Small {
   const { nodeCount, nodeRole, nodeOp, nodeText, inputs, outputs, types, strings, calls, control } = program;
   const is = new Uint8Array(nodeCount);
   const root = new Int32Array(nodeCount);
@@ -37,8 +40,8 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
       const text = nodeText[n] < 0 ? "" : strings.at(nodeText[n]);
       if (text !== "" && text.length <= LONGEST && elements >= 0 && elements <= MOST_ELEMENTS) is[n] = scalar[n] = 1;
     } else if (nodeRole[n] === Role.Parameter && operandCount === 0) {
-      const vector = elements >= 0 && useCount === 1 && !strings.at(types.text[type]).includes(",");
-      if (elements === 1 || vector) is[n] = 1;
+      const vector = elements >= 0 && useCount <= MOST_USES && !strings.at(types.text[type]).includes(",");
+      if (inputKind[n] === Input.Side && (elements === 1 || vector)) is[n] = 1;
     } else if (operandCount === 1 && nodeRole[n] === Role.Op && calls.start[n + 1] === calls.start[n] && control.start[n + 1] === control.start[n]) {
       let spread = spreads.get(nodeOp[n]);
       if (spread === undefined) {
@@ -46,8 +49,9 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
         spreads.set(nodeOp[n], spread);
       }
       const source = inputs.value[inputs.start[n]];
-      if (spread && source < n && scalar[source]) {
-        is[n] = scalar[n] = 1;
+      if (spread && source < n && is[source] && (scalar[source] || useCount <= MOST_USES)) {
+        is[n] = 1;
+        scalar[n] = scalar[source];
         root[n] = root[source];
       }
     }

@@ -42,6 +42,14 @@ function opTitle(program: ProgramData, op: number): string {
   return title;
 }
 
+/** Ops that say nothing; the function that they call does. */
+const NAMED_BY_CALLED = new Set(["call", "jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call"]);
+
+/** "add_fusion.12" → "add_fusion". */
+function withoutNumber(name: string): string {
+  return name.replace(/(\.\d+)+(\.clone)?$/, "");
+}
+
 /** What a node is: its op, or the better name that it carries (a fusion's, a library routine's, a parameter's label). */
 export function nodeTitle(program: ProgramData, node: number): string {
   const { strings, nodeOp, nodeId, nodeRole, nodeText } = program;
@@ -50,7 +58,9 @@ export function nodeTitle(program: ProgramData, node: number): string {
   if (nodeRole[node] === Role.Constant && text >= 0) return strings.at(text);
   const op = opTitle(program, nodeOp[node]);
   if (op === "custom-call" || op === "custom_call") return text >= 0 ? strings.at(text).replace(/^__/, "").replace(/\$/g, " ") : op;
-  if (op === "fusion") return strings.at(nodeId[node]).replace(/\.\d+(\.clone)?$/, "");
+  const { calls, graphName } = program;
+  if (NAMED_BY_CALLED.has(op) && calls.start[node + 1] > calls.start[node]) return withoutNumber(strings.at(graphName[calls.value[calls.start[node]]]));
+  if (op === "fusion") return withoutNumber(strings.at(nodeId[node]));
   return op;
 }
 

@@ -1,0 +1,134 @@
+/** Parts of a graph: the neighbourhood of nodes, all paths between two, or a given set. */
+
+import type { ViewSpec } from "../types";
+import { findNamed } from "./names";
+import { Kind } from "./plumbing";
+import type { Prepared } from "./prepare";
+import { Role } from "./roles";
+import { plural } from "./texts";
+import type { GroupTree } from "./tree";
+
+export interface Subset {
+  readonly graph: number;
+  /** 1: part of the view (by global node number). */
+  readonly kept: Uint8Array;
+  /** 1: asked for by name. */
+  readonly named: Uint8Array;
+  /** Should neighbours that are left out be counted at their place? */
+  readonly showsLeftOut: boolean;
+}
+
+/** A source with more users than this is not walked through: everything is near to a mask. */
+const MANY_USERS = 16;
+const MOST_ON_PATHS = 2000;
+
+/** What the description singles out, or undefined if it means all. */
+export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, spec: ViewSpec, remarks: string[]): Subset | undefined {
+  if (!spec.around && !spec.paths && !spec.only) return undefined;
+  const { nodeCount } = prepared.program;
+  const kept = new Uint8Array(nodeCount);
+  const named = new Uint8Array(nodeCount);
+  let shown = graph;
+  let settled = spec.graph !== undefined;
+  const nodesOf = (names: readonly string[]): number[] => {
+    const nodes: number[] = [];
+    for (const name of names) {
+      const found = findNamed(prepared, tree, shown, name);
+      if (!found || (settled && found.graph !== shown)) {
+        remarks.push(`There is no "${name}" here.`);
+        continue;
+      }
+      shown = found.graph;
+      settled = true;
+      nodes.push(...found.nodes);
+    }
+    for (const n of nodes) named[n] = 1;
+    return nodes;
+  };
+  if (spec.around) {
+    const start = nodesOf(spec.around.nodes);
+    const stops = new Set(nodesOf(spec.around.stopAt ?? []));
+    for (const n of stops) if (!start.includes(n)) named[n] = 0;
+    walkAround(prepared, start, spec.around.hops, stops, kept);
+  }
+  if (spec.paths) {
+    const from = nodesOf([spec.paths.from]);
+    const to = nodesOf([spec.paths.to]);
+    const missing = from.length === 0 || to.length === 0;
+    const found = missing ? 0 : walkPaths(prepared, from, to, spec.paths.limit ?? MOST_ON_PATHS, kept, remarks);
+    if (!missing && found === 0) remarks.push(`No path leads between "${spec.paths.from}" and "${spec.paths.to}".`);
+    for (const n of [...from, ...to]) kept[n] = 1;
+  }
+  if (spec.only) {
+    const only = new Uint8Array(nodeCount);
+    for (const n of nodesOf(spec.only)) only[n] = 1;
+    const narrows = spec.around !== undefined || spec.paths !== undefined;
+    for (let n = 0; n < nodeCount; n++) kept[n] = only[n] & (narrows ? kept[n] : 1);
+  }
+  return { graph: shown, kept, named, showsLeftOut: spec.around !== undefined };
+}
+
+/** Marks what is within `hops` steps, up and down. Plumbing is no step of its own. */
+function walkAround(prepared: Prepared, start: readonly number[], hops: number, stops: ReadonlySet<number>, kept: Uint8Array): void {
+  const { program, users, plumbing } = prepared;
+  const { inputs, nodeRole } = program;
+  let level = [...start];
+  for (const n of start) kept[n] = 1;
+  for (let hop = 0; hop < hops && level.length > 0; hop++) {
+    const next: number[] = [];
+    const visit = (n: number): void => {
+      if (kept[n]) return;
+      kept[n] = 1;
+      if (plumbing.kind[n] !== Kind.None) level.push(n);
+      else next.push(n);
+    };
+    for (let k = 0; k < level.length; k++) {
+      const n = level[k];
+      if (stops.has(n) && !start.includes(n)) continue;
+      for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) visit(inputs.value[i]);
+      const broad = nodeRole[n] === Role.Constant || users.start[n + 1] - users.start[n] > MANY_USERS;
+      if (broad && !(hop === 0 && k < start.length)) continue;
+      for (let i = users.start[n]; i < users.start[n + 1]; i++) visit(users.value[i]);
+    }
+    level = next;
+  }
+}
+
+/** Marks the nodes on paths from one set to the other, whichever way they run; the shortest, where there are too many. */
+function walkPaths(prepared: Prepared, from: readonly number[], to: readonly number[], limit: number, kept: Uint8Array, remarks: string[]): number {
+  for (const [first, last] of [[from, to], [to, from]] as const) {
+    const down = distances(prepared, first, false);
+    const up = distances(prepared, last, true);
+    const perLength: number[] = [];
+    let total = 0;
+    for (let n = 0; n < down.length; n++) {
+      if (down[n] < 0 || up[n] < 0) continue;
+      perLength[down[n] + up[n]] = (perLength[down[n] + up[n]] ?? 0) + 1;
+      total++;
+    }
+    if (total === 0) continue;
+    let longest = perLength.findIndex((count) => count > 0);
+    let shown = perLength[longest];
+    while (longest + 1 < perLength.length && shown + (perLength[longest + 1] ?? 0) <= limit) shown += perLength[++longest] ?? 0;
+    if (shown < total) remarks.push(`The shortest paths are shown: ${plural(total - shown, "node")} on longer ones are left out.`);
+    for (let n = 0; n < down.length; n++) if (down[n] >= 0 && up[n] >= 0 && down[n] + up[n] <= longest) kept[n] = 1;
+    return shown;
+  }
+  return 0;
+}
+
+function distances(prepared: Prepared, from: readonly number[], upwards: boolean): Int32Array {
+  const next = upwards ? prepared.program.inputs : prepared.users;
+  const distance = new Int32Array(prepared.program.nodeCount).fill(-1);
+  const queue = [...from];
+  for (const n of queue) distance[n] = 0;
+  for (let q = 0; q < queue.length; q++) {
+    const n = queue[q];
+    for (let i = next.start[n]; i < next.start[n + 1]; i++) {
+      if (distance[next.value[i]] >= 0) continue;
+      distance[next.value[i]] = distance[n] + 1;
+      queue.push(next.value[i]);
+    }
+  }
+  return distance;
+}
