@@ -10,11 +10,11 @@ from opscope.analysis.gradients import (
     FORWARD,
     UPDATE,
     backward_links,
-    direction_grouping,
     directions,
     kept_for_backward,
     with_backward_links,
 )
+from opscope.analysis.groupings import GroupTrees
 from opscope.program import Program
 from opscope.readers import capture_object
 
@@ -64,11 +64,21 @@ def test_the_optimizer_is_neither_forward_nor_backward(program: Program) -> None
                 assert mark == UPDATE, node
 
 
-def test_direction_is_a_grouping_with_the_layers_inside(program: Program) -> None:
-    paths = set(direction_grouping(program)[program.entry].values())
-    assert {path[0] for path in paths} == {FORWARD, BACKWARD, UPDATE}
-    if len(program.graphs) == 1:
-        assert ("backward", "layer_1") in paths
+def test_direction_is_the_default_grouping_with_the_layers_inside(program: Program) -> None:
+    trees = GroupTrees(program)
+    for number, graph in enumerate(program):
+        trees.start_graph(number, graph.groupings)
+        for node in graph:
+            trees.put(node.id, node.op, node.attrs, node.scope, node.source)
+    tree = trees.trees()[0]
+    assert tree.name == "direction"
+    paths = set()
+    for group, name in enumerate(tree.names):
+        path = [name]
+        while (group := tree.parents[group]) >= 0:
+            path.insert(0, tree.names[group])
+        paths.add(tuple(path)[-2:])
+    assert {("forward", "layer_1"), ("backward", "layer_1"), ("update", "sgd")} <= paths
 
 
 def test_kept_activations_are_sorted_by_size_and_are_forward_values_with_backward_users(program: Program) -> None:
@@ -96,5 +106,4 @@ def test_a_forward_only_program_has_no_directions() -> None:
 
     program = capture_object(jnp.tanh, jnp.ones(3), stage="jaxpr")
     assert not any(any(marks) for marks in directions(program).values())
-    assert direction_grouping(program) == {}
     assert with_backward_links(program) is program

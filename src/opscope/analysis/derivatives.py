@@ -25,7 +25,8 @@ class Rule(NamedTuple):
 
 def _load() -> tuple[Rule, ...]:
     data: dict[str, Any] = json.loads(files("opscope.analysis").joinpath("derivatives.json").read_text("utf-8"))
-    return tuple(Rule(tuple(r["ops"]), r["y"], r["vjp"], r.get("note", ""), r["sample"], r.get("params", {})) for r in data["rules"])
+    rows = data["rules"]
+    return tuple(Rule(tuple(r["ops"]), r["y"], r["vjp"], r.get("note", ""), r["sample"], r.get("params", {})) for r in rows)
 
 
 RULES = _load()

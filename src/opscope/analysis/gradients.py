@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from opscope.program import Graph, Link, Node, Path, Program
+from opscope.program import Graph, Link, Node, Program
 
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
 BACKWARD_OF = "backward_of"
@@ -21,9 +21,13 @@ MOST_LINKS = 8
 """More forward candidates than this explain nothing; the nearest are kept."""
 
 
-def directions(program: Program) -> dict[str, list[str]]:
-    """For each graph, the direction of each node: forward, backward, update, or "" throughout where nothing is differentiated."""
-    known = {graph.name: [str(node.attrs.get("direction", "")) for node in graph] for graph in program}
+def directions(program: Program, known: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
+    """For each graph, the direction of each node: forward, backward, update, or "" throughout where nothing is differentiated.
+
+    `known` holds the nodes' own `direction` attributes where the caller has read them already.
+    """
+    if known is None:
+        known = {graph.name: [str(node.attrs.get("direction", "")) for node in graph] for graph in program}
     if not any(BACKWARD in marks for marks in known.values()):
         return {name: [""] * len(marks) for name, marks in known.items()}
     for graph in _callers_first(program):
@@ -76,22 +80,6 @@ def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
     for i in reversed(sources):
         leaving = {marks[position[user]] for user in graph.users.get(graph.nodes[i].id, ())}
         marks[i] = next((mark for mark in (FORWARD, BACKWARD, UPDATE) if mark in leaving), inherited or FORWARD)
-
-
-def direction_grouping(program: Program) -> dict[str, dict[str, Path]]:
-    """A grouping for each graph: forward, backward and update side by side, the scopes inside them.
-
-    The jitted function's own name, which every scope starts with, would only be one more frame around everything and is left out.
-    """
-    found: dict[str, dict[str, Path]] = {}
-    for name, marks in directions(program).items():
-        if not any(marks):
-            continue
-        graph = program[name]
-        roots = {node.scope[0] for node in graph if node.scope}
-        start = 1 if len(roots) == 1 else 0
-        found[name] = {node.id: (mark, *node.scope[start:]) for node, mark in zip(graph, marks, strict=True)}
-    return found
 
 
 class BackwardLink(NamedTuple):

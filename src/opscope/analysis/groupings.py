@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
+from opscope.analysis.gradients import directions
 from opscope.program import Frame, Path, Program
 
 MODULE = "module"
@@ -57,6 +58,7 @@ class GroupTrees:
 
     def __init__(self, program: Program) -> None:
         own = dict.fromkeys(name for graph in program for name in graph.groupings)
+        self._program = program
         self._module = GroupTree(MODULE)
         self._own = [GroupTree(name) for name in own]
         self._lines = GroupTree(SOURCE_LINE)
@@ -93,12 +95,14 @@ class GroupTrees:
         return [*trees, self._ops]
 
     def _direction_tree(self) -> GroupTree:
+        """Nodes without a scope (parameters, constants) stay outside: the view puts them beside who uses them."""
         tree = GroupTree(DIRECTION)
-        for graph, (scopes, directions) in enumerate(zip(self._scopes, self._directions, strict=True)):
+        known = directions(self._program, dict(zip(self._program.graphs, self._directions, strict=True)))
+        for graph, (scopes, marks) in enumerate(zip(self._scopes, known.values(), strict=True)):
             tree.start_graph(graph)
             shared = len(_common_prefix(scopes))
-            for scope, direction in zip(scopes, directions, strict=True):
-                tree.put((*scope[:shared], direction, *scope[shared:]) if direction else scope)
+            for scope, mark in zip(scopes, marks, strict=True):
+                tree.put((*scope[:shared], mark, *scope[shared:]) if mark and scope else scope)
         return tree
 
 
