@@ -45,7 +45,8 @@ def run(tmp_path: Path) -> Run:
     def run(*args: str | Path, stdin: str | bytes = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         given = stdin.encode() if isinstance(stdin, str) else stdin
         command = [sys.executable, "-m", "opscope", *map(str, args)]
-        done = subprocess.run(command, input=given, capture_output=True, cwd=tmp_path, env={**os.environ, **(env or {})}, check=False)
+        settings = {**os.environ, **(env or {})}
+        done = subprocess.run(command, input=given, capture_output=True, cwd=tmp_path, env=settings, check=False)
         return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run

@@ -51,7 +51,7 @@ def _resolve(name: str, module_name: str, attribute: str) -> Any:
         raise SourceError(f"importing {module_name} failed: {type(error).__name__}: {error}", name) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise SourceError(f"{found.__name__ if inspect.ismodule(found) else found!r} has no {part!r}", name)
+            raise SourceError(f"{getattr(found, '__name__', found)} has no {part!r}", name)
         found = getattr(found, part)
     return found
 

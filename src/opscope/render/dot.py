@@ -1,7 +1,7 @@
 """Graphviz DOT: nodes in nested clusters by scope, coloured by what they do.
 
-For papers and tools that take DOT. Called graphs that are drawn (`--graph` names one; otherwise the entry and what it calls) are
-clusters of their own, joined to their callers by dotted edges.
+For papers and tools that take DOT. The entry and all that it calls are drawn, each called graph as a cluster of its own that a
+dotted edge joins to its caller; `--graph` draws one alone. The little functions of reductions are words in their users' boxes.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def lines(program: Program, options: ViewOptions) -> Iterator[str]:
         if inside:
             yield f"  subgraph {_quoted(f'cluster_g{numbers[graph.name]}')} {{"
             yield f'    label={_quoted(graph.name)}; style="rounded,dashed";'
-        yield from _graph(graph, numbers[graph.name], options.group_by)
+        yield from _graph(program, graph, numbers[graph.name], options.group_by)
         if inside:
             yield "  }"
     for graph in shown:
         for i, node in enumerate(graph.nodes):
             for called in node.calls:
-                if called in numbers and program.graphs[called].nodes:
+                if called in numbers and called not in (start.name, graph.name) and program.graphs[called].nodes:
                     caller, body = _name(numbers[graph.name], i), numbers[called]
                     yield f'  {caller} -> {_name(body, 0)} [style=dotted, lhead="cluster_g{body}"];'
     yield "}"
@@ -69,14 +69,19 @@ def _reachable(program: Program, start: Graph) -> Iterable[Graph]:
     while waiting:
         for node in waiting.pop().nodes:
             for called in node.calls:
-                if called not in seen:
+                if called not in seen and not _little(program.graphs[called]):
                     seen.add(called)
                     waiting.append(program.graphs[called])
     return (graph for graph in program if graph.name in seen)
 
 
-def _graph(graph: Graph, number: int, grouping: str | None) -> Iterator[str]:
-    yield from _clusters(graph, number, grouping)
+def _little(graph: Graph) -> bool:
+    """A function of scalars, such as the `add` of a reduction."""
+    return len(graph) <= 4 and all(not each.shape for node in graph.nodes for each in node.outputs)
+
+
+def _graph(program: Program, graph: Graph, number: int, grouping: str | None) -> Iterator[str]:
+    yield from _clusters(program, graph, number, grouping)
     for i, node in enumerate(graph.nodes):
         for name, index in node.inputs:
             at = graph.position[name]
@@ -92,7 +97,7 @@ def _graph(graph: Graph, number: int, grouping: str | None) -> Iterator[str]:
             yield f"  {_name(number, graph.position[name])} -> {end};"
 
 
-def _clusters(graph: Graph, number: int, grouping: str | None) -> Iterator[str]:
+def _clusters(program: Program, graph: Graph, number: int, grouping: str | None) -> Iterator[str]:
     """Nodes inside nested clusters. A stack of open clusters, no recursion: scopes come from users and may be deep."""
     paths = graph.groupings.get(grouping, {}) if grouping not in (None, "module") else None
     placed = [(node.scope if paths is None else paths.get(node.id, ()), i, node) for i, node in enumerate(graph.nodes)]
@@ -111,13 +116,15 @@ def _clusters(graph: Graph, number: int, grouping: str | None) -> Iterator[str]:
             yield f'{indent}  label={_quoted(path[depth])}; style="rounded,filled"; fillcolor="#00000008";'
             clusters += 1
         open_path = path
-        yield _indent(len(path) + 1) + _node(node, number, i)
+        yield _indent(len(path) + 1) + _node(program, node, number, i)
     for depth in range(len(open_path), 0, -1):
         yield _indent(depth) + "}"
 
 
-def _node(node: Node, number: int, i: int) -> str:
-    title = node.op if node.role == "op" else f"{node.role} {node.id}"
+def _node(program: Program, node: Node, number: int, i: int) -> str:
+    called = [program.graphs[name] for name in node.calls]
+    applied = [graph[graph.outputs[0][0]].op for graph in called if graph.outputs and _little(graph)]
+    title = " ".join([node.op, *applied]) if node.role == "op" else str(node.attrs.get("value", node.id))
     text = _cut(title) + (f"\n{_cut(node.type_text)}" if node.outputs else "")
     fill = FILLS.get(CATEGORIES[category_of(node.op, node.role)], "#FFFFFF")
     shape = ', shape=box, style="rounded,filled", margin="0.08,0.02", height=0.2' if node.role in ("parameter", "constant") else ""

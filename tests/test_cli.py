@@ -1,0 +1,213 @@
+"""The command line as a person meets it: exit codes, one-line errors, stdin, several modules, nothing overwritten by accident."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from programs import everything
+
+from opscope import native
+
+TWO_MODULES = """HloModule first
+ENTRY a { ROOT x = f32[2] parameter(0) }
+
+HloModule second
+ENTRY b { y = f32[2] parameter(0)
+  ROOT z = f32[2] tanh(y) }
+"""
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> Path:
+    path = tmp_path / "step.json"
+    path.write_text(native.dumps(everything()), "utf-8")
+    return path
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """One line on stderr, nothing on stdout, exit code 2."""
+    assert done.returncode == 2, done
+    assert done.stdout == "" and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+    return done.stderr.strip()
+
+
+def test_info_tells_graphs_ops_parameters_and_cost(run: Run, example: Path) -> None:
+    done = run("info", example)
+    assert done.returncode == 0 and done.stderr == ""
+    found = json.loads(run("info", example, "--json").stdout)
+    assert found["name"] == "jit_train_step" and found["nodes"] == sum(graph["nodes"] for graph in found["graphs"])
+    assert sum(op["nodes"] for op in found["ops"]) == found["nodes"]
+    assert f"{found['nodes']:,} in {len(found['graphs'])} graphs, entry {found['entry']}" in done.stdout
+    assert found["parameters"] == 54 and found["parameter_bytes"] == found["parameter_elements"] * 4
+    assert found["flops"] > 10**7 and found["unknown"] == 0
+    assert re.search(r"^dot +75  matmul$", done.stdout, re.M)
+    assert "more graphs (--all lists them)" in done.stdout and "--all" not in run("info", example, "--all").stdout
+
+
+def test_info_lists_the_modules_of_a_file_and_shows_the_one_asked_for(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "two.hlo").write_text(TWO_MODULES)
+    listed = run("info", "two.hlo").stdout
+    assert "2 modules; --module NAME shows one" in listed and re.search(r"^second +1 +2  b$", listed, re.M)
+    assert [found["name"] for found in json.loads(run("info", "two.hlo", "--json").stdout)["programs"]] == ["first", "second"]
+    assert json.loads(run("info", "two.hlo", "--module", "second", "--json").stdout)["ops"][1]["op"] == "tanh"
+    assert refused(run("info", "two.hlo", "--module", "third")) == "two.hlo: no module named 'third'; there are: first, second"
+    assert "choose one with --module NAME: first, second" in refused(run("export", "two.hlo", "-o", "x.dot"))
+
+
+def test_json_of_several_modules_is_one_file_and_reads_back(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "two.hlo").write_text(TWO_MODULES)
+    assert run("export", "two.hlo", "-o", "two.json").returncode == 0
+    assert run("export", "two.json", "-o", "again.json").returncode == 0
+    assert (tmp_path / "two.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+    assert [program.name for program in native.loads((tmp_path / "two.json").read_text("utf-8"))] == ["first", "second"]
+
+
+def test_exporting_what_was_exported_gives_identical_files(run: Run, example: Path, tmp_path: Path) -> None:
+    assert run("export", example, "-o", "x.json").returncode == 0
+    assert run("export", "x.json", "-o", "y.json").returncode == 0
+    assert (tmp_path / "x.json").read_bytes() == (tmp_path / "y.json").read_bytes()
+
+
+def test_standard_input_and_output(run: Run, example: Path) -> None:
+    text = example.read_bytes()
+    piped = run("info", "-", "--json", stdin=text)
+    assert json.loads(piped.stdout)["name"] == "jit_train_step"
+    assert run("info", "-", "--json", stdin=gzip.compress(text)).stdout == piped.stdout
+    assert run("export", "-", "-o", "-", "--format", "dot", stdin=text).stdout.startswith('digraph "jit_train_step" {')
+    assert "say what to write with --format NAME" in refused(run("export", "-", "-o", "-", stdin=text))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "is a Git LFS pointer, not the file itself; run `git lfs pull`"),
+        (b"<!DOCTYPE html><html>", "is an HTML page, probably saved instead of the file behind it; download the raw file"),
+        (b"<svg/>", "is XML or SVG: a picture of a graph, not a graph"),
+        (b"\x1f\x8b\x08broken", "cannot be unpacked"),
+        (b'{"a": 1}', """no reader takes this. Looked: native (JSON without "format": "opscope"); hlo ("""),
+        (b"\x89PNG\r\n\x1a\n\0\0", "no reader takes this. Looked: native (not a JSON object); hlo ("),
+    ],
+)
+def test_files_given_by_mistake_have_their_own_sentence(run: Run, tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "given").write_bytes(content)
+    assert refused(run("info", "given")).startswith(f"given: {sentence}")
+
+
+def test_a_missing_file_a_folder_and_a_file_that_may_not_be_read(run: Run, tmp_path: Path) -> None:
+    assert refused(run("info", "nowhere.hlo")) == "nowhere.hlo: no such file or folder"
+    (tmp_path / "folder").mkdir()
+    assert refused(run("info", "folder")).startswith("folder: is a folder")
+
+
+def test_a_place_in_the_file_comes_with_the_error(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.hlo").write_text("HloModule m\nENTRY e { ROOT x = f32[2 parameter(0) }\n")
+    assert re.match(r"bad\.hlo:2:\d+: ", refused(run("info", "bad.hlo")))
+    (tmp_path / "bad.json").write_text('{"format": "opscope",\n "version" 1}')
+    assert refused(run("info", "bad.json")) == "bad.json:2:12: not JSON: expecting ':' delimiter"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["export", "step.json"], "opscope export: Missing option '-o' / '--output'. See `opscope export --help`."),
+        (["export", "step.json", "-o", "x.docx"], "x.docx: suffix '.docx' is unknown; there are: ."),
+        (["export", "step.json", "-o", "x"], "x: has no suffix to choose a format by; there are: ."),
+        (["export", "step.json", "-o", "no/x.dot"], "no: no such folder; make it first"),
+        (["export", "step.json", "-o", "x.dot", "--format", "excel"], "no format named 'excel'; there are: "),
+        (["export", "step.json", "-o", "x.dot", "--graph", "main"], "step.json: no graph named 'main'; did you mean 'main.7'?"),
+        (["export", "step.json", "-o", "x.dot", "--around", "add3"],
+         "step.json: no node named 'add3' in graph 'main.7'; did you mean 'add.3'?"),
+        (["export", "step.json", "-o", "x.dot", "--around", "t"],
+         "step.json: no node named 't' in graph 'main.7'; graph 'fused_computation.1' has one: --graph fused_computation.1"),
+        (["export", "step.json", "-o", "x.dot", "--paths", "pair", "ad"], "step.json: no node named 'ad'"),
+        (["export", "step.json", "-o", "x.dot", "--group-by", "p"],
+         "step.json: no grouping named 'p' in graph 'main.7'; there are: module, partition"),
+        (["export", "step.json", "-o", "x.json", "--depth", "2"], "--depth cannot be honoured in json files"),
+        (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; name another file, or give --force"),
+        (["info", "step.json", "--reader", "tarot"], "no reader named 'tarot'; there are: native, hlo"),
+        (["info", "step.json", "--colour"], "opscope info: No such option '--colour'"),
+        (["view-source"], "opscope: No such command 'view-source'"),
+        (["info", "no_such_module:f"], "no_such_module:f: no module named 'no_such_module' here, and no file of that name either"),
+    ],
+)  # fmt: skip
+def test_what_a_person_gets_wrong_is_said_in_one_line(run: Run, step: Path, arguments: list[str], sentence: str) -> None:
+    assert refused(run(*arguments)).startswith(sentence)
+
+
+def test_only_files_of_the_same_kind_are_replaced_without_being_told(run: Run, step: Path, tmp_path: Path) -> None:
+    target = tmp_path / "x.dot"
+    cases = [(None, [], 0), ("digraph old {}", [], 0), ("", [], 0), ("my notes", [], 2), ("my notes", ["--force"], 0)]
+    for before, force, code in cases:
+        if before is not None:
+            target.write_text(before)
+        done = run("export", step, "-o", target, *force)
+        assert done.returncode == code, (before, force, done)
+        assert target.read_text().startswith('digraph "jit_step"' if code == 0 else "my notes")
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_a_failed_export_leaves_what_was_there(run: Run, step: Path, tmp_path: Path) -> None:
+    target = tmp_path / "x.dot"
+    target.write_text("digraph old {}")
+    refused(run("export", step, "-o", target, "--graph", "nope"))
+    assert target.read_text() == "digraph old {}" and sorted(os.listdir(tmp_path)) == ["step.json", "x.dot"]
+
+
+def test_a_callable_of_a_module_is_a_source(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text(
+        "import opscope\n"
+        "def make():\n"
+        "    builder = opscope.ProgramBuilder('made')\n"
+        "    builder.graph('g').node('n', 'add')\n"
+        "    return builder.build()\n"
+        "program = make()\n"
+        "def broken():\n"
+        "    raise ValueError('no\\nluck')\n"
+        "number = 3\n"
+    )
+    for name in ("make", "program"):
+        assert json.loads(run("info", f"models:{name}", "--json").stdout)["name"] == "made"
+    assert refused(run("info", "models:broken")) == "models:broken: raised ValueError: no luck"
+    assert refused(run("info", "models:nothing")) == "models:nothing: models has no 'nothing'"
+    assert refused(run("info", "models:number")).startswith("models:number: cannot capture a builtins.int")
+    assert "Traceback" in run("info", "models:broken", env={"OPSCOPE_TRACEBACK": "1"}).stderr
+
+
+def test_formats_lists_what_can_be_read_and_written(run: Run) -> None:
+    found = json.loads(run("formats", "--json").stdout)
+    assert {"native", "hlo"} <= {row["name"] for row in found["readers"]}
+    assert {".json", ".dot"} <= {suffix for row in found["writers"] for suffix in row["suffixes"]}
+    text = run("formats").stdout
+    assert all(row["what"] in text for row in found["readers"] + found["writers"])
+
+
+def test_a_reader_of_the_pipe_that_leaves_is_no_fault(example: Path) -> None:
+    command = f"{sys.executable} -m opscope info {example} --all --json | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout == "{\n" and done.stderr == ""
+
+
+def test_completion_knows_the_commands(run: Run) -> None:
+    done = run(env={"_OPSCOPE_COMPLETE": "bash_complete", "COMP_WORDS": "opscope ex", "COMP_CWORD": "1"})
+    assert done.stdout.split() == ["plain,export"]
+
+
+def test_help_imports_nothing_but_click() -> None:
+    code = (
+        "import sys\nfrom opscope.cli import main\nmain(['--help'])\n"
+        "heavy = {'rich', 'numpy', 'torch', 'jax', 'starlette', 'opscope.program', 'opscope.readers'} & set(sys.modules)\n"
+        "sys.exit(repr(heavy) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Commands:" in done.stdout
