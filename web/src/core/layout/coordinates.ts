@@ -2,6 +2,10 @@ import { Aligner } from "./alignment";
 import { bucketBy } from "./arrays";
 import type { Elements } from "./elements";
 import { findSeparations, type Separations } from "./separation";
+import { type Fastenings, straighten } from "./straighten";
+
+/** Bounds the straightening of huge graphs; some thousands of elements end long before. */
+const STRAIGHTEN_WORK = 40_000_000;
 
 /** Room between neighbours of a rank. */
 export interface Gaps {
@@ -15,7 +19,13 @@ export interface Gaps {
  * to the right) are laid over each other and each element takes the middle of its four places. Packing works on the graph of
  * blocks, so the two flaws that the authors' erratum mends cannot arise.
  */
-export function assignX(elements: Elements, position: Int32Array, width: Float64Array, gaps: Gaps): Float64Array {
+export function assignX(
+  elements: Elements,
+  position: Int32Array,
+  width: Float64Array,
+  gaps: Gaps,
+  fastenings: Fastenings,
+): Float64Array {
   const separations = findSeparations(elements, position);
   const distance = distances(elements, separations, width, gaps);
   const aligner = new Aligner(elements, position);
@@ -26,7 +36,9 @@ export function assignX(elements: Elements, position: Int32Array, width: Float64
       layouts.push(pack(elements.count, separations, distance, blockOf, fromLeft));
     }
   }
-  return middleOf(layouts, width, elements);
+  const x = middleOf(layouts, width, elements);
+  straighten(elements, separations, distance, fastenings, x, STRAIGHTEN_WORK);
+  return x;
 }
 
 /** Least distance between the centres of neighbours. */

@@ -2,11 +2,13 @@ import { bucketBy } from "./arrays";
 import { findComponents } from "./components";
 import { assignX } from "./coordinates";
 import { breakCycles } from "./cycles";
-import { buildElements } from "./elements";
+import { buildElements, type Elements } from "./elements";
+import { balanceLeaves } from "./leaves";
 import { orderElements } from "./ordering";
 import { packParcels } from "./packing";
 import { assignRanks } from "./ranking";
 import { draw } from "./routing";
+import type { Fastenings } from "./straighten";
 import { placeTurned } from "./turned";
 import type { FlatGraph, FlatLayout, LayoutOptions } from "./types";
 
@@ -144,13 +146,14 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions): FlatLayout {
   report(0.2);
   const elements = buildElements(nodeCount, edgeSource, edgeTarget, reversed, rank);
   const position = orderElements(elements, spent);
+  balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
   const x = assignX(elements, position, width, {
     betweenBoxes: nodeGap,
     besideSegment: nodeGap / 2,
     betweenSegments: nodeGap / 3,
-  });
+  }, fastenings(graph, elements));
   const total = moveToOrigin(x, width, nodeCount);
   const { y, height, points, pointStart } = draw(graph, elements, x, reversed, rankGap);
   report(1);
@@ -168,4 +171,17 @@ function moveToOrigin(x: Float64Array, width: Float64Array, nodeCount: number): 
   }
   for (let v = 0; v < x.length; v++) x[v] -= low;
   return high - low;
+}
+
+/** Ports belong to edges; a long edge's two links are fastened to its segment in the middle. */
+function fastenings({ sourcePort, targetPort }: FlatGraph, { linkUpper, linkOfEdge, segmentOfEdge }: Elements): Fastenings {
+  const upper = new Float64Array(linkUpper.length);
+  const lower = new Float64Array(linkUpper.length);
+  for (let e = 0; e < linkOfEdge.length; e++) {
+    const link = linkOfEdge[e];
+    if (link < 0) continue;
+    if (sourcePort) upper[link] = sourcePort[e];
+    if (targetPort) lower[segmentOfEdge[e] < 0 ? link : link + 1] = targetPort[e];
+  }
+  return { upper, lower };
 }

@@ -1,4 +1,8 @@
 import { type Buckets, bucketBy } from "./arrays";
+import { improve } from "./simplex";
+
+/** Exact up to some thousands of boxes; beyond, as far as this carries. */
+const SIMPLEX_WORK = 20_000_000;
 
 /** The edges that ranks must respect: those that were not turned round. */
 interface Downward {
@@ -28,6 +32,7 @@ export function assignRanks(
     const moved = pullDown(graph, rank) + pullUp(graph, rank);
     if (moved === 0) break;
   }
+  shorten(graph, rank);
   return placePins(rank, pin);
 }
 
@@ -134,6 +139,14 @@ function pullUp({ nodeCount, source, target, out, into, order }: Downward, rank:
     }
   }
   return moved;
+}
+
+/** Moves boxes and what hangs on them until no move makes the edges shorter in total, or enough has been tried. */
+function shorten({ nodeCount, source, target }: Downward, rank: Int32Array): void {
+  const places = Float64Array.from(rank);
+  const ones = new Float64Array(source.length).fill(1);
+  improve({ count: nodeCount, tail: source, head: target, length: ones, weight: ones }, places, SIMPLEX_WORK);
+  for (let v = 0; v < nodeCount; v++) rank[v] = Math.round(places[v]);
 }
 
 /** Shifts the free boxes between the pinned ranks and closes ranks that stand empty. */
