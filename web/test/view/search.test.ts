@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { compileQuery, search } from "../../src/core/search";
+import { makeProgram } from "./program";
+
+const program = makeProgram([
+  {
+    name: "main",
+    nodes: [
+      { id: "x", op: "parameter", role: "parameter", types: ["f32[8, 1024]"] },
+      { id: "dot.1", op: "dot", inputs: ["x"], types: ["f32[8, 64]"], scope: "layer_3/attention", attrs: { backend_config: { kind: "cuBLAS" }, "metadata.op_name": "jit(f)/Dot" } },
+      { id: "dot.10", op: "dot", inputs: ["x"], types: ["f32[8, 10240]"], scope: "layer_4", attrs: { sharding: "{replicated}" } },
+      { id: "softmax max", op: "reduce", inputs: ["dot.1"], types: ["bf16[]"], scope: "layer_3" },
+    ],
+  },
+  { name: "body", nodes: [{ id: "dot.1", op: "dot", types: ["f32[2]"] }] },
+]);
+const ids = (text: string, options = {}): string[] => Array.from(search(program, text, options).nodes, (n) => program.strings.at(program.nodeId[n]));
+
+describe("search", () => {
+  it("looks for plain text in ids, ops, types and scopes, whatever the case", () => {
+    expect(ids("DOT.1")).toEqual(["dot.1", "dot.10", "dot.1"]);
+    expect(ids("attention")).toEqual(["dot.1"]);
+    expect(ids("bf16")).toEqual(["softmax max"]);
+    expect(ids('"softmax max"')).toEqual(["softmax max"]);
+  });
+
+  it("takes all terms together, and fields one by one", () => {
+    expect(ids("op:dot scope:layer_3")).toEqual(["dot.1"]);
+    expect(ids("id:=dot.1", { graph: "main" })).toEqual(["dot.1"]);
+    expect(ids("role:parameter")).toEqual(["x"]);
+    expect(ids("op:dot -scope:layer_3 graph:main")).toEqual(["dot.10"]);
+  });
+
+  it("reads a number of a shape as a whole dimension", () => {
+    expect(ids("shape:1024")).toEqual(["x"]);
+    expect(ids("shape:8x64")).toEqual(["dot.1"]);
+  });
+
+  it("looks into attributes by name, by the end of the name, or for having them at all", () => {
+    expect(ids("attr.backend_config:cublas")).toEqual(["dot.1"]);
+    expect(ids("attr.op_name:dot")).toEqual(["dot.1"]);
+    expect(ids("attr.sharding:")).toEqual(["dot.10"]);
+  });
+
+  it("takes regular expressions, alone and in fields, with case as written", () => {
+    expect(ids("/^dot\\.1$/")).toEqual(["dot.1", "dot.1"]);
+    expect(ids("scope:/layer_[34]$/")).toEqual(["dot.10", "softmax max"]);
+    expect(ids("/DOT/")).toEqual([]);
+    expect(ids("/DOT/i")).toEqual(["dot.1", "dot.10", "dot.1"]);
+  });
+
+  it("says what is wrong with a regular expression instead of failing", () => {
+    expect(compileQuery("/(/").problem).toMatch(/^\/\(\/ is no regular expression/);
+    expect(search(program, "op:/[/").problem).toMatch(/regular expression/);
+    expect(search(program, "x", { graph: "nope" }).problem).toBe('no graph named "nope"');
+  });
+
+  it("finds nothing for nothing, and takes an unknown field as text", () => {
+    expect(ids("  ")).toEqual([]);
+    expect(ids("http://x")).toEqual([]);
+    expect(compileQuery("foo:bar").terms[0].test("a foo:bar b")).toBe(true);
+  });
+});
