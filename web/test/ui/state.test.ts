@@ -63,8 +63,8 @@ describe("what the controls do to the state", () => {
     expect(sameView(one, two)).toBe(true);
   });
 
-  it("asks the engine for matches only when that is wanted", () => {
-    expect(specOf({ ...START, query: "dot" }, ["a"]).around).toBeUndefined();
-    expect(specOf({ ...START, query: "dot", matchesOnly: 1 }, ["a"]).around).toEqual({ nodes: ["a"], hops: 1 });
+  it("asks the engine for the last graph of the trail, and for nothing that was not chosen", () => {
+    expect(specOf(START)).toEqual({ flatten: false, open: [], closed: [], unfolded: [], rules: { foldRepeats: true } });
+    expect(specOf({ ...START, trail: ["a", "b"], depth: 2, paths: ["x", "y"] })).toMatchObject({ graph: "b", depth: 2, paths: { from: "x", to: "y" } });
   });
 });

@@ -1,7 +1,7 @@
 /** The core's painter on a 2D canvas. Lines of one style are collected and stroked together: that is where the time goes. */
-import type { Dash, Painter } from "../../core/scene/paint.ts";
-import type { TextRun } from "../../core/scene/types.ts";
-import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure.ts";
+import type { Dash, Painter } from "../../core/scene/paint";
+import type { TextRun } from "../../core/scene/types";
+import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 
 export type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 

@@ -101,7 +101,7 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
     element.removeEventListener("pointerup", up);
     element.removeEventListener("pointercancel", up);
     element.removeEventListener("pointerleave", leave);
-    element.removeEventListener("wheel", wheel, options);
+    element.removeEventListener("wheel", wheel);
     element.removeEventListener("contextmenu", menu);
   };
 }

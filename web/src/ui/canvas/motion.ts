@@ -2,10 +2,10 @@
  * From one view to the next: boxes that stay glide from where they were on the screen to where they will be, new ones fade in.
  * Only what is on screen before or after takes part.
  */
-import type { Scene } from "../../core/scene/types.ts";
-import { type Camera, ease, seen } from "./camera.ts";
-import type { Shown } from "./shown.ts";
-import { querySpatial } from "./spatial.ts";
+import type { Scene } from "../../core/scene/types";
+import { type Camera, ease, seen } from "./camera";
+import type { Shown } from "./shown";
+import { querySpatial } from "./spatial";
 
 export const MOTION_MS = 180;
 /** With more boxes than this in sight a frame takes too long for a motion to look like one. */

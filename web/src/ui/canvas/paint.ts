@@ -2,12 +2,12 @@
  * A scene on a canvas: only what the camera sees, and of that only what an eye can make out at this size. The same code paints the
  * screen and, in the worker, pictures of parts that hold too much for one frame.
  */
-import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/paint.ts";
-import type { Theme } from "../../core/scene/theme.ts";
-import { type Scene, Shape, type TextRun } from "../../core/scene/types.ts";
-import type { Camera } from "./camera.ts";
-import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter.ts";
-import { querySpatial, type SpatialData } from "./spatial.ts";
+import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/paint";
+import type { Theme } from "../../core/scene/theme";
+import { type Scene, Shape, type TextRun } from "../../core/scene/types";
+import type { Camera } from "./camera";
+import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
+import { querySpatial, type SpatialData } from "./spatial";
 
 /** A scene with what it takes to paint and pick parts of it. */
 export interface Drawable {
@@ -70,7 +70,7 @@ export class ScenePainter {
     if (camera.scale > 0.4) {
       const painter = new CanvasPainter(context, camera.scale);
       scene.labels.forEach((label, i) => {
-        if (label.x >= x0 && label.x <= x1 && label.y >= y0 && label.y <= y1) paintLabel(label, i, theme, painter);
+        if (label.x >= x0 && label.x <= x1 && label.y >= y0 && label.y <= y1) paintLabel(scene, theme, i, painter);
       });
     }
   }

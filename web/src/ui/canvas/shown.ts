@@ -1,10 +1,10 @@
 /** A view as the page holds it: the engine's answer with its texts unpacked only where somebody reads them. */
-import { EdgeKind } from "../../core/types.ts";
-import { type Scene, Shape } from "../../core/scene/types.ts";
-import { NOTE_BREAK, type PackedTexts, type ViewResult } from "../engine/protocol.ts";
-import { type Drawable, ScenePainter } from "./paint.ts";
-import { querySpatial } from "./spatial.ts";
-import type { Rect } from "./camera.ts";
+import { EdgeKind } from "../../core/types";
+import { type Scene, Shape } from "../../core/scene/types";
+import { NOTE_BREAK, type PackedTexts, type ViewResult } from "../engine/protocol";
+import { type Drawable, ScenePainter } from "./paint";
+import { querySpatial } from "./spatial";
+import type { Rect } from "./camera";
 
 /** Looks like a list of texts, but cuts each out of the packed whole when it is read. */
 function lazily<T>(packed: PackedTexts, read: (text: string) => T): readonly T[] {
@@ -28,6 +28,7 @@ export class Shown implements Drawable {
   readonly edgeIndex;
   readonly painter: ScenePainter;
   private numbers: Map<string, number> | undefined;
+  private readonly known = new Map<string, number>();
   private readonly near = new Int32Array(4096);
 
   constructor(readonly result: ViewResult) {
@@ -53,12 +54,19 @@ export class Shown implements Drawable {
 
   /** The box with this key, or -1. The table is made when first needed: most views are left before anybody asks. */
   find(key: string): number {
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
     if (!this.numbers) {
       this.numbers = new Map();
       const { text, start } = this.result.scene.keys;
       for (let i = start.length - 2; i >= 0; i--) this.numbers.set(text.slice(start[i], start[i + 1]), i);
     }
     return this.numbers.get(key) ?? -1;
+  }
+
+  /** A box number that is known already need not be looked up. */
+  remember(key: string, piece: number): void {
+    this.known.set(key, piece);
   }
 
   /** Edges at a piece; at an open frame those of everything inside are not its own. */

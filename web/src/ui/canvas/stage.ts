@@ -2,12 +2,12 @@
  * The canvas: holds the camera, paints when something changed and never otherwise, and turns gestures into wishes. Parts that
  * hold more than a frame can paint come as pictures from the worker; until one is there, the last one is stretched.
  */
-import type { Theme } from "../../core/scene/theme.ts";
-import { between, type Camera, clampScale, ease, firstLook, fit, panBy, type Rect, zoomAt } from "./camera.ts";
-import { listen } from "./gestures.ts";
-import { MOTION_MS, type Motion, motionBetween } from "./motion.ts";
-import { clear, type Emphasis, setCamera, type Sight } from "./paint.ts";
-import type { Picked, Shown } from "./shown.ts";
+import type { Theme } from "../../core/scene/theme";
+import { between, type Camera, clampScale, ease, firstLook, fit, panBy, type Rect, zoomAt } from "./camera";
+import { listen } from "./gestures";
+import { MOTION_MS, type Motion, motionBetween } from "./motion";
+import { clear, type Emphasis, setCamera, type Sight } from "./paint";
+import type { Picked, Shown } from "./shown";
 
 export interface StageEvents {
   hover(picked: Picked | undefined, x: number, y: number): void;
@@ -51,7 +51,6 @@ export class Stage {
   private near: Picture | undefined;
   private asking = false;
   private readonly stop: (() => void)[] = [];
-  private readonly after = new Set<() => void>();
 
   constructor(readonly canvas: HTMLCanvasElement, theme: Theme, private readonly events: StageEvents) {
     this.theme = theme;
@@ -95,8 +94,8 @@ export class Stage {
     this.whole?.bitmap.close();
     this.near?.bitmap.close();
     this.whole = this.near = undefined;
-    this.flight = undefined;
-    this.motion = undefined;
+    this.flight = this.endFlight();
+    this.motion = this.endMotion();
     if (how.camera) this.camera = how.camera;
     else if (how.anchor) this.camera = this.anchored(shown.rect(how.anchor.piece), how.anchor.screen);
     else if (how.look) this.camera = how.look === "fit" ? fit(shown.bounds, this.width, this.height) : firstLook(shown.bounds, shown.scene.direction, this.width, this.height);
@@ -164,8 +163,6 @@ export class Stage {
       this.frame = 0;
       this.paint(now);
       this.events.busy(-1);
-      for (const then of this.after) then();
-      this.after.clear();
     });
   }
 
@@ -180,6 +177,11 @@ export class Stage {
   private begin(start: () => void): void {
     this.events.busy(1);
     start();
+  }
+
+  private endMotion(): undefined {
+    if (this.motion) this.events.busy(-1);
+    return undefined;
   }
 
   private endFlight(): undefined {
@@ -235,10 +237,7 @@ export class Stage {
       const { scene, edgeOpacity, opacity } = what.at(Math.max(0, t));
       setCamera(context, sight);
       shown.painter.pieces(context, theme, sight, scene, what.boxes, what.edges, undefined, edgeOpacity, opacity);
-      if (t >= 1) {
-        this.motion = undefined;
-        this.events.busy(-1);
-      }
+      if (t >= 1) this.motion = this.endMotion();
       this.draw();
       return;
     }
@@ -294,10 +293,6 @@ export class Stage {
   private wholeSight(shown: Shown): Sight {
     const camera = fit(shown.bounds, this.width, this.height);
     return withMargin({ camera, width: this.width, height: this.height, ratio: this.ratio });
-  }
-
-  pictureEmphasis(): Emphasis | undefined {
-    return this.emphasis;
   }
 }
 

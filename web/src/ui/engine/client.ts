@@ -2,7 +2,7 @@
  * The page's end of the engine: questions as promises over a worker. A view that nobody wants any more is not waited for: if the
  * engine is still laying it out when the next is asked for, it is stopped and a fresh one takes over.
  */
-import type { Answer, Method, Params, Reply, Request, WireAt } from "./protocol.ts";
+import type { Answer, Method, Params, Reply, Request, WireAt } from "./protocol";
 
 /** What an engine needs of its carrier: a Worker has it, and so has the stand-in for places that allow no workers. */
 export interface Carrier {

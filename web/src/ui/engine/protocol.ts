@@ -2,10 +2,10 @@
  * What the page asks the engine, and what it answers. The engine runs in a worker: it decodes, lays out, searches and paints
  * big pictures, so that the page only draws what is on screen and listens.
  */
-import type { Scene } from "../../core/scene/types.ts";
-import type { ViewSpec } from "../../core/types.ts";
-import type { Camera } from "../canvas/camera.ts";
-import type { SpatialData } from "../canvas/spatial.ts";
+import type { Scene } from "../../core/scene/types";
+import type { ViewSpec } from "../../core/types";
+import type { Camera } from "../canvas/camera";
+import type { SpatialData } from "../canvas/spatial";
 
 /** Where a program's bytes are. The engine gets them itself, so that the page never handles megabytes. */
 export type WireAt =
@@ -35,6 +35,8 @@ export interface ViewRequest {
   readonly colour: string;
   /** A node that must be seen: the groups around it are opened (answered in `opened`). */
   readonly reveal?: number;
+  /** Show only these nodes and what is so many steps away from them. */
+  readonly near?: { readonly nodes: Int32Array; readonly hops: number };
   /** Boxes whose numbers in the new view the page wants to know. */
   readonly locate: readonly string[];
 }
@@ -166,7 +168,6 @@ export interface TableResult {
   readonly total: number;
   /** Node number (or group number) of each row, in the order asked for. */
   readonly rows: Int32Array;
-  readonly attributes: readonly string[];
 }
 
 export interface PictureRequest {
@@ -175,6 +176,9 @@ export interface PictureRequest {
   readonly height: number;
   readonly ratio: number;
   readonly theme: "light" | "dark";
+  /** What stands out (see Emphasis of paint.ts). */
+  readonly lit?: Uint8Array;
+  readonly litEdge?: Uint8Array;
 }
 
 /** Every question with its answer. */
@@ -185,6 +189,7 @@ export interface Methods {
   node(params: { readonly node: number }): NodeFacts;
   find(params: { readonly graph: string; readonly id: string }): number;
   group(params: { readonly key: string }): GroupFacts | undefined;
+  attributes(params: { readonly graph: string }): readonly string[];
   trace(params: { readonly nodes: readonly number[]; readonly up: number; readonly down: number }): TraceResult;
   table(params: TableRequest): TableResult;
   tableRows(params: { readonly from: number; readonly to: number }): readonly (readonly (string | number)[])[];

@@ -1,7 +1,7 @@
 /** The engine's end: questions in, answers out. Runs in a worker, or beside the page where workers are forbidden. */
-import { Engine } from "./engine.ts";
-import type { Carrier } from "./client.ts";
-import type { Reply, Request } from "./protocol.ts";
+import { Engine } from "./engine";
+import type { Carrier } from "./client";
+import type { Reply, Request } from "./protocol";
 
 interface Port {
   postMessage(message: unknown, transfer: Transferable[]): void;

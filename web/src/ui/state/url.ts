@@ -1,5 +1,5 @@
 /** The state as the part of a URL after "#", and back. Short names, only what differs from the start, and never an error for a strange one. */
-import { START, type ViewState } from "./view.ts";
+import { START, type ViewState } from "./view";
 
 interface Field<T> {
   write(value: T): string;

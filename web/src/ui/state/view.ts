@@ -1,5 +1,5 @@
 /** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
-import type { ViewSpec } from "../../core/types.ts";
+import type { ViewSpec } from "../../core/types";
 
 export interface ViewState {
   readonly source: number;
@@ -86,9 +86,8 @@ export function select(view: ViewState, key: string | undefined, add: boolean): 
   return { ...view, selection: without.length < view.selection.length ? without : [...without, key] };
 }
 
-/** The engine's question for a state. `matches` are the ids that the query finds. */
-export function specOf(view: ViewState, matches: readonly string[] | undefined): ViewSpec {
-  const around = view.matchesOnly >= 0 && matches ? { nodes: matches, hops: view.matchesOnly } : view.around;
+/** The engine's question for a state. */
+export function specOf(view: ViewState): ViewSpec {
   return {
     ...(view.trail.length ? { graph: view.trail[view.trail.length - 1] } : {}),
     ...(view.grouping ? { grouping: view.grouping } : {}),
@@ -98,7 +97,7 @@ export function specOf(view: ViewState, matches: readonly string[] | undefined):
     closed: view.closed,
     unfolded: view.unfolded,
     rules: { foldRepeats: view.fold },
-    ...(around ? { around } : {}),
+    ...(view.around ? { around: view.around } : {}),
     ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1] } } : {}),
   };
 }

@@ -1,0 +1,64 @@
+/**
+ * The one script of every host. On a page it finds out where its data is and mounts the viewer; the same script, started as a
+ * worker, is the engine. So a page is one file with one script in it, and needs nothing from anywhere.
+ */
+import type { Carrier, StartEngine } from "../ui/engine/client";
+import { localCarrier, serveWorker } from "../ui/engine/serve";
+import { mount, type Viewer } from "../ui/mount";
+import type { SourceEntry } from "../ui/session";
+import type { ViewState } from "../ui/state/view";
+
+/** What the host writes into the page, as JSON in an inert script element. */
+interface PageConfig {
+  readonly sources: readonly ({ readonly name: string; readonly data: string } | { readonly name: string; readonly url: string; readonly details: string })[];
+  readonly initial?: Partial<ViewState>;
+  readonly theme?: "light" | "dark" | "auto";
+  readonly url?: boolean;
+  readonly compact?: boolean;
+  /** Address of a stream of "changed" events, where the host watches its files. */
+  readonly events?: string;
+}
+
+function element(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`this page lacks its part "${id}"; it is damaged. Export it again`);
+  return found;
+}
+
+/** A worker from this very script: by its address where it has one, else from its own text. */
+function engineStarter(script: HTMLScriptElement | null): StartEngine {
+  let address = script?.src ?? "";
+  return (): Carrier => {
+    try {
+      address ||= URL.createObjectURL(new Blob([script?.textContent ?? ""], { type: "text/javascript" }));
+      return new Worker(address) as unknown as Carrier;
+    } catch {
+      return localCarrier();
+    }
+  };
+}
+
+function sourceOf(source: PageConfig["sources"][number]): SourceEntry {
+  if ("url" in source) return { name: source.name, at: { kind: "url", url: new URL(source.url, location.href).href, detailsUrl: new URL(source.details, location.href).href } };
+  return { name: source.name, at: { kind: "base64", text: document.getElementById(source.data)?.textContent ?? "" } };
+}
+
+function start(script: HTMLScriptElement | null): void {
+  let viewer: Viewer;
+  const place = document.getElementById("opscope") ?? document.body;
+  try {
+    const config = JSON.parse(element("opscope-config").textContent ?? "") as PageConfig;
+    viewer = mount(place, {
+      sources: config.sources.map(sourceOf), start: engineStarter(script), ...(config.initial ? { initial: config.initial } : {}),
+      theme: config.theme ?? "auto", url: config.url ?? false, compact: config.compact ?? false,
+    });
+    if (config.events) new EventSource(config.events).addEventListener("changed", () => viewer.reload());
+  } catch (error) {
+    place.textContent = `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
+    return;
+  }
+  Object.assign(window, { opscope: { whenIdle: () => viewer.whenIdle(), state: () => viewer.state() } });
+}
+
+if (typeof document === "undefined") serveWorker(self as unknown as DedicatedWorkerGlobalScope);
+else start(document.currentScript as HTMLScriptElement | null);

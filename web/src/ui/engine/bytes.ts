@@ -1,0 +1,59 @@
+/** A program's bytes from wherever they are: out of the page, off the server, out of memory; packed or not. */
+import type { WireAt } from "./protocol";
+
+const GZIP = [0x1f, 0x8b];
+
+export async function bytesOf(at: WireAt, progress: (part: number) => void): Promise<Uint8Array> {
+  const bytes = at.kind === "bytes" ? new Uint8Array(at.bytes) : at.kind === "base64" ? fromBase64(at.text) : await download(at.url, progress);
+  return bytes[0] === GZIP[0] && bytes[1] === GZIP[1] ? unpack(bytes) : bytes;
+}
+
+function fromBase64(text: string): Uint8Array {
+  const quick = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+  try {
+    if (quick) return quick.call(Uint8Array, text.trim());
+    const binary = atob(text.trim());
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+    return bytes;
+  } catch {
+    throw new Error("the data in this page is damaged: it is no base64 text. Export the page again");
+  }
+}
+
+async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
+  try {
+    const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch {
+    throw new Error("the program's data is damaged or cut short: it cannot be unpacked. Export it again");
+  }
+}
+
+/** In pieces, so that a slow line shows how far it is. */
+async function download(url: string, progress: (part: number) => void): Promise<Uint8Array> {
+  const response = await fetch(url);
+  if (!response.ok || !response.body) {
+    const reason = response.status === 422 ? await response.text() : "";
+    throw new Error(reason || "the server no longer answers; start `opscope view` again");
+  }
+  const expected = Number(response.headers.get("x-unpacked-length")) || 0;
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    pieces.push(value);
+    length += value.length;
+    if (expected) progress(length / expected);
+  }
+  if (expected && length < expected) throw new Error("the program's data was cut short on the way; reload the page");
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}

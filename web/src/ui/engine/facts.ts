@@ -1,0 +1,113 @@
+/** What the details panel tells about a node or a group. */
+import { CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/types";
+import type { Lookup } from "./names";
+import type { GroupFacts, NodeFacts, NodeName } from "./protocol";
+
+/** Lists in the panel end after this many; the count says how many there are. */
+const MOST_LISTED = 200;
+
+export function nodeFacts(lookup: Lookup, node: number, details: NodeDetails | undefined, scope: readonly string[]): NodeFacts {
+  const { program } = lookup;
+  const { inputs, outputs, types, calls, control, links } = program;
+  const users = lookup.users;
+  const row = <T>(start: Int32Array, at: number, make: (i: number) => T): T[] => {
+    const end = Math.min(start[at + 1], start[at] + MOST_LISTED);
+    return Array.from({ length: Math.max(0, end - start[at]) }, (_, i) => make(start[at] + i));
+  };
+  const graph = lookup.graphOf(node);
+  return {
+    ...lookup.name(node),
+    role: ROLES[program.nodeRole[node]],
+    category: CATEGORIES[program.nodeCategory[node]],
+    scope,
+    outputs: row(outputs.start, node, (i) => ({ type: lookup.text(types.text[outputs.value[i]]), bytes: types.bytes[outputs.value[i]] })),
+    inputs: row(inputs.start, node, (i) => ({ ...lookup.name(inputs.value[i]), type: inputType(lookup, inputs.value[i], inputs.extra[i]), output: inputs.extra[i] })),
+    inputCount: inputs.start[node + 1] - inputs.start[node],
+    users: row(users.start, node, (i) => lookup.name(users.value[i])),
+    userCount: users.start[node + 1] - users.start[node],
+    control: row(control.start, node, (i) => lookup.name(control.value[i])),
+    links: row(links.start, node, (i) => ({ ...lookup.name(links.extra[i]), kind: lookup.text(links.value[i]) })),
+    calls: row(calls.start, node, (i) => lookup.graph(calls.value[i])),
+    calledBy: row(lookup.callers.start, graph, (i) => lookup.name(lookup.callers.value[i])),
+    attrs: Object.entries(details?.attrs ?? {}),
+    source: details?.source ?? [],
+  };
+}
+
+function inputType(lookup: Lookup, node: number, output: number): string {
+  const { outputs, types } = lookup.program;
+  const at = outputs.start[node] + output;
+  return output >= 0 && at < outputs.start[node + 1] ? lookup.text(types.text[outputs.value[at]]) : lookup.type(node);
+}
+
+/** Names of the groups around a node in a grouping, from the outside in. */
+export function scopeOf(lookup: Lookup, node: number, groupingName: string): string[] {
+  const { groupings } = lookup.program;
+  const grouping = groupings.find((each) => each.name === groupingName) ?? groupings[0];
+  const path: string[] = [];
+  for (let g = grouping ? grouping.nodeGroup[node] : -1; g >= 0; g = grouping.groupParent[g]) path.unshift(lookup.text(grouping.groupName[g]));
+  return path;
+}
+
+/** A closed or open container: what is inside it, and which values cross its border. */
+export function groupFacts(lookup: Lookup, visible: Visible, box: number): GroupFacts {
+  const { program } = lookup;
+  const inside = nodesIn(visible, box, program.nodeCount);
+  const ops = new Map<string, { count: number; category: number }>();
+  let nodes = 0, parameters = 0, parameterBytes = 0, outputBytes = 0;
+  const inputs = new Map<number, NodeName>(), outputs = new Map<number, NodeName>();
+  const users = lookup.users;
+  for (let n = 0; n < program.nodeCount; n++) {
+    if (!inside[n]) continue;
+    nodes++;
+    const bytes = lookup.bytes(n);
+    outputBytes += bytes;
+    if (ROLES[program.nodeRole[n]] === "parameter") {
+      parameters++;
+      parameterBytes += bytes;
+    }
+    const op = lookup.op(n);
+    const known = ops.get(op);
+    if (known) known.count++;
+    else ops.set(op, { count: 1, category: program.nodeCategory[n] });
+    for (let i = program.inputs.start[n]; i < program.inputs.start[n + 1]; i++) {
+      const from = program.inputs.value[i];
+      if (!inside[from] && inputs.size < MOST_LISTED && !inputs.has(from)) inputs.set(from, lookup.name(from));
+    }
+    for (let i = users.start[n]; i < users.start[n + 1] && outputs.size < MOST_LISTED; i++) {
+      if (inside[users.value[i]]) continue;
+      outputs.set(n, lookup.name(n));
+      break;
+    }
+  }
+  const path: string[] = [];
+  for (let at = visible.parent[box]; at >= 0; at = visible.parent[at]) path.unshift(visible.title[at]);
+  return {
+    key: visible.key[box], title: visible.title[box], subtitle: visible.subtitle[box], path, nodes: Math.max(nodes, visible.nodesInside[box]),
+    repeat: visible.repeat[box], parameters, parameterBytes, outputBytes,
+    ops: [...ops].map(([op, { count, category }]) => ({ op, count, category })).sort((a, b) => b.count - a.count).slice(0, 60),
+    inputs: [...inputs.values()], outputs: [...outputs.values()],
+  };
+}
+
+/** Which nodes are seen in a box or in boxes within it. */
+export function nodesIn(visible: Visible, box: number, nodeCount: number): Uint8Array {
+  const within = new Int8Array(visible.boxCount);
+  const isWithin = (at: number): boolean => {
+    const trail: number[] = [];
+    let answer = false;
+    for (; at >= 0; at = visible.parent[at]) {
+      if (at === box || within[at] === 1) {
+        answer = true;
+        break;
+      }
+      if (within[at] === -1) break;
+      trail.push(at);
+    }
+    for (const passed of trail) within[passed] = answer ? 1 : -1;
+    return answer;
+  };
+  const inside = new Uint8Array(nodeCount);
+  for (let n = 0; n < nodeCount; n++) if (visible.boxOfNode[n] >= 0 && isWithin(visible.boxOfNode[n])) inside[n] = 1;
+  return inside;
+}

@@ -1,0 +1,27 @@
+/** Nodes as Markdown, for an issue or a chat: one line each, with types and what they take; everything shown if nothing is chosen. */
+import type { Visible } from "../../core/types";
+import type { Lookup } from "./names";
+
+const MOST_LINES = 400;
+
+export function markdownOf(lookup: Lookup, visible: Visible, nodes: readonly number[]): string {
+  const chosen = nodes.length ? [...nodes] : [...new Set(visible.node)].filter((node) => node >= 0).slice(0, MOST_LINES + 1);
+  const { program } = lookup;
+  const lines = chosen.slice(0, MOST_LINES).map((node) => {
+    const { start, value } = program.inputs;
+    const operands = Array.from(value.subarray(start[node], Math.min(start[node + 1], start[node] + 12)), (from) => lookup.id(from));
+    if (start[node + 1] - start[node] > 12) operands.push("…");
+    return `| ${code(lookup.id(node))} | ${code(lookup.op(node))} | ${code(lookup.type(node))} | ${operands.map(code).join(", ")} |`;
+  });
+  const head = [`**${plain(program.name)}**`, "", "| id | op | type | inputs |", "|---|---|---|---|"];
+  if (chosen.length > MOST_LINES) lines.push(`| … | | | |`);
+  return [...head, ...lines, ""].join("\n");
+}
+
+function code(text: string): string {
+  return text ? `\`${text.replaceAll("`", "'").replaceAll("|", "\\|").replaceAll("\n", " ")}\`` : "";
+}
+
+function plain(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>|#]/g, (sign) => `\\${sign}`);
+}

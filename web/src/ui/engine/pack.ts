@@ -1,0 +1,124 @@
+/** From a view and its scene to what the page gets: copies that are handed over whole, with the indexes that painting and picking need. */
+import type { Scene } from "../../core/scene/types";
+import type { Visible } from "../../core/types";
+import { buildSpatial, type SpatialData } from "../canvas/spatial";
+import { NOTE_BREAK, type PackedScene, type PackedTexts } from "./protocol";
+
+export function packTexts(count: number, text: (index: number) => string): PackedTexts {
+  const start = new Int32Array(count + 1);
+  const chunks: string[] = [];
+  for (let i = 0, at = 0; i < count; i++) {
+    const piece = text(i);
+    chunks.push(piece);
+    at += piece.length;
+    start[i + 1] = at;
+  }
+  return { text: chunks.join(""), start };
+}
+
+export function packScene(scene: Scene): PackedScene {
+  const { key, title, subtitle, notes, ...columns } = scene;
+  const copies: Record<string, unknown> = {};
+  for (const [name, column] of Object.entries(columns)) copies[name] = ArrayBuffer.isView(column) ? (column as Float64Array).slice() : column;
+  const count = key.length;
+  return {
+    ...(copies as Omit<PackedScene, "keys" | "titles" | "subtitles" | "noteTexts">),
+    keys: packTexts(count, (i) => key[i]),
+    titles: packTexts(count, (i) => title[i]),
+    subtitles: packTexts(count, (i) => subtitle[i]),
+    noteTexts: packTexts(count, (i) => notes[i]?.join(NOTE_BREAK) ?? ""),
+  };
+}
+
+export function indexBoxes(scene: Scene): SpatialData {
+  const { x, y, w, h, boxCount } = scene;
+  const right = new Float32Array(boxCount), bottom = new Float32Array(boxCount);
+  for (let i = 0; i < boxCount; i++) {
+    right[i] = x[i] + w[i];
+    bottom[i] = y[i] + h[i];
+  }
+  return buildSpatial(Float32Array.from(x), Float32Array.from(y), right, bottom);
+}
+
+export function indexEdges(scene: Scene): SpatialData {
+  const { curve, curveStart, edgeCount } = scene;
+  const minX = new Float32Array(edgeCount), minY = new Float32Array(edgeCount), maxX = new Float32Array(edgeCount), maxY = new Float32Array(edgeCount);
+  for (let e = 0; e < edgeCount; e++) {
+    let x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity;
+    for (let p = curveStart[e]; p < curveStart[e + 1]; p++) {
+      x0 = Math.min(x0, curve[2 * p]);
+      x1 = Math.max(x1, curve[2 * p]);
+      y0 = Math.min(y0, curve[2 * p + 1]);
+      y1 = Math.max(y1, curve[2 * p + 1]);
+    }
+    const empty = x0 > x1;
+    minX[e] = empty ? 0 : x0;
+    minY[e] = empty ? 0 : y0;
+    maxX[e] = empty ? 0 : x1;
+    maxY[e] = empty ? 0 : y1;
+  }
+  return buildSpatial(minX, minY, maxX, maxY);
+}
+
+/** Edges by the pieces at their ends. */
+export function incidence(scene: Scene): { start: Int32Array; edge: Int32Array } {
+  const start = new Int32Array(scene.boxCount + 1);
+  const each = (visit: (piece: number, edge: number) => void) => {
+    for (let e = 0; e < scene.edgeCount; e++) {
+      const a = scene.edgeSource[e], b = scene.edgeTarget[e];
+      if (a >= 0) visit(a, e);
+      if (b >= 0 && b !== a) visit(b, e);
+    }
+  };
+  each((piece) => start[piece + 1]++);
+  for (let i = 0; i < scene.boxCount; i++) start[i + 1] += start[i];
+  const next = start.slice();
+  const edge = new Int32Array(start[scene.boxCount]);
+  each((piece, e) => {
+    edge[next[piece]++] = e;
+  });
+  return { start, edge };
+}
+
+/** Boxes as a tree in reading order, with their depth. */
+export function outlineOf(visible: Visible): { order: Int32Array; depth: Uint8Array } {
+  const { boxCount, parent } = visible;
+  const firstChild = new Int32Array(boxCount + 1).fill(-1);
+  const nextSibling = new Int32Array(boxCount).fill(-1);
+  for (let box = boxCount - 1; box >= 0; box--) {
+    const above = parent[box] < 0 ? boxCount : parent[box];
+    nextSibling[box] = firstChild[above];
+    firstChild[above] = box;
+  }
+  const order = new Int32Array(boxCount);
+  const depth = new Uint8Array(boxCount);
+  let count = 0, level = 0, box = firstChild[boxCount];
+  while (box >= 0) {
+    order[count] = box;
+    depth[count++] = Math.min(255, level);
+    if (firstChild[box] >= 0) {
+      box = firstChild[box];
+      level++;
+      continue;
+    }
+    while (box >= 0 && nextSibling[box] < 0) {
+      box = parent[box];
+      level--;
+    }
+    if (box >= 0) box = nextSibling[box];
+  }
+  return { order: order.subarray(0, count).slice(), depth: depth.subarray(0, count).slice() };
+}
+
+/** All buffers in a value, to be handed over rather than copied. */
+export function buffersOf(value: unknown): ArrayBuffer[] {
+  const found = new Set<ArrayBuffer>();
+  const todo: unknown[] = [value];
+  while (todo.length) {
+    const item = todo.pop();
+    if (ArrayBuffer.isView(item)) {
+      if (item.byteLength > 0) found.add(item.buffer as ArrayBuffer);
+    } else if (item !== null && typeof item === "object" && !Array.isArray(item)) todo.push(...Object.values(item));
+  }
+  return [...found];
+}

@@ -1,0 +1,133 @@
+/** Nodes or modules as rows: filtered, sorted, and cut to what is on screen only when asked. */
+import { type Grouping, type NodeDetails, ROLES } from "../../core/types";
+import { NUMBERS } from "./colours";
+import type { Lookup } from "./names";
+import type { TableColumn, TableRequest, TableResult } from "./protocol";
+
+type Cell = string | number;
+
+interface Column extends TableColumn {
+  cell(row: number): Cell;
+}
+
+export class Table {
+  private columns: Column[] = [];
+  private rows = new Int32Array(0);
+
+  /** `matches` are the nodes that the filter finds, in a table of nodes. */
+  constructor(
+    lookup: Lookup, request: TableRequest, grouping: Grouping | undefined, matches: Int32Array | undefined,
+    details: (node: number) => NodeDetails | undefined,
+  ) {
+    const graph = request.graph === undefined ? lookup.program.entry : lookup.graphNumber(request.graph);
+    if (request.rows === "modules" && grouping) {
+      const sums = moduleSums(lookup, grouping, graph);
+      this.columns = moduleColumns(lookup, grouping, sums);
+      const wanted = request.filter.toLowerCase();
+      this.rows = sums.groups.filter((group) => String(this.columns[0].cell(group)).toLowerCase().includes(wanted));
+    } else {
+      this.columns = nodeColumns(lookup, grouping, request.attributes, details);
+      const { graphStart } = lookup.program;
+      const all = matches ?? Int32Array.from({ length: lookup.program.nodeCount }, (_, n) => n);
+      this.rows = all.filter((node) => node >= graphStart[graph] && node < graphStart[graph + 1]);
+    }
+    this.sort(request.sort, request.descending);
+  }
+
+  get result(): TableResult {
+    return { columns: this.columns.map(({ name, numeric }) => ({ name, numeric })), total: this.rows.length, rows: this.rows.slice() };
+  }
+
+  cells(from: number, to: number): Cell[][] {
+    return Array.from(this.rows.subarray(from, to), (row) => this.columns.map((column) => column.cell(row)));
+  }
+
+  private sort(name: string, descending: boolean): void {
+    const column = this.columns.find((each) => each.name === name);
+    if (!column) return;
+    const sign = descending ? -1 : 1;
+    const value = new Map<number, Cell>();
+    for (const row of this.rows) value.set(row, column.cell(row));
+    const compare = new Intl.Collator("en", { numeric: true }).compare;
+    const order = Array.from(this.rows);
+    if (column.numeric) order.sort((a, b) => sign * ((value.get(a) as number) - (value.get(b) as number)) || a - b);
+    else order.sort((a, b) => sign * compare(value.get(a) as string, value.get(b) as string) || a - b);
+    this.rows = Int32Array.from(order);
+  }
+}
+
+function nodeColumns(lookup: Lookup, grouping: Grouping | undefined, attributes: readonly string[], details: (node: number) => NodeDetails | undefined): Column[] {
+  const { program } = lookup;
+  const path = grouping ? paths(lookup, grouping) : () => "";
+  return [
+    { name: "id", numeric: false, cell: (n) => lookup.id(n) },
+    { name: "op", numeric: false, cell: (n) => lookup.op(n) },
+    { name: "type", numeric: false, cell: (n) => lookup.type(n) },
+    { name: "output bytes", numeric: true, cell: (n) => lookup.bytes(n) },
+    { name: "inputs", numeric: true, cell: (n) => NUMBERS.inputs(lookup, n) },
+    { name: "users", numeric: true, cell: (n) => NUMBERS.users(lookup, n) },
+    { name: "role", numeric: false, cell: (n) => ROLES[program.nodeRole[n]] },
+    { name: "group", numeric: false, cell: (n) => path(grouping!.nodeGroup[n]) },
+    ...attributes.map((name): Column => ({
+      name,
+      numeric: false,
+      cell: (n) => {
+        const value = details(n)?.attrs[name];
+        return value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+      },
+    })),
+  ];
+}
+
+function moduleColumns(lookup: Lookup, grouping: Grouping, sums: ReturnType<typeof moduleSums>): Column[] {
+  const path = paths(lookup, grouping);
+  return [
+    { name: "module", numeric: false, cell: (g) => path(g) },
+    { name: "ops", numeric: true, cell: (g) => sums.ops[g] },
+    { name: "parameters", numeric: true, cell: (g) => sums.parameters[g] },
+    { name: "parameter bytes", numeric: true, cell: (g) => sums.parameterBytes[g] },
+    { name: "output bytes", numeric: true, cell: (g) => sums.outputBytes[g] },
+  ];
+}
+
+function paths(lookup: Lookup, grouping: Grouping): (group: number) => string {
+  const known = new Map<number, string>();
+  return (group) => {
+    if (group < 0) return "";
+    let path = known.get(group);
+    if (path === undefined) {
+      const names: string[] = [];
+      for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(lookup.text(grouping.groupName[g]));
+      path = names.join("/");
+      known.set(group, path);
+    }
+    return path;
+  };
+}
+
+/** Per group with everything in it. Parents stand before their children, so one pass backwards adds up. */
+function moduleSums(lookup: Lookup, grouping: Grouping, graph: number) {
+  const { program } = lookup;
+  const count = grouping.groupCount;
+  const ops = new Float64Array(count), parameters = new Float64Array(count), parameterBytes = new Float64Array(count), outputBytes = new Float64Array(count);
+  for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) {
+    const g = grouping.nodeGroup[n];
+    if (g < 0) continue;
+    const role = ROLES[program.nodeRole[n]];
+    if (role === "parameter") {
+      const type = program.outputs.value[program.outputs.start[n]];
+      parameters[g] += Math.max(0, program.types.elements[type] ?? 0);
+      parameterBytes[g] += lookup.bytes(n);
+    } else {
+      ops[g]++;
+      outputBytes[g] += lookup.bytes(n);
+    }
+  }
+  for (let g = count - 1; g >= 0; g--) {
+    const above = grouping.groupParent[g];
+    if (above < 0) continue;
+    for (const sums of [ops, parameters, parameterBytes, outputBytes]) sums[above] += sums[g];
+  }
+  const groups = Int32Array.from({ length: count }, (_, g) => g).filter((g) => grouping.groupGraph[g] === graph);
+  return { groups, ops, parameters, parameterBytes, outputBytes };
+}

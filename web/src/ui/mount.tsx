@@ -1,0 +1,83 @@
+/** The viewer: one function, no globals, as many on a page as one likes. */
+import { render } from "preact";
+import { loadFonts } from "./fonts";
+import { App } from "./panels/app";
+import { Session, type SessionOptions } from "./session";
+import css from "./style.css";
+
+export interface ViewerOptions extends SessionOptions {
+  /** Begin with the side panels folded away (a notebook cell is small). */
+  readonly compact?: boolean;
+}
+
+/** What scripts and tests may know. */
+export interface ViewerState {
+  readonly status: "loading" | "ready" | "failed";
+  readonly problem: string | null;
+  readonly program: string | null;
+  readonly graph: string;
+  readonly grouping: string;
+  readonly nodes: number;
+  readonly boxes: number;
+  readonly edges: number;
+  readonly selection: readonly string[];
+  readonly selectedNode: string | null;
+  readonly expanded: readonly string[];
+  readonly pass: number | null;
+  readonly query: string;
+  readonly matches: number | null;
+  readonly flatten: boolean;
+  readonly foldRepeats: boolean;
+  readonly direction: string;
+  readonly colour: string;
+  readonly theme: string;
+  readonly camera: { readonly x: number; readonly y: number; readonly scale: number };
+  readonly remarks: readonly string[];
+  readonly lastViewMs: number | null;
+  readonly lastLayoutMs: number | null;
+  readonly lastTotalMs: number | null;
+}
+
+export interface Viewer {
+  dispose(): void;
+  whenIdle(): Promise<void>;
+  state(): ViewerState;
+  reload(): void;
+}
+
+export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
+  const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  root.adoptedStyleSheets = [sheet];
+  const holder = document.createElement("div");
+  holder.style.height = "100%";
+  root.append(holder);
+  const session = new Session(options);
+  void session.idle.during(loadFonts(document.fonts).catch(() => undefined)).then(() => session.stage?.draw());
+  render(<App session={session} compact={options.compact ?? false} />, holder);
+  return {
+    dispose: () => {
+      render(null, holder);
+      session.dispose();
+      holder.remove();
+    },
+    whenIdle: () => session.idle.whenIdle(),
+    state: () => describe(session),
+    reload: () => void session.open(session.view.source),
+  };
+}
+
+function describe(session: Session): ViewerState {
+  const { view, shown, program, problem } = session;
+  const expanded: string[] = [];
+  if (shown) for (let box = 0; box < shown.result.open.length; box++) if (shown.result.open[box]) expanded.push(shown.scene.key[box]);
+  return {
+    status: problem ? "failed" : shown ? "ready" : "loading", problem: problem ?? null, program: program?.name ?? null, graph: session.graphName,
+    grouping: view.grouping || (program?.groupings[0] ?? ""), nodes: program?.nodes ?? 0, boxes: shown?.scene.boxCount ?? 0, edges: shown?.scene.edgeCount ?? 0,
+    selection: view.selection, selectedNode: session.node?.id ?? null, expanded, pass: null, query: view.query, matches: session.found?.total ?? null,
+    flatten: view.flatten, foldRepeats: view.fold, direction: view.direction, colour: view.colour, theme: session.theme.name,
+    camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 }, remarks: shown?.result.remarks ?? [],
+    lastViewMs: shown?.result.viewMs ?? null, lastLayoutMs: shown?.result.layoutMs ?? null, lastTotalMs: shown?.result.totalMs ?? null,
+  };
+}

@@ -1,0 +1,76 @@
+/** What the controls and the keys do, in one place, so that everything a button does a key can do too. */
+import type { Session } from "../session";
+import { collapseAll, expandAll, toggleFlatten } from "../state/view";
+
+export const actions = {
+  expandAll: (session: Session) => session.change(expandAll(session.view), { look: "fit" }),
+  collapseAll: (session: Session) => session.change(collapseAll(session.view), { look: "fit" }),
+  flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
+  foldRepeats: (session: Session) => session.change({ ...session.view, fold: !session.view.fold, unfolded: [] }, { look: "fit" }),
+  direction: (session: Session) => session.change({ ...session.view, direction: session.view.direction === "TB" ? "LR" : "TB" }, { look: "first" }),
+  theme: (session: Session) => session.setTheme(session.theme.name === "dark" ? "light" : "dark"),
+  fit: (session: Session) => session.stage?.fit(),
+  zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedPieces, true),
+
+  async saveSvg(session: Session): Promise<void> {
+    const svg = await session.ask("svg", { theme: session.theme.name });
+    download(new Blob([svg], { type: "image/svg+xml" }), `${fileName(session)}.svg`);
+  },
+
+  async savePng(session: Session, visibleOnly: boolean): Promise<void> {
+    const { stage } = session;
+    if (!stage) return;
+    const part = visibleOnly ? { part: { ...stage.sight, ratio: Math.max(2, stage.sight.ratio), theme: session.theme.name } } : {};
+    download(await session.ask("png", { theme: session.theme.name, ...part }), `${fileName(session)}.png`);
+  },
+
+  async copyLink(session: Session): Promise<void> {
+    await copy(session, session.link(), "Link copied");
+  },
+
+  async copyMarkdown(session: Session): Promise<void> {
+    const text = await session.ask("markdown", { nodes: session.selectedNodes });
+    await copy(session, text, session.selectedNodes.length ? "Selection copied as Markdown" : "What is shown copied as Markdown");
+  },
+};
+
+export async function copy(session: Session, text: string, done: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    if (!copyTheOldWay(text)) {
+      session.say("This page may not write to the clipboard");
+      return;
+    }
+  }
+  session.say(done);
+}
+
+/** Pages from file: and frames without permission have no clipboard, but may copy a selection. */
+function copyTheOldWay(text: string): boolean {
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.setAttribute("aria-hidden", "true");
+  area.style.position = "fixed";
+  area.style.opacity = "0";
+  document.body.append(area);
+  const before = document.activeElement;
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  if (before instanceof HTMLElement) before.focus();
+  return done;
+}
+
+export function download(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function fileName(session: Session): string {
+  const name = `${session.program?.name ?? "graph"}${session.view.trail.length ? `.${session.graphName}` : ""}`;
+  return name.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 100) || "graph";
+}

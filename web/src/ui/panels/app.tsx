@@ -1,0 +1,56 @@
+/** The page around the graph: controls above, outline left, details right, table and passes below. All of them fold away. */
+import type { JSX } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Session } from "../session";
+import { Canvas } from "./canvas";
+import { Details } from "./details";
+import { useSignal } from "./hooks";
+import { Outline } from "./outline";
+import { pressKey, ShortcutSheet } from "./shortcuts";
+import { TablePanel } from "./table";
+import { Toolbar } from "./toolbar";
+
+export interface Panels {
+  readonly outline: boolean;
+  readonly details: boolean;
+  readonly table: boolean;
+  readonly shortcuts: boolean;
+}
+
+export function App({ session, compact }: { readonly session: Session; readonly compact: boolean }): JSX.Element {
+  useSignal(session.onChange);
+  const [panels, setPanels] = useState<Panels>({ outline: !compact, details: !compact, table: false, shortcuts: false });
+  const root = useRef<HTMLDivElement>(null);
+  const where = {
+    session, panels, setPanels,
+    focusSearch: () => {
+      const box = root.current?.querySelector<HTMLInputElement>("input.query");
+      box?.focus();
+      box?.select();
+    },
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (pressKey(event, where)) event.preventDefault();
+  };
+  /** Keys work wherever they are not needed for typing or choosing. */
+  const onPageKey = (event: KeyboardEvent) => {
+    const target = event.composedPath()[0] as HTMLElement;
+    const busy = target.matches?.("input, select, textarea, canvas, [role=tree], [role=listbox], [role=dialog] *");
+    const pressing = (event.key === "Enter" || event.key.startsWith("Arrow")) && target.matches?.("button, [tabindex]");
+    if (!busy && !pressing) onKey(event);
+    else if ((event.ctrlKey || event.metaKey) && event.key === "f") onKey(event);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: shortcuts are caught for the whole viewer
+    <div class="app" ref={root} data-theme={session.theme.name} onKeyDown={onPageKey}>
+      <Toolbar session={session} panels={panels} setPanels={setPanels} />
+      <div class="body">
+        {panels.outline && <Outline session={session} />}
+        <Canvas session={session} onKey={onKey} />
+        {panels.details && <Details session={session} />}
+      </div>
+      {panels.table && <TablePanel session={session} onClose={() => setPanels({ ...panels, table: false })} />}
+      {panels.shortcuts && <ShortcutSheet onClose={() => setPanels({ ...panels, shortcuts: false })} />}
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+/** The graph itself with what floats over it: legend, map, zoom, tooltip, progress, and sentences for when there is no picture. */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
+import { PAINT_HEAT } from "../../core/scene/types";
+import type { Session } from "../session";
+import { actions } from "./actions";
+import { useSignal } from "./hooks";
+import { Icon } from "./icons";
+import { Minimap } from "./minimap";
+import { clipped } from "./outline";
+
+export function Canvas({ session, onKey }: { readonly session: Session; readonly onKey: (event: KeyboardEvent) => void }): JSX.Element {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => session.attach(canvas.current!), [session]);
+  const { shown, problem, progress } = session;
+  return (
+    <main class="stage">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the graph is walked with the arrow keys */}
+      <canvas ref={canvas} class="graph" tabIndex={0} role="application" aria-label="Graph" aria-roledescription="graph" aria-describedby="opscope-said" onKeyDown={onKey} />
+      <p id="opscope-said" class="hidden" aria-live="polite">{spoken(session)}</p>
+      {shown && <Remarks session={session} />}
+      {shown && <Legend session={session} />}
+      <div class="corner">
+        {shown && <Minimap session={session} />}
+        <Zoom session={session} />
+      </div>
+      <Tooltip session={session} />
+      {progress && (
+        <div class="working" role="status">
+          <span>{progress.stage || "Working"}</span>
+          <progress max={1} value={progress.part} aria-label="Progress" />
+          <button type="button" class="tool icon" aria-label="Stop" title="Stop (Esc)" onClick={() => session.stop()}><Icon name="close" /></button>
+        </div>
+      )}
+      {problem && (
+        <div class="message" role="alert">
+          <h2>This cannot be shown</h2>
+          <p>{clipped(problem, 1200)}</p>
+          {shown && <button type="button" class="tool" onClick={() => session.back()}>Back</button>}
+        </div>
+      )}
+      {!problem && shown?.scene.boxCount === 0 && <div class="message"><h2>Nothing to see</h2><p>This graph has no nodes{session.view.around || session.view.paths || session.view.matchesOnly >= 0 ? " that fit what was asked for" : ""}.</p></div>}
+      {session.notice && <div class="notice" role="status">{session.notice}</div>}
+    </main>
+  );
+}
+
+/** What a screen reader says when the selection changes. */
+function spoken(session: Session): string {
+  const { node, group, shown } = session;
+  if (node) return clipped(`${node.op} ${node.id}, ${node.type}, ${node.inputCount} inputs, used by ${node.userCount}`, 400);
+  if (group) return clipped(`group ${group.title}, ${group.nodes} nodes`, 400);
+  return shown ? `${shown.scene.boxCount} boxes, ${shown.scene.edgeCount} edges` : "";
+}
+
+function Legend({ session }: { readonly session: Session }): JSX.Element | null {
+  const { legend } = session.shown!.result;
+  const { paints } = session.theme;
+  if (legend.length === 0) return null;
+  const scale = legend[0].paint >= PAINT_HEAT;
+  return (
+    <div class={scale ? "legend scale" : "legend"} role="img" aria-label={`Colours: ${legend.map((row) => row.text).filter(Boolean).join(", ")}`}>
+      {legend.map((row) => (
+        <span key={row.paint} title={row.text}>
+          {scale && row.text}
+          <i style={{ background: paints[row.paint].fill, borderColor: paints[row.paint].stroke }} />
+          {!scale && clipped(row.text, 60)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** Sentences of the view, and what of the program is being left out with a way back. */
+function Remarks({ session }: { readonly session: Session }): JSX.Element {
+  const { view, shown } = session;
+  const rows: JSX.Element[] = [];
+  if (view.paths) rows.push(<p class="remark" key="paths">Only paths from {clipped(view.paths[0], 60)} to {clipped(view.paths[1], 60)} <button type="button" onClick={() => session.change({ ...view, paths: undefined }, { look: "first" })}>Show everything</button></p>);
+  if (view.around) {
+    const { around } = view;
+    rows.push(
+      <p class="remark" key="around">
+        Only {around.hops} {around.hops === 1 ? "step" : "steps"} around {clipped(around.nodes.join(", "), 60)}
+        <button type="button" onClick={() => session.change({ ...view, around: { ...around, hops: around.hops + 1 } }, { look: "fit" })}>One step more</button>
+        <button type="button" onClick={() => session.change({ ...view, around: undefined }, { look: "first" })}>Show everything</button>
+      </p>,
+    );
+  }
+  if (view.matchesOnly >= 0) rows.push(<p class="remark" key="only">Only what “{clipped(view.query, 60)}” finds, with neighbours <button type="button" onClick={() => session.change({ ...view, matchesOnly: -1 }, { look: "first" })}>Show everything</button></p>);
+  shown?.result.remarks.slice(0, 4).forEach((remark, i) => { rows.push(<p class="remark" key={i}>{clipped(remark, 300)}</p>); });
+  return <div class="remarks">{rows}</div>;
+}
+
+function Zoom({ session }: { readonly session: Session }): JSX.Element {
+  useSignal(session.onCamera);
+  const percent = Math.round((session.stage?.camera.scale ?? 1) * 1000) / 10;
+  return (
+    <div class="zoom" role="group" aria-label="Zoom">
+      <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => session.stage?.zoomBy(1 / 1.5)}><Icon name="minus" /></button>
+      <button type="button" class="level" aria-label="Real size" title="Real size (0)" onClick={() => session.stage?.zoomBy(1 / session.stage.camera.scale)}>{percent >= 10 ? Math.round(percent) : percent}%</button>
+      <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => session.stage?.zoomBy(1.5)}><Icon name="plus" /></button>
+      <button type="button" aria-label="Zoom to selection" title="Zoom to selection (z)" onClick={() => actions.zoomToSelection(session)}><Icon name="target" /></button>
+      <button type="button" aria-label="Fit" title="Fit (f)" onClick={() => actions.fit(session)}><Icon name="fit" /></button>
+    </div>
+  );
+}
+
+function Tooltip({ session }: { readonly session: Session }): JSX.Element | null {
+  useSignal(session.onTip);
+  const { tip, shown, stage } = session;
+  if (!tip || !shown || !stage || stage.moving) return null;
+  const text = tip.picked.kind === "edge" ? edgeTooltip(shown.scene, tip.picked.edge) : boxTip(session, tip.picked.piece);
+  if (!text) return null;
+  const [first, ...rest] = clipped(text, 600).split("\n");
+  const right = tip.x > stage.width - 300;
+  return (
+    <div class="tip" role="tooltip" style={{ [right ? "right" : "left"]: `${right ? stage.width - tip.x + 12 : tip.x + 14}px`, top: `${Math.min(tip.y + 16, stage.height - 60)}px` }}>
+      <b>{first}</b><span>{rest.join("\n")}</span>
+    </div>
+  );
+}
+
+/** A box that can be read in full needs no tooltip. */
+function boxTip(session: Session, piece: number): string {
+  const { shown, stage } = session;
+  const readable = stage!.camera.scale > 0.55 && shown!.painter.texts(piece).every((run) => run.full === undefined);
+  return readable ? "" : boxTooltip(shown!.scene, piece);
+}

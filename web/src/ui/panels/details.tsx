@@ -1,0 +1,224 @@
+/** Everything about what is selected: types, where values come from and go to, attributes, source, and what is upstream and down. */
+import type { JSX } from "preact";
+import { bytesText, countText } from "../engine/colours";
+import type { GroupFacts, NodeFacts, NodeName } from "../engine/protocol";
+import type { Session } from "../session";
+import { ALL, enterGraph } from "../state/view";
+import { copy } from "./actions";
+import { Icon } from "./icons";
+import { clipped } from "./outline";
+import { pretty } from "./pretty";
+
+export function Details({ session }: { readonly session: Session }): JSX.Element {
+  const { node, group } = session;
+  return (
+    <aside class="side right" aria-label="Details">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div class="facts" tabIndex={0} role="region" aria-label="About the selection">
+        {session.view.selection.length > 1 && <Several session={session} />}
+        {node ? <NodeDetails session={session} facts={node} /> : group ? <GroupDetails session={session} facts={group} /> : <ProgramDetails session={session} />}
+      </div>
+    </aside>
+  );
+}
+
+function NodeDetails({ session, facts }: { readonly session: Session; readonly facts: NodeFacts }): JSX.Element {
+  const where = [facts.graph === session.graphName ? "" : facts.graph, ...facts.scope].filter(Boolean).join(" › ");
+  return (
+    <>
+      <h2>{clipped(facts.op, 2000)}</h2>
+      <p class="where">{clipped(facts.id, 12_000)}{where && ` · ${clipped(where, 2000)}`}</p>
+      <Actions session={session} facts={facts} />
+      {facts.outputs.length > 0 && (
+        <Section title={facts.outputs.length > 1 ? `Type, ${facts.outputs.length} outputs` : "Type"}>
+          <ul>{facts.outputs.map((output, i) => <li key={i}><code>{clipped(output.type, 600)}</code>{output.bytes >= 0 && <span class="type"> {bytesText(output.bytes)}</span>}</li>)}</ul>
+        </Section>
+      )}
+      <NodeList session={session} title="Inputs" nodes={facts.inputs} total={facts.inputCount} types />
+      <NodeList session={session} title="Used by" nodes={facts.users} total={facts.userCount} />
+      <NodeList session={session} title="Runs after" nodes={facts.control} total={facts.control.length} />
+      {facts.links.length > 0 && (
+        <Section title="Related">
+          <ul>{facts.links.map((link) => <li key={`${link.kind} ${link.node}`}><span class="type">{link.kind.replaceAll("_", " ")} </span><NodeLink session={session} node={link} /></li>)}</ul>
+        </Section>
+      )}
+      {facts.calls.length > 0 && (
+        <Section title="Runs">
+          <ul>{facts.calls.map((graph) => (
+            <li key={graph.name}>
+              <button type="button" class="link" onClick={() => session.change(enterGraph(session.view, graph.name), { look: "first" })}>{clipped(graph.name)}</button>
+              <span class="type"> {graph.nodes.toLocaleString("en-US")} nodes{graph.callers > 1 && `, called ${graph.callers} times`}</span>
+            </li>
+          ))}</ul>
+        </Section>
+      )}
+      <NodeList session={session} title="Its graph is run by" nodes={facts.calledBy} total={facts.calledBy.length} />
+      <Reach session={session} />
+      {facts.source.length > 0 && (
+        <Section title="Source">
+          <ul>{facts.source.map((frame, i) => (
+            <li key={i}>
+              <button type="button" class="link" title="Copy file and line" onClick={() => void copy(session, `${frame.file}:${frame.line}`, "Place copied")}>{clipped(shortFile(frame.file))}:{frame.line}</button>
+              {frame.function && <span> {clipped(frame.function)}</span>}
+            </li>
+          ))}</ul>
+        </Section>
+      )}
+      {facts.attrs.length > 0 && (
+        <Section title="Attributes">
+          <dl>{facts.attrs.map(([name, value]) => <Attribute key={name} session={session} name={name} value={value} />)}</dl>
+        </Section>
+      )}
+    </>
+  );
+}
+
+function GroupDetails({ session, facts }: { readonly session: Session; readonly facts: GroupFacts }): JSX.Element {
+  const piece = session.selectedPieces.at(-1) ?? -1;
+  const open = piece >= 0 && session.shown?.result.open[session.shown.scene.box[piece]] === 1;
+  return (
+    <>
+      <h2>{clipped(facts.title, 2000)}{facts.repeat > 1 && ` ×${facts.repeat}`}</h2>
+      <p class="where">{[clipped(facts.subtitle, 600), facts.path.map((name) => clipped(name)).join(" › ")].filter(Boolean).join(" · ")}</p>
+      <div class="actions">
+        <button type="button" class="tool" onClick={() => session.toggle(piece)}>{open ? "Close" : "Open"}</button>
+        {facts.repeat > 1 && <button type="button" class="tool" onClick={() => session.unfold(facts.key)}>Show all {facts.repeat} one by one</button>}
+        <button type="button" class="tool" onClick={() => session.stage?.reveal([piece], true)}>Zoom to it</button>
+      </div>
+      <Section title="Inside">
+        <ul class="bars">
+          <li><span>nodes</span><span class="n">{facts.nodes.toLocaleString("en-US")}</span></li>
+          {facts.parameters > 0 && <li><span>parameters</span><span class="n">{facts.parameters} · {bytesText(facts.parameterBytes)}</span></li>}
+          <li><span>output bytes</span><span class="n">{bytesText(facts.outputBytes)}</span></li>
+        </ul>
+      </Section>
+      <OpCounts session={session} ops={facts.ops} />
+      <NodeList session={session} title="Takes" nodes={facts.inputs} total={facts.inputs.length} types />
+      <NodeList session={session} title="Gives" nodes={facts.outputs} total={facts.outputs.length} types />
+    </>
+  );
+}
+
+/** Nothing is selected: the whole program. */
+function ProgramDetails({ session }: { readonly session: Session }): JSX.Element {
+  const { program, shown } = session;
+  if (!program) return <p class="where">Loading…</p>;
+  return (
+    <>
+      <h2>{clipped(program.name, 2000)}</h2>
+      <p class="where">Select a box to see everything about it.</p>
+      <Section title="Program">
+        <ul class="bars">
+          <li><span>nodes</span><span class="n">{program.nodes.toLocaleString("en-US")}</span></li>
+          <li><span>graphs</span><span class="n">{program.graphs.length.toLocaleString("en-US")}</span></li>
+          {shown && <li><span>boxes shown</span><span class="n">{shown.scene.boxCount.toLocaleString("en-US")}</span></li>}
+          {shown && <li><span>edges shown</span><span class="n">{shown.scene.edgeCount.toLocaleString("en-US")}</span></li>}
+        </ul>
+      </Section>
+    </>
+  );
+}
+
+function Several({ session }: { readonly session: Session }): JSX.Element {
+  const names = session.selectedPieces.map((piece) => session.shown!.scene.title[session.shown!.scene.box[piece]]);
+  const ends = session.selectedNodes;
+  return (
+    <>
+      <p class="where">{names.length} selected: {names.slice(0, 6).map((name) => clipped(name, 60)).join(", ")}</p>
+      {ends.length === 2 && (
+        <div class="actions">
+          <button type="button" class="tool" onClick={() => void showPaths(session, ends[0], ends[1])}>Show all paths between</button>
+        </div>
+      )}
+    </>
+  );
+}
+
+async function showPaths(session: Session, a: number, b: number): Promise<void> {
+  const [from, to] = [await session.ask("node", { node: Math.min(a, b) }), await session.ask("node", { node: Math.max(a, b) })];
+  if (from.graph !== to.graph) session.say("The two nodes are in different graphs");
+  else session.change({ ...session.view, trail: from.graph === session.graphName ? session.view.trail : [...session.view.trail, from.graph], paths: [from.id, to.id] }, { look: "fit" });
+}
+
+function Actions({ session, facts }: { readonly session: Session; readonly facts: NodeFacts }): JSX.Element {
+  const inGraph = facts.graph === session.graphName;
+  return (
+    <div class="actions">
+      <button type="button" class="tool" onClick={() => session.stage?.reveal(session.selectedPieces, true)}>Zoom to it</button>
+      {inGraph && <button type="button" class="tool" onClick={() => session.change({ ...session.view, around: { nodes: [facts.id], hops: 2 } }, { look: "fit" })}>Only its neighbours</button>}
+    </div>
+  );
+}
+
+/** How far to light up what feeds the selection and what uses it. */
+function Reach({ session }: { readonly session: Session }): JSX.Element {
+  const { view } = session;
+  const row = (label: string, name: "upstream" | "downstream") => {
+    const steps = view[name];
+    const set = (to: number) => session.change({ ...view, [name]: to });
+    return (
+      <div class="steps" role="group" aria-label={label}>
+        <span>{label}</span>
+        <button type="button" class="tool" aria-label={`${label}: less`} disabled={steps === 0} onClick={() => set(steps >= ALL ? 3 : steps - 1)}>−</button>
+        <output>{steps >= ALL ? "all" : steps}</output>
+        <button type="button" class="tool" aria-label={`${label}: more`} disabled={steps >= ALL} onClick={() => set(steps + 1)}>+</button>
+        <button type="button" class="tool" aria-label={`${label}: all`} aria-pressed={steps >= ALL} onClick={() => set(steps >= ALL ? 0 : ALL)}>all</button>
+      </div>
+    );
+  };
+  return <Section title="Highlight">{row("Upstream", "upstream")}{row("Downstream", "downstream")}</Section>;
+}
+
+function OpCounts({ session, ops }: { readonly session: Session; readonly ops: GroupFacts["ops"] }): JSX.Element | null {
+  if (ops.length === 0) return null;
+  return (
+    <Section title="Operations">
+      <ul class="bars">{ops.map(({ op, count }) => (
+        <li key={op}>
+          <button type="button" class="link" title="Find them" onClick={() => void session.search(`op:${op}`)}>{clipped(op, 80)}</button>
+          <span class="n">{countText(count)}</span>
+        </li>
+      ))}</ul>
+    </Section>
+  );
+}
+
+function NodeList({ session, title, nodes, total, types = false }: {
+  readonly session: Session; readonly title: string; readonly nodes: readonly NodeName[]; readonly total: number; readonly types?: boolean;
+}): JSX.Element | null {
+  if (total === 0) return null;
+  return (
+    <Section title={total > 4 ? `${title} (${total.toLocaleString("en-US")})` : title}>
+      <ul>
+        {nodes.map((node, i) => <li key={i}><NodeLink session={session} node={node} /><span class="type"> {types ? <code>{clipped(node.type, 120)}</code> : clipped(node.op, 60)}</span></li>)}
+        {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
+      </ul>
+    </Section>
+  );
+}
+
+function NodeLink({ session, node }: { readonly session: Session; readonly node: NodeName }): JSX.Element {
+  return <button type="button" class="link" onClick={() => void session.goTo(node.node, node.graph)}>{clipped(node.id, 160)}</button>;
+}
+
+function Attribute({ session, name, value }: { readonly session: Session; readonly name: string; readonly value: unknown }): JSX.Element {
+  const text = pretty(value);
+  return (
+    <div class={text.length > 60 || text.includes("\n") ? "attr long" : "attr"}>
+      <dt>{clipped(name)}</dt>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <dd class="mono" tabIndex={text.split("\n").length > 18 || text.length > 1500 ? 0 : undefined}>{clipped(text, 60_000)}</dd>
+      <button type="button" class="copy" aria-label={`Copy ${clipped(name, 60)}`} title="Copy" onClick={() => void copy(session, text, `${clipped(name, 40)} copied`)}><Icon name="copy" /></button>
+    </div>
+  );
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: JSX.Element | (JSX.Element | null)[] }): JSX.Element {
+  return <section><h3>{title}</h3>{children}</section>;
+}
+
+/** The end of a long path says most. */
+function shortFile(file: string): string {
+  const parts = file.split("/");
+  return parts.length > 3 ? `…/${parts.slice(-2).join("/")}` : file;
+}

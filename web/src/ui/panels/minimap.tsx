@@ -1,0 +1,80 @@
+/** The whole graph in a corner with a frame around what is on screen; pressing it goes there. */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { centred } from "../canvas/camera";
+import { mix } from "../canvas/paint";
+import { Shape } from "../../core/scene/types";
+import type { Session } from "../session";
+import { useSignal } from "./hooks";
+
+const MOST_WIDTH = 170;
+const MOST_HEIGHT = 130;
+const MOST_BOXES = 6000;
+
+export function Minimap({ session }: { readonly session: Session }): JSX.Element | null {
+  useSignal(session.onCamera);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const base = useRef<{ key: unknown; theme: unknown; image: HTMLCanvasElement } | undefined>(undefined);
+  const { shown, stage, theme } = session;
+  const bounds = shown!.bounds;
+  const scale = Math.min(MOST_WIDTH / bounds.w, MOST_HEIGHT / bounds.h);
+  const width = Math.max(24, Math.round(bounds.w * scale)), height = Math.max(24, Math.round(bounds.h * scale));
+  const whole = stage && bounds.w * stage.camera.scale <= stage.width && bounds.h * stage.camera.scale <= stage.height;
+
+  useEffect(() => {
+    const element = canvas.current;
+    if (!element || !stage) return;
+    const ratio = window.devicePixelRatio || 1;
+    if (base.current?.key !== shown || base.current?.theme !== theme) {
+      const image = document.createElement("canvas");
+      image.width = width * ratio;
+      image.height = height * ratio;
+      drawAll(image.getContext("2d")!, session, scale * ratio);
+      base.current = { key: shown, theme, image };
+    }
+    element.width = width * ratio;
+    element.height = height * ratio;
+    const context = element.getContext("2d")!;
+    context.drawImage(base.current.image, 0, 0);
+    const { camera } = stage;
+    const s = scale * ratio;
+    context.fillStyle = `${theme.accent}1f`;
+    context.strokeStyle = theme.accent;
+    context.lineWidth = 1.5 * ratio;
+    const w = Math.max(3 * ratio, (stage.width / camera.scale) * s), h = Math.max(3 * ratio, (stage.height / camera.scale) * s);
+    context.fillRect(camera.x * s, camera.y * s, w, h);
+    context.strokeRect(camera.x * s, camera.y * s, w, h);
+  });
+
+  if (whole || !stage) return null;
+  const go = (event: PointerEvent) => {
+    if (event.buttons === 0) return;
+    const box = canvas.current!.getBoundingClientRect();
+    stage.moveTo(centred((event.clientX - box.left) / scale, (event.clientY - box.top) / scale, stage.camera.scale, stage.width, stage.height));
+  };
+  return (
+    <canvas
+      ref={canvas} class="map" role="img" aria-label="Map of the whole graph" style={{ width: `${width}px`, height: `${height}px` }}
+      onPointerDown={(event) => { event.currentTarget.setPointerCapture(event.pointerId); go(event); }} onPointerMove={go}
+    />
+  );
+}
+
+/** Frames as areas, boxes as specks; of very many boxes a part is enough for the texture. */
+function drawAll(context: CanvasRenderingContext2D, session: Session, scale: number): void {
+  const { scene } = session.shown!;
+  const { theme } = session;
+  const colours = theme.paints.map(({ fill, stroke }) => mix(fill, stroke, 0.45));
+  const step = Math.max(1, Math.floor(scene.boxCount / MOST_BOXES));
+  const frameStep = Math.max(1, Math.floor(scene.frameCount / MOST_BOXES));
+  for (let i = 0; i < scene.frameCount; i += frameStep) {
+    const piece = scene.order[i];
+    context.fillStyle = mix(theme.frames[scene.depth[piece] % theme.frames.length], theme.frameStroke, 0.5);
+    context.fillRect(scene.x[piece] * scale, scene.y[piece] * scale, scene.w[piece] * scale, scene.h[piece] * scale);
+  }
+  for (let piece = 0; piece < scene.boxCount; piece += step) {
+    if (scene.shape[piece] === Shape.Frame) continue;
+    context.fillStyle = colours[scene.paint[piece]];
+    context.fillRect(scene.x[piece] * scale, scene.y[piece] * scale, Math.max(1, scene.w[piece] * scale), Math.max(1, scene.h[piece] * scale));
+  }
+}

@@ -1,0 +1,18 @@
+/** An attribute's value as text: JSON in lines, and JSON that hides in a text (backend configs do) likewise. */
+export function pretty(value: unknown): string {
+  if (typeof value !== "string") return JSON.stringify(value, null, isFlat(value) ? undefined : 2) ?? "";
+  const start = value.trimStart()[0];
+  if (start !== "{" && start !== "[") return value;
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return isFlat(parsed) ? value : JSON.stringify(parsed, null, 2);
+  } catch {
+    return value;
+  }
+}
+
+/** Short lists of plain values read best in one line. */
+function isFlat(value: unknown): boolean {
+  if (value === null || typeof value !== "object") return true;
+  return Array.isArray(value) && value.length <= 16 && value.every((item) => item === null || typeof item !== "object");
+}

@@ -1,0 +1,120 @@
+/** The keys: a table, what each does, and the sheet that lists them. */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Session } from "../session";
+import { actions } from "./actions";
+import type { Panels } from "./app";
+import { IconButton } from "./icons";
+
+interface Key {
+  readonly keys: string;
+  readonly what: string;
+  /** Does the pressed key mean this? */
+  readonly press?: string;
+  readonly run?: (at: Where) => void;
+}
+
+export interface Where {
+  readonly session: Session;
+  readonly panels: Panels;
+  readonly setPanels: (panels: Panels) => void;
+  readonly focusSearch: () => void;
+}
+
+const walk = (way: "forward" | "back" | "left" | "right") => ({ session }: Where) => {
+  const { shown } = session;
+  if (!shown || shown.scene.boxCount === 0) return;
+  const from = session.selectedPieces.at(-1);
+  const to = from === undefined ? firstBox(session) : shown.neighbour(from, way);
+  if (to >= 0) session.selectPiece(to, false, true);
+};
+
+/** Up and down follow the picture: in a graph that runs to the right, right is forward. */
+const arrow = (name: "up" | "down" | "left" | "right") => (at: Where) => {
+  const across = at.session.view.direction === "LR";
+  const way = { up: across ? "left" : "back", down: across ? "right" : "forward", left: across ? "back" : "left", right: across ? "forward" : "right" } as const;
+  walk(way[name])(at);
+};
+
+function firstBox(session: Session): number {
+  const { shown, stage } = session;
+  const { result } = shown!;
+  for (const box of result.outline) if (!result.open[box]) return box;
+  return stage ? result.outline[0] : -1;
+}
+
+export const KEYS: readonly Key[] = [
+  { keys: "↓ ↑", what: "Along the edges", press: "ArrowDown", run: arrow("down") },
+  { keys: "", what: "", press: "ArrowUp", run: arrow("up") },
+  { keys: "← →", what: "To the neighbour", press: "ArrowLeft", run: arrow("left") },
+  { keys: "", what: "", press: "ArrowRight", run: arrow("right") },
+  { keys: "Enter", what: "Open or close a group", press: "Enter", run: ({ session }) => session.selectedPieces.slice(-1).forEach((piece) => { session.toggle(piece); }) },
+  { keys: "Backspace", what: "To the group around", press: "Backspace", run: ({ session }) => outwards(session) },
+  { keys: "/", what: "Search", press: "/", run: ({ focusSearch }) => focusSearch() },
+  { keys: "n  N", what: "Next, previous match", press: "n", run: ({ session }) => void session.step(1) },
+  { keys: "", what: "", press: "N", run: ({ session }) => void session.step(-1) },
+  { keys: "f", what: "Fit the whole graph", press: "f", run: ({ session }) => actions.fit(session) },
+  { keys: "z", what: "Zoom to the selection", press: "z", run: ({ session }) => actions.zoomToSelection(session) },
+  { keys: "+  −  0", what: "Zoom in, out, real size", press: "+", run: ({ session }) => session.stage?.zoomBy(1.5) },
+  { keys: "", what: "", press: "=", run: ({ session }) => session.stage?.zoomBy(1.5) },
+  { keys: "", what: "", press: "-", run: ({ session }) => session.stage?.zoomBy(1 / 1.5) },
+  { keys: "", what: "", press: "0", run: ({ session }) => session.stage?.zoomBy(1 / session.stage.camera.scale) },
+  { keys: "e", what: "Expand all", press: "e", run: ({ session }) => actions.expandAll(session) },
+  { keys: "c", what: "Collapse all", press: "c", run: ({ session }) => actions.collapseAll(session) },
+  { keys: "l", what: "Flatten", press: "l", run: ({ session }) => actions.flatten(session) },
+  { keys: "r", what: "Fold repeats", press: "r", run: ({ session }) => actions.foldRepeats(session) },
+  { keys: "d", what: "Direction", press: "d", run: ({ session }) => actions.direction(session) },
+  { keys: "t", what: "Theme", press: "t", run: ({ session }) => actions.theme(session) },
+  { keys: "o  i  b", what: "Outline, details, table", press: "o", run: ({ panels, setPanels }) => setPanels({ ...panels, outline: !panels.outline }) },
+  { keys: "", what: "", press: "i", run: ({ panels, setPanels }) => setPanels({ ...panels, details: !panels.details }) },
+  { keys: "", what: "", press: "b", run: ({ panels, setPanels }) => setPanels({ ...panels, table: !panels.table }) },
+  { keys: "[  ]", what: "Back, forward", press: "[", run: ({ session }) => session.back() },
+  { keys: "", what: "", press: "]", run: ({ session }) => session.forward() },
+  { keys: "s", what: "Save SVG", press: "s", run: ({ session }) => void actions.saveSvg(session) },
+  { keys: "y", what: "Copy link", press: "y", run: ({ session }) => void actions.copyLink(session) },
+  { keys: "Esc", what: "Clear the selection; stop", press: "Escape", run: ({ session }) => (session.progress ? session.stop() : session.selectPiece(undefined)) },
+  { keys: "?", what: "This sheet", press: "?", run: ({ panels, setPanels }) => setPanels({ ...panels, shortcuts: true }) },
+  { keys: "Wheel", what: "Zoom; with two fingers: move" },
+  { keys: "Double click", what: "Open or close a group; on nothing: fit" },
+  { keys: "Shift click", what: "Select one more" },
+  { keys: "Alt double click", what: "Show repeats one by one" },
+];
+
+function outwards(session: Session): void {
+  const piece = session.selectedPieces.at(-1);
+  const around = piece === undefined ? -1 : session.shown!.scene.parent[piece];
+  if (around >= 0) session.selectPiece(around, false, true);
+}
+
+/** Did the key mean something? */
+export function pressKey(event: KeyboardEvent, where: Where): boolean {
+  if ((event.ctrlKey || event.metaKey) && event.key === "f") {
+    where.focusSearch();
+    return true;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const key = KEYS.find(({ press }) => press === event.key);
+  key?.run?.(where);
+  return key !== undefined;
+}
+
+export function ShortcutSheet({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const card = useRef<HTMLDivElement>(null);
+  useEffect(() => card.current?.focus(), []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it too
+    <div class="veil" role="presentation" onClick={onClose}>
+      <div
+        class="card" ref={card} role="dialog" aria-modal="true" aria-label="Keyboard" tabIndex={-1} onClick={(event) => event.stopPropagation()}
+        onKeyDown={(event) => { if (event.key === "Escape" || event.key === "?") { onClose(); event.stopPropagation(); } }}
+      >
+        <h2>Keyboard and mouse <IconButton name="Close sheet" icon="close" onClick={onClose} /></h2>
+        <dl class="keys">
+          {KEYS.filter(({ what }) => what).map(({ keys, what }) => (
+            <div key={keys}><dt>{what}</dt><dd>{keys.split(/ {1,2}(?=\S)/).length > 1 && !/[a-z]{3}/i.test(keys) ? keys.split(/ +/).map((each) => <kbd key={each}>{each}</kbd>) : <kbd>{keys}</kbd>}</dd></div>
+          ))}
+        </dl>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+/** Nodes or modules as a table: sorted by a click, filtered like the search, linked both ways with the picture. */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { bytesText, countText } from "../engine/colours";
+import type { TableResult } from "../engine/protocol";
+import type { Session } from "../session";
+import { copy } from "./actions";
+import { IconButton } from "./icons";
+import { clipped } from "./outline";
+import { VirtualRows } from "./virtual";
+
+const ROW = 24;
+const PAGE = 100;
+
+export function TablePanel({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
+  const [rows, setRows] = useState<"nodes" | "modules">("nodes");
+  const [attributes, setAttributes] = useState<readonly string[]>([]);
+  const [filter, setFilter] = useState("");
+  const [sort, setSort] = useState({ name: "", descending: false });
+  const [table, setTable] = useState<TableResult>();
+  const pages = useRef(new Map<number, readonly (readonly (string | number)[])[]>());
+  const [, drawAgain] = useState(0);
+  const scroller = useRef<HTMLDivElement>(null);
+  const graph = session.graphName;
+
+  useEffect(() => {
+    let current = true;
+    if (!session.program) return undefined;
+    const { grouping } = session.view;
+    void session.ask("table", { rows, graph, ...(grouping ? { grouping } : {}), attributes, filter, sort: sort.name, descending: sort.descending }).then((result) => {
+      if (!current) return;
+      pages.current = new Map();
+      setTable(result);
+    }).catch((error: Error) => session.say(error.message));
+    return () => { current = false; };
+  }, [session.program, graph, session.view.grouping, rows, attributes, filter, sort]);
+
+  const cells = (row: number): readonly (string | number)[] | undefined => {
+    const page = Math.floor(row / PAGE);
+    const known = pages.current.get(page);
+    if (known === undefined) {
+      const { current } = pages;
+      current.set(page, []);
+      void session.ask("tableRows", { from: page * PAGE, to: (page + 1) * PAGE }).then((got) => {
+        current.set(page, got);
+        drawAgain((count) => count + 1);
+      }).catch(() => undefined);
+    }
+    return known?.[row % PAGE];
+  };
+
+  const copyCsv = async () => {
+    if (!table) return;
+    const all = await session.ask("tableRows", { from: 0, to: table.total });
+    const lines = [table.columns.map((column) => column.name), ...all].map((line) => line.map(csvCell).join(","));
+    await copy(session, `${lines.join("\n")}\n`, `${table.total.toLocaleString("en-US")} rows copied as CSV`);
+  };
+
+  const columns = table?.columns ?? [];
+  const template = columns.map((column, i) => (i === 0 ? "220px" : column.numeric ? "118px" : "180px")).join(" ");
+  const chosen = rows === "nodes" ? new Set(session.selectedNodes) : new Set<number>();
+  const focus = table && chosen.size ? table.rows.findIndex((row) => chosen.has(row)) : -1;
+  return (
+    <section class="sheet" aria-label="Table of nodes">
+      <div class="bar">
+        <button type="button" class="tool" aria-pressed={rows === "nodes"} onClick={() => setRows("nodes")}>Nodes</button>
+        <button type="button" class="tool" aria-pressed={rows === "modules"} onClick={() => setRows("modules")}>Modules</button>
+        <input class="filter" type="text" aria-label="Filter rows" placeholder={rows === "nodes" ? "Filter: op:dot shape:512" : "Filter"} value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+        {rows === "nodes" && (
+          <label class="choice">
+            <span aria-hidden="true">Column:</span>
+            <select aria-label="Add column" value="" onChange={(event) => event.currentTarget.value && setAttributes([...attributes, event.currentTarget.value])}>
+              <option value="">add…</option>
+              {session.attributes.filter((name) => !attributes.includes(name)).map((name) => <option key={name} value={name}>{name}</option>)}
+            </select>
+          </label>
+        )}
+        <span class="quiet" role="status">{table ? `${table.total.toLocaleString("en-US")} rows` : ""}</span>
+        <span style={{ flex: 1 }} />
+        <button type="button" class="tool" onClick={() => void copyCsv()}>Copy as CSV</button>
+        <IconButton name="Close table" icon="close" onClick={onClose} />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div class="grid" ref={scroller} role="table" aria-label={rows} aria-rowcount={(table?.total ?? 0) + 1} tabIndex={0}>
+        <div class="line head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+          {columns.map((column) => (
+            <span key={column.name} role="columnheader" class={column.numeric ? "numeric" : ""} aria-sort={sort.name === column.name ? (sort.descending ? "descending" : "ascending") : "none"}>
+              <button type="button" onClick={() => setSort({ name: column.name, descending: sort.name === column.name ? !sort.descending : column.numeric })}>
+                {column.name}{sort.name === column.name ? (sort.descending ? " ▾" : " ▴") : ""}
+              </button>
+            </span>
+          ))}
+        </div>
+        <VirtualRows
+          count={table?.total ?? 0} height={ROW} focus={focus} scroller={scroller}
+          render={(row, style) => {
+            const line = cells(row);
+            const id = table!.rows[row];
+            return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the outline is the way by keyboard; this is a second view of it
+              <div
+                key={id} class="line data" role="row" aria-rowindex={row + 2} aria-selected={chosen.has(id)} style={{ ...style, gridTemplateColumns: template }}
+                onClick={() => rows === "nodes" ? void session.goTo(id, graph) : line && void session.search(`scope:${lastName(String(line[0]))}`)}
+              >
+                {columns.map((column, i) => <span key={column.name} role="cell" class={column.numeric ? "numeric" : ""}>{line ? show(line[i], column.name) : ""}</span>)}
+              </div>
+            );
+          }}
+        />
+      </div>
+    </section>
+  );
+}
+
+function show(cell: string | number | undefined, column: string): string {
+  if (typeof cell === "number") return column.includes("bytes") ? bytesText(cell) : countText(cell);
+  return clipped(cell ?? "", 160);
+}
+
+function lastName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1).split(":")[0].trim();
+}
+
+function csvCell(cell: string | number): string {
+  const text = String(cell);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

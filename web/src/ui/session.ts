@@ -1,0 +1,484 @@
+/**
+ * One viewer at work: takes what the person does, changes the state, asks the engine, hands the answer to the canvas and tells the
+ * panels. The panels only read it and call its methods.
+ */
+import { THEMES, type Theme } from "../core/scene/theme";
+import type { Rect } from "./canvas/camera";
+import type { Emphasis, Sight } from "./canvas/paint";
+import { type Picked, Shown } from "./canvas/shown";
+import { Stage } from "./canvas/stage";
+import { Cancelled, EngineClient, type StartEngine } from "./engine/client";
+import type { GroupFacts, NodeFacts, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
+import { type History, memoryHistory, urlHistory } from "./state/history";
+import { Idle } from "./state/idle";
+import { Signal } from "./state/signal";
+import { ALL, enterGraph, sameView, select, specOf, START, toggle, type ViewState } from "./state/view";
+
+export interface SourceEntry {
+  readonly name: string;
+  readonly at: WireAt;
+}
+
+export interface SessionOptions {
+  readonly sources: readonly SourceEntry[];
+  readonly start: StartEngine;
+  readonly initial?: Partial<ViewState>;
+  readonly theme?: "light" | "dark" | "auto";
+  /** Keep the state in the page's address. */
+  readonly url?: boolean;
+}
+
+export interface Progress {
+  readonly part: number;
+  readonly stage: string;
+}
+
+export interface Tip {
+  readonly x: number;
+  readonly y: number;
+  readonly picked: Picked;
+}
+
+type Look = { readonly anchor?: string; readonly look?: "fit" | "first"; readonly reveal?: number; readonly keepCamera?: boolean };
+
+/** A wait shorter than this needs no explanation. */
+const QUIET_MS = 300;
+const MOST_MATCHES_SHOWN = 3000;
+
+export class Session {
+  view: ViewState;
+  program: ProgramSummary | undefined;
+  shown: Shown | undefined;
+  problem: string | undefined;
+  progress: Progress | undefined;
+  node: NodeFacts | undefined;
+  group: GroupFacts | undefined;
+  found: SearchResult | undefined;
+  /** Which of the hits the person is at, or -1. */
+  hit = -1;
+  tip: Tip | undefined;
+  /** Names of attributes that nodes of the shown graph have. */
+  attributes: readonly string[] = [];
+  notice: string | undefined;
+  themeChoice: "light" | "dark" | "auto";
+  stage: Stage | undefined;
+  readonly idle = new Idle();
+  /** The state has changed; the camera has moved; the pointer rests on something else. */
+  readonly onChange = new Signal();
+  readonly onCamera = new Signal();
+  readonly onTip = new Signal();
+
+  private readonly client: EngineClient;
+  private readonly history: History;
+  private readonly darkScheme: MediaQueryList;
+  private noticeTimer = 0;
+  private attributesOf: string | undefined;
+  private scheduled = false;
+  private disposed = false;
+
+  constructor(readonly options: SessionOptions) {
+    this.client = new EngineClient(options.start);
+    const begin: ViewState = { ...START, ...options.initial };
+    this.history = options.url ? urlHistory((view) => this.stepTo(view)) : memoryHistory(begin, (view) => this.stepTo(view));
+    this.view = options.url && location.hash.length > 1 ? this.history.read() : begin;
+    this.themeChoice = options.theme ?? "auto";
+    this.darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
+    this.darkScheme.addEventListener("change", this.onScheme);
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    this.client.dispose();
+    this.history.dispose();
+    this.stage?.dispose();
+    this.darkScheme.removeEventListener("change", this.onScheme);
+  }
+
+  /** Tell the panels, once per turn however much has changed. */
+  changed(): void {
+    if (this.scheduled || this.disposed) return;
+    this.scheduled = true;
+    queueMicrotask(() => {
+      this.scheduled = false;
+      this.onChange.emit();
+    });
+  }
+
+  get theme(): Theme {
+    const dark = this.themeChoice === "dark" || (this.themeChoice === "auto" && this.darkScheme.matches);
+    return THEMES[dark ? "dark" : "light"];
+  }
+
+  get graphName(): string {
+    return this.view.trail.at(-1) ?? this.program?.entry ?? "";
+  }
+
+  attach(canvas: HTMLCanvasElement): () => void {
+    const stage = new Stage(canvas, this.theme, {
+      hover: (picked, x, y) => {
+        const tip = picked && { picked, x, y };
+        if (!tip && !this.tip) return;
+        this.tip = tip;
+        this.onTip.emit();
+      },
+      click: (picked, how) => this.click(picked, how),
+      moved: () => this.onCamera.emit(),
+      picture: (sight) => this.picture(sight),
+      busy: (change) => this.idle.change(change),
+    });
+    stage.still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.stage = stage;
+    void this.open(this.view.source);
+    return () => stage.dispose();
+  }
+
+  /** Load a source and show it. */
+  async open(source: number): Promise<void> {
+    const entry = this.options.sources[source];
+    this.problem = undefined;
+    this.program = this.shown = this.node = this.group = this.found = this.attributesOf = undefined;
+    this.changed();
+    if (!entry) return this.fail(new Error("there is nothing to show; give `opscope view` a file"));
+    try {
+      this.program = await this.waiting((tell) => this.client.load(entry.at, tell));
+    } catch (error) {
+      return this.fail(error);
+    }
+    this.changed();
+    await this.refreshSearch();
+    await this.draw({ look: "first" });
+  }
+
+  openSource(source: number): void {
+    this.view = { ...START, source, grouping: "", direction: this.view.direction };
+    this.history.push(this.view);
+    void this.open(source);
+  }
+
+  /** The one way to another state. */
+  change(view: ViewState, look: Look = {}, record: "push" | "replace" = "push"): void {
+    const before = this.view;
+    if (view === before) return;
+    this.view = view;
+    this.history[record](view);
+    if (!sameView(before, view)) void this.draw(look);
+    else void this.refreshSelection(before);
+    this.changed();
+  }
+
+  back(): void {
+    this.history.back();
+  }
+
+  forward(): void {
+    this.history.forward();
+  }
+
+  link(): string {
+    return this.history.link(this.view);
+  }
+
+  /** Open or close a container, which keeps its place on the screen. */
+  toggle(piece: number, deep = false): void {
+    const { shown } = this;
+    if (!shown) return;
+    const box = shown.scene.box[piece];
+    const open = shown.result.open[box] === 1;
+    if (!open && !shown.scene.expandable[box]) return;
+    const key = shown.keyOf(piece);
+    const repeat = shown.scene.repeat[box];
+    if (deep && !open && repeat > 1) this.change({ ...this.view, unfolded: [...this.view.unfolded, key] }, { anchor: key });
+    else this.change(toggle(this.view, key, open), { anchor: key });
+  }
+
+  /** Show the repeats of a stack one by one. */
+  unfold(key: string): void {
+    this.change({ ...this.view, unfolded: [...this.view.unfolded, key] }, { anchor: key });
+  }
+
+  selectPiece(piece: number | undefined, add = false, reveal = false): void {
+    const { shown } = this;
+    if (!shown) return;
+    const key = piece === undefined ? undefined : shown.keyOf(piece);
+    if (key !== undefined && piece !== undefined) shown.remember(key, piece);
+    this.change(select(this.view, key, add));
+    if (reveal && piece !== undefined) this.stage?.reveal([piece], false);
+  }
+
+  /** Show a node wherever it is: open what hides it, or go to its graph. */
+  async goTo(node: number, graph: string): Promise<void> {
+    const { shown } = this;
+    if (!shown) return;
+    const box = shown.result.boxOfNode[node] ?? -1;
+    if (box >= 0 && (shown.result.node[box] === node || !shown.scene.expandable[shown.scene.box[box]])) {
+      this.selectPiece(box, false, true);
+      if (shown.result.node[box] !== node) await this.tellNode(node);
+      return;
+    }
+    if (box < 0) {
+      this.view = { ...enterGraph(this.view, graph) };
+      this.history.push(this.view);
+    }
+    await this.draw({ reveal: node, ...(box < 0 ? { look: "first" as const } : { keepCamera: true }) });
+    const now = this.shown?.result.boxOfNode[node] ?? -1;
+    if (now >= 0) this.selectPiece(now, false, true);
+    if (this.shown && now >= 0 && this.shown.result.node[now] !== node) await this.tellNode(node);
+  }
+
+  async search(query: string): Promise<void> {
+    if (query !== this.view.query) {
+      this.view = { ...this.view, query };
+      this.history.replace(this.view);
+    }
+    await this.refreshSearch();
+    if (this.view.matchesOnly >= 0) void this.draw({ look: "first" });
+  }
+
+  /** To the next hit, or the one before. */
+  async step(by: 1 | -1): Promise<void> {
+    const total = this.found?.nodes.length ?? 0;
+    if (!this.found || total === 0) return;
+    this.hit = this.hit < 0 ? (by > 0 ? 0 : total - 1) : (this.hit + by + total) % total;
+    this.changed();
+    const node = this.found.nodes[this.hit];
+    const row = this.found.rows[this.hit] ?? (await this.idle.during(this.client.ask("node", { node })));
+    await this.goTo(node, row.graph);
+  }
+
+  setTheme(choice: "light" | "dark" | "auto"): void {
+    this.themeChoice = choice;
+    this.onScheme();
+  }
+
+  say(notice: string): void {
+    this.notice = notice;
+    clearTimeout(this.noticeTimer);
+    this.noticeTimer = window.setTimeout(() => {
+      this.notice = undefined;
+      this.changed();
+    }, 2600);
+    this.changed();
+  }
+
+  stop(): void {
+    this.client.stop();
+  }
+
+  readonly ask: EngineClient["ask"] = (method, params, progress) => this.idle.during(this.client.ask(method, params, progress));
+
+  /** Nodes of the selected boxes (a group has none of its own). */
+  get selectedNodes(): number[] {
+    return this.selectedPieces.map((piece) => this.shown!.result.node[this.shown!.scene.box[piece]]).filter((node) => node >= 0);
+  }
+
+  get selectedPieces(): number[] {
+    return this.shown ? this.view.selection.map((key) => this.shown!.find(key)).filter((piece) => piece >= 0) : [];
+  }
+
+  private readonly onScheme = (): void => {
+    if (this.stage) {
+      this.stage.theme = this.theme;
+      this.stage.draw();
+    }
+    this.changed();
+  };
+
+  private click(picked: Picked | undefined, how: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void {
+    if (picked?.kind === "edge") return this.selectPiece(this.shown!.scene.edgeSource[picked.edge], how.add);
+    if (!picked) return how.double ? this.stage?.fit() : this.selectPiece(undefined);
+    if (picked.part === "chevron" || how.double) return this.toggle(picked.piece, how.deep);
+    this.selectPiece(picked.piece, how.add);
+  }
+
+  private stepTo(view: ViewState): void {
+    const before = this.view;
+    this.view = view;
+    if (view.source !== before.source) void this.open(view.source);
+    else if (!sameView(before, view)) void this.draw({ look: "first" });
+    else void this.refreshSelection(before);
+    this.changed();
+  }
+
+  private fail(error: unknown): void {
+    if (error instanceof Cancelled) return;
+    this.problem = error instanceof Error ? error.message : String(error);
+    this.changed();
+  }
+
+  /** Wait for the engine, and after a moment say so. */
+  private async waiting<T>(task: (tell: (part: number, stage: string) => void) => Promise<T>): Promise<T> {
+    const start = performance.now();
+    let last: Progress = { part: 0, stage: "" };
+    const show = () => {
+      this.progress = last;
+      this.changed();
+    };
+    const timer = setTimeout(show, QUIET_MS);
+    const tell = (part: number, stage: string) => {
+      last = { part, stage };
+      if (performance.now() - start > QUIET_MS) show();
+    };
+    try {
+      return await this.idle.during(task(tell));
+    } finally {
+      clearTimeout(timer);
+      if (this.progress === last) {
+        this.progress = undefined;
+        this.changed();
+      }
+    }
+  }
+
+  private async draw(look: Look): Promise<void> {
+    const { stage } = this;
+    if (!stage || !this.program) return;
+    const anchorKey = look.anchor;
+    let screen: Rect | undefined;
+    if (anchorKey !== undefined && this.shown) {
+      const piece = this.shown.find(anchorKey);
+      if (piece >= 0) screen = stage.onScreen(this.shown.rect(piece));
+    }
+    const { view } = this;
+    try {
+      const result = await this.waiting((tell) => this.client.show({
+        spec: specOf(view), direction: view.direction, colour: view.colour, locate: [anchorKey ?? "", ...view.selection],
+        ...(view.matchesOnly >= 0 && this.found ? { near: { nodes: this.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } } : {}),
+        ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
+      }, tell));
+      if (this.disposed) return;
+      const shown = new Shown(result);
+      view.selection.forEach((key, i) => shown.remember(key, result.located[i + 1]));
+      if (result.opened.length) {
+        const opened = new Set(result.opened);
+        this.view = { ...this.view, open: [...this.view.open, ...opened], closed: this.view.closed.filter((key) => !opened.has(key)) };
+        this.history.replace(this.view);
+      }
+      const anchor = result.located[0];
+      const first = this.shown === undefined;
+      this.shown = shown;
+      this.problem = undefined;
+      stage.hits = this.hitPieces();
+      stage.selected = this.selectedPieces;
+      if (screen && anchor >= 0) stage.show(shown, { anchor: { piece: anchor, screen } });
+      else if (look.keepCamera) stage.show(shown, {});
+      else stage.show(shown, { look: first ? "first" : look.look ?? "fit" });
+      await this.refreshSelection(undefined);
+      this.changed();
+      void this.learnAttributes();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** What colours and table columns can be made of; asked once per graph, after the picture is there. */
+  private async learnAttributes(): Promise<void> {
+    const graph = this.graphName;
+    if (this.attributesOf === graph) return;
+    this.attributesOf = graph;
+    this.attributes = await this.idle.during(this.client.ask("attributes", { graph })).catch(() => []);
+    this.changed();
+  }
+
+  private async refreshSearch(): Promise<void> {
+    const { query } = this.view;
+    this.hit = -1;
+    if (!query.trim()) this.found = undefined;
+    else {
+      const found = await this.idle.during(this.client.ask("search", { query, limit: 200_000 })).catch(() => undefined);
+      if (query !== this.view.query) return;
+      this.found = found;
+    }
+    if (this.stage) {
+      this.stage.hits = this.hitPieces();
+      this.stage.draw();
+    }
+    this.changed();
+  }
+
+  /** Boxes in which hits are seen. */
+  private hitPieces(): Int32Array {
+    const { shown, found } = this;
+    if (!shown || !found) return new Int32Array(0);
+    const marked = new Uint8Array(shown.scene.boxCount);
+    for (const node of found.nodes) if (shown.result.boxOfNode[node] >= 0) marked[shown.result.boxOfNode[node]] = 1;
+    let count = 0;
+    const pieces = new Int32Array(marked.length);
+    for (let piece = 0; piece < marked.length; piece++) if (marked[piece] && !shown.result.open[piece]) pieces[count++] = piece;
+    return pieces.slice(0, count);
+  }
+
+  /** Details and highlights of what is selected now. */
+  private async refreshSelection(before: ViewState | undefined): Promise<void> {
+    const { shown, stage, view } = this;
+    if (!shown || !stage) return;
+    stage.selected = this.selectedPieces;
+    stage.draw();
+    const piece = stage.selected.at(-1);
+    const same = before && before.selection === view.selection;
+    if (!same) {
+      if (piece === undefined) this.node = this.group = undefined;
+      else {
+        const node = shown.result.node[shown.scene.box[piece]];
+        if (node >= 0) await this.tellNode(node);
+        else await this.tellGroup(shown.keyOf(piece));
+      }
+    }
+    await this.refreshTrace();
+    this.changed();
+  }
+
+  private async tellNode(node: number): Promise<void> {
+    try {
+      const facts = await this.idle.during(this.client.ask("node", { node }));
+      this.node = facts;
+      this.group = undefined;
+      this.changed();
+    } catch (error) {
+      if (!(error instanceof Cancelled)) this.say(String((error as Error).message));
+    }
+  }
+
+  private async tellGroup(key: string): Promise<void> {
+    const facts = await this.idle.during(this.client.ask("group", { key })).catch(() => undefined);
+    this.group = facts;
+    this.node = undefined;
+    this.changed();
+  }
+
+  private async refreshTrace(): Promise<void> {
+    const { shown, stage, view } = this;
+    if (!shown || !stage) return;
+    const nodes = this.selectedNodes;
+    const wanted = nodes.length > 0 && (view.upstream > 0 || view.downstream > 0);
+    if (!wanted) {
+      if (stage.emphasis) {
+        stage.emphasis = undefined;
+        stage.draw();
+      }
+      return;
+    }
+    const limit = (steps: number) => (steps >= ALL ? shown.result.boxOfNode.length : steps);
+    const traced = await this.idle.during(this.client.ask("trace", { nodes, up: limit(view.upstream), down: limit(view.downstream) })).catch(() => undefined);
+    if (!traced || this.shown !== shown) return;
+    stage.emphasis = emphasisOf(shown, traced.mark);
+    stage.draw();
+  }
+
+  private async picture(sight: Sight): Promise<ImageBitmap> {
+    const emphasis = this.stage?.emphasis;
+    return this.client.ask("picture", { ...sight, theme: this.theme.name, ...(emphasis ? { lit: emphasis.lit, litEdge: emphasis.litEdge } : {}) });
+  }
+}
+
+/** Boxes that hold a marked node are lit, and edges between lit boxes stand out. */
+function emphasisOf(shown: Shown, mark: Uint8Array): Emphasis {
+  const { scene, result } = shown;
+  const lit = new Uint8Array(scene.boxCount);
+  for (let node = 0; node < mark.length; node++) if (mark[node] && result.boxOfNode[node] >= 0) lit[result.boxOfNode[node]] = 1;
+  const litEdge = new Uint8Array(scene.edgeCount);
+  for (let e = 0; e < scene.edgeCount; e++) {
+    const a = scene.edgeSource[e], b = scene.edgeTarget[e];
+    litEdge[e] = a >= 0 && b >= 0 && lit[a] && lit[b] ? 1 : 0;
+  }
+  return { lit, litEdge };
+}

@@ -1,0 +1,41 @@
+/** Knows when nothing is under way: what tests and scripts wait for instead of sleeping. */
+export class Idle {
+  private count = 0;
+  private waiting: (() => void)[] = [];
+
+  change(by: 1 | -1): void {
+    this.count += by;
+    if (this.count === 0) this.settle();
+  }
+
+  /** Count a task from its start to its end. */
+  async during<T>(task: Promise<T>): Promise<T> {
+    this.change(1);
+    try {
+      return await task;
+    } finally {
+      this.change(-1);
+    }
+  }
+
+  get isIdle(): boolean {
+    return this.count === 0;
+  }
+
+  whenIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.waiting.push(resolve);
+      this.settle();
+    });
+  }
+
+  /** Idle means: still idle after what was just finished has had its chance to start something new. */
+  private settle(): void {
+    setTimeout(() => setTimeout(() => {
+      if (this.count !== 0) return;
+      const done = this.waiting;
+      this.waiting = [];
+      for (const resolve of done) resolve();
+    }, 20));
+  }
+}

@@ -1,0 +1,13 @@
+/** Something that happens, and those who want to know. */
+export class Signal {
+  private readonly listeners = new Set<() => void>();
+
+  emit(): void {
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}
