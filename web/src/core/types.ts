@@ -32,6 +32,12 @@ export interface ProgramData {
   readonly nodeText: Int32Array;
   /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
   readonly details: (node: number) => NodeDetails | undefined;
+  /**
+   * Marks (1) the nodes with an attribute of that name (lower case; the end of a dotted name will do) whose value passes the test,
+   * or with such a source frame ("file:line function"). Absent, or undefined, where details are not all here.
+   */
+  readonly findAttribute?: (key: string, test: (value: string) => boolean) => Uint8Array | undefined;
+  readonly findSource?: (test: (frame: string) => boolean) => Uint8Array | undefined;
 }
 
 export interface StringTable {

@@ -3,6 +3,7 @@
  * `render/sections.py`). Strings stay UTF-8 until somebody reads them, details until somebody asks for a node.
  */
 
+import { attributeNamed } from "./query";
 import type { Csr, Csr2, Grouping, NodeDetails, ProgramData, StringTable } from "./types";
 import { decodeUtf8 } from "./utf8";
 
@@ -127,6 +128,9 @@ export interface DetailsBlock {
   readonly start: number;
   readonly count: number;
   details(node: number): NodeDetails | undefined;
+  /** Marks among the block's nodes; see ProgramData. */
+  findAttribute(key: string, test: (value: string) => boolean): Uint8Array;
+  findSource(test: (frame: string) => boolean): Uint8Array;
 }
 
 export function decodeDetails(bytes: Uint8Array): DetailsBlock {
@@ -160,7 +164,34 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     }
     return { attrs, source };
   };
-  return { start, count: setOf.length, details };
+  const findAttribute = (key: string, test: (value: string) => boolean): Uint8Array => {
+    const wanted = new Uint8Array(keys.length);
+    for (let k = 0; k < keys.length; k++) if (attributeNamed(keys.at(k), key)) wanted[k] = 1;
+    const answers = new Uint8Array(texts.length);
+    const passes = (text: number): boolean => {
+      if (answers[text] === 0) {
+        const value = JSON.parse(texts.at(text)) as unknown;
+        answers[text] = test(typeof value === "string" ? value : texts.at(text)) ? 2 : 1;
+      }
+      return answers[text] === 2;
+    };
+    const marks = new Uint8Array(setOf.length);
+    for (let i = 0; i < setOf.length; i++) {
+      for (let k = sets.start[setOf[i]], v = valueStart[i]; k < sets.start[setOf[i] + 1] && !marks[i]; k++, v++) {
+        if (wanted[sets.value[k]] && passes(values[v])) marks[i] = 1;
+      }
+    }
+    return marks;
+  };
+  const findSource = (test: (frame: string) => boolean): Uint8Array => {
+    const frameHolds = Uint8Array.from(file, (name, frame) => (test(`${keys.at(name)}:${line[frame]} ${keys.at(func[frame])}`) ? 1 : 0));
+    const stackHolds = new Uint8Array(stacks.start.length - 1);
+    for (let s = 0; s < stackHolds.length; s++) {
+      for (let k = stacks.start[s]; k < stacks.start[s + 1] && !stackHolds[s]; k++) stackHolds[s] = frameHolds[stacks.value[k]];
+    }
+    return Uint8Array.from(stackOf, (stack) => stackHolds[stack]);
+  };
+  return { start, count: setOf.length, details, findAttribute, findSource };
 }
 
 /** A program of the wire. `fetched` answers for details that were not sent along, where the host has them. */
@@ -174,12 +205,11 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
   for (let g = 0; g < graphCount; g++) {
     for (let i = graphOutputs.start[g]; i < graphOutputs.start[g + 1]; i++) outputValue[i] += graphStart[g];
   }
-  let block: DetailsBlock | undefined;
+  let decoded: DetailsBlock | undefined;
   const included = sections.has("details");
-  const details = (node: number): NodeDetails | undefined => {
-    if (!included) return fetched?.(node);
-    block ??= decodeDetails(sections.octets("details"));
-    return block.details(node);
+  const block = (): DetailsBlock | undefined => {
+    if (included) decoded ??= decodeDetails(sections.octets("details"));
+    return decoded;
   };
   return {
     name: sections.fields.name as string,
@@ -218,6 +248,8 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
       };
     }),
     nodeText: sections.integers("nodeText"),
-    details,
+    details: (node) => (included ? block()?.details(node) : fetched?.(node)),
+    findAttribute: (key, test) => block()?.findAttribute(key, test),
+    findSource: (test) => block()?.findSource(test),
   };
 }

@@ -1,0 +1,106 @@
+/**
+ * Queries as people type them.
+ *
+ *     softmax                     anywhere: id, op, type, scope, value
+ *     "layer norm"                with a space in it
+ *     /fusion\.\d+$/              a regular expression
+ *     op:dot shape:1024           fields; several terms must all hold
+ *     scope:/layer_[0-3]\b/       a field with a regular expression
+ *     op:=add                     exactly this
+ *     attr.backend_config:cublas  an attribute by its name (or the end of it) and a part of its value; attr.sharding: has it at all
+ *     -role:constant              not this
+ */
+
+const FIELDS = ["id", "op", "shape", "type", "scope", "role", "category", "graph", "text", "source"] as const;
+export type Field = (typeof FIELDS)[number] | "any" | "attr";
+
+export interface Term {
+  readonly field: Field;
+  /** Name of the attribute where the field is `attr`. */
+  readonly key: string;
+  readonly negated: boolean;
+  /** Tests lower-case text, or, for regular expressions, the text as it is. */
+  readonly test: (text: string) => boolean;
+  readonly lowerCase: boolean;
+}
+
+export interface Query {
+  readonly terms: readonly Term[];
+  /** What is wrong with the text, for the person. Then there are no terms. */
+  readonly problem?: string;
+}
+
+const ALIASES: Record<string, Field> = { name: "id", group: "scope", module: "scope", dtype: "type", value: "text", file: "source", line: "source" };
+const TOKEN = /(-?)(?:([A-Za-z][\w.-]*):)?(?:\/((?:[^/\\]|\\.)*)(\/([gimsuy]*))?(?=\s|$)|"([^"]*)"?|(\S*))/y;
+
+export function compileQuery(text: string): Query {
+  const terms: Term[] = [];
+  let at = 0;
+  while (at < text.length) {
+    if (/\s/.test(text[at])) {
+      at++;
+      continue;
+    }
+    TOKEN.lastIndex = at;
+    const found = TOKEN.exec(text);
+    if (!found || found[0] === "") break;
+    at = TOKEN.lastIndex;
+    const [whole, minus, name, pattern, closed, flags, quoted, bare] = found;
+    const { field, key, known } = readField(name);
+    const negated = minus === "-" && whole.length > 1;
+    if (known && pattern !== undefined && (closed !== undefined || pattern !== "")) {
+      const test = regularTest(pattern, flags ?? "");
+      if (typeof test === "string") return { terms: [], problem: test };
+      terms.push({ field, key, negated, test, lowerCase: false });
+      continue;
+    }
+    const wanted = known ? (quoted ?? bare ?? "") : whole.slice(minus.length);
+    if (wanted === "" && field !== "attr") continue;
+    terms.push({ field, key, negated, test: plainTest(field, wanted.toLowerCase()), lowerCase: true });
+  }
+  return { terms };
+}
+
+function readField(name: string | undefined): { field: Field; key: string; known: boolean } {
+  if (name === undefined) return { field: "any", key: "", known: true };
+  const lower = name.toLowerCase();
+  if (lower.startsWith("attr.")) return { field: "attr", key: lower.slice(5), known: true };
+  const field = ALIASES[lower] ?? FIELDS.find((one) => one === lower);
+  return field ? { field, key: "", known: true } : { field: "any", key: "", known: false };
+}
+
+function regularTest(pattern: string, flags: string): ((text: string) => boolean) | string {
+  try {
+    const expression = new RegExp(pattern, flags.replace(/[gy]/g, "").includes("i") ? "iu" : "u");
+    return (text) => expression.test(text);
+  } catch {
+    try {
+      const expression = new RegExp(pattern, flags.includes("i") ? "i" : "");
+      return (text) => expression.test(text);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message.replace(/^Invalid regular expression:\s*/, "").replace(/^\/.*\/[a-z]*:\s*/, "") : "";
+      return `/${pattern}/ is no regular expression${reason ? `: ${reason}` : ""}`;
+    }
+  }
+}
+
+function plainTest(field: Field, wanted: string): (text: string) => boolean {
+  if (wanted.startsWith("=") && wanted.length > 1) {
+    const exact = wanted.slice(1);
+    return (text) => text === exact;
+  }
+  if (field === "shape") {
+    const dimensions = wanted.replace(/[\s[\]]/g, "").split(/[,x×]/);
+    if (dimensions.every((size) => /^\d+$/.test(size))) {
+      const inside = new RegExp(`(?:^|[^\\d.])${dimensions.join(", ?")}(?!\\d)`);
+      return (text) => inside.test(text.slice(text.indexOf("[")));
+    }
+  }
+  return (text) => text.includes(wanted);
+}
+
+/** Is `key` (lower case) the attribute's name, or the end of it after a dot? */
+export function attributeNamed(name: string, key: string): boolean {
+  const lower = name.toLowerCase();
+  return lower === key || lower.endsWith(`.${key}`);
+}
