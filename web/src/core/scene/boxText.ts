@@ -51,12 +51,12 @@ export const isGroup = (kind: number): boolean => kind === BoxKind.Group || kind
 export function boxTexts(scene: Scene, piece: number): TextRun[] {
   const box = scene.box[piece];
   const runs: TextRun[] = [];
-  const continued = piece !== box ? " (continued)" : "";
+  const continued = piece !== box;
   planBox(
     {
       shape: scene.shape[piece],
-      title: scene.title[box] + continued,
-      subtitle: continued ? "" : scene.subtitle[box],
+      title: scene.title[box],
+      subtitle: continued ? "continued" : scene.subtitle[box],
       notes: scene.notes[box],
       expandable: scene.expandable[box] === 1,
       group: isGroup(scene.kind[box]),
@@ -230,7 +230,7 @@ function planFrame(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   const most = content.room === undefined ? MOST_FRAME_TEXT : content.room - 2 * FRAME_PAD;
   if (content.subtitle) parts.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
   const whole = parts.map((part) => part.text);
-  fit(parts, most, content.subtitle ? [parts.length - 1, titleAt] : [titleAt]);
+  fit(parts, most, content.subtitle && content.subtitle.length > 12 ? [parts.length - 1, titleAt] : [titleAt]);
   size.width = Math.ceil(lineWidth(parts)) + 2 * FRAME_PAD;
   size.height = FRAME_TITLE_HEIGHT;
   if (runs) setLine(runs, parts, whole, FRAME_PAD, 19.5);

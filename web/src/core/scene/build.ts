@@ -1,13 +1,14 @@
 /** From a view and the places of its boxes to a scene: styles by number, curves, arrow heads, labels, legend. */
 import { textWidth } from "../text/measure";
-import { BoxKind, EdgeKind, type ProgramData, type Visible } from "../types";
-import { isGroup, SMALL } from "./boxText";
+import { EdgeKind, type ProgramData, type Visible } from "../types";
+import { SMALL } from "./boxText";
 import { smooth } from "./curves";
 import { countLabels } from "./labels";
 import { LEGEND_HEIGHT, legendOf, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
+import { categoryPaints } from "./paints";
 import { depths, type Placed } from "./placed";
-import { PAINT_GROUP, PAINT_STUB, type Scene, type SceneOptions, Shape } from "./types";
+import { type Scene, type SceneOptions, Shape } from "./types";
 
 const MEGABYTE = 1 << 20;
 
@@ -15,12 +16,13 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   const margin = options.margin ?? 24;
   const direction = options.direction ?? "TB";
   const count = placed.box.length;
+  const paints = options.paints ?? categoryPaints(program, visible);
   const shape = new Uint8Array(count);
   const paint = new Uint8Array(count);
   for (let piece = 0; piece < count; piece++) {
     const box = placed.box[piece];
     shape[piece] = shapeOf(visible, box);
-    paint[piece] = options.paints?.[box] ?? paintOf(visible, box);
+    paint[piece] = paints[box];
   }
   const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
   const legend = options.legend ? legendOf(paint, shape, placed.width, visible.remarks) : { entries: [], rows: 0 };
@@ -62,12 +64,6 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     legend: legend.entries.map((entry) => ({ ...entry, x: entry.x + margin, y: entry.y + graphHeight - 4 })),
     remarks: visible.remarks,
   };
-}
-
-function paintOf(visible: Visible, box: number): number {
-  const kind = visible.kind[box];
-  if (kind === BoxKind.Stub || kind === BoxKind.Omitted) return PAINT_STUB;
-  return isGroup(kind) ? PAINT_GROUP : visible.category[box];
 }
 
 function shifted(points: Float64Array, by: number): Float64Array {

@@ -1,6 +1,7 @@
 /** Where to break a long layout: how many columns, and between which ranks. */
 import type { CompoundLayout } from "../layout/types";
 import type { Visible } from "../types";
+import { upTo } from "./placed";
 
 /** Final pictures are about this much longer along the flow than across. */
 const GOOD_ASPECT = 0.9;
@@ -43,10 +44,15 @@ class Crowd {
   private readonly boxEnds: Float64Array;
   private readonly edgeStarts: Float64Array;
   private readonly edgeEnds: Float64Array;
+  private readonly frameStarts: Float64Array;
+  private readonly frameEnds: Float64Array;
 
   constructor(visible: Visible, start: Float64Array, size: Float64Array) {
     const leaves: number[] = [];
     for (let box = 0; box < visible.boxCount; box++) if (!visible.open[box]) leaves.push(box);
+    const frames = Array.from(upTo(visible.boxCount)).filter((box) => visible.open[box]);
+    this.frameStarts = Float64Array.from(frames, (box) => start[box]).sort();
+    this.frameEnds = Float64Array.from(frames, (box) => start[box] + size[box]).sort();
     this.boxStarts = Float64Array.from(leaves, (box) => start[box]).sort();
     this.boxEnds = Float64Array.from(leaves, (box) => start[box] + size[box]).sort();
     const spans = { starts: new Float64Array(visible.edgeCount), ends: new Float64Array(visible.edgeCount) };
@@ -60,22 +66,30 @@ class Crowd {
     this.edgeEnds = spans.ends.sort();
   }
 
-  /** The cheapest place just below some box within `reach` of the ideal. */
+  /** The cheapest place just below some box or frame, within `reach` of the ideal. */
   bestCut(ideal: number, reach: number, after: number): number | undefined {
     let best: number | undefined;
     let least = Number.POSITIVE_INFINITY;
-    const to = below(this.boxEnds, ideal + reach);
-    for (let i = below(this.boxEnds, Math.max(ideal - reach, after + GAP)); i < to; i++) {
-      const at = this.boxEnds[i] + GAP;
-      const through = below(this.boxStarts, at) - below(this.boxEnds, at);
-      const crossing = below(this.edgeStarts, at) - below(this.edgeEnds, at);
-      const cost = 6 * through + crossing + (8 * Math.abs(at - ideal)) / reach;
-      if (cost < least) {
-        least = cost;
-        best = at;
+    for (const ends of [this.boxEnds, this.frameEnds]) {
+      const to = below(ends, ideal + reach);
+      for (let i = below(ends, Math.max(ideal - reach, after + GAP)); i < to; i++) {
+        const at = ends[i] + GAP;
+        const cost = this.cost(at) + (8 * Math.abs(at - ideal)) / reach;
+        if (cost < least) {
+          least = cost;
+          best = at;
+        }
       }
     }
     return best;
+  }
+
+  /** A box in the way is worse than a frame to be continued, and that is worse than an edge to be cut. */
+  private cost(at: number): number {
+    const through = below(this.boxStarts, at) - below(this.boxEnds, at);
+    const frames = below(this.frameStarts, at) - below(this.frameEnds, at);
+    const crossing = below(this.edgeStarts, at) - below(this.edgeEnds, at);
+    return 6 * through + 4 * frames + crossing;
   }
 }
 

@@ -4,6 +4,10 @@ import { BoxKind, CATEGORIES, type Visible } from "../types";
 import { type BoxContent, type BoxSize, isGroup, planBox } from "./boxText";
 import { Shape } from "./types";
 
+const ARROW_ROOM = 10;
+/** Beyond this, heads may overlap: a box as wide as the page would be worse. */
+const MOST_ARROWS = 64;
+
 const PARAMETER = CATEGORIES.indexOf("parameter");
 const CONSTANT = CATEGORIES.indexOf("constant");
 
@@ -28,6 +32,7 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
     width[box] = size.width;
     height[box] = size.height;
   }
+  makeRoomForArrows(visible, width);
   return {
     boxCount: count,
     parent: visible.parent,
@@ -41,6 +46,15 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
     edgeValue: visible.edgeValue,
     previousX,
   };
+}
+
+/** Edges that arrive side by side need room for their heads. */
+function makeRoomForArrows(visible: Visible, width: Float64Array): void {
+  const arriving = new Int32Array(visible.boxCount);
+  for (let e = 0; e < visible.edgeCount; e++) if (!Number.isNaN(visible.targetSlot[e])) arriving[visible.edgeTarget[e]]++;
+  for (let box = 0; box < visible.boxCount; box++) {
+    if (visible.open[box] === 0) width[box] = Math.max(width[box], Math.min(arriving[box] + 1, MOST_ARROWS) * ARROW_ROOM);
+  }
 }
 
 function contentOf(visible: Visible, box: number): BoxContent {

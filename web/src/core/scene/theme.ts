@@ -46,9 +46,9 @@ const LIGHT: Record<Category, Paint> = {
   data: paint("#E9F5FB", "#249BDB"),
   parameter: paint("#FFFFFF", "#A3A3AE"),
   constant: paint("#FFFFFF", "#A3A3AE"),
-  custom: paint("#F6EEEB", "#832E0B"),
+  custom: paint("#F4F2E6", "#796609"),
   output: paint("#E6F6F6", "#247870"),
-  random: paint("#F4F2E6", "#796609"),
+  random: paint("#F6EEEB", "#832E0B"),
 };
 
 const DARK: Record<Category, Paint> = {
@@ -62,9 +62,9 @@ const DARK: Record<Category, Paint> = {
   data: paint("#19323F", "#49CEFF"),
   parameter: paint("#1D1D22", "#71717D"),
   constant: paint("#1D1D22", "#71717D"),
-  custom: paint("#371E16", "#C0420F"),
+  custom: paint("#2E2F27", "#E0E497"),
   output: paint("#1E3637", "#7FF5F1"),
-  random: paint("#33342A", "#E0E497"),
+  random: paint("#371E16", "#C0420F"),
 };
 
 const LIGHT_HEAT = ["#F4F6FA", "#E9EEF7", "#DCE6F3", "#E7EAD9", "#F6EDC4", "#FBE3AC", "#FCD39A", "#FBC08C", "#F9AC82", "#F59A7C"];
