@@ -37,6 +37,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
     if (place < 0 && !(counting && place === NOWHERE)) continue;
     const bodies = instance.inside.get(t);
     const leaf = place >= 0 && boxes.isLeaf(place);
+    const repeated = repeats.isHidden(instance, t);
     const from = inputs.start[t];
     drawn.length = 0;
     let lastOperand = -1;
@@ -63,7 +64,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           continue;
         }
         if (sourceBox === INLINED) {
-          if (leaf) boxes.note(place, operandNote(prepared, t, i - from, source));
+          if (leaf && !repeated) boxes.note(place, operandNote(prepared, t, i - from, source));
           continue;
         }
         if (counting && home === instance) {
@@ -71,12 +72,12 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           if (place === NOWHERE && sourceBox >= 0) leftOut.after[source]++;
         }
         if (sourceBox < 0 || place < 0) continue;
-        if (home === instance && repeats.crosses(instance, source, t)) continue;
+        if (home === instance && ((repeated && repeats.isHidden(instance, source)) || repeats.crosses(instance, source, t))) continue;
         for (const target of targets ?? [place]) {
           if (target === sourceBox && !(leaf && source === t)) continue;
           if (target !== sourceBox && (boxes.isWithin(sourceBox, target) || boxes.isWithin(target, sourceBox))) continue;
           const before = edges.count;
-          const edge = edges.add(EdgeKind.Data, sourceBox, target, source, ends.output[e], i - from);
+          const edge = edges.add(EdgeKind.Data, sourceBox, target, source, ends.output[e], i - from, repeated);
           if (edge < before) continue;
           if (boxes.isLeaf(sourceBox)) {
             const count = outputs.start[source + 1] - outputs.start[source];

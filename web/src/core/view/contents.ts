@@ -6,11 +6,12 @@
  * outside value differ from two fed by different ones. The sum over all nodes is the content.
  */
 
+import { numberless } from "./adopt";
 import { mix } from "./columns";
 import { nodeLabels } from "./labels";
 import type { Prepared } from "./prepare";
+import { Role } from "./roles";
 import type { GroupTree } from "./tree";
-import { numberless } from "./adopt";
 
 export interface Content {
   readonly a: number;
@@ -68,7 +69,7 @@ export class Contents {
   }
 
   of(group: number): Content {
-    const { inputs, outputs, types, nodeText } = this.prepared.program;
+    const { inputs, outputs, types, nodeText, nodeRole } = this.prepared.program;
     const { up, down, inside, labels } = this;
     const nodes = this.order.slice(this.from[group], this.to[group]).sort();
     const stamp = ++this.stamp;
@@ -87,7 +88,8 @@ export class Contents {
         if (inside[source] !== -stamp) {
           inside[source] = -stamp;
           down[source] = 0;
-          let type = this.prepared.small.is[source] ? nodeText[this.prepared.small.root[source]] : 0;
+          const constant = this.prepared.small.root[source];
+          let type = nodeRole[constant] === Role.Constant ? nodeText[constant] : 0;
           for (let o = outputs.start[source]; o < outputs.start[source + 1]; o++) type = mix(type, types.text[outputs.value[o]]);
           up[source] = type;
           outside.push(source);

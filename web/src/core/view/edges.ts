@@ -27,16 +27,17 @@ export class Edges {
 
   /**
    * An edge that carries output `output` of `node` to operand `operand`. Between two operations each use is an edge of its own;
-   * where an end stands for many, all that run the same way are one. Returns the edge's number.
+   * where an end stands for many, all that run the same way are one. An edge that only repeats a drawn one does not count again.
+   * Returns the edge's number.
    */
-  add(kind: EdgeKind, source: number, target: number, node: number, output: number, operand: number): number {
+  add(kind: EdgeKind, source: number, target: number, node: number, output: number, operand: number, repeated = false): number {
     const { boxes } = this;
     const single = boxes.isLeaf(source) && boxes.isLeaf(target);
     const number = this.seen.number(source, target, kind * 0x10000000 + (single && kind === EdgeKind.Data ? 1 + operand : 0));
     const carried = this.carried.size;
     const again = !single && this.carried.number(number, node, output) < carried;
     if (number < this.source.length) {
-      this.merged[number]++;
+      if (!repeated) this.merged[number]++;
       if (!again) this.distinct[number]++;
       return number;
     }

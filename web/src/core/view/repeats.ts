@@ -44,6 +44,12 @@ export class Repeats {
     }
   }
 
+  /** Is a node in a repeat that is not drawn? */
+  isHidden(instance: Instance, node: number): boolean {
+    const shown = this.shown.get(instance);
+    return shown !== undefined && shown.counterpart[node - instance.first] >= 0;
+  }
+
   /** Does an edge lead from one repeat of a stack to another? Drawn in the one that is shown, it would run in a circle. */
   crosses(instance: Instance, source: number, target: number): boolean {
     const shown = this.shown.get(instance);

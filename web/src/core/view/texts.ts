@@ -54,7 +54,7 @@ function withoutNumber(name: string): string {
 export function nodeTitle(program: ProgramData, node: number): string {
   const { strings, nodeOp, nodeId, nodeRole, nodeText } = program;
   const text = nodeText[node];
-  if (nodeRole[node] === Role.Parameter) return text >= 0 ? strings.at(text) : strings.at(nodeId[node]);
+  if (nodeRole[node] === Role.Parameter) return parameterLabel(program, node);
   if (nodeRole[node] === Role.Constant && text >= 0) return strings.at(text);
   const op = opTitle(program, nodeOp[node]);
   if (op === "custom-call" || op === "custom_call") return text >= 0 ? strings.at(text).replace(/^__/, "").replace(/\$/g, " ") : op;
@@ -62,6 +62,15 @@ export function nodeTitle(program: ProgramData, node: number): string {
   if (NAMED_BY_CALLED.has(op) && calls.start[node + 1] > calls.start[node]) return withoutNumber(strings.at(graphName[calls.value[calls.start[node]]]));
   if (op === "fusion") return withoutNumber(strings.at(nodeId[node]));
   return op;
+}
+
+/** "params['layers'][0]['attention']['q']" → "attention.q": what is beside it says the rest. */
+function parameterLabel(program: ProgramData, node: number): string {
+  const { strings, nodeId, nodeText } = program;
+  const label = strings.at(nodeText[node] >= 0 ? nodeText[node] : nodeId[node]);
+  const keys = label.match(/\['[^']*'\]|\[\d+\]|\.\w+/g);
+  if (!keys || keys.length < 2 || !label.endsWith(keys[keys.length - 1])) return label;
+  return keys.slice(-2).map((key) => key.replace(/^\.|^\['?|'?\]$/g, "")).join(".");
 }
 
 /** What a node yields: "f32[2, 3]", "(f32[2], s32[])", or how many where that would be long. */
@@ -103,8 +112,9 @@ export function operandNote(prepared: Prepared, user: number, operand: number, s
   const { program, small } = prepared;
   const { strings, nodeText, nodeId, nodeRole, outputs, types, inputs, nodeOp } = program;
   const root = small.root[source];
-  let text = nodeText[root] >= 0 ? strings.at(nodeText[root]) : strings.at(nodeId[root]);
-  if (nodeRole[root] === Role.Parameter && outputs.start[root + 1] > outputs.start[root]) {
+  const named = nodeRole[root] === Role.Parameter;
+  let text = named ? parameterLabel(program, root) : strings.at(nodeText[root] >= 0 ? nodeText[root] : nodeId[root]);
+  if (named && outputs.start[root + 1] > outputs.start[root]) {
     const type = outputs.value[outputs.start[root]];
     if (types.elements[type] !== 1) text = `${text} ${strings.at(types.text[type])}`;
   }
