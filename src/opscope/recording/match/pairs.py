@@ -10,6 +10,8 @@ from typing import TypeVar
 from opscope.recording.match.sides import TAGS, Labels, Side
 
 FREE = -1
+GROUPED = -2
+"""The mate of a node that is told to be part of a group: not free, and nobody's mate."""
 _MOST_CANDIDATES = 16
 _SURE = 4
 
@@ -23,13 +25,18 @@ class Pairs:
         self.a, self.b, self.labels = a, b, labels
         self.mate_a = [FREE] * len(a)
         self.mate_b = [FREE] * len(b)
+        self.name_a = [FREE] * len(a)
+        self.name_b = [FREE] * len(b)
+        """One number for both nodes of a pair."""
         self.evidence: list[str] = [""] * len(a)
         self.graph_a = [FREE] * len(a.graphs)
         self.graph_b = [FREE] * len(b.graphs)
         self.across = False
         """Whether nodes may match over the borders of matched graphs: only when nothing more is to be found inside."""
         self.saying = "neighbourhood"
-        self._fresh: list[int] = []
+        self.rules: dict[int, str] = {}
+        self.fresh: list[int] = []
+        """Pairs whose neighbours have not been looked at."""
         self._heap: list[tuple[int, int, int]] = []
         self._scores: dict[int, dict[int, int]] = {}
         self._suitors: dict[int, list[int]] = {}
@@ -39,8 +46,9 @@ class Pairs:
         if self.mate_a[x] != FREE or self.mate_b[y] != FREE:
             return 0
         self.mate_a[x], self.mate_b[y] = y, x
+        self.name_a[x] = self.name_b[y] = x
         self.evidence[x] = evidence or self.saying
-        self._fresh.append(x)
+        self.fresh.append(x)
         return 1
 
     def pair_graphs(self, ga: int, gb: int) -> bool:
@@ -84,7 +92,7 @@ class Pairs:
             self._spread()
             if not self._heap:
                 break
-            while self._heap and not self._fresh:
+            while self._heap and not self.fresh:
                 entry = heapq.heappop(self._heap)
                 score, x, y = -entry[0], entry[1], entry[2]
                 if self.mate_a[x] != FREE or self.mate_b[y] != FREE or self._scores[x][y] != score:
@@ -128,7 +136,7 @@ class Pairs:
         heapq.heappush(self._heap, (-scores[y], x, y))
 
     def _spread(self) -> None:
-        fresh, self._fresh = self._fresh, []
+        fresh, self.fresh = self.fresh, []
         for x in fresh:
             y = self.mate_a[x]
             operands_a, operands_b = self.a.operands[x], self.b.operands[y]

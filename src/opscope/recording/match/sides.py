@@ -14,8 +14,10 @@ from opscope.program import Details, Node, Program
 TAGS = 4096
 """Edges carry (operand position, output index) as one number below this."""
 
-_NAMED = re.compile(r"%[\w.-]+")
+_WORD = re.compile(r"[\w.-]+")
 _UNSTABLE = frozenset({"metadata.stack_frame_id", "direction", "transforms"})
+_NAMES = frozenset({"control-predecessors", "metadata.scheduling_name", "metadata.deduplicated_name", "output_names"})
+"""Attributes that hold names of nodes, beside those that hold names of graphs."""
 _MEANT = ("metadata.op_name", "metadata.op_type", "value", "parameter_number")
 
 
@@ -86,15 +88,16 @@ class Side:
 class Labels:
     """Numbers for what nodes are, the same on both sides. From strict to loose:
 
-    `deep` as strict, and the contents of what it calls; `strict` op, type, layout and every attribute; `meant` op, type and the place in
-    the user's program; `kind` op and type; `op` the op alone.
+    `deep` as strict, and the contents of what it calls; `strict` op, type, layout and every attribute; `work` op, shapes and what it
+    does, without where it comes from; `meant` op, shapes and the place in the user's program; `kind` op and shapes; `op` the op.
     """
 
-    LEVELS = ("deep", "strict", "meant", "kind", "op")
+    LEVELS = ("deep", "strict", "work", "meant", "kind", "op")
 
     def __init__(self, a: Side, b: Side) -> None:
         self._known: dict[Hashable, int] = {}
-        self._texts: dict[int, tuple[Details, int, int]] = {}
+        self._texts: dict[int, tuple[Details, int, int, int]] = {}
+        self._graph_names = {*a.graph_number, *b.graph_number}
         self.content: tuple[list[int], list[int]] = ([], [])
         """Per side and graph: equal numbers mean the same nodes in the same order but for their names."""
         self.form: tuple[list[int], list[int]] = ([], [])
@@ -108,16 +111,17 @@ class Labels:
 
     def _label(self, which: int, side: Side) -> None:
         number = self._number
-        strict, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
+        strict, work, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
         for node in side.nodes:
-            all_text, meant_text = self._details(node.details)
+            everything, done, place = self._details(node.details)
             shapes = number(tuple([(t.dtype, t.shape) for t in node.outputs]))
             types = number(node.outputs)
             own = number((node.op, node.role))
             op.append(own)
             kind.append(number((own, shapes)))
-            meant.append(number((own, shapes, meant_text)))
-            strict.append(number((own, types, all_text, len(node.inputs), len(node.calls), len(node.control))))
+            work.append(number((own, shapes, done, len(node.inputs))))
+            meant.append(number((own, shapes, place)))
+            strict.append(number((own, types, everything, len(node.inputs), len(node.calls), len(node.control))))
         deep = self.of["deep"][which]
         deep += strict
         content, form = [0] * len(side.graphs), [0] * len(side.graphs)
@@ -132,24 +136,36 @@ class Labels:
         self.content[which].extend(content)
         self.form[which].extend(form)
 
-    def _details(self, details: Details) -> tuple[int, int]:
-        """Numbers of everything and of what was meant. Details are shared between nodes, so each is looked at once."""
+    def _details(self, details: Details) -> tuple[int, int, int]:
+        """Numbers of everything, of what is done and of what was meant. Details are shared between nodes: each is looked at once."""
         key = getattr(details, "number", None)
         key = id(details) if key is None else ~key
         known = self._texts.get(key)
         if known is None or (known[0] is not details and known[0] != details):
             attrs = details.attrs
-            texts = tuple(sorted([(name, _text(value)) for name, value in attrs.items() if name not in _UNSTABLE]))
+            texts = [(name, _text(value)) for name, value in attrs.items() if not self.is_name(name, value)]
+            texts.sort()
             scope = () if "metadata.op_name" in attrs else details.scope  # else it is the name's, and may depend on the caller's
+            done = tuple([text for text in texts if not text[0].startswith("metadata.")])
             meant = tuple([_text(attrs[name]) for name in _MEANT if name in attrs])
-            known = (details, self._number((texts, scope, details.source)), self._number((meant, scope, details.source)))
-            self._texts[key] = known
-        return known[1], known[2]
+            places = scope, details.source
+            numbers = self._number((tuple(texts), *places)), self._number(done), self._number((meant, *places))
+            known = self._texts[key] = (details, *numbers)
+        return known[1:]
+
+    def is_name(self, name: str, value: Any) -> bool:
+        """Whether an attribute only names nodes or graphs, or follows from others."""
+        if name in _UNSTABLE or name in _NAMES:
+            return True
+        return isinstance(value, str) and (value in self._graph_names or self._lists_graphs(value))
+
+    def _lists_graphs(self, value: str) -> bool:
+        words = _WORD.findall(value) if value[:1] in "{%" else ()
+        return bool(words) and all(word in self._graph_names for word in words)
 
 
 def _text(value: Any) -> str:
-    """An attribute as text without names of other nodes in it."""
+    """An attribute as comparable text."""
     if isinstance(value, Mapping):
         value = sorted((str(key), _text(item)) for key, item in value.items())
-    text = value if isinstance(value, str) else repr(value)
-    return _NAMED.sub("%", text) if "%" in text else text
+    return value if isinstance(value, str) else repr(value)

@@ -17,6 +17,7 @@ from opscope.recording.match.sides import TAGS, Side
 _ROUNDS = 3
 _RARE = 8
 _DEEPEST_VIEW = 8
+_SURE_STEPS = 15
 _VIEWS = frozenset("reshape bitcast transpose copy convert broadcast view permute expand contiguous clone squeeze unsqueeze".split())
 
 
@@ -64,7 +65,7 @@ def _voted(pairs: Pairs, ga: int) -> int:
         left_behind = [g for g in _orphans(pairs) if same[1][g] == same[0][ga]]
         return left_behind[0] if left_behind else gb
     callers = [pairs.mate_b[caller] for caller in pairs.b.callers[gb]]
-    rivals = [g for x in callers if x != FREE for g in pairs.a.calls[x] if g < ga and pairs.graph_a[g] == FREE]
+    rivals = [g for x in callers if x >= 0 for g in pairs.a.calls[x] if g < ga and pairs.graph_a[g] == FREE]
     merged = any(_called_instead(pairs, x, g) == gb for g in rivals for x in pairs.a.callers[g])
     return FREE if merged else gb
 
@@ -72,16 +73,17 @@ def _voted(pairs: Pairs, ga: int) -> int:
 def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
     """What the mate of a caller calls in place of `ga`. Branches go by what they say, or by their operands: they may change places."""
     mate = pairs.mate_a[caller]
-    if mate == FREE:
+    if mate < 0:
         return FREE
     called_a, called_b = pairs.a.calls[caller], pairs.b.calls[mate]
     if len(called_a) != len(called_b):
         return FREE
     at = called_a.index(ga)
-    content_a, content_b = pairs.labels.content
-    same = [gb for gb in called_b if content_b[gb] == content_a[ga]]
-    if len(same) == 1:
-        return same[0]
+    if len(set(called_b)) > 1:
+        shared = [_overlap(pairs, ga, gb) for gb in called_b]
+        best = max(shared)
+        if shared.count(best) == 1:
+            return called_b[shared.index(best)]
     operands_a, operands_b = pairs.a.operands[caller], pairs.b.operands[mate]
     if len(called_a) > 1 and len(operands_a) == len(operands_b) == len(called_a) + 1:
         taken = pairs.mate_a[operands_a[at + 1] // TAGS]
@@ -89,6 +91,13 @@ def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
         if given.count(taken) == 1:
             return called_b[given.index(taken)]
     return called_b[at]
+
+
+def _overlap(pairs: Pairs, ga: int, gb: int) -> int:
+    """How many nodes of two graphs say the same."""
+    strict_a, strict_b = pairs.labels.of["strict"]
+    common = Counter(strict_a[x] for x in pairs.a.members(ga)) & Counter(strict_b[y] for y in pairs.b.members(gb))
+    return sum(common.values())
 
 
 def _orphans(pairs: Pairs) -> list[int]:
@@ -122,7 +131,7 @@ def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
 def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
     """Everything that needs matched neighbours, from sure to unsure, again and again until nothing moves."""
     steps: list[Callable[[list[int], list[int]], int]] = []
-    for level in ("deep", "strict", "meant"):
+    for level in ("deep", "strict", "work", "meant"):
         for up, down in ((1, True), (1, False), (2, False), (0, True)):
             steps.append(lambda xs, ys, level=level, up=up, down=down: _by_mates(pairs, level, xs, ys, up, down))  # type: ignore[misc]
         steps.append(lambda xs, ys, level=level: _by_place(pairs, level, xs, ys))  # type: ignore[misc]
@@ -132,7 +141,10 @@ def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
         xs, ys = pairs.free_a(xs), pairs.free_b(ys)
         if not xs or not ys:
             return
-        if steps[at](xs, ys):
+        pairs.saying = "neighbourhood" if at < _SURE_STEPS else "similarity"
+        found = steps[at](xs, ys)
+        pairs.saying = "neighbourhood"
+        if found:
             pairs.percolate()
             at = 0
         else:
@@ -175,13 +187,12 @@ def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, d
         for i in among:
             edges = [_origin(side, edge) for edge in side.operands[i]] if up == 2 else side.operands[i]
             above = tuple([name[edge // TAGS] * TAGS + edge % TAGS for edge in edges]) if up else ()
-            below = [name[edge // TAGS] * TAGS + edge % TAGS for edge in side.users[i] if name[edge // TAGS] != FREE] if down else []
+            below = [name[edge // TAGS] * TAGS + edge % TAGS for edge in side.users[i] if name[edge // TAGS] >= 0] if down else []
             known = (up and any(part >= 0 for part in above)) or below
             found.append((label[i], above, tuple(sorted(below))) if known else ~i * 2 - which)
         return found
 
-    own = [x if mate != FREE else FREE for x, mate in enumerate(pairs.mate_a)]
-    return pairs.by_class(xs, keys(pairs.a, 0, xs, own), ys, keys(pairs.b, 1, ys, pairs.mate_b))
+    return pairs.by_class(xs, keys(pairs.a, 0, xs, pairs.name_a), ys, keys(pairs.b, 1, ys, pairs.name_b))
 
 
 def _origin(side: Side, edge: int) -> int:
@@ -209,7 +220,7 @@ def _gaps(pairs: Pairs, xs: list[int], ys: list[int]) -> tuple[list[int], list[i
     if not xs or not ys:
         return [], []
     members = pairs.a.members(pairs.a.graph[xs[0]])
-    matched = [x for x in members if pairs.mate_a[x] != FREE and pairs.b.graph[pairs.mate_a[x]] == pairs.b.graph[ys[0]]]
+    matched = [x for x in members if pairs.mate_a[x] >= 0 and pairs.b.graph[pairs.mate_a[x]] == pairs.b.graph[ys[0]]]
     kept = _longest_increasing([pairs.mate_a[x] for x in matched])
     fixed_a = [matched[i] for i in kept]
     fixed_b = [pairs.mate_a[x] for x in fixed_a]

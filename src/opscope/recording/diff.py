@@ -1,0 +1,239 @@
+"""What changed between two programs: which nodes are the same, what is different about them, what came and what went."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from opscope.program import Node, Program, TensorType
+from opscope.recording.match import Matching, match_programs
+from opscope.recording.match.sides import TAGS, Labels, Side
+from opscope.recording.model import NodeKey, Origin
+
+
+class Change(NamedTuple):
+    """One difference of a node: "op", "type", "attrs.NAME", "operands", "scope", "graph", "calls"."""
+
+    field: str
+    old: str
+    new: str
+
+
+class Match(NamedTuple):
+    """Nodes of a that became nodes of b, why we think so, and what is different. One node each, mostly."""
+
+    a: tuple[NodeKey, ...]
+    b: tuple[NodeKey, ...]
+    evidence: str
+    changes: tuple[Change, ...] = ()
+    rule: str = ""
+
+    @property
+    def moved(self) -> bool:
+        return any(change.field in ("scope", "graph") for change in self.changes)
+
+
+class Fusion(NamedTuple):
+    """A new node that stands for several old ones."""
+
+    old: tuple[NodeKey, ...]
+    new: NodeKey
+
+    def __str__(self) -> str:
+        shown = ", ".join(id for _, id in self.old[:8]) + (", …" if len(self.old) > 8 else "")
+        return f"these {len(self.old)} became {self.new[1]}: {shown}"
+
+
+class Diff:
+    """The difference of two programs. Matches come in b's order."""
+
+    def __init__(self, a: Program, b: Program, matching: Matching) -> None:
+        self.a, self.b = a, b
+        self._matching = matching
+        self._keys_a, self._keys_b = _keys(matching.pairs.a), _keys(matching.pairs.b)
+
+    @cached_property
+    def matched(self) -> tuple[Match, ...]:
+        return tuple(self._matches())
+
+    def _matches(self) -> Iterator[Match]:
+        pairs, groups, derived = self._matching
+        copies: dict[int, list[int]] = defaultdict(list)
+        for y, x in derived.items():
+            copies[x].append(y)
+        for y, x in enumerate(pairs.mate_b):
+            if x >= 0:
+                told = pairs.rules.get(x, "")
+                yield Match((self._keys_a[x],), (self._keys_b[y],), pairs.evidence[x], self._changes(x, y), told)
+        for group in groups:
+            keys = tuple([self._keys_a[x] for x in group.a]), tuple([self._keys_b[y] for y in group.b])
+            yield Match(*keys, group.evidence, rule=group.rule)
+        for x, ys in copies.items():
+            yield Match((self._keys_a[x],), tuple([self._keys_b[y] for y in ys]), "neighbourhood", self._changes(x, ys[0]))
+
+    @cached_property
+    def changed(self) -> tuple[Match, ...]:
+        """Pairs that are not the same in every respect."""
+        return tuple(match for match in self.matched if match.changes)
+
+    @cached_property
+    def moved(self) -> tuple[Match, ...]:
+        return tuple(match for match in self.matched if match.moved)
+
+    @cached_property
+    def removed(self) -> tuple[NodeKey, ...]:
+        pairs, _, derived = self._matching
+        went_on = set(derived.values())
+        return tuple([self._keys_a[x] for x, y in enumerate(pairs.mate_a) if y == -1 and x not in went_on])
+
+    @cached_property
+    def added(self) -> tuple[NodeKey, ...]:
+        pairs, _, derived = self._matching
+        return tuple([self._keys_b[y] for y, x in enumerate(pairs.mate_b) if x == -1 and y not in derived])
+
+    @property
+    def same(self) -> bool:
+        return not (self.added or self.removed or self.changed)
+
+    @cached_property
+    def fusions(self) -> tuple[Fusion, ...]:
+        """New nodes that call a new graph, with the old nodes that are in it now."""
+        pairs, _, derived = self._matching
+        side = pairs.b
+        found = []
+        for y, called in enumerate(side.calls):
+            fresh = [g for g in called if pairs.graph_b[g] == -1]
+            if not fresh or pairs.mate_b[y] >= 0:
+                continue
+            inside = [i for g in fresh for i in side.members(g) if side.nodes[i].role == "op"]
+            old = {pairs.mate_b[i] if pairs.mate_b[i] >= 0 else derived.get(i, -1): None for i in inside}
+            old.pop(-1, None)
+            if old:
+                found.append(Fusion(tuple([self._keys_a[x] for x in sorted(old)]), self._keys_b[y]))
+        return tuple(found)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Numbers of both programs side by side: nodes, ops by kind, parameters, FLOPs, bytes."""
+        from opscope.analysis.info import info_of
+
+        first, second = info_of(self.a), info_of(self.b)
+        names = ("nodes", "parameter_elements", "parameter_bytes", "flops", "bytes")
+        ops_a, ops_b = Counter(node.op for g in self.a for node in g), Counter(node.op for g in self.b for node in g)
+        return {
+            **{name: [getattr(first, name), getattr(second, name)] for name in names},
+            "ops": {op: [ops_a[op], ops_b[op]] for op in sorted({*ops_a, *ops_b}) if ops_a[op] != ops_b[op]},
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract of `opscope diff --json`; fusions and changes in full are beside it."""
+        return {
+            "matched": [
+                {
+                    "a": [list(key) for key in match.a],
+                    "b": [list(key) for key in match.b],
+                    "evidence": match.evidence,
+                    "changed": [change.field for change in match.changes],
+                    **({"changes": [list(change) for change in match.changes]} if match.changes else {}),
+                    **({"rule": match.rule} if match.rule else {}),
+                }
+                for match in self.matched
+            ],
+            "added": [list(key) for key in self.added],
+            "removed": [list(key) for key in self.removed],
+            "fusions": [{"old": [list(key) for key in fusion.old], "new": list(fusion.new)} for fusion in self.fusions],
+        }
+
+    def __repr__(self) -> str:
+        return f"<Diff {self.a.name} → {self.b.name}: +{len(self.added)} −{len(self.removed)} ~{len(self.changed)}>"
+
+    def _changes(self, x: int, y: int) -> tuple[Change, ...]:
+        side_a, side_b = self._matching.pairs.a, self._matching.pairs.b
+        old, new = side_a.nodes[x], side_b.nodes[y]
+        found: list[Change] = []
+        if old.op != new.op:
+            found.append(Change("op", old.op, new.op))
+        if old.outputs is not new.outputs and old.outputs != new.outputs:
+            found.append(Change("type", _types(old.outputs), _types(new.outputs)))
+        if old.details is not new.details and not _same_stored(old, new):
+            found.extend(_detail_changes(old, new, self._matching.pairs.labels))
+        if not self._same_operands(side_a.operands[x], side_b.operands[y]):
+            found.append(Change("operands", _operands(old), _operands(new)))
+        called_a, called_b = side_a.calls[x], side_b.calls[y]
+        if [self._matching.pairs.graph_a[g] for g in called_a] != called_b:
+            found.append(Change("calls", ", ".join(old.calls), ", ".join(new.calls)))
+        if (old.control or new.control) and self._controls(x) != set(new.control):
+            found.append(Change("control", ", ".join(old.control), ", ".join(new.control)))
+        ga, gb = side_a.graph[x], side_b.graph[y]
+        if self._matching.pairs.graph_a[ga] != gb:
+            found.append(Change("graph", side_a.graphs[ga].name, side_b.graphs[gb].name))
+        return tuple(found)
+
+    def _controls(self, x: int) -> set[str]:
+        """The control predecessors of a node of a, by the names that they have in b."""
+        pairs = self._matching.pairs
+        graph = pairs.a.graphs[pairs.a.graph[x]]
+        mates = [pairs.mate_a[pairs.a.first[pairs.a.graph[x]] + graph.position[name]] for name in pairs.a.nodes[x].control]
+        return {pairs.b.nodes[mate].id if mate >= 0 else "" for mate in mates}
+
+    def _same_operands(self, edges_a: list[int], edges_b: list[int]) -> bool:
+        """Whether operands are each other's mates. One of a told group, or a copy, counts as what it came from."""
+        if len(edges_a) != len(edges_b):
+            return False
+        pairs, _, derived = self._matching
+        for edge_a, edge_b in zip(edges_a, edges_b, strict=True):
+            mate, operand = pairs.mate_a[edge_a // TAGS], edge_b // TAGS
+            if mate != operand and derived.get(operand) != edge_a // TAGS and not (mate == -2 == pairs.mate_b[operand]):
+                return False
+            if edge_a % TAGS != edge_b % TAGS:
+                return False
+        return True
+
+
+def diff(a: Program, b: Program, *, origins: Iterable[Origin] = (), ids: str | None = None) -> Diff:
+    """What changed from program a to program b. Takes anything that has a `program`, such as a Snapshot, too."""
+    first, second = _program(a), _program(b)
+    return Diff(first, second, match_programs(first, second, origins, ids))
+
+
+def _program(given: Any) -> Program:
+    from opscope.recording.recorder import as_program
+
+    inner = getattr(given, "program", None)
+    return inner if isinstance(inner, Program) else as_program(given)
+
+
+def _keys(side: Side) -> list[NodeKey]:
+    return [(graph.name, node.id) for graph in side.graphs for node in graph.nodes]
+
+
+def _same_stored(old: Node, new: Node) -> bool:
+    number = getattr(old.details, "number", None)
+    return number is not None and number == getattr(new.details, "number", None) and old.details == new.details
+
+
+def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:
+    """Attributes that differ, without those that only name other nodes and graphs (they are compared as what they name)."""
+    before, after = old.attrs, new.attrs
+    for name in {**before, **after}:
+        was, now = before.get(name), after.get(name)
+        if was != now and not (labels.is_name(name, was) or labels.is_name(name, now)):
+            yield Change(f"attrs.{name}", _text(was), _text(now))
+    follows = "metadata.op_name" in before or "metadata.op_name" in after
+    if old.scope != new.scope and not follows:
+        yield Change("scope", "/".join(old.scope), "/".join(new.scope))
+
+
+def _types(types: tuple[TensorType, ...]) -> str:
+    texts = [f"{type_}{type_.layout}" for type_ in types]
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _operands(node: Node) -> str:
+    return ", ".join(name if index <= 0 else f"{name}#{index}" for name, index in node.inputs)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else repr(value)

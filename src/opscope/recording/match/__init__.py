@@ -1,0 +1,80 @@
+"""Which node of one program is which of another.
+
+Evidence in order of trust: what the compiler recorded (`rewrite`, `identity`), stable names (`name`), names of outputs (`output`), what
+nodes are and what stands around them (`neighbourhood`), and at last likeness alone (`similarity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from opscope.program import Program
+from opscope.recording.match.derive import derive
+from opscope.recording.match.names import match_names, match_outputs, names_are_stable
+from opscope.recording.match.pairs import FREE, GROUPED, Pairs
+from opscope.recording.match.sides import Labels, Side
+from opscope.recording.match.structure import match_structure
+from opscope.recording.model import NodeKey, Origin
+
+EVIDENCE = ("rewrite", "identity", "name", "output", "neighbourhood", "similarity")
+
+
+class Group(NamedTuple):
+    """Nodes (by number) that belong together without being one pair: n of a became m of b."""
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    evidence: str
+    rule: str = ""
+
+
+class Matching(NamedTuple):
+    pairs: Pairs
+    groups: list[Group]
+    """Told by the compiler: rewrites of several nodes, or into several."""
+    derived: dict[int, int]
+    """Further nodes of b that compute what a node of a did: copies made for fusions, inlined calls."""
+
+
+def match_programs(a: Program, b: Program, origins: Iterable[Origin] = (), ids: str | None = None) -> Matching:
+    """`ids` says what equal node ids mean: "names" that the compiler keeps, "objects" that live on, "positions" that mean nothing.
+
+    Not knowing, the programs themselves are asked whether their names are stable.
+    """
+    side_a, side_b = Side(a), Side(b)
+    pairs = Pairs(side_a, side_b, Labels(side_a, side_b))
+    groups = _recorded(pairs, origins)
+    if ids is None:
+        ids = "names" if names_are_stable(pairs) else "positions"
+    if ids != "positions":
+        match_names(pairs, "identity" if ids == "objects" else "name")
+    match_outputs(pairs)
+    match_structure(pairs)
+    return Matching(pairs, groups, derive(pairs))
+
+
+def _recorded(pairs: Pairs, origins: Iterable[Origin]) -> list[Group]:
+    """What the compiler itself told. One node that became one is a pair; everything else is a group, and taken."""
+    groups = []
+    number_a, number_b = _numbers(pairs.a), _numbers(pairs.b)
+    for origin in origins:
+        old = tuple([number_a[key] for key in origin.old if key in number_a])
+        new = tuple([number_b[key] for key in origin.new if key in number_b])
+        if len(old) == len(new) == 1 and pairs.mate_a[old[0]] == FREE == pairs.mate_b[new[0]]:
+            pairs.pair(old[0], new[0], origin.evidence)
+            pairs.rules[old[0]] = origin.rule
+        elif old and new:
+            groups.append(Group(old, new, origin.evidence, origin.rule))
+    for group in groups:
+        for x in group.a:
+            if pairs.mate_a[x] == FREE:
+                pairs.mate_a[x] = GROUPED
+        for y in group.b:
+            if pairs.mate_b[y] == FREE:
+                pairs.mate_b[y] = GROUPED
+    return groups
+
+
+def _numbers(side: Side) -> dict[NodeKey, int]:
+    return {(side.graphs[side.graph[i]].name, node.id): i for i, node in enumerate(side.nodes)}

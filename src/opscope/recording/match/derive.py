@@ -1,0 +1,116 @@
+"""Copies: nodes of b that compute what a node of a computed, beside the one that is its mate.
+
+Fusing and inlining copy nodes into other graphs. A copy is known by its value: the same operation on the same values, looking
+through the parameters of a called graph to what its caller passes, and through a call to what the called graph returns.
+"""
+
+from __future__ import annotations
+
+from opscope.recording.match.pairs import FREE, Pairs
+from opscope.recording.match.sides import TAGS, Side
+
+_Work = tuple[int, tuple[int, ...]]
+
+
+def derive(pairs: Pairs) -> dict[int, int]:
+    """{node of b: node of a} for free nodes of b."""
+    a, b = pairs.a, pairs.b
+    if FREE not in pairs.mate_b:
+        return {}
+    work_a, work_b = pairs.labels.of["work"]
+    values_a = _Values(a)
+    for x in values_a.in_order:
+        values_a.set(x, x)
+    known: dict[_Work, int] = {}
+    for x in values_a.in_order:
+        if a.nodes[x].role != "parameter":
+            known.setdefault((work_a[x], values_a.operands(x)), x)
+    values_b = _Values(b)
+    found: dict[int, int] = {}
+    for y in values_b.in_order:
+        x = pairs.mate_b[y]
+        if x == FREE and b.nodes[y].role != "parameter":
+            x = known.get((work_b[y], values_b.operands(y)), FREE)
+            if x != FREE:
+                found[y] = x
+        values_b.set(y, values_a.value[x] if x >= 0 else FREE)
+    return found
+
+
+class _Values:
+    """For each node the number of the node that first had its value. On side a numbers are its own, on side b those of a."""
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self.value = [FREE] * len(side)
+        self.in_order = _calls_inside(side)
+        self._passed = _passed(side)
+        self._returned = _returned(side)
+
+    def set(self, i: int, value: int) -> None:
+        source = self._passed.get(i)
+        if source is None:
+            source = self._returned.get(i)
+        self.value[i] = value if source is None or self.value[source] < 0 else self.value[source]
+
+    def operands(self, i: int) -> tuple[int, ...]:
+        return tuple([self.value[edge // TAGS] * TAGS + edge % TAGS for edge in self.side.operands[i]])
+
+
+def _calls_inside(side: Side) -> list[int]:
+    """All nodes, what a node calls right before it (once)."""
+    order: list[int] = []
+    seen = [False] * len(side.graphs)
+    for g in side.callees_last():
+        if seen[g]:
+            continue
+        seen[g] = True
+        stack = [iter(side.members(g))]
+        waiting: list[int] = []
+        while stack:
+            i = next(stack[-1], None)
+            if i is None:
+                stack.pop()
+                if waiting:
+                    order.append(waiting.pop())
+                continue
+            inner = [called for called in side.calls[i] if not seen[called] and len(side.callers[called]) == 1]
+            if not inner:
+                order.append(i)
+                continue
+            for called in inner:
+                seen[called] = True
+            waiting.append(i)
+            stack.append(iter([j for called in inner for j in side.members(called)]))
+    return order
+
+
+def _passed(side: Side) -> dict[int, int]:
+    """{parameter: the node whose value the caller passes}, for graphs with one caller that passes as many values as they take."""
+    passed: dict[int, int] = {}
+    for g, callers in enumerate(side.callers):
+        if len(callers) != 1:
+            continue
+        parameters = [i for i in side.members(g) if side.nodes[i].role == "parameter"]
+        operands = side.operands[callers[0]]
+        if len(parameters) != len(operands):
+            continue
+        order = sorted(parameters, key=lambda i: _parameter_number(side, i))
+        passed.update((i, edge // TAGS) for i, edge in zip(order, operands, strict=True))
+    return passed
+
+
+def _parameter_number(side: Side, i: int) -> int:
+    number = str(side.nodes[i].attrs.get("parameter_number", ""))
+    return int(number) if number.isdigit() else i
+
+
+def _returned(side: Side) -> dict[int, int]:
+    """{call: the node whose value it returns}, for calls of one graph with one output that nobody else calls."""
+    returned: dict[int, int] = {}
+    for i, called in enumerate(side.calls):
+        if len(called) == 1 and len(side.callers[called[0]]) == 1 and len(side.nodes[i].outputs) == 1:
+            graph = side.graphs[called[0]]
+            if len(graph.outputs) == 1:
+                returned[i] = side.first[called[0]] + graph.position[graph.outputs[0][0]]
+    return returned

@@ -1,0 +1,90 @@
+"""Matching by names, where names can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+from opscope.recording.match.pairs import FREE, Pairs
+from opscope.recording.match.sides import TAGS, Side
+
+_ENOUGH = 0.5
+_LOOKED_AT = 5000
+
+K = TypeVar("K", bound=Hashable)
+
+
+def match_names(pairs: Pairs, evidence: str) -> None:
+    """Nodes with the same id and op: in graphs of the same name, then wherever an id stands once in each program."""
+    a, b = pairs.a, pairs.b
+    for name, ga in a.graph_number.items():
+        gb = b.graph_number.get(name)
+        if gb is None:
+            continue
+        position, base = b.graphs[gb].position, b.first[gb]
+        before = len(pairs.fresh)
+        for x in a.members(ga):
+            at = position.get(a.nodes[x].id)
+            if at is not None:
+                _pair_if_same_op(pairs, x, base + at, evidence)
+        if len(pairs.fresh) > before or not (a.graphs[ga].nodes and b.graphs[gb].nodes):
+            pairs.pair_graphs(ga, gb)
+    elsewhere = _once(b, lambda y: b.nodes[y].id)
+    for id, x in _once(a, lambda x: a.nodes[x].id).items():
+        if id in elsewhere:
+            _pair_if_same_op(pairs, x, elsewhere[id], evidence)
+
+
+def match_outputs(pairs: Pairs) -> None:
+    """Nodes that make a value of the same name, whatever they are: a fused op goes on making what its last part made."""
+    a, b = pairs.a, pairs.b
+
+    def names(side: Side) -> Callable[[int], str]:
+        return lambda i: str(side.nodes[i].attrs.get("output_names", ""))
+
+    made_b = _once(b, names(b), free=lambda y: pairs.mate_b[y] == FREE)
+    for name, x in _once(a, names(a), free=lambda x: pairs.mate_a[x] == FREE).items():
+        if name and name in made_b:
+            pairs.pair(x, made_b[name], "output")
+
+
+def names_are_stable(pairs: Pairs) -> bool:
+    """Whether nodes of one name are the same node: most of them must be of one kind and have operands of the same names.
+
+    A compiler that numbers its nodes anew in every pass gives the same names to other nodes, and they disagree.
+    """
+    a, b = pairs.a, pairs.b
+    kind_a, kind_b = pairs.labels.of["kind"]
+    in_b = {(b.graphs[b.graph[y]].name, node.id): y for y, node in enumerate(b.nodes)}
+    both = agreed = 0
+    step = max(1, len(a) // _LOOKED_AT)
+    for x in range(0, len(a), step):
+        node = a.nodes[x]
+        y = in_b.get((a.graphs[a.graph[x]].name, node.id))
+        if y is None or not node.inputs:
+            continue
+        both += 1
+        agreed += kind_a[x] == kind_b[y] and _operand_names(a, x) == _operand_names(b, y)
+    return agreed >= both * _ENOUGH
+
+
+def _operand_names(side: Side, i: int) -> list[str]:
+    return [side.nodes[edge // TAGS].id for edge in side.operands[i]]
+
+
+def _pair_if_same_op(pairs: Pairs, x: int, y: int, evidence: str) -> None:
+    first, second = pairs.a.nodes[x], pairs.b.nodes[y]
+    if first.op == second.op and first.role == second.role:
+        pairs.pair(x, y, evidence)
+
+
+def _once(side: Side, key: Callable[[int], K], free: Callable[[int], bool] = lambda i: True) -> dict[K, int]:
+    """What occurs once, by key."""
+    found: dict[K, int] = {}
+    twice: set[K] = set()
+    for i in range(len(side)):
+        if free(i):
+            name = key(i)
+            if found.setdefault(name, i) != i:
+                twice.add(name)
+    return {name: i for name, i in found.items() if name not in twice}
