@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import NO_ORIGINS, Cut, Origins
 from opscope.readers.torch.saved import Held, attribute_text, held_by
@@ -76,7 +77,8 @@ class _AutogradReader:
 
     def read(self, outputs: list[tuple[str, Any]]) -> None:
         roots = [tensor.grad_fn for _, tensor in outputs] + [base.grad_fn for _, base in self._bases(outputs)]
-        functions = in_forward_order(roots)
+        functions = as_created(in_forward_order(roots))
+        make_safe_to_free(functions)
         for function in functions:
             self._id(function, type(function).__name__)
             self._look_into(function)
@@ -254,6 +256,28 @@ def in_forward_order(roots: Iterable[Any]) -> list[Any]:
             waiting.append((function, True))
             waiting.extend((producer, False) for producer, _ in reversed(function.next_functions) if producer not in done)
     return order
+
+
+def as_created(functions: list[Any]) -> list[Any]:
+    """The functions in the order in which the forward pass made them, each leaf's accumulator before its first user.
+
+    Autograd numbers functions per thread; where several threads ran, the numbers may contradict the graph, and its order stays.
+    """
+    numbered = sorted((function for function in functions if function.next_functions), key=lambda function: function._sequence_nr())
+    order: list[Any] = []
+    placed: set[Any] = set()
+    waiting = set(numbered)
+    for function in numbered:
+        for producer, _ in function.next_functions:
+            if producer in waiting:
+                return functions
+            if producer is not None and producer not in placed:
+                placed.add(producer)
+                order.append(producer)
+        waiting.discard(function)
+        placed.add(function)
+        order.append(function)
+    return order + [function for function in functions if function not in placed]
 
 
 def _results_of(function: Any) -> tuple[TensorType, ...]:

@@ -1,0 +1,198 @@
+"""`make_dot` with torchviz's arguments and meaning. Needs neither the graphviz package nor the `dot` program."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from opscope.errors import OpscopeError
+from opscope.program import Node, Program
+
+FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "base": "darkolivegreen3"}
+"""Colours by kind of node; functions have the default grey."""
+
+CUSTOM = "saved["
+"""How names of tensors that a custom autograd.Function saved begin; they have no names of their own."""
+
+_NODE_STYLE = {
+    "align": "left", "fontname": "monospace", "fontsize": "10", "height": "0.2", "ranksep": "0.1",
+    "shape": "box", "style": "filled",
+}  # fmt: skip
+_HIDDEN_ATTRS = ("kind", "name", "saved_as", "bytes", "freed", "cut")
+
+
+def make_dot(
+    var: Any, params: Mapping[str, Any] | None = None, show_attrs: bool = False, show_saved: bool = False, max_attr_chars: int = 50
+) -> Dot:
+    """The autograd graph behind a tensor, or behind all tensors in a tuple, list or dict.
+
+    `params` names leaves; `show_attrs` lists what functions keep beside tensors; `show_saved` draws the tensors they keep.
+    """
+    from opscope.readers.torch.autograd import Options, program_of_tensors
+
+    options = Options(
+        params=params,
+        show_attrs=show_attrs,
+        show_saved=show_saved or show_attrs,
+        max_attr_chars=max_attr_chars,
+        merge_saved=False,
+        show_cuts=False,
+    )
+    program = program_of_tensors(var, options)
+    if program is None:
+        raise OpscopeError(f"make_dot needs a tensor, or a tuple, list or dict of them, not a {type(var).__name__}")
+    return Dot(program, show_attrs=show_attrs, show_saved=show_saved)
+
+
+class Dot:
+    """A drawn graph with the interface of `graphviz.Digraph` that users of torchviz use."""
+
+    def __init__(self, program: Program, *, show_attrs: bool, show_saved: bool) -> None:
+        self.program = program
+        self.format = "pdf"
+        self.filename = "Digraph.gv"
+        self.directory = ""
+        self.graph_attr: dict[str, str] = {"size": _size_text(len(program))}
+        self.node_attr: dict[str, str] = dict(_NODE_STYLE)
+        self.edge_attr: dict[str, str] = {}
+        self._body = _body(program, show_attrs, show_saved)
+
+    @property
+    def source(self) -> str:
+        """The graph in the DOT language."""
+        lines = ["digraph {"]
+        for word, attributes in (("graph", self.graph_attr), ("node", self.node_attr), ("edge", self.edge_attr)):
+            if attributes:
+                lines.append(f"\t{word} {_attributes(attributes)}")
+        return "\n".join([*lines, *self._body, "}", ""])
+
+    def __str__(self) -> str:
+        return self.source
+
+    def attr(self, kw: str | None = None, **attributes: str) -> None:
+        """Sets attributes of the graph, or of all nodes or edges, in the DOT text."""
+        chosen = {None: self.graph_attr, "graph": self.graph_attr, "node": self.node_attr, "edge": self.edge_attr}.get(kw)
+        if chosen is None:
+            raise OpscopeError(f"attr takes 'graph', 'node' or 'edge', not {kw!r}")
+        chosen.update(attributes)
+
+    def save(self, filename: str | None = None, directory: str | None = None) -> str:
+        """Writes the DOT text; gives its path."""
+        path = self._path(filename, directory)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.source, encoding="utf-8")
+        return str(path)
+
+    def render(
+        self,
+        filename: str | None = None,
+        directory: str | None = None,
+        view: bool = False,
+        cleanup: bool = False,
+        format: str | None = None,
+        **ignored: Any,
+    ) -> str:
+        """Draws the picture beside the DOT text, as `filename.format`; gives the picture's path. `cleanup` leaves the text out."""
+        from opscope.render import save
+
+        path = self._path(filename, directory)
+        if not cleanup:
+            self.save(filename, directory)
+        picture = path.with_name(f"{path.name}.{format or self.format}")
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        save(self.program, picture)
+        if view:
+            webbrowser.open(picture.resolve().as_uri())
+        return str(picture)
+
+    def view(self, filename: str | None = None, directory: str | None = None, cleanup: bool = False) -> str:
+        """Draws the picture and opens it."""
+        return self.render(filename, directory, view=True, cleanup=cleanup)
+
+    def pipe(self, format: str | None = None) -> bytes:
+        """The picture itself."""
+        return Path(self.render(directory=mkdtemp(), format=format, cleanup=True)).read_bytes()
+
+    def _repr_svg_(self) -> str:
+        return self.pipe("svg").decode("utf-8")
+
+    def _path(self, filename: str | None, directory: str | None) -> Path:
+        self.filename = filename or self.filename
+        self.directory = directory if directory is not None else self.directory
+        return Path(self.directory) / self.filename
+
+
+def _size_text(elements: int) -> str:
+    """torchviz's paper: 0.15 inches an element, at least 12 inches."""
+    inches = max(elements * 0.15, 12)
+    return f"{inches:g},{inches:g}"
+
+
+def _body(program: Program, show_attrs: bool, show_saved: bool) -> list[str]:
+    lines: list[str] = []
+    tables = _attribute_tables(program) if show_attrs else {}
+    for node in program.main:
+        if not _is_drawn(node, show_saved):
+            continue
+        own = _quoted(node.id)
+        attributes = {"label": _label(node, tables.get(node.id, {}))}
+        fill = FILLS.get(node.attrs.get("kind", ""))
+        if fill:
+            attributes["fillcolor"] = fill
+        lines.append(f"\t{own} {_attributes(attributes)}")
+        for source, index in node.inputs:
+            lines.append(f"\t{_quoted(source)} -> {own}" + (f" [taillabel={index}]" if index else ""))
+        for source in node.control:
+            lines.append(f"\t{_quoted(source)} -> {own} [{'dir=none' if node.role == 'saved' else 'style=dotted'}]")
+        if node.role == "parameter" and show_saved:
+            lines += [f"\t{_quoted(use.rpartition('.')[0])} -> {own} [dir=none]" for use in node.attrs.get("saved_as", ())]
+    return lines
+
+
+def _is_drawn(node: Node, show_saved: bool) -> bool:
+    """A leaf that was asked for is drawn as the leaf; saved tensors are drawn on request, those of custom functions always."""
+    if node.role == "output":
+        return bool(node.outputs)
+    return node.role != "saved" or show_saved or str(node.attrs.get("name", "")).startswith(CUSTOM)
+
+
+def _attribute_tables(program: Program) -> dict[str, dict[str, str]]:
+    """By function: what it keeps, with saved tensors as words."""
+    tables: dict[str, dict[str, str]] = {}
+    for node in program.main:
+        if node.attrs.get("kind") == "function":
+            tables[node.id] = {key: _value(value) for key, value in node.attrs.items() if key not in _HIDDEN_ATTRS}
+    for node in program.main:
+        for use in node.attrs.get("saved_as", ()):
+            function, _, name = use.rpartition(".")
+            tables[function][name] = "[saved tensor]"
+    return {function: dict(sorted(table.items())) for function, table in tables.items()}
+
+
+def _label(node: Node, table: Mapping[str, str]) -> str:
+    if node.attrs.get("kind") != "function":
+        sizes = ", ".join(str(size) for size in node.outputs[0].shape)
+        return f"{node.attrs.get('name', '')}\n ({sizes})"
+    if not table:
+        return node.op
+    keys, values = max(map(len, table)), max(map(len, table.values()))
+    rule = "-" * max(keys + values + 2, len(node.op))
+    return "\n".join([node.op, rule, *(f"{key:<{keys}}: {value:>{values}}" for key, value in table.items())])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"({', '.join(map(str, value))}{',' * (len(value) == 1)})"
+    return str(value)
+
+
+def _attributes(attributes: Mapping[str, str]) -> str:
+    return f"[{' '.join(f'{key}={_quoted(value)}' for key, value in attributes.items())}]"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,268 @@
+"""Autograd graphs: torchviz's meaning, compared with torchviz itself, and what it cannot do."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch_programs import PROGRAMS
+
+import opscope
+from opscope.compat.torchviz import make_dot
+from opscope.program import Graph
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "torchviz"
+KINDS = {None: "function", "lightblue": "leaf", "orange": "saved", "darkolivegreen1": "output", "darkolivegreen3": "base"}
+
+Counts = Counter[str]
+
+
+def counts_of_dot(source: str) -> Counts:
+    """Nodes and edges by kind, from DOT text of torchviz or of ours."""
+    counts: Counts = Counter()
+    text = re.sub(r'"(?:[^"\\]|\\.)*"', lambda found: found[0].replace("\n", " ").replace("->", "").replace("[", ""), source)
+    for line in text.splitlines():
+        line = line.strip()
+        if "->" in line:
+            counts["undirected" if "dir=none" in line else "dotted" if "style=dotted" in line else "solid"] += 1
+        elif "label=" in line:
+            fill = re.search(r'fillcolor="?(\w+)"?', line)
+            counts[KINDS[fill[1] if fill else None]] += 1
+    return counts
+
+
+def counts_of_graph(graph: Graph) -> Counts:
+    """The same from a captured graph, where saved tensors are control edges and views of bases too."""
+    counts: Counts = Counter(node.attrs["kind"] for node in graph)
+    for node in graph:
+        counts["solid"] += len(node.inputs)
+        counts["undirected" if node.role == "saved" else "dotted"] += len(node.control)
+    return +counts
+
+
+@pytest.mark.parametrize("shown", [{}, {"show_attrs": True, "show_saved": True}], ids=["plain", "everything"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_counts_equal_torchviz(name: str, shown: dict[str, bool]) -> None:
+    """On the documentation's programs, make_dot draws exactly the nodes and edges that torchviz draws, kind by kind."""
+    torchviz = pytest.importorskip("torchviz")
+    tensor, params = PROGRAMS[name]()
+    theirs = counts_of_dot(torchviz.make_dot(tensor, params=params, **shown).source)
+    assert counts_of_dot(make_dot(tensor, params=params, **shown).source) == theirs
+    captured = opscope.capture(tensor, params=params, merge_saved=False, show_cuts=False, **shown)
+    assert counts_of_graph(captured.main) == theirs
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the samples beside the checkout are not here")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_counts_equal_the_sample_files(name: str) -> None:
+    """The same against the files that torchviz wrote, so that a change in torchviz or torch does not hide one of ours."""
+    tensor, params = PROGRAMS[name]()
+    everything = make_dot(tensor, params=params, show_attrs=True, show_saved=True)
+    assert counts_of_dot(everything.source) == counts_of_dot((SHARED / f"{name}.dot").read_text())
+    plain = SHARED / f"{name}_plain.dot"
+    if plain.exists():
+        assert counts_of_dot(make_dot(tensor, params=params).source) == counts_of_dot(plain.read_text())
+
+
+def test_roles_follow_torchviz_colours() -> None:
+    """Functions, leaves, saved tensors, outputs and bases are told apart by role and kind: painters colour by them."""
+    tensor, params = PROGRAMS["ex1_critic"]()
+    graph = opscope.capture(tensor, params=params, show_saved=True).main
+    roles = {(node.attrs["kind"], node.role) for node in graph}
+    assert roles >= {("function", "op"), ("leaf", "parameter"), ("saved", "saved"), ("output", "output"), ("base", "output")}
+    assert {node.attrs["name"] for node in graph if node.attrs["kind"] == "leaf"} == set(params)
+
+
+def test_lists_dicts_and_dataclasses() -> None:
+    """Every tensor of a nested value is an output with the path that leads to it."""
+
+    @dataclasses.dataclass
+    class Pair:
+        a: torch.Tensor
+        b: torch.Tensor
+
+    x = torch.ones(2, requires_grad=True)
+    value = {"loss": x.sum(), "parts": [x * 2, Pair(x * 3, x * 4)]}
+    graph = opscope.capture(value).main
+    assert [name for name, _ in graph.outputs] == ["loss", "parts[0]", "parts[1].a", "parts[1].b"]
+    assert "parts[0]" in make_dot(value).source
+
+
+def test_chains_of_a_hundred_thousand_functions() -> None:
+    """Recurrent training makes them; torchviz stops at a thousand. Nothing may recurse."""
+    y = torch.ones(2, requires_grad=True)
+    for _ in range(100_000):
+        y = y.sin()
+    graph = opscope.capture(y).main
+    assert len(graph) == 100_003
+    assert graph[graph.outputs[0][0]].inputs == ((f"SinBackward0_{99_999}", 0),)
+
+
+def test_negative_dimensions_are_negative() -> None:
+    """Autograd hands out dim=-1 as 2**64 - 1."""
+    x = torch.ones(2, 3, requires_grad=True)
+    assert opscope.capture(x.softmax(dim=-1)).main["SoftmaxBackward0"].attrs["dim"] == -1
+    assert "dim   :             -1" in make_dot(x.softmax(dim=-1), show_attrs=True).source.replace("\\n", "\n")
+
+
+def test_long_attributes_are_cut() -> None:
+    """`max_attr_chars` bounds what a function's attributes take."""
+    x = torch.ones(*[1] * 30, requires_grad=True)
+    value = opscope.capture(x.sum(), max_attr_chars=12).main["SumBackward0"].attrs["self_sym_sizes"]
+    assert value == "[1, 1, 1,..."
+
+
+def test_a_tensor_saved_twice_is_drawn_once_with_its_bytes() -> None:
+    """Two functions keep the same storage: one node, both keepers, and memory counted once."""
+    x = torch.ones(10, 10, requires_grad=True)
+    program = opscope.capture((x.exp() * 2).tanh().sum() + (y := x.exp()).sum() + (y * y).sum(), show_saved=True)
+    saved = {tuple(node.attrs["saved_as"]): node for node in program.main if node.role == "saved"}
+    shared = next(node for uses, node in saved.items() if len(uses) == 3)
+    assert sorted(use.rpartition(".")[2] for use in shared.attrs["saved_as"]) == ["other", "result", "self"]
+    assert shared.attrs["bytes"] == 400
+    assert len(shared.control) == 2
+
+
+def test_a_leaf_that_is_saved_keeps_both_meanings() -> None:
+    """In torchviz the last colour wins. Here the leaf stays a leaf, and says who saved it and how many bytes that is."""
+    x = torch.ones(4, requires_grad=True)
+    program = opscope.capture((x * x).sum(), params={"x": x}, show_saved=True)
+    leaf = program.main["x"]
+    assert (leaf.role, leaf.attrs["kind"]) == ("parameter", "leaf")
+    assert leaf.attrs["saved_as"] == ["MulBackward0.other", "MulBackward0.self"]
+    assert leaf.attrs["bytes"] == 16
+    assert [(link.kind, link.node) for link in leaf.links] == [("saved_by", "MulBackward0")]
+    assert not any(node.role == "saved" for node in program.main)
+
+
+def test_outputs_of_functions_have_their_index() -> None:
+    """unbind makes three values; each edge says which, and every value has its shape."""
+    x = torch.ones(3, 4, requires_grad=True)
+    parts = (x * 2).unbind()
+    graph = opscope.capture(torch.stack([parts[2], parts[0]])).main
+    assert graph["StackBackward0"].inputs == (("UnbindBackward0", 2), ("UnbindBackward0", 0))
+    assert [str(kind) for kind in graph["UnbindBackward0"].outputs] == ["float32[4]"] * 3
+
+
+class Halved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):  # type: ignore[no-untyped-def]
+        ctx.save_for_backward(x)
+        ctx.factor = 0.5
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, grad):  # type: ignore[no-untyped-def]
+        return grad * ctx.factor
+
+
+def test_custom_functions() -> None:
+    """Their saved tensors are always drawn, as torchviz does, and what they keep on `ctx` is shown."""
+    x = torch.ones(3, requires_grad=True)
+    graph = opscope.capture(Halved.apply(x * 2)).main
+    assert graph["HalvedBackward"].attrs["factor"] == 0.5
+    assert [node.attrs["saved_as"] for node in graph if node.role == "saved"] == [["HalvedBackward.saved[0]"]]
+
+
+def test_after_backward_the_structure_remains() -> None:
+    """Where torchviz raises, the graph is still there, with a sentence about what is gone."""
+    x = torch.ones(3, requires_grad=True)
+    y = (Halved.apply(x) * x).exp().sum()
+    y.backward()
+    program = opscope.capture(y, show_saved=True)
+    assert [node.op for node in program.main if node.role == "op" and node.attrs["kind"] == "function"] == [
+        "AccumulateGrad", "HalvedBackward", "MulBackward0", "ExpBackward0", "SumBackward0",
+    ]  # fmt: skip
+    assert program.main["MulBackward0"].attrs["freed"] is True
+    assert program.attrs["notes"][0].startswith("backward() has freed the saved tensors of 3 functions")
+    assert "MulBackward0" in make_dot(y, show_attrs=True, show_saved=True).source
+
+
+class Branches(nn.Module):
+    """Every way to lose a gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Linear(4, 4)
+        self.head = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        h = self.encoder(x)
+        with torch.no_grad():
+            target = h.exp()
+        return {"y": self.head(h.detach()) * h + target, "choice": h.argmax(-1)}
+
+
+def test_functions_stand_in_the_module_and_line_that_made_them() -> None:
+    """Sequence numbers and forward hooks tell which call made a function; anomaly mode tells the line."""
+    model = Branches()
+    graph = opscope.capture(model, torch.ones(2, 4), stage="autograd").main
+    assert graph["AddmmBackward0"].scope == ("encoder: Linear",)
+    assert graph["AddmmBackward0_1"].scope == ("head: Linear",)
+    assert graph["encoder.weight"].scope == ("encoder: Linear",)
+    assert graph["MulBackward0"].scope == ()
+    first = Branches.forward.__code__.co_firstlineno
+    assert (graph["MulBackward0"].source[0].file, graph["MulBackward0"].source[0].line) == (__file__, first + 4)
+    assert graph["AddmmBackward0"].source[-1].line == first + 1
+
+
+def test_cuts_are_marked_with_a_sentence() -> None:
+    """detach, no_grad and integer results each leave a node between where the value came from and where it went."""
+    program = opscope.capture(Branches(), torch.ones(2, 4), stage="autograd")
+    cuts = {node.op: node for node in program.main if node.attrs["kind"] == "cut" and node.inputs}
+    assert set(cuts) == {"cut: detach", "cut: no_grad", "cut: int64"}
+    assert all(node.inputs == (("AddmmBackward0", 0),) for node in cuts.values())
+    assert program.main.users[cuts["cut: detach"].id] == ("AddmmBackward0_1",)
+    assert program.main.users[cuts["cut: no_grad"].id] == ("AddBackward0",)
+    assert program.main.users[cuts["cut: int64"].id] == ("choice",)
+    assert "detach() takes the value out of the graph" in cuts["cut: detach"].attrs["cut"]
+    assert program.attrs["notes"] == [
+        "choice has no gradient: argmax gives int64, and only floating-point and complex tensors have gradients"
+    ]
+
+
+def test_tensors_without_a_gradient_say_so() -> None:
+    """A lone box needs its reason: the sample of a distribution, and a result under no_grad."""
+    sample, _ = PROGRAMS["ex4_categorical"]()
+    program = opscope.capture(sample)
+    assert "only floating-point and complex tensors have gradients" in program.main["output"].attrs["cut"]
+    with torch.no_grad():
+        result = nn.Linear(2, 2)(torch.ones(1, 2))
+    assert "made under no_grad" in opscope.capture(result).attrs["notes"][0]
+
+
+def test_looking_does_not_change_the_model() -> None:
+    """Statistics of a batch norm and the random state are as before, whichever way the model was run."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout())
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    state = torch.get_rng_state()
+    for stage in ("autograd", "eager", "joint", "forward"):
+        opscope.capture(model, torch.rand(3, 4), stage=stage)
+        state_now = torch.get_rng_state()
+        torch.set_rng_state(state)
+        torch.rand(3, 4)
+        assert torch.equal(state_now, torch.get_rng_state()), stage
+        torch.set_rng_state(state)
+        for name, value in model.state_dict().items():
+            assert torch.equal(value, before[name]), (stage, name)
+    assert all(not module._forward_hooks and not module._forward_pre_hooks for module in model.modules())
+
+
+def test_make_dot_renders_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drop-in writes its own pictures: no `dot` on the path, no graphviz package."""
+    monkeypatch.setenv("PATH", "")
+    tensor, params = PROGRAMS["ex1_critic"]()
+    dot = make_dot(tensor, params=params)
+    dot.format = "svg"
+    picture = Path(dot.render("critic", directory=str(tmp_path)))
+    assert picture == tmp_path / "critic.svg"
+    assert "TanhBackward0" in picture.read_text()
+    assert (tmp_path / "critic").read_text() == dot.source
+    assert Path(dot.render(str(tmp_path / "small"), format="png", cleanup=True)).read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "small").exists()
+    assert Path(dot.save(str(tmp_path / "text.gv"))).read_text().startswith("digraph {")
