@@ -12,6 +12,8 @@ const MOST_NUMBERS = 4;
 /** What a stub and its number take beside a box. */
 export const STUB_ROOM = STUB + 5 + LABEL;
 
+const stubKey = (box: number, out: boolean): string => `${box}${out ? ">" : "<"}`;
+
 interface Stub {
   readonly e: number;
   readonly box: number;
@@ -64,18 +66,25 @@ export class EdgePieces {
   }
 
   private stub(e: number, box: number, column: number, [u, v]: [number, number], out: boolean, number: number): void {
-    const key = `${box}${out ? ">" : "<"}`;
+    const key = stubKey(box, out);
     const known = this.stubs.get(key);
     if (known) known.numbers.add(number);
     else this.stubs.set(key, { e, box, column, u, v, out, numbers: new Set([number]) });
   }
 
+  hasStub(box: number, out: boolean): boolean {
+    return this.stubs.has(stubKey(box, out));
+  }
+
+  /** Draw the stubs. Where other edges leave by the same place, the number stands beside them. */
   finishStubs(): void {
+    const leaving = new Set(this.source);
     for (const { e, box, column, u, v, out, numbers } of this.stubs.values()) {
       const end = out ? v + STUB : v - STUB - 5;
       const shown = [...numbers].slice(0, MOST_NUMBERS).join(", ") + (numbers.size > MOST_NUMBERS ? `, +${numbers.size - MOST_NUMBERS}` : "");
-      this.labels.push({ edge: this.edge.length, column, u, v: out ? end + LABEL / 2 : end - LABEL / 2, text: shown });
-      if (out) this.add(e, box, -1, column, [u, v, u, end]);
+      const beside = out && leaving.has(box) ? (textWidth(shown, TINY) + LABEL) / 2 : 0;
+      this.labels.push({ edge: this.edge.length, column, u: u + beside, v: out ? end + LABEL / 2 : end - LABEL / 2, text: shown });
+      if (out) this.add(e, box, -1, column, [u, v, u + beside, end]);
       else this.add(e, -1, box, column, [u, end, u, v]);
     }
   }

@@ -67,7 +67,7 @@ class Wrapping {
     this.spreadFrames();
     const edges = new EdgePieces(this.visible, this.layout, this.down);
     this.sortEdges(edges);
-    this.cutFrames();
+    this.cutFrames(edges);
     return this.arrange(edges);
   }
 
@@ -114,7 +114,7 @@ class Wrapping {
   }
 
   /** Give every frame one piece per column, large enough for what it holds there. */
-  private cutFrames(): void {
+  private cutFrames(edges: EdgePieces): void {
     const { visible, columns } = this;
     const extents = new Map<number, Extent>();
     const grow = (frame: number, c: number, u0: number, u1: number, v0: number, v1: number) => {
@@ -131,7 +131,8 @@ class Wrapping {
       const parent = visible.parent[b];
       if (!visible.open[b] || this.column[b] === this.lastColumn[b]) {
         if (visible.open[b]) this.pieceOf.set(b * columns + this.column[b], b);
-        if (parent >= 0) grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - STUB_ROOM, this.v[b] + this.vSize[b] + STUB_ROOM);
+        const [before, after] = [edges.hasStub(b, false) ? STUB_ROOM : 0, edges.hasStub(b, true) ? STUB_ROOM : 0];
+        if (parent >= 0) grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - before, this.v[b] + this.vSize[b] + after);
         continue;
       }
       const first = this.column[b];
@@ -143,7 +144,7 @@ class Wrapping {
         const piece = c === first ? b : this.newPiece(b, c);
         this.pieceOf.set(b * columns + c, piece);
         const v0 = c === first ? this.v[b] : held.v0 - title;
-        const v1 = c === this.lastColumn[b] ? Math.max(bottom, held.v1) : held.v1 + PADDING;
+        const v1 = Math.max(c === this.lastColumn[b] ? bottom : 0, held.v1 + PADDING);
         const u0 = this.down ? Math.max(wholeU, held.u0 - PADDING) : wholeU;
         const u1 = this.down ? Math.min(wholeU + wholeSize, Math.max(held.u1 + PADDING, u0 + 150)) : wholeU + wholeSize;
         this.u[piece] = u0;
