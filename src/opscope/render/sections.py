@@ -25,7 +25,13 @@ from typing import Any
 MAGIC = b"OPSW"
 VERSION = 1
 
-_INTEGER_TYPES = (("u8", "B", 0, 255), ("i8", "b", -128, 127), ("u16", "H", 0, 65535), ("i16", "h", -32768, 32767), ("i32", "i", -(1 << 31), (1 << 31) - 1))
+_INTEGER_TYPES = (
+    ("u8", "B", 0, 255),
+    ("i8", "b", -128, 127),
+    ("u16", "H", 0, 65535),
+    ("i16", "h", -32768, 32767),
+    ("i32", "i", -(1 << 31), (1 << 31) - 1),
+)
 
 
 class SectionWriter:
@@ -54,17 +60,18 @@ class SectionWriter:
     def rows(self, name: str, lengths: Sequence[int]) -> None:
         self.integers(name, lengths, "rows")
 
-    def bytes(self, name: str, block: bytes) -> None:
+    def block(self, name: str, block: bytes) -> None:
         self._add(name, "u8", "plain", block, len(block))
 
     def strings(self, name: str, texts: Iterable[str]) -> None:
         """A table of strings: `name` holds the UTF-8, `name.rows` the length of each in bytes."""
         blocks = [text.encode("utf-8", "replace") for text in texts]
         self.rows(f"{name}.rows", [len(block) for block in blocks])
-        self.bytes(name, b"".join(blocks))
+        self.block(name, b"".join(blocks))
 
     def finish(self, fields: dict[str, Any]) -> bytes:
-        directory = json.dumps({**fields, "sections": self._directory}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        whole = {**fields, "sections": self._directory}
+        directory = json.dumps(whole, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         directory += b" " * (-len(directory) % 8)
         header = MAGIC + _little_endian(array("I", [VERSION, len(directory), 0]))
         return b"".join([header, directory, *self._blocks])

@@ -98,8 +98,8 @@ class _ProgramWriter:
             results.length.append(len(graph.outputs))
 
         out.integers("nodeOp", ops)
-        out.bytes("nodeRole", bytes(roles))
-        out.bytes("nodeCategory", bytes(categories))
+        out.block("nodeRole", bytes(roles))
+        out.block("nodeCategory", bytes(categories))
         out.integers("nodeText", texts)
         inputs.write(out, "inputs", "back")
         outputs.write(out, "outputs")
@@ -110,7 +110,7 @@ class _ProgramWriter:
         self._write_types()
         groupings = self._write_groupings()
         if self.details is not None:
-            out.bytes("details", self.details.encode(0))
+            out.block("details", self.details.encode(0))
         out.strings("strings", strings)
         return out.finish({"name": self.program.name, "entry": number_of[self.program.entry], "groupings": groupings})
 
