@@ -2,7 +2,8 @@
 
 AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation onto the operations
 of its backward function. Several forward nodes may carry one number: the first of them made the autograd function, the others
-are its getitems or made none.
+are its getitems or made none. Sums of gradients, where a value was used twice, belong to no function: they are linked like the
+operation that takes the sum.
 """
 
 from __future__ import annotations
@@ -32,13 +33,21 @@ def directions(nodes: Iterable[Any]) -> dict[str, str]:
 def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
     """For each backward operation, a link to the forward operation whose autograd function it is part of."""
     owner: dict[int, str] = {}
-    links: dict[str, tuple[Link, ...]] = {}
+    found: dict[str, str] = {}
+    sums: list[Any] = []
     for node in nodes:
         number = node.meta.get("seq_nr")
         if node.op not in _CALLS or number is None:
             continue
         if not is_backward(node.meta):
             owner.setdefault(number, node.name)
+        elif node.meta.get("is_gradient_acc"):
+            sums.append(node)
         elif number in owner:
-            links[node.name] = (Link(BACKWARD_OF, owner[number]),)
-    return links
+            found[node.name] = owner[number]
+    for node in reversed(sums):
+        near = (*node.users, *node.all_input_nodes)
+        forward = next((found[other.name] for other in near if other.name in found), None)
+        if forward is not None:
+            found[node.name] = forward
+    return {name: (Link(BACKWARD_OF, forward),) for name, forward in found.items()}

@@ -1,0 +1,203 @@
+"""Modules and functions: the joint graph, the real run where export refuses, and what a person is told."""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch_models import ARCHITECTURES, Block
+
+import opscope
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.readers import read
+from opscope.readers.source import Source
+
+
+class Norms(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.norm, self.batch, self.down = nn.Linear(8, 16), nn.LayerNorm(16), nn.BatchNorm1d(16), nn.Linear(16, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.down(torch.nn.functional.gelu(self.batch(self.norm(self.up(x)))))
+
+
+@pytest.fixture(scope="module")
+def joint() -> Program:
+    return opscope.capture(Norms(), torch.rand(4, 8), stage="joint")
+
+
+def test_every_backward_operation_belongs_to_a_forward_one(joint: Program) -> None:
+    """Selecting one highlights the other: every operation of the backward half has a link, and into the forward half."""
+    halves = {node.id: node.attrs.get("direction") for node in joint.main}
+    assert Counter(halves.values())["backward"] > 20
+    for node in joint.main:
+        if halves[node.id] == "backward" and node.role == "op":
+            (link,) = node.links
+            assert link.kind == "backward_of"
+            assert halves[link.node] == "forward"
+    assert joint.main["native_layer_norm_backward"].links[0].node == "native_layer_norm"
+    assert joint.main["gelu_backward"].links[0].node == "gelu"
+
+
+def test_both_halves_stand_in_their_modules(joint: Program) -> None:
+    """Grouping by module puts the backward of a layer with the layer."""
+    assert joint.main["native_layer_norm"].scope == joint.main["native_layer_norm_backward"].scope == ("norm: LayerNorm",)
+    links = {node.links[0].node: node for node in joint.main if node.links and node.attrs.get("direction") == "backward"}
+    for forward, backward in links.items():
+        if backward.role == "op":
+            assert backward.scope == joint.main[forward].scope
+
+
+def test_gradients_lead_to_their_parameters(joint: Program) -> None:
+    """Each trainable parameter has one gradient node of the same type, linked to it; tangents come in as gradients."""
+    model = Norms()
+    gradients = {node.attrs["name"]: node for node in joint.main if node.role == "gradient" and node.inputs}
+    assert set(gradients) == {name for name, _ in model.named_parameters()}
+    for name, node in gradients.items():
+        (link,) = node.links
+        assert (link.kind, joint.main[link.node].attrs["name"]) == ("gradient_of", name)
+        assert node.outputs == joint.main[link.node].outputs
+    assert [node.id for node in joint.main if node.role == "gradient" and not node.inputs] == ["tangents_1"]
+
+
+@pytest.mark.parametrize("name", ["GPT-2", "ResNet"])
+def test_joint_graphs_of_real_models(name: str) -> None:
+    """Tied weights, buffers, dictionaries as outputs: every backward operation is still linked."""
+    model, args, kwargs = ARCHITECTURES[name]()
+    graph = opscope.capture(model, *args, stage="joint", **kwargs).main
+    backward = [node for node in graph if node.attrs.get("direction") == "backward" and node.role == "op"]
+    assert len(backward) > 50
+    assert [node.id for node in backward if not node.links] == []
+
+
+def test_an_exported_program_has_a_joint_graph_too() -> None:
+    """Whoever has exported already need not give the module and inputs again."""
+    exported = torch.export.export(Block(), (torch.ones(2, 8),))
+    graph = opscope.capture(exported, stage="joint").main
+    assert "threshold_backward" in graph
+
+
+@dataclasses.dataclass
+class Result:
+    scores: torch.Tensor
+    extras: dict[str, list[torch.Tensor]]
+
+
+class Winding(nn.Module):
+    """Data-dependent Python control flow and a dataclass: torch.export refuses it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.step = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor, given: dict[str, torch.Tensor]) -> Result:
+        while x.sum().item() < 10:
+            x = self.step(x) * 0 + x + given["push"]
+        table = torch.zeros(2, 4)
+        table[0] = x[0]
+        return Result(x, {"table": [table]})
+
+
+@pytest.fixture(scope="module")
+def run() -> Program:
+    return opscope.capture(Winding(), torch.ones(2, 4), {"push": torch.ones(4)})
+
+
+def test_where_export_refuses_a_real_run_is_shown(run: Program) -> None:
+    """One paragraph says why, and the graph follows the branches that were taken: one turn of the loop here."""
+    (note,) = run.attrs["notes"]
+    assert note.startswith("torch.export refused Winding (GuardOnDataDependentSymNode): ")
+    assert "Shown instead is one real run" in note
+    assert "\n" not in note
+    ops = [node.op for node in run.main if node.role == "op"]
+    assert ops.count("aten.addmm.default") == 1
+    assert ops.count("aten._local_scalar_dense.default") == 2
+
+
+def test_a_real_run_has_groups_names_lines_and_outputs(run: Program) -> None:
+    """The same things that an exported graph has, from hooks and frames."""
+    graph = run.main
+    assert graph["addmm"].scope == ("step: Linear",)
+    assert graph["step.weight"].attrs["name"] == "step.weight"
+    assert graph["step.weight"].scope == ("step: Linear",)
+    assert graph["addmm"].source[-1].file == __file__
+    assert graph["output"].attrs["names"] == ["scores", "extras.table[0]"]
+    assert graph["add_1"].inputs[1] == ("arg_1.push", 0)
+
+
+def test_writes_through_views_are_kept_in_order(run: Program) -> None:
+    """`table[0] = …` writes into a view: who reads the table afterwards depends on it though no value leads there."""
+    assert run.main["copy_"].inputs[0][0].startswith("select")
+    assert run.main["output"].inputs[1] == ("zeros", 0)
+
+    class Reader(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            table = torch.zeros(2, 4)
+            table[0] = x
+            return table + 1
+
+    graph = opscope.capture(Reader(), torch.ones(4), stage="eager").main
+    assert graph["add"].control == ("copy_",)
+
+
+class Broken(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(torch.cat([x, x], dim=1))
+
+
+def test_a_forward_that_raises_is_shown_up_to_there() -> None:
+    """The last node is the operation that failed, in its module, with the error on it."""
+    program = opscope.capture(Broken(), torch.ones(2, 4))
+    last = program.main.nodes[-1]
+    assert (last.op, last.scope) == ("aten.addmm.default", ("layer: Linear",))
+    assert "shapes cannot be multiplied" in last.attrs["error"]
+    assert program.attrs["error"] == last.attrs["error"]
+    assert program.main.outputs == ()
+
+
+def test_functions_and_keywords_and_dynamic_shapes() -> None:
+    """A plain function is captured like a module; keywords that are not ours go to it."""
+    program = opscope.capture(lambda x, scale: x * scale, torch.ones(3), scale=torch.ones(3))
+    assert [node.op for node in program.main] == ["input", "input", "aten.mul.Tensor", "output"]
+    batch = {"dynamic_shapes": ({0: torch.export.Dim("batch")},)}
+    dynamic = opscope.capture(Block(), torch.ones(2, 8), **batch).main
+    assert isinstance(dynamic["x"].outputs[0].shape[0], str)
+
+
+def test_mistakes_are_told_in_one_line() -> None:
+    """What is wrong and what would help."""
+    with pytest.raises(OpscopeError, match=r"Block needs its inputs to be captured: opscope.capture\(model, \*inputs\)"):
+        opscope.capture(Block())
+    with pytest.raises(OpscopeError, match="no stage 'train' of a torch module; there are: forward, eager, autograd, joint"):
+        opscope.capture(Block(), torch.ones(2, 8), stage="train")
+    with pytest.raises(OpscopeError, match="no option 'colour' for the graph behind tensors"):
+        opscope.capture(torch.ones(2, requires_grad=True), colour="red")
+    with pytest.raises(OpscopeError, match=r"torch\.export refused Winding"):
+        opscope.capture(Winding(), torch.ones(2, 4), {"push": torch.ones(4)}, stage="joint")
+
+
+def test_other_archives_of_torch_say_what_they_are(tmp_path: Path) -> None:
+    """Weights, TorchScript and damaged files are no programs; nothing in them is unpickled."""
+    torch.save({"weight": torch.ones(2)}, tmp_path / "weights.pt2")
+    with pytest.raises(OpscopeError, match="holds pickled weights and no graph"):
+        read(Source(tmp_path / "weights.pt2"), reader="torch")
+    torch.export.save(torch.export.export(Block(), (torch.ones(2, 8),)), tmp_path / "good.pt2")
+    data = (tmp_path / "good.pt2").read_bytes()
+    (tmp_path / "cut.pt2").write_bytes(data[: len(data) // 2])
+    with pytest.raises(OpscopeError, match="damaged archive"):
+        read(Source(tmp_path / "cut.pt2"), reader="torch")
+    with zipfile.ZipFile(tmp_path / "odd.pt2", "w") as archive:
+        archive.writestr("odd/models/model.json", '{"graph_module": {}, "schema_version": {"major": 9, "minor": 1}}')
+    with pytest.raises(OpscopeError, match=r"models/model.json in it is not laid out as torch.export writes it \(schema 9.1"):
+        read(Source(tmp_path / "odd.pt2"), reader="torch")
