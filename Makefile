@@ -1,0 +1,97 @@
+# make view   opens the example: needs Python 3.11 and Node.js 20, sets up the rest
+# make test   runs every check, as CI does; installs the frameworks that opscope reads first (a few GB)
+# make setup | lint | bench | clean
+#
+# Each target sets up what it needs, says so in one line, and does not do it again (.stamps/ remembers).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.SILENT:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+WORKERS ?= 2
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+BUNDLE := src/opscope/static/core.js
+EXAMPLE := examples/train_step.hlo
+
+.PHONY: help setup view test lint bench clean
+
+help:
+	sed -n '1,3s/^# //p' Makefile
+
+setup: .stamps/tests .stamps/browser $(BUNDLE)
+
+view: .stamps/package $(BUNDLE)
+	if $(BIN)/opscope view --help > /dev/null 2>&1; then
+	  exec $(BIN)/opscope view $(EXAMPLE)
+	fi
+	mkdir -p out
+	$(BIN)/opscope info $(EXAMPLE)
+	$(BIN)/opscope export $(EXAMPLE) -o out/train_step.dot
+	echo "wrote out/train_step.dot"
+
+test: setup lint
+	echo "• tests of the drawing core and the viewer"
+	(cd web && npx --no-install vitest run --silent)
+	echo "• tests of everything else, $(WORKERS) at a time"
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: .stamps/tests .stamps/npm
+	echo "• ruff, mypy, biome, tsc"
+	$(BIN)/ruff check --quiet src tests benchmarks examples
+	$(BIN)/mypy --no-error-summary
+	cd web
+	npx --no-install biome lint --log-level=warn src test
+	npx --no-install tsc --noEmit
+
+bench: .stamps/tests $(BUNDLE)
+	$(BIN)/python benchmarks/parse_hlo.py
+
+clean:
+	rm -rf .stamps .venv web/node_modules src/opscope/static/*.js src/opscope/static/*.css
+
+.stamps/venv:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "opscope needs Python 3.11 or newer; this is " + sys.version.split()[0])'
+	echo "• making the Python environment .venv"
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	mkdir -p .stamps && touch $@
+
+.stamps/package: .stamps/venv pyproject.toml
+	echo "• installing opscope and its dependencies"
+	$(PIP) -e .
+	touch $@
+
+.stamps/tests: .stamps/package requirements-test.txt
+	echo "• installing PyTorch, then JAX, ONNX, ExecuTorch and the tools that tests compare with (takes minutes)"
+	$(PIP) "$$(grep '^torch==' requirements-test.txt)"
+	$(PIP) -r requirements-test.txt
+	touch $@
+
+.stamps/npm: web/package-lock.json
+	command -v npm > /dev/null || { echo "Node.js 20 with npm is needed to build the viewer; install it and try again" >&2; exit 1; }
+	echo "• installing the viewer's npm packages"
+	(cd web && npm ci --silent)
+	mkdir -p .stamps && touch $@
+
+$(BUNDLE): .stamps/npm web/build.mjs web/package.json $(shell find web/src -type f 2> /dev/null)
+	echo "• building the viewer"
+	(cd web && node build.mjs > ../.stamps/build.log 2>&1) || { cat .stamps/build.log >&2; exit 1; }
+	touch $@
+
+.stamps/browser:
+	if ! command -v chromium > /dev/null; then
+	  echo "• installing Chromium for the browser tests"
+	  as_root=""
+	  if [ "$$(id -u)" != 0 ]; then
+	    command -v sudo > /dev/null || { echo "Chromium is needed for the browser tests and installing it needs root: apt-get install chromium" >&2; exit 1; }
+	    as_root=sudo
+	  fi
+	  $$as_root apt-get update -qq
+	  $$as_root apt-get install -qq -y --no-install-recommends chromium > /dev/null
+	fi
+	mkdir -p .stamps && touch $@

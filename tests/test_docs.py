@@ -1,0 +1,81 @@
+"""Nothing undocumented: a command, an option or a public name without a line in `docs/` fails here."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import click
+import pytest
+
+import opscope
+from opscope import native
+from opscope.cli import COMMANDS
+from opscope.cli import opscope as group
+from opscope.render.options import ViewOptions
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+CLI = (DOCS / "cli.md").read_text("utf-8")
+PYTHON = (DOCS / "python.md").read_text("utf-8")
+SHARED_OPTIONS = {"--module", "--reader"}
+
+
+def section(command: str) -> str:
+    found = re.search(rf"^## opscope {command}\n(.*?)(?=^## |\Z)", CLI, re.M | re.S)
+    assert found, f"docs/cli.md has no section for `opscope {command}`"
+    return found[1]
+
+
+def command_of(name: str) -> click.Command:
+    found = group.get_command(click.Context(group), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_documented_and_every_documented_option_exists(name: str) -> None:
+    options = [param for param in command_of(name).params if isinstance(param, click.Option)]
+    known = {text for option in options for text in (*option.opts, *option.secondary_opts)}
+    documented = set(re.findall(r"^\| (.*?) \|", section(name), re.M))
+    named = {text for cell in documented for text in re.findall(r"`(--?[\w-]+)", cell)}
+    assert known - SHARED_OPTIONS == named
+    if known & SHARED_OPTIONS:
+        assert all(f"`{option}" in CLI for option in SHARED_OPTIONS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_the_commands_say(name: str) -> None:
+    command = command_of(name)
+    assert command.help and all(option.help for option in command.params if isinstance(option, click.Option))
+    assert COMMANDS[name][1].endswith(".")
+
+
+def test_every_public_name_is_documented_and_exists() -> None:
+    for name in opscope.__all__:
+        assert f"`opscope.{name}`" in PYTHON or f"`{name}`" in PYTHON, f"docs/python.md does not mention {name}"
+        assert getattr(opscope, name) is not None
+    assert set(opscope._HOMES) == set(opscope.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = opscope.nonsense
+
+
+def test_every_option_of_save_is_documented() -> None:
+    assert all(f"`{name}`" in PYTHON for name in ViewOptions.__dataclass_fields__)
+
+
+def test_the_documented_json_is_what_the_reader_takes() -> None:
+    text = (DOCS / "native-json.md").read_text("utf-8")
+    found = re.search(r"```json\n(.*?)```", text, re.S)
+    assert found and native.loads(found[1])[0].main["y"].scope == ("step", "layer_0")
+    schema = json.loads(files("opscope").joinpath("schema/opscope-1.schema.json").read_text("utf-8"))
+    fields = {name for part in ("program", "graph", "node", "type") for name in schema["$defs"][part]["properties"]}
+    assert all(f"`{field}`" in text for field in fields)
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    root = DOCS.parent
+    for page in (*root.glob("*.md"), *DOCS.glob("*.md")):
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
