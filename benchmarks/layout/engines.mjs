@@ -34,6 +34,8 @@ const flatGraph = (g) => ({
   height: Float64Array.from(g.height),
   edgeSource: Int32Array.from(g.source),
   edgeTarget: Int32Array.from(g.target),
+  sourcePort: new Float64Array(g.source.length).fill(Number.NaN),
+  targetPort: new Float64Array(g.source.length).fill(Number.NaN),
 });
 
 /** Boxes and, after them, the groups: all open. */

@@ -216,10 +216,10 @@ class CompoundRun {
     return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, pin, previousX };
   }
 
-  /** Offset from the box's centre: at the gate of an open group, else at the slot. */
+  /** Offset from the box's centre: at the gate of an open group, else at the slot (NaN: free). */
   private portOf(box: number, gate: number, slot: number): number {
     if (gate >= 0) return this.gateOffset[gate] - this.w[box] / 2;
-    return Number.isNaN(slot) ? 0 : (slot - 0.5) * this.w[box];
+    return (slot - 0.5) * this.w[box];
   }
 }
 

@@ -173,15 +173,15 @@ function moveToOrigin(x: Float64Array, width: Float64Array, nodeCount: number): 
   return high - low;
 }
 
-/** Ports belong to edges; a long edge's two links are fastened to its segment in the middle. */
+/** Ports belong to edges; a free port counts as the middle, and a long edge's segment has no other. */
 function fastenings({ sourcePort, targetPort }: FlatGraph, { linkUpper, linkOfEdge, segmentOfEdge }: Elements): Fastenings {
   const upper = new Float64Array(linkUpper.length);
   const lower = new Float64Array(linkUpper.length);
   for (let e = 0; e < linkOfEdge.length; e++) {
     const link = linkOfEdge[e];
     if (link < 0) continue;
-    if (sourcePort) upper[link] = sourcePort[e];
-    if (targetPort) lower[segmentOfEdge[e] < 0 ? link : link + 1] = targetPort[e];
+    if (sourcePort) upper[link] = sourcePort[e] || 0;
+    if (targetPort) lower[segmentOfEdge[e] < 0 ? link : link + 1] = targetPort[e] || 0;
   }
   return { upper, lower };
 }

@@ -1,48 +1,100 @@
 import { CrossingCounter } from "./crossings";
 import type { Elements } from "./elements";
-import { Sifter, siftingWork } from "./sifting";
+import { Sifter, totalLife } from "./sifting";
+import { smooth } from "./smoothing";
 import { Sweeper } from "./sweeps";
 
 /** When to stop improving: asked between rounds, so a first order is always there. */
 export type Spent = () => boolean;
 
+/** Steps that sifting may take in all, and the longest lists it may need. Counted, not timed: the same input, the same order. */
+const SIFTING_WORK = 60_000_000;
+const SIFTING_LIFE = 10_000_000;
+
 /**
- * Orders all elements so that edges cross little, and keeps the best order seen. Small graphs get many sweeps, huge ones few.
- * Returns the place of each element in one order of the whole drawing.
+ * Orders all elements so that edges cross little. Two ways lead to a first order: sweeps rank by rank, good for deep graphs,
+ * and smoothing of the whole, good for wide ones. Graphs that are not too large go on from both by moving single elements, and
+ * then from the better one with small disturbances. Returns the place of each element in one order of the whole drawing.
  */
 export function orderElements(elements: Elements, spent: Spent): Int32Array {
-  const position = firstOrder(elements);
+  const search = new Search(elements, spent);
   const { count } = elements;
-  if (count < 2) return position;
-  const sweeper = new Sweeper(elements);
-  const counter = new CrossingCounter(elements);
-  const rounds = Math.max(4, Math.min(24, Math.round(200_000 / (count + 1000))));
-  const best = position.slice();
-  let fewest = counter.count(position);
-  let stale = 0;
-  for (let round = 0; round < rounds && fewest > 0 && stale < 8; round++) {
-    sweeper.sweep(position, round % 2 === 0, round % 8 < 4 ? "mean" : "median", round % 4 >= 2);
-    const crossings = counter.count(position);
-    if (crossings < fewest) {
-      fewest = crossings;
-      best.set(position);
-      stale = 0;
-    } else stale++;
-    if (spent()) break;
-  }
-  if (fewest > 0 && siftingWork(elements) < 4_000_000) sift(elements, best, spent);
-  return best;
+  const swept = firstOrder(elements);
+  if (count < 3) return swept;
+  const smoothed = swept.slice();
+  search.sweeps(swept);
+  if (search.fewest === 0) return search.best;
+  smooth(elements, smoothed, Math.max(16, Math.min(300, Math.round(2_000_000 / (count + 1000)))));
+  search.offer(smoothed);
+  if (totalLife(elements) <= SIFTING_LIFE) search.sift([swept, smoothed]);
+  return search.best;
 }
 
-function sift(elements: Elements, position: Int32Array, spent: Spent): void {
-  const sifter = new Sifter(elements);
-  for (let round = 0; round < 30; round++) {
-    if (sifter.round(position) === 0 || spent()) return;
+/** Keeps the best order seen. */
+class Search {
+  readonly best: Int32Array;
+  fewest = Number.POSITIVE_INFINITY;
+  private readonly counter: CrossingCounter;
+
+  constructor(
+    private readonly elements: Elements,
+    private readonly spent: Spent,
+  ) {
+    this.best = new Int32Array(elements.count);
+    this.counter = new CrossingCounter(elements);
+  }
+
+  /** Returns whether this order is better than all before. */
+  offer(position: Int32Array): boolean {
+    const crossings = this.counter.count(position);
+    if (crossings >= this.fewest) return false;
+    this.fewest = crossings;
+    this.best.set(position);
+    return true;
+  }
+
+  /** Sweeps down and up in turn, by mean and by median; leaves the best of them in `position`. */
+  sweeps(position: Int32Array): void {
+    const sweeper = new Sweeper(this.elements);
+    const rounds = Math.max(4, Math.min(24, Math.round(200_000 / (this.elements.count + 1000))));
+    this.offer(position);
+    let stale = 0;
+    for (let round = 0; round < rounds && this.fewest > 0 && stale < 8 && !this.spent(); round++) {
+      sweeper.sweep(position, round % 2 === 0, round % 8 < 4 ? "mean" : "median", round % 4 >= 2);
+      stale = this.offer(position) ? 0 : stale + 1;
+    }
+    position.set(this.best);
+  }
+
+  sift(starts: Int32Array[]): void {
+    const sifter = new Sifter(this.elements);
+    sifter.work = SIFTING_WORK;
+    for (const start of starts) {
+      this.settle(sifter, start, SIFTING_WORK / 3);
+      this.offer(start);
+    }
+    const position = this.best.slice();
+    let stale = 0;
+    for (let turn = 0; turn < 12 && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
+      smooth(this.elements, position, 1 + (turn % 3));
+      this.settle(sifter, position, sifter.work);
+      stale = this.offer(position) ? 0 : stale + 1;
+      if (stale > 0) position.set(this.best);
+    }
+  }
+
+  /** Moves single elements until none finds a better place. */
+  private settle(sifter: Sifter, position: Int32Array, work: number): void {
+    const reserve = sifter.work - work;
+    sifter.work = work;
+    let saved = 1;
+    while (saved > 0 && sifter.work > 0 && !this.spent()) saved = sifter.round(position);
+    sifter.work = Math.max(0, sifter.work) + reserve;
   }
 }
 
 /** Depth first along the edges: neighbours start out near each other. */
-function firstOrder({ count, boxCount, below, above, linkLower }: Elements): Int32Array {
+export function firstOrder({ count, boxCount, below, above, linkLower }: Elements): Int32Array {
   const position = new Int32Array(count).fill(-1);
   const stack = new Int32Array(linkLower.length + count);
   let next = 0;

@@ -1,19 +1,12 @@
 import type { Elements } from "./elements";
+import { settlePorts } from "./ports";
+import type { FlatGraph } from "./types";
 
 export interface Drawing {
   readonly y: Float64Array;
   readonly height: number;
   readonly points: Float64Array;
   readonly pointStart: Int32Array;
-}
-
-/** What routing needs to know of the graph. */
-export interface Routable {
-  readonly height: Float64Array;
-  readonly edgeSource: Int32Array;
-  readonly edgeTarget: Int32Array;
-  readonly sourcePort?: Float64Array;
-  readonly targetPort?: Float64Array;
 }
 
 /** An edge has at most this many points: two at each end, and two where it follows a segment. */
@@ -25,14 +18,15 @@ const MOST_POINTS = 8;
  * source, climbs along its segment and comes in from above.
  */
 export function draw(
-  graph: Routable,
+  graph: FlatGraph,
   elements: Elements,
   x: Float64Array,
   reversed: Uint8Array,
   rankGap: number,
 ): Drawing {
   const { rankCount, boxCount, top } = elements;
-  const { height, edgeSource, edgeTarget, sourcePort, targetPort } = graph;
+  const { height, edgeSource, edgeTarget } = graph;
+  const { sourceX, targetX } = settlePorts(graph, elements, x);
   const bandHeight = new Float64Array(rankCount);
   for (let v = 0; v < boxCount; v++) bandHeight[top[v]] = Math.max(bandHeight[top[v]], height[v]);
   const bandTop = new Float64Array(rankCount + 1);
@@ -60,8 +54,8 @@ export function draw(
     const u = edgeSource[e];
     const v = edgeTarget[e];
     const s = elements.segmentOfEdge[e];
-    const x1 = x[u] + (sourcePort ? sourcePort[e] : 0);
-    const x2 = x[v] + (targetPort ? targetPort[e] : 0);
+    const x1 = sourceX[e];
+    const x2 = targetX[e];
     const floor = bandTop[top[u]] + bandHeight[top[u]];
     const ceiling = bandTop[top[v]];
     push(x1, y[u] + height[u] / 2);

@@ -20,6 +20,8 @@ export class Sifter {
   private readonly live: Int32Array;
   private readonly mark: Int32Array;
   private readonly delta: Int32Array;
+  /** How far beyond an element's neighbours its best place is sought. */
+  private readonly reach: number;
   private marks = 0;
   private liveCount = 0;
   private readonly up: Float64Array;
@@ -42,11 +44,15 @@ export class Sifter {
     for (let v = 0; v < boxCount; v++) {
       fan = Math.max(fan, above.start[v + 1] - above.start[v], below.start[v + 1] - below.start[v]);
     }
+    this.reach = 40 + count / 20;
     this.up = new Float64Array(fan);
     this.down = new Float64Array(fan);
   }
 
-  /** One round over all boxes and segments; returns how many crossings it saved. */
+  /** Steps left before sifting ends; set by whoever shares out the time. */
+  work = 0;
+
+  /** One round over all boxes and segments, as far as `work` carries; returns how many crossings it saved. */
   round(position: Int32Array): number {
     const { count } = this.elements;
     for (let v = 0; v < count; v++) this.key[v] = position[v];
@@ -65,7 +71,7 @@ export class Sifter {
     for (let rank = 0; rank < rankCount; rank++) {
       this.enterRank(rank);
       for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) {
-        if (starts.items[i] < boxCount) saved += this.siftBox(starts.items[i], rank);
+        if (starts.items[i] < boxCount && this.work > 0) saved += this.siftBox(starts.items[i], rank);
       }
     }
     return saved;
@@ -95,10 +101,13 @@ export class Sifter {
     const downs = collect(lower, v, key, down);
     if (ups + downs === 0) return 0;
     const at = indexOfKey(live, liveCount, key, key[v]);
+    const reach = this.reach;
+    const low = Math.min(key[v], leastOf(up, ups), leastOf(down, downs)) - reach;
+    const high = Math.max(key[v], greatestOf(up, ups), greatestOf(down, downs)) + reach;
     let best = 0;
     let bestAt = at;
     let cost = 0;
-    for (let i = at + 1; i < liveCount; i++) {
+    for (let i = at + 1; i < liveCount && key[live[i]] < high; i++) {
       cost += this.passing(live[i], rank, ups, downs);
       if (cost < best) {
         best = cost;
@@ -106,7 +115,7 @@ export class Sifter {
       }
     }
     cost = 0;
-    for (let i = at - 1; i >= 0; i--) {
+    for (let i = at - 1; i >= 0 && key[live[i]] > low; i--) {
       cost -= this.passing(live[i], rank, ups, downs);
       if (cost < best) {
         best = cost;
@@ -131,6 +140,7 @@ export class Sifter {
     const { key, upper, lower, up, down } = this;
     const { top, bottom } = this.elements;
     let change = 0;
+    this.work -= 2;
     if (ups > 0) {
       if (top[d] < rank) change += balance(up, ups, key[d]);
       else for (let k = upper.start[d]; k < upper.start[d + 1]; k++) change += balance(up, ups, key[upper.items[k]]);
@@ -146,7 +156,7 @@ export class Sifter {
     const { boxCount, count } = this.elements;
     let saved = 0;
     for (let s = boxCount; s < count; s++) {
-      if (this.upper.start[s + 1] > this.upper.start[s]) saved += this.siftSegment(s);
+      if (this.upper.start[s + 1] > this.upper.start[s] && this.work > 0) saved += this.siftSegment(s);
     }
     return saved;
   }
@@ -197,63 +207,64 @@ export class Sifter {
     const u = upper.items[upper.start[s]];
     const w = lower.items[lower.start[s]];
     const stamp = ++this.marks;
+    const keyU = key[u];
+    const keyW = key[w];
+    const low = Math.min(key[s], keyU, keyW) - this.reach;
+    const high = Math.max(key[s], keyU, keyW) + this.reach;
     mark[s] = stamp;
     let found = 0;
-    const touch = (d: number): void => {
-      if (mark[d] === stamp) return;
-      mark[d] = stamp;
-      delta[d] = 0;
-      order[found++] = d;
+    /** Whether d is near enough to be passed; remembers it the first time. */
+    const near = (d: number): boolean => {
+      if (key[d] < low || key[d] > high || d === s) return false;
+      if (mark[d] !== stamp) {
+        mark[d] = stamp;
+        delta[d] = 0;
+        order[found++] = d;
+      }
+      return true;
     };
     // Links that lie wholly beside the segment: crossing it means standing on both its sides.
-    for (let i = starts.start[first + 1] ?? 0; i < starts.start[last + 1]; i++) {
+    for (let i = starts.start[first + 1]; i < starts.start[last + 1]; i++) {
       const d = starts.items[i];
-      if (d === s) continue;
-      touch(d);
+      if (!near(d)) continue;
       for (let k = upper.start[d]; k < upper.start[d + 1]; k++) delta[d] += Math.sign(key[upper.items[k]] - key[d]);
     }
     for (let i = ends.start[first]; i < ends.start[last]; i++) {
       const d = ends.items[i];
-      if (d === s) continue;
-      touch(d);
+      if (!near(d)) continue;
       for (let k = lower.start[d]; k < lower.start[d + 1]; k++) delta[d] += Math.sign(key[lower.items[k]] - key[d]);
     }
     // The slanted link at either end.
-    const keyU = key[u];
     for (let i = starts.start[first]; i < starts.start[first + 1]; i++) {
       const d = starts.items[i];
-      if (d === s) continue;
-      touch(d);
+      if (!near(d)) continue;
       for (let k = upper.start[d]; k < upper.start[d + 1]; k++) delta[d] += Math.sign(key[upper.items[k]] - keyU);
     }
-    const keyW = key[w];
     for (let i = ends.start[last]; i < ends.start[last + 1]; i++) {
       const d = ends.items[i];
-      if (d === s) continue;
-      touch(d);
+      if (!near(d)) continue;
       for (let k = lower.start[d]; k < lower.start[d + 1]; k++) delta[d] += Math.sign(key[lower.items[k]] - keyW);
     }
     for (let i = alive.start[first]; i < alive.start[first + 1]; i++) {
       const d = boxCount + alive.items[i];
-      if (d === s || top[d] === first) continue;
-      touch(d);
+      if (top[d] === first || !near(d)) continue;
       delta[d] += Math.sign(key[d] - keyU);
     }
     for (let i = alive.start[last]; i < alive.start[last + 1]; i++) {
       const d = boxCount + alive.items[i];
-      if (d === s || bottom[d] === last) continue;
-      touch(d);
+      if (bottom[d] === last || !near(d)) continue;
       delta[d] += Math.sign(key[d] - keyW);
     }
+    this.work -= starts.start[last + 1] - starts.start[first] + 8 * found;
     return found;
   }
 }
 
-/** How much work a round is, about; it grows with the length of all segments together. */
-export function siftingWork({ count, boxCount, top, bottom }: Elements): number {
-  let work = count;
-  for (let s = boxCount; s < count; s++) work += bottom[s] - top[s] + 1;
-  return work;
+/** How many ranks all elements are alive on together: sifting needs that much memory. */
+export function totalLife({ count, boxCount, top, bottom }: Elements): number {
+  let life = boxCount;
+  for (let s = boxCount; s < count; s++) life += bottom[s] - top[s] + 1;
+  return life;
 }
 
 function segmentsByRank({ boxCount, count, top, bottom, rankCount }: Elements): Buckets {
@@ -272,6 +283,18 @@ function collect(links: Buckets, v: number, key: Float64Array, into: Float64Arra
   for (let i = 0; i < size; i++) into[i] = key[links.items[from + i]];
   if (size > 8) into.subarray(0, size).sort();
   return size;
+}
+
+function leastOf(places: Float64Array, size: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < size; i++) if (places[i] < least) least = places[i];
+  return least;
+}
+
+function greatestOf(places: Float64Array, size: number): number {
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < size; i++) if (places[i] > greatest) greatest = places[i];
+  return greatest;
 }
 
 /** How many of the places lie left of x minus how many lie right of it. */

@@ -12,7 +12,10 @@ export interface FlatGraph {
   readonly height: Float64Array;
   readonly edgeSource: Int32Array;
   readonly edgeTarget: Int32Array;
-  /** Where along the bottom/top border the edge leaves/enters: offset from the box's centre. Absent: the centre. */
+  /**
+   * Where along the bottom/top border the edge leaves/enters: offset from the box's centre. NaN: wherever
+   * suits best. Absent: the centre.
+   */
   readonly sourcePort?: Float64Array;
   readonly targetPort?: Float64Array;
   /** 0 free, 1 pinned to the first rank (a border input), 2 pinned to the last rank (a border output). */
