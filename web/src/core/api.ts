@@ -8,6 +8,7 @@ import { buildScene, inOnePiece, isThread, measure, type Scene, THEMES, wrap } f
 import { sceneToSvg } from "./svg";
 import type { ProgramData, ViewSpec, Visible } from "./types";
 import { buildView } from "./view";
+import { escapeName } from "./view/keys";
 import { decodeWire } from "./wire";
 
 export interface PictureOptions {
@@ -25,6 +26,7 @@ let program: ProgramData | undefined;
 let visible: Visible | undefined;
 let layout: CompoundLayout | undefined;
 let scene: Scene | undefined;
+let about: ReadonlySet<string> = new Set();
 
 /** Room for the program's bytes, for the host to fill (V8 takes no byte strings as arguments). */
 export function allocate(length: number): Uint8Array {
@@ -40,6 +42,8 @@ const steps: Record<string, (argument: never) => string> = {
 
   view(spec: ViewSpec): string {
     visible = buildView(need(program), spec);
+    const named = [...(spec.around?.nodes ?? []), ...(spec.paths ? [spec.paths.from, spec.paths.to] : [])];
+    about = new Set(named.map((name) => `n:${escapeName(name)}`));
     return JSON.stringify({ boxes: visible.boxCount, edges: visible.edgeCount, remarks: visible.remarks });
   },
 
@@ -54,7 +58,7 @@ const steps: Record<string, (argument: never) => string> = {
     const seen = need(visible);
     const broken = options.wrap ?? isThread(whole, direction);
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
-    scene = buildScene(need(program), seen, placed, { direction, legend });
+    scene = buildScene(need(program), seen, placed, { direction, legend, emphasis: about });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });
   },
 

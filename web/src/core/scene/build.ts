@@ -43,6 +43,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     paint,
     depth,
     parent: placed.parent,
+    emphasis: emphasised(visible, placed, options.emphasis),
     kind: visible.kind,
     expandable: visible.expandable,
     repeat: visible.repeat,
@@ -64,6 +65,12 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     legend: legend.entries.map((entry) => ({ ...entry, x: entry.x + margin, y: entry.y + graphHeight - 4 })),
     remarks: visible.remarks,
   };
+}
+
+function emphasised(visible: Visible, placed: Placed, keys: ReadonlySet<string> | undefined): Uint8Array {
+  const emphasis = new Uint8Array(placed.box.length);
+  if (keys?.size) placed.box.forEach((box, piece) => { emphasis[piece] = keys.has(visible.key[box]) ? 1 : 0; });
+  return emphasis;
 }
 
 function shifted(points: Float64Array, by: number): Float64Array {

@@ -20,9 +20,13 @@ export function isThread(layout: CompoundLayout, direction: "TB" | "LR"): boolea
   return aspectOf(layout, direction) > LONGEST_ASPECT && (direction === "TB" ? layout.height : layout.width) > SHORT;
 }
 
+/** How many columns bring a picture near to a good aspect, if it now has this length and breadth in so many columns. */
+export function goodColumns(along: number, across: number, now = 1): number {
+  return Math.max(1, Math.round(now * Math.sqrt(along / (GOOD_ASPECT * Math.max(across, 1)))));
+}
+
 /** Ends of the columns along the flow, in order; the last column has none. `start` and `size` are the boxes' extents along it. */
-export function cutLines(visible: Visible, start: Float64Array, size: Float64Array, along: number, across: number): number[] {
-  const columns = Math.max(1, Math.round(Math.sqrt(along / (GOOD_ASPECT * Math.max(across, 1)))));
+export function cutLines(visible: Visible, start: Float64Array, size: Float64Array, along: number, columns: number): number[] {
   if (columns < 2) return [];
   const crowd = new Crowd(visible, start, size);
   const cuts: number[] = [];

@@ -81,7 +81,7 @@ export class EdgePieces {
     const leaving = new Set(this.source);
     for (const { e, box, column, u, v, out, numbers } of this.stubs.values()) {
       const end = out ? v + STUB : v - STUB - 5;
-      const shown = [...numbers].slice(0, MOST_NUMBERS).join(", ") + (numbers.size > MOST_NUMBERS ? `, +${numbers.size - MOST_NUMBERS}` : "");
+      const shown = [...numbers].sort((a, b) => a - b).slice(0, MOST_NUMBERS).join(", ") + (numbers.size > MOST_NUMBERS ? `, +${numbers.size - MOST_NUMBERS}` : "");
       const beside = out && leaving.has(box) ? (textWidth(shown, TINY) + LABEL) / 2 : 0;
       this.labels.push({ edge: this.edge.length, column, u: u + beside, v: out ? end + LABEL / 2 : end - LABEL / 2, text: shown });
       if (out) this.add(e, box, -1, column, [u, v, u + beside, end]);

@@ -104,7 +104,8 @@ export function paintBox(scene: Scene, theme: Theme, piece: number, painter: Pai
 
 /** The shape without its words (which the page leaves out when zoomed far away). */
 export function paintBody(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
-  const { fill, stroke } = theme.paints[scene.paint[piece]];
+  const { fill, stroke: own } = theme.paints[scene.paint[piece]];
+  const stroke = scene.emphasis[piece] ? theme.accent : own;
   const x = scene.x[piece];
   const y = scene.y[piece];
   const w = scene.w[piece];
@@ -120,7 +121,7 @@ export function paintBody(scene: Scene, theme: Theme, piece: number, painter: Pa
       painter.rect(x, y, w, h, h / 2, fill, stroke, 1, kind === BoxKind.Stub || kind === BoxKind.Omitted ? "dashed" : "solid");
       return;
     default:
-      painter.rect(x, y, w, h, 6, fill, stroke, 1.2, "solid");
+      painter.rect(x, y, w, h, 6, fill, stroke, scene.emphasis[piece] ? 2.4 : 1.2, "solid");
   }
 }
 

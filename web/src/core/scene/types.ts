@@ -39,6 +39,8 @@ export interface Scene {
   /** How many frames a piece sits in. */
   readonly depth: Uint8Array;
   readonly parent: Int32Array;
+  /** 1: what the picture is about (the node that was asked for); it has a strong border. */
+  readonly emphasis: Uint8Array;
 
   /** From here to `notes`: indexed by the view's box number, straight from the view. */
   readonly kind: Uint8Array;
@@ -127,4 +129,6 @@ export interface SceneOptions {
   readonly legend?: boolean;
   /** Row of `Theme.paints` for each box of the view instead of its category (heat, diff). */
   readonly paints?: Uint8Array;
+  /** Keys of boxes that the picture is about. */
+  readonly emphasis?: ReadonlySet<string>;
 }

@@ -7,7 +7,7 @@
  */
 import type { CompoundLayout } from "../layout/types";
 import type { Visible } from "../types";
-import { below, cutLines } from "./cuts";
+import { below, cutLines, goodColumns } from "./cuts";
 import { EdgePieces, STUB_ROOM } from "./edgePieces";
 import { depths, type Placed, upTo } from "./placed";
 
@@ -17,7 +17,13 @@ const PADDING = 14;
 const CONTINUED_TITLE = 38;
 
 export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR"): Placed {
-  return new Wrapping(visible, layout, direction).run();
+  const [along, across] = direction === "TB" ? [layout.height, layout.width] : [layout.width, layout.height];
+  const columns = goodColumns(along, across);
+  const first = new Wrapping(visible, layout, direction, columns).run();
+  // Columns are narrower than the whole was, so that more of them may fit.
+  const [length, breadth] = direction === "TB" ? [first.height, first.width] : [first.width, first.height];
+  const better = goodColumns(length, breadth, columns);
+  return better > columns ? new Wrapping(visible, layout, direction, better).run() : first;
 }
 
 class Wrapping {
@@ -42,11 +48,11 @@ class Wrapping {
   private readonly right: Float64Array;
   private readonly top: Float64Array;
 
-  constructor(private readonly visible: Visible, private readonly layout: CompoundLayout, direction: "TB" | "LR") {
+  constructor(private readonly visible: Visible, private readonly layout: CompoundLayout, direction: "TB" | "LR", columns: number) {
     this.down = direction === "TB";
     const [u, v, uSize, vSize] = this.down ? [layout.x, layout.y, layout.w, layout.h] : [layout.y, layout.x, layout.h, layout.w];
     const along = this.down ? layout.height : layout.width;
-    const cuts = cutLines(visible, v, vSize, along, this.down ? layout.width : layout.height);
+    const cuts = cutLines(visible, v, vSize, along, columns);
     this.u = Array.from(u);
     this.v = Array.from(v);
     this.uSize = Array.from(uSize);
