@@ -1,0 +1,118 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type ProgramData, ROLES } from "../../src/core/types";
+import { decodeUtf8 } from "../../src/core/utf8";
+import { decodeDetails, decodeWire } from "../../src/core/wire";
+
+const root = join(import.meta.dirname, "../../..");
+const inside = join(root, ".venv/bin/python");
+const python = process.env.OPSCOPE_PYTHON ?? (existsSync(inside) ? inside : "python3");
+const folder = mkdtempSync(join(tmpdir(), "opscope-wire-"));
+const bytesOf = (name: string): Uint8Array => new Uint8Array(readFileSync(join(folder, name)));
+
+interface Expected {
+  name: string;
+  entry: number;
+  graphs: string[];
+  nodes: { id: string; op: string; role: string; inputs: number[][]; types: unknown[][]; calls: number[]; control: number[]; links: unknown[][]; scope: string[]; attrs: unknown; source: unknown }[];
+  outputs: number[][][];
+}
+
+describe("bytes that Python wrote", () => {
+  let expected: Expected;
+  let program: ProgramData;
+
+  beforeAll(() => {
+    execFileSync(python, [join(import.meta.dirname, "write_sample.py"), folder], { env: { ...process.env, PYTHONPATH: join(root, "src") } });
+    expected = JSON.parse(readFileSync(join(folder, "expected.json"), "utf-8")) as Expected;
+    program = decodeWire(bytesOf("whole.opsw"));
+  });
+
+  const row = (csr: { start: Int32Array; value: Int32Array }, i: number): number[] => Array.from(csr.value.subarray(csr.start[i], csr.start[i + 1]));
+  const pairs = (csr: { start: Int32Array; value: Int32Array; extra: Int32Array }, i: number): number[][] => row(csr, i).map((value, k) => [value, csr.extra[csr.start[i] + k]]);
+
+  it("hold the same program, node for node", () => {
+    const { strings, types } = program;
+    const module = program.groupings.find((one) => one.name === "module");
+    const scope = (n: number): string[] => {
+      const path: string[] = [];
+      for (let g = module?.nodeGroup[n] ?? -1; g >= 0; g = module?.groupParent[g] ?? -1) path.unshift(strings.at(module?.groupName[g] ?? -1));
+      return path;
+    };
+    const found = Array.from({ length: program.nodeCount }, (_, n) => ({
+      id: strings.at(program.nodeId[n]),
+      op: strings.at(program.nodeOp[n]),
+      role: ROLES[program.nodeRole[n]],
+      inputs: pairs(program.inputs, n),
+      types: row(program.outputs, n).map((t) => [strings.at(types.text[t]), strings.at(types.dtype[t]), strings.at(types.layout[t]), types.bytes[t]]),
+      calls: row(program.calls, n),
+      control: row(program.control, n),
+      links: pairs(program.links, n).map(([kind, node]) => [strings.at(kind), node]),
+      scope: scope(n),
+      ...program.details(n),
+    }));
+    expect(found).toEqual(expected.nodes);
+  });
+
+  it("hold the same graphs and results", () => {
+    expect(program.name).toBe(expected.name);
+    expect(program.entry).toBe(expected.entry);
+    expect(Array.from(program.graphName, (name) => program.strings.at(name))).toEqual(expected.graphs);
+    expect(expected.graphs.map((_, g) => pairs(program.graphOutputs, g))).toEqual(expected.outputs);
+  });
+
+  it("may lie anywhere in a larger buffer", () => {
+    const bytes = bytesOf("whole.opsw");
+    const shifted = new Uint8Array(bytes.length + 3);
+    shifted.set(bytes, 3);
+    const moved = decodeWire(shifted.subarray(3));
+    expect(Array.from(moved.inputs.value)).toEqual(Array.from(program.inputs.value));
+    expect(Array.from(moved.types.bytes)).toEqual(Array.from(program.types.bytes));
+  });
+
+  it("give details from elsewhere where they were left out", () => {
+    const bare = decodeWire(bytesOf("bare.opsw"), (node) => ({ attrs: { asked: node }, source: [] }));
+    expect(bare.details(3)).toEqual({ attrs: { asked: 3 }, source: [] });
+    expect(decodeWire(bytesOf("bare.opsw")).details(3)).toBeUndefined();
+    const piece = decodeDetails(bytesOf("piece.opsw"));
+    expect([piece.start, piece.count]).toEqual([4, 5]);
+    expect(piece.details(6)).toEqual(program.details(6));
+    expect(piece.details(3)).toBeUndefined();
+  });
+
+  it("answer for all nodes at once which have an attribute or come from a line", () => {
+    const call = expected.nodes.findIndex((node) => node.id === "call");
+    const marked = (marks: Uint8Array | undefined): number[] => Array.from(marks?.keys() ?? []).filter((n) => marks?.[n] === 1);
+    expect(marked(program.findAttribute?.("op_name", (text) => text.includes("jit")))).toEqual([call]);
+    expect(marked(program.findAttribute?.("config", (text) => text.includes("[1,2,null]")))).toEqual([call]);
+    expect(marked(program.findSource?.((text) => text === "model.py:12 forward"))).toEqual([call]);
+  });
+
+  it("are refused with a sentence when they are damaged", () => {
+    const bytes = bytesOf("whole.opsw");
+    expect(() => decodeWire(new Uint8Array(3))).toThrow("no opscope program");
+    expect(() => decodeWire(bytes.slice(0, bytes.length - 4000))).toThrow("cut short");
+    const newer = bytes.slice();
+    newer[4] = 9;
+    expect(() => decodeWire(newer)).toThrow("version 9");
+  });
+});
+
+describe("UTF-8", () => {
+  const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+  it("is read without help from the browser, short and long", () => {
+    for (const text of ["", "a", "größe", "名前", "🙂", "x".repeat(100), "名".repeat(50)]) {
+      const bytes = encode(text);
+      expect(decodeUtf8(bytes, 0, bytes.length)).toBe(text);
+    }
+  });
+
+  it("survives broken sequences", () => {
+    expect(decodeUtf8(Uint8Array.from([0x61, 0xff, 0x62]), 0, 3)).toBe("a\ufffdb");
+    expect(decodeUtf8(Uint8Array.from([0xe5, 0x90]), 0, 2)).toContain("\ufffd");
+  });
+});
