@@ -18,6 +18,7 @@ _HOMES = {
     "load": "opscope.loading",
     "capture": "opscope.readers:capture_object",
     "save": "opscope.render",
+    "show": "opscope.serve.notebook",
     "Program": "opscope.program",
     "Graph": "opscope.program",
     "Node": "opscope.program",
@@ -43,6 +44,7 @@ __all__ = [
     "capture",
     "load",
     "save",
+    "show",
 ]
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from opscope.program import Frame, Graph, Link, Node, Program, ProgramBuilder, TensorType
     from opscope.readers import capture_object as capture
     from opscope.render import save
+    from opscope.serve.notebook import show
 
 
 def __getattr__(name: str) -> Any:
@@ -59,8 +62,15 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'opscope' has no attribute {name!r}")
     module, _, original = home.partition(":")
     value = getattr(import_module(module), original or name)
+    import_module("opscope.program").display_with(_display)
     globals()[name] = value
     return value
+
+
+def _display(program: Program) -> dict[str, Any]:
+    """How a notebook shows a Program; loaded when one first does."""
+    bundle: dict[str, Any] = import_module("opscope.serve.notebook").mimebundle(program)
+    return bundle
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ at ten.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
@@ -292,6 +292,10 @@ class Program:
     def __str__(self) -> str:
         return "\n\n".join(str(graph) for graph in self)
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook shows."""
+        return _display(self) if _display is not None else {"text/plain": repr(self)}
+
     def __repr__(self) -> str:
         graphs = "1 graph" if len(self.graphs) == 1 else f"{len(self.graphs)} graphs"
         return f"<Program {self.name}: {len(self)} nodes in {graphs}, entry {self.entry}>"
@@ -300,6 +304,15 @@ class Program:
 def _nth(field: str, values: Sequence[Any], value: Any) -> str:
     """Where a value stands in a field, for the path of an error."""
     return f".{field}[{values.index(value)}]"
+
+
+_display: Callable[[Program], dict[str, Any]] | None = None
+
+
+def display_with(display: Callable[[Program], dict[str, Any]]) -> None:
+    """How notebooks show a Program is for outer layers to say; the model knows none of them."""
+    global _display
+    _display = display
 
 
 class GraphBuilder:

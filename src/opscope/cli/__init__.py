@@ -18,6 +18,7 @@ from opscope import __version__
 from opscope.errors import OpscopeError
 
 COMMANDS = {
+    "view": ("opscope.cli.view", "Walk through it in the browser."),
     "info": ("opscope.cli.info", "Graphs, nodes by op, parameters, FLOPs and bytes."),
     "export": ("opscope.cli.export", "Write a file: data or a picture, by its suffix."),
     "repl": ("opscope.cli.repl", "Explore a program at a prompt."),

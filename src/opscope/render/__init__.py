@@ -20,6 +20,7 @@ from opscope.program import Program
 from opscope.render.options import ViewOptions
 
 ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
+HTML_VIEWS = ("graph", "depth", "flatten", "around", "hops", "paths", "group_by", "theme", "direction")
 PICTURE_VIEWS = tuple(name for name in ALL_VIEWS if name != "scale")
 
 
@@ -53,6 +54,10 @@ class Writer(NamedTuple):
 
 
 WRITERS: tuple[Writer, ...] = (
+    Writer(
+        "html", "opscope.render.html", "the viewer in one file, to open anywhere", (".html", ".htm"),
+        begins=(b"<!doctype html",), views=HTML_VIEWS, several=True,
+    ),
     Writer(
         "svg", "opscope.render.svg", "SVG picture with selectable text", (".svg",),
         begins=(b"<svg", b"<?xml"), views=PICTURE_VIEWS, needs=("py_mini_racer",),

@@ -10,7 +10,7 @@ import gzip
 import html
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -22,7 +22,11 @@ from opscope.program import Program
 from opscope.render.options import ViewOptions
 from opscope.render.wire import encode_wire
 
-STYLE = "html,body{margin:0;height:100%;background:#FCFCFD}#opscope{height:100%}@media(prefers-color-scheme:dark){html,body{background:#131316}}"
+STYLE = (
+    "html,body{margin:0;height:100%;background:#FCFCFD}#opscope{height:100%}"
+    "@media(prefers-color-scheme:dark){html,body{background:#131316}}"
+)
+NO_SCRIPT = "This picture is drawn by a script in this file, and scripts are switched off here."
 _TITLE_LENGTH = 200
 
 
@@ -54,14 +58,14 @@ def policy(script: str, connect: str = "", worker: str = "blob:") -> str:
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-def page(title: str, config: Mapping[str, Any], script: str, body: Iterator[str] = iter(()), csp: str = "") -> Iterator[str]:
+def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str] = (), csp: str = "") -> Iterator[str]:
     """The page in pieces. `script` is the whole element that starts the viewer, `csp` a policy where no header can carry it."""
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     if csp:
         yield f'<meta http-equiv="Content-Security-Policy" content="{html.escape(csp)}">\n'
     shown = title if len(title) <= _TITLE_LENGTH else title[:_TITLE_LENGTH] + "…"
-    yield f'<meta name="viewport" content="width=device-width">\n<title>{html.escape(shown)} · opscope</title>\n<style>{STYLE}</style>\n</head>\n<body>\n'
-    yield '<div id="opscope"></div>\n<noscript>This picture is drawn by a script in this file, and scripts are switched off here.</noscript>\n'
+    yield f'<meta name="viewport" content="width=device-width">\n<title>{html.escape(shown)} · opscope</title>\n'
+    yield f'<style>{STYLE}</style>\n</head>\n<body>\n<div id="opscope"></div>\n<noscript>{NO_SCRIPT}</noscript>\n'
     yield from body
     yield f'<script type="application/json" id="opscope-config">{json_for_script(config)}</script>\n{script}\n</body>\n</html>\n'
 

@@ -100,7 +100,7 @@ export class ScenePainter {
         paintTitle(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
       }
     }
-    if (scale < COARSE) return specks(context, theme, scene, leaves, emphasis, 0.75 / (scale * sight.ratio));
+    if (scale < COARSE) return specks(context, theme, scene, leaves, emphasis, 1.25 / (scale * sight.ratio));
     for (const piece of leaves) {
       context.globalAlpha = (opacity ? opacity(piece) : 1) * (emphasis && emphasis.lit[piece] === 0 ? DIMMED : 1);
       if (legible) paintBox(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
@@ -239,7 +239,7 @@ const speckTable = new WeakMap<Theme, readonly string[]>();
 function speckColours(theme: Theme): readonly string[] {
   let colours = speckTable.get(theme);
   if (!colours) {
-    colours = theme.paints.map(({ fill, stroke }) => mix(fill, stroke, 0.5));
+    colours = theme.paints.map(({ fill, stroke }) => mix(fill, stroke, 0.7));
     speckTable.set(theme, colours);
   }
   return colours;

@@ -150,7 +150,7 @@ export class Shown implements Drawable {
         if (from !== piece || other < 0 || other === piece) continue;
         if (best < 0 || this.near2(piece, other) < this.near2(piece, best)) best = other;
       }
-      return best;
+      return best >= 0 ? best : this.beside(piece, way);
     }
     const along = scene.direction === "TB";
     const cx = scene.x[piece] + scene.w[piece] / 2, cy = scene.y[piece] + scene.h[piece] / 2;
@@ -169,6 +169,16 @@ export class Shown implements Drawable {
       if (best < 0 || this.near2(piece, other) < this.near2(piece, best)) best = other;
     }
     return best;
+  }
+
+  /** Where no edge leads on: into an open group by its first box, else to the next box of the same group. */
+  private beside(piece: number, way: "forward" | "back"): number {
+    const { outline, outlineDepth } = this.result;
+    const row = outline.indexOf(piece);
+    if (way === "forward" && outlineDepth[row + 1] > outlineDepth[row]) return outline[row + 1];
+    const step = way === "forward" ? 1 : -1;
+    for (let i = row + step; i >= 0 && i < outline.length && outlineDepth[i] >= outlineDepth[row]; i += step) if (outlineDepth[i] === outlineDepth[row]) return outline[i];
+    return -1;
   }
 
   private near2(a: number, b: number): number {

@@ -2,7 +2,7 @@
 import { LayoutCache, layoutCompound } from "../../core/layout/index";
 import { buildScene, inOnePiece, measure, type Scene, THEMES } from "../../core/scene/index";
 import { legendOf } from "../../core/scene/legend";
-import { search } from "./find";
+import { compileQuery, search } from "../../core/search";
 import { sceneToSvg } from "../../core/svg";
 import type { CompoundLayout } from "../../core/layout/types";
 import type { NodeDetails, ProgramData, ViewSpec, Visible } from "../../core/types";
@@ -140,7 +140,7 @@ export class Engine {
     const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);
     this.drawn = { spec, visible, layout, scene, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
     const at = numbersOf(visible.key);
-    const outline = outlineOf(visible);
+    const outline = outlineOf(visible, scene);
     const { start: incidentStart, edge: incidentEdge } = incidence(scene);
     return {
       scene: packScene(scene),
@@ -184,13 +184,19 @@ export class Engine {
     return { ...spec, around: { nodes: Array.from(inGraph, (node) => this.names.id(node)), hops: near.hops } };
   }
 
-  private search({ query, limit, graph }: Params<"search">): SearchResult {
+  private async search({ query, limit, graph }: Params<"search">): Promise<SearchResult> {
+    await this.needFor(query);
     const start = performance.now();
     const found = search(this.names.program, query, graph === undefined ? {} : { graph });
     return {
       nodes: found.nodes.slice(0, limit), total: found.nodes.length, rows: Array.from(found.nodes.subarray(0, MOST_SEARCH_ROWS), (node) => this.names.name(node)),
       milliseconds: performance.now() - start, ...(found.problem ? { problem: found.problem } : {}),
     };
+  }
+
+  /** Attributes that a query asks for may still be with the host. */
+  private async needFor(query: string): Promise<void> {
+    if (compileQuery(query).terms.some(({ field }) => field === "attr" || field === "source")) await this.remote?.need(0, this.names.program.nodeCount);
   }
 
   private async node(node: number): Promise<Answer<"node">> {
@@ -208,6 +214,7 @@ export class Engine {
     const first = program.graphStart[graph], last = program.graphStart[graph + 1];
     if (request.attributes.length) await this.remote?.need(first, last);
     const grouping = program.groupings.find((each) => each.name === request.grouping) ?? program.groupings[0];
+    if (request.rows === "nodes") await this.needFor(request.filter);
     const matches = request.filter && request.rows === "nodes" ? search(program, request.filter, {}).nodes : undefined;
     this.table = new Table(this.names, request, grouping, matches, (node) => this.details(node));
     return this.table.result;

@@ -80,12 +80,15 @@ export function incidence(scene: Scene): { start: Int32Array; edge: Int32Array }
   return { start, edge };
 }
 
-/** Boxes as a tree in reading order, with their depth. */
-export function outlineOf(visible: Visible): { order: Int32Array; depth: Uint8Array } {
+/** Boxes as a tree in reading order, which is the order of the picture, with their depth. */
+export function outlineOf(visible: Visible, scene: Scene): { order: Int32Array; depth: Uint8Array } {
   const { boxCount, parent } = visible;
   const firstChild = new Int32Array(boxCount + 1).fill(-1);
   const nextSibling = new Int32Array(boxCount).fill(-1);
-  for (let box = boxCount - 1; box >= 0; box--) {
+  const [along, across] = scene.direction === "TB" ? [scene.y, scene.x] : [scene.x, scene.y];
+  const placed = Int32Array.from({ length: boxCount }, (_, box) => box).sort((a, b) => along[a] - along[b] || across[a] - across[b]);
+  for (let i = boxCount - 1; i >= 0; i--) {
+    const box = placed[i];
     const above = parent[box] < 0 ? boxCount : parent[box];
     nextSibling[box] = firstChild[above];
     firstChild[above] = box;

@@ -1,0 +1,78 @@
+"""`opscope view`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opscope.cli.source import read_all
+from opscope.cli.view_options import view_options
+from opscope.errors import OpscopeError, SourceError
+from opscope.program import Program, select_program
+
+if TYPE_CHECKING:
+    from opscope.serve.sources import Served
+
+
+@click.command()
+@click.argument("sources", metavar="SOURCE…", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.option("--module", metavar="NAME", help="The module to take where SOURCE holds several; all, if not given.")
+@click.option("--reader", metavar="NAME", help="Read with this reader (see `opscope formats`).")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--watch", is_flag=True, help="Show the file again whenever it changes.")
+@view_options
+def command(
+    sources: tuple[str, ...],
+    module: str | None,
+    reader: str | None,
+    port: int,
+    host: str,
+    no_browser: bool,
+    watch: bool,
+    **views: Any,
+) -> None:
+    """Walk through SOURCE in the browser, served from this machine to this machine only.
+
+    Several sources can be switched between in the viewer. Ctrl-C ends it.
+    """
+    from opscope.render import HTML_VIEWS
+    from opscope.render.html import initial, viewer_script
+    from opscope.render.options import ViewOptions
+    from opscope.serve.run import serve
+
+    viewer_script()
+    options = ViewOptions(**views)
+    refused = [name for name in options.given if name not in HTML_VIEWS]
+    if refused:
+        raise OpscopeError(f"--{refused[0]} is for pictures; the viewer zooms by itself. Leave it out, or use `opscope export`")
+    served = [one for source in sources for one in _served(source, module, reader)]
+    try:
+        options.check(served[0].program())
+    except SourceError:
+        raise
+    except OpscopeError as error:
+        raise SourceError(str(error), sources[0]) from None
+    serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=initial(options), say=click.echo)
+
+
+def _served(source: str, module: str | None, reader: str | None) -> list[Served]:
+    """A source is read now, so that what is wrong with it is said at once, and again when its file changes."""
+    from opscope.serve.sources import Served
+
+    programs = read_all(source, reader)
+    if module is not None:
+        programs = [select_program(programs, module)]
+    path = Path(source) if Path(source).is_file() else None
+    short = Path(source).name or source
+
+    def again(name: str) -> Program:
+        fresh = read_all(source, reader)
+        return fresh[0] if len(fresh) == 1 else select_program(fresh, name)
+
+    named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]
+    return [Served(name, partial(again, program.name), path, program) for name, program in named]

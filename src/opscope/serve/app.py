@@ -1,0 +1,152 @@
+"""The local server: a page, its script, and the programs it was given. Nothing else can be had from it.
+
+It listens on loopback, answers only requests whose Host is a name of this machine (a page elsewhere cannot reach it through DNS
+tricks) and whose path starts with its secret token, and knows no way from a request to a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from opscope.errors import OpscopeError
+from opscope.render.html import page, policy, viewer_script
+from opscope.serve.sources import Served
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_CHUNK = 1 << 18
+_WATCH_SECONDS = 0.5
+_HEADERS = {
+    "Content-Security-Policy": policy("'self'", "'self'", "'self'"),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+
+
+def make_app(
+    served: Sequence[Served],
+    token: str,
+    *,
+    config: dict[str, Any] | None = None,
+    hosts: frozenset[str] = LOOPBACK,
+    watch: bool = False,
+) -> ASGIApp:
+    """The application: everything lives under /TOKEN/."""
+
+    async def show_page(request: Request) -> Response:
+        sources = [{"name": one.name, "url": f"wire/{i}", "details": f"details/{i}"} for i, one in enumerate(served)]
+        settings: dict[str, Any] = {"sources": sources, "url": True, **(config or {})}
+        if watch:
+            settings["events"] = "events"
+        return HTMLResponse("".join(page(served[0].name, settings, '<script src="viewer.js"></script>')), headers=_HEADERS)
+
+    async def script(request: Request) -> Response:
+        return Response(viewer_script(), media_type="text/javascript", headers=_HEADERS)
+
+    async def wire(request: Request) -> Response:
+        one = _chosen(served, request)
+        if one is None:
+            return _refusal(404, "no such program")
+        try:
+            packed, length = await run_in_threadpool(one.wire)
+        except OpscopeError as error:
+            return _refusal(422, str(error))
+        headers = {**_HEADERS, "Content-Encoding": "gzip", "X-Unpacked-Length": str(length)}
+        return StreamingResponse(_pieces(packed), media_type="application/octet-stream", headers=headers)
+
+    async def details(request: Request) -> Response:
+        one = _chosen(served, request)
+        try:
+            start, stop = int(request.query_params["start"]), int(request.query_params["stop"])
+        except (KeyError, ValueError):
+            return _refusal(400, "start and stop must be numbers")
+        if one is None:
+            return _refusal(404, "no such program")
+        try:
+            block = await run_in_threadpool(one.details, start, stop)
+        except OpscopeError as error:
+            return _refusal(422, str(error))
+        return Response(block, media_type="application/octet-stream", headers=_HEADERS)
+
+    async def events(request: Request) -> Response:
+        return StreamingResponse(_changes(served, request), media_type="text/event-stream", headers=_HEADERS)
+
+    routes = [Route("/", show_page), Route("/viewer.js", script)]
+    routes += [Route("/wire/{number}", wire), Route("/details/{number}", details)]
+    if watch:
+        routes.append(Route("/events", events))
+    return _Gate(Starlette(routes=routes), token, hosts)
+
+
+class _Gate:
+    """Lets through what knows the token and calls the machine by a name of its own."""
+
+    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str]) -> None:
+        self.app = app
+        self.prefix = f"/{token}"
+        self.hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
+        if _host_name(host) not in self.hosts:
+            await _refusal(403, "this server answers only to this machine's own names")(scope, receive, send)
+            return
+        path: str = scope["path"]
+        given, rest = path[: len(self.prefix)], path[len(self.prefix) :]
+        known = hmac.compare_digest(given.encode("utf-8", "replace"), self.prefix.encode())
+        if not known or not rest.startswith("/"):
+            await _refusal(404, "nothing here; use the address that `opscope view` printed")(scope, receive, send)
+            return
+        await self.app({**scope, "path": rest, "raw_path": rest.encode("utf-8", "replace"), "root_path": ""}, receive, send)
+
+
+def _host_name(host: str) -> str:
+    """The Host header without its port: "[::1]:80" and "localhost:80" alike."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.rpartition(":")[0].lower() if ":" in host else host.lower()
+
+
+def _chosen(served: Sequence[Served], request: Request) -> Served | None:
+    number = request.path_params["number"]
+    return served[int(number)] if number.isascii() and number.isdigit() and len(number) < 6 and int(number) < len(served) else None
+
+
+def _refusal(status: int, reason: str) -> PlainTextResponse:
+    return PlainTextResponse(reason, status_code=status, headers=_HEADERS)
+
+
+async def _pieces(block: bytes) -> AsyncIterator[bytes]:
+    for at in range(0, len(block), _CHUNK):
+        yield block[at : at + _CHUNK]
+
+
+async def _changes(served: Sequence[Served], request: Request) -> AsyncIterator[str]:
+    """One event whenever a file has changed."""
+    yield ": watching\n\n"
+    seen = [one.stamp() for one in served]
+    while not await request.is_disconnected():
+        await asyncio.sleep(_WATCH_SECONDS)
+        now = [one.stamp() for one in served]
+        if now != seen:
+            for one in served:
+                one.refresh()
+            seen = now
+            yield "event: changed\ndata: 1\n\n"
