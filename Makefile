@@ -15,7 +15,7 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 BUNDLE := src/opscope/static/core.js
 EXAMPLE := examples/train_step.hlo
 
@@ -75,7 +75,8 @@ clean:
 .stamps/npm: web/package-lock.json
 	command -v npm > /dev/null || { echo "Node.js 20 with npm is needed to build the viewer; install it and try again" >&2; exit 1; }
 	echo "• installing the viewer's npm packages"
-	(cd web && npm ci --silent)
+	# not `npm ci`: it insists on packages for other systems, which not every registry has; this keeps to the lock file as well
+	(cd web && npm install --no-save --loglevel=error > /dev/null)
 	mkdir -p .stamps && touch $@
 
 $(BUNDLE): .stamps/npm web/build.mjs web/package.json $(shell find web/src -type f 2> /dev/null)
