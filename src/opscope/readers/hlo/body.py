@@ -7,6 +7,8 @@ attributes over several lines, omitted types) is left to the careful reader in `
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from opscope.errors import SourceError
 from opscope.program import WHOLE, Details, GraphBuilder, Node, TensorType, ValueRef
@@ -15,12 +17,17 @@ from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruc
 from opscope.readers.hlo.lexing import fail, skip, without_comments
 from opscope.readers.hlo.shapes import UNKNOWN, Types
 
-_LINE = re.compile(
+_LINE_SHAPE = (
     r"[ \t]*+(ROOT )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) = "
     r"([a-z][a-z0-9]*+\[[^ \n]*+|\([^()\n\"]*+(?:\([^()\n\"]*+\)[^()\n\"]*+)*+\)) "
-    r"([a-z][a-z0-9-]*+)\(([^()\n\"#]*+)\)([^\n]*+)\n(?!\s*+[,</])"
+    r"([a-z][a-z0-9-]*+)\(([^()\n\"#]*+|\([^()\n\"#]*+\)(?: %[A-Za-z0-9_.-]++)?+)\)([^\n]*+)\n(?!\s*+[,</])"
 )
+_LINE = re.compile(_LINE_SHAPE)
+_LINES = re.compile("^" + _LINE_SHAPE, re.MULTILINE)
 _MARKED_NAMES = re.compile(r"%([A-Za-z0-9_.-]+)").findall
+
+Row: TypeAlias = tuple[str, str, str, str, str, str]
+"""A line's parts: ROOT or nothing, name, type, opcode, operands, attributes."""
 
 
 class _Once(dict[str, str]):
@@ -40,8 +47,8 @@ class Module:
         self.types = Types()
         self.tails = Tails(self.context)
         self.ops = _Once()
-        self.called: list[tuple[str, int]] = []
-        """Names of called computations, with the place of the call."""
+        self.is_regular = True
+        """Has every computation so far been nothing but usual lines up to a brace in the first column?"""
 
 
 class Body:
@@ -61,61 +68,80 @@ class Body:
         self.root = ""
         self.inlined: list[tuple[str, int, int]] = []
         """Computations that stand inside an attribute: name, and from where to where."""
+        self.calls: set[str] = set()
         self._own: dict[str, HloDetails] = {}
         self._position: dict[str, int] = {}
         self._pending: list[tuple[int, int]] = []
 
     def read(self, pos: int, end: int) -> int:
         """Instructions from here to the closing brace, or to the end where there is none."""
-        text, types, tails = self.module.text, self.module.types, self.module.tails
-        refs, nodes, ops = self.refs, self.nodes, self.module.ops
-        match, ref, make = _LINE.match, refs.__getitem__, tuple.__new__
+        text = self.module.text
+        rows = self._all_rows(pos, end)
         while True:
-            line = match(text, pos, end)
-            if line is None:
-                pos = skip(text, pos)
-                if pos >= end:
-                    if self.is_closed:
-                        raise fail(text, self.start, f"computation {self.name!r} is never closed; expected '}}'")
-                    return end
-                if text[pos] == "}" and self.is_closed:
-                    return pos + 1
-                pos = read_instruction(self, pos)
-                continue
-            root, name, shape, op, operands, attributes = line.groups()
-            role = PAYLOAD_ROLES.get(op)
-            inputs: tuple[ValueRef, ...] = ()
+            pos = skip(text, self._take(rows, pos))
+            if pos >= end:
+                if self.is_closed:
+                    raise fail(text, self.start, f"computation {self.name!r} is never closed; expected '}}'")
+                return end
+            if text[pos] == "}" and self.is_closed:
+                return pos + 1
+            pos = skip(text, read_instruction(self, pos))
+            rows = _rows(text, pos, end)
+
+    def _all_rows(self, pos: int, end: int) -> Iterable[Row]:
+        """The rows of a whole computation at once, as long as the module is regular; else one by one."""
+        text, module = self.module.text, self.module
+        if module.is_regular:
+            stop = text.find("\n}", pos, end) + 1
+            rows: list[Row] = _LINES.findall(text, pos, stop)
+            if stop and len(rows) == text.count("\n", pos, stop):
+                return rows
+            module.is_regular = False
+        return _rows(text, pos, end)
+
+    def _take(self, rows: Iterable[Row], pos: int) -> int:
+        """Make nodes of rows that stand below each other from here, up to the first that needs care; gives the place after them.
+
+        This is the hot loop. It looks each part up rather than at it, and whatever it does not find is not usual: the careful
+        reader then either takes it or says what is wrong with it.
+        """
+        types, tails, ops = self.module.types, self.module.tails, self.module.ops
+        refs, nodes = self.refs, self.nodes
+        ref, make = refs.__getitem__, tuple.__new__
+        before = len(nodes)
+        nothing: tuple[()] = ()
+        for root, name, shape, op, operands, attributes in rows:
             try:
                 outputs, at = types[shape]
-                if role:
+                inputs: tuple[ValueRef, ...] = nothing
+                role = PAYLOAD_ROLES.get(op, "op")
+                if role != "op":
                     tail = tails.get(f"{op}({operands}){attributes}") or tails.learn(tails[attributes].text, op, operands)
                 else:
                     tail = tails[attributes]
-                    if "%" in operands:
-                        inputs = tuple(map(ref, _MARKED_NAMES(operands)))
-                        if len(inputs) != operands.count(", ") + 1:
-                            raise KeyError(operands)
+                    if "," in operands or " " in operands:
+                        inputs = tuple(map(ref, _operand_names(operands)))
                     elif operands:
-                        inputs = tuple(map(ref, without_comments(operands).split(", ")))
+                        inputs = (refs[operands.lstrip("%")],)
                     if op == ELEMENT:
-                        inputs = self.element(inputs, tail.element)
-                if name in refs:
-                    raise KeyError(name)
-                _, details, calls, control, _ = tail
-                if control:
-                    raise KeyError(name)
+                        inputs = self.element(inputs, tail.flow.element)
+                _, details, (calls, control, _) = tail
+                if name in refs or control:
+                    break
             except (KeyError, SourceError):
-                pos = read_instruction(self, skip(text, pos))
-                continue
+                break
             if details is None:
                 details = self.own_details(tail, op, operands)
             refs[name] = (name, at)
             if root:
                 self.root = name
             if calls:
-                self.note_calls(calls, details, pos)
-            nodes.append(make(Node, (name, ops[op], inputs, outputs, role or "op", calls, (), (), details)))
-            pos = line.end()
+                self.note_calls(calls, details)
+            nodes.append(make(Node, (name, ops[op], inputs, outputs, role, calls, nothing, nothing, details)))
+        text = self.module.text
+        for _ in range(len(nodes) - before):
+            pos = text.index("\n", pos) + 1
+        return pos
 
     def element(self, inputs: tuple[ValueRef, ...], index: int) -> tuple[ValueRef, ...]:
         """The input of a get-tuple-element: one output of its operand."""
@@ -139,28 +165,42 @@ class Body:
             known = self._own[key] = HloDetails(self.module.context, tail.text, *held, self.name)
         return known
 
-    def note_calls(self, calls: tuple[str, ...], details: Details, pos: int) -> None:
+    def note_calls(self, calls: tuple[str, ...], details: Details) -> None:
         callers = self.module.context.callers
+        self.calls.update(calls)
         for called in calls:
-            self.module.called.append((called, pos))
             if isinstance(details, HloDetails):
                 callers.setdefault(called, (self.name, details))
 
     def add(self, node: Node, index: int, tail: Tail, payload: str, pos: int, *, is_root: bool) -> None:
         """Take in an instruction from the careful reader. Its inputs are checked at the end: they may be defined later."""
+        calls, control, _ = tail.flow
         details = tail.details or self.own_details(tail, node.op, payload)
-        if tail.calls:
-            self.note_calls(tail.calls, details, pos)
-        if node.inputs or tail.control:
+        if calls:
+            self.note_calls(calls, details)
+        if node.inputs or control:
             self._pending.append((len(self.nodes), pos))
         self.refs[node.id] = (node.id, index)
-        self.nodes.append(node._replace(calls=tail.calls, control=tail.control, details=details))
+        self.nodes.append(node._replace(calls=calls, control=control, details=details))
         if is_root:
             self.root = node.id
 
-    def finish(self, builder: GraphBuilder, known: set[str] | None) -> None:
-        """Give the graph's builder what was read, with every reference resolved. Calls to computations that are not known are
-        left to the attributes, where a set of known ones is given."""
+    def finish(self, builder: GraphBuilder, known: set[str], *, drop_unknown: bool) -> None:
+        """Give the graph's builder what was read, with every reference resolved. Calls to computations that are not known are an
+        error, or dropped: then only the attributes tell of them."""
+        self._resolve()
+        if not known.issuperset(self.calls):
+            if not drop_unknown:
+                raise self._unknown_call(known)
+            self.nodes = [n._replace(calls=tuple(c for c in n.calls if c in known)) if n.calls else n for n in self.nodes]
+        builder.nodes = self.nodes
+        builder.lines = [0] * len(self.nodes)
+        builder.attrs = dict(self.attrs)
+        root = self.root or (self.nodes[-1].id if self.nodes else "")
+        builder.outputs = [self.refs[root]] if root else []
+
+    def _resolve(self) -> None:
+        """Check the references that the careful reader took on trust, and say which of them take a whole tuple."""
         text, refs = self.module.text, self.refs
         for i, pos in self._pending:
             node = self.nodes[i]
@@ -168,16 +208,36 @@ class Body:
                 if name not in refs:
                     raise fail(text, pos, f"{node.id!r} uses {name!r}, which is no instruction of computation {self.name!r}")
             for name, index in node.inputs:
-                count = len(self.outputs_of(name))
-                if index >= max(count, 1) and self.outputs_of(name) != (UNKNOWN,):
-                    raise fail(text, pos, f"{node.id!r} asks for element {index} of {name!r}, which has {count}")
-            if any(index == 0 and refs[name][1] == WHOLE and node.op != ELEMENT for name, index in node.inputs):
-                whole = tuple(refs[name] if index == 0 else (name, index) for name, index in node.inputs)
-                self.nodes[i] = node._replace(inputs=whole)
-        if known is not None:
-            self.nodes = [n._replace(calls=tuple(c for c in n.calls if c in known)) if n.calls else n for n in self.nodes]
-        builder.nodes = self.nodes
-        builder.lines = [0] * len(self.nodes)
-        builder.attrs = dict(self.attrs)
-        root = self.root or (self.nodes[-1].id if self.nodes else "")
-        builder.outputs = [refs[root]] if root else []
+                outputs = self.outputs_of(name)
+                if index >= max(len(outputs), 1) and outputs != (UNKNOWN,):
+                    raise fail(text, pos, f"{node.id!r} asks for element {index} of {name!r}, which has {len(outputs)}")
+            if node.op != ELEMENT:
+                inputs = tuple(refs[name] if index == 0 else (name, index) for name, index in node.inputs)
+                self.nodes[i] = node._replace(inputs=inputs)
+
+    def _unknown_call(self, known: set[str]) -> SourceError:
+        node, called = next((node, name) for node in self.nodes for name in node.calls if name not in known)
+        text = self.module.text
+        place = re.compile(rf"(?<![\w.-]){re.escape(node.id)}\s*=").search(text, self.start)
+        message = f"{node.id!r} calls {called!r}, which is no computation of the module"
+        return fail(text, place.start() if place else self.start, message)
+
+
+def _rows(text: str, pos: int, end: int) -> Iterator[Row]:
+    """Usual lines from here, until one is not."""
+    match = _LINE.match
+    while line := match(text, pos, end):
+        yield line.groups()  # type: ignore[misc]
+        pos = line.end()
+
+
+def _operand_names(operands: str) -> list[str]:
+    """The names in a list of operands, marked with % or not, with or without types. Whoever looks them up finds what went wrong."""
+    if "/*" in operands:
+        operands = without_comments(operands)
+    if operands[0] == "%":
+        return operands[1:].split(", %")
+    if "%" not in operands:
+        return operands.split(", ")
+    names = _MARKED_NAMES(operands)
+    return names if operands[0] == "(" or len(names) == operands.count(", ") + 1 else [operands]

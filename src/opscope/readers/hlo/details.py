@@ -21,7 +21,8 @@ _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
 _CALLED = re.compile(rf", (?:{CALL_KEYS.pattern})=(?:\{{([^{{}}]*)\}}|%?([^\s,{{}}]++))")
 _CONTROL = re.compile(r", control-predecessors=\{([^{}]*)\}")
 _INDEX = re.compile(r", index=([0-9]{1,9})(?![0-9])")
-_UNFIT = re.compile(r"""["']|//|/\*""")
+_METADATA = re.compile(r', metadata=\{[^"{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}]*+)*+\}')
+_UNFIT = re.compile(r"""["']|//|/\*|[,=\s]$""")
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
@@ -41,11 +42,16 @@ class Context:
         self.frames = FrameTables()
         self.root = _sanitized(root)
         self.callers: dict[str, tuple[str, HloDetails]] = {}
+        self._relative: dict[str, bool] = {}
         self._prefixes: dict[str, Scope] = {}
 
     def is_relative(self, op_name: str) -> bool:
         """Before inlining, JAX names what stands in a called computation relative to the call."""
-        return bool(self.root) and _sanitized(op_name.partition("/")[0]) != self.root
+        first = op_name.partition("/")[0]
+        known = self._relative.get(first)
+        if known is None:
+            known = self._relative[first] = bool(self.root) and _sanitized(first) != self.root
+        return known
 
     def prefix(self, graph: str) -> Scope:
         """The scope of a computation's (first) call, with the function's name where the call has one: `…/jit(inner)`."""
@@ -124,20 +130,45 @@ class HloDetails(Details):
         return frames_of(dict(decoded(self._tail)), self._context.frames)
 
 
-class Tail(NamedTuple):
-    """What reading a computation needs to know of an attribute text."""
+class Flow(NamedTuple):
+    """What an attribute text means to the graph."""
 
-    text: str
-    details: Details | None
-    """None where the op_name is relative: then each computation needs its own."""
-    calls: tuple[str, ...]
-    control: tuple[str, ...]
-    element: int
+    calls: tuple[str, ...] = ()
+    control: tuple[str, ...] = ()
+    element: int = -1
     """`index=` of a get-tuple-element, or -1."""
+
+    @classmethod
+    def of(cls, text: str) -> Flow:
+        bare = without_strings(text)
+        calls = tuple(name for listed, one in _CALLED.findall(bare) for name in ([one] if one else _names(listed)))
+        control = _CONTROL.search(bare)
+        element = _INDEX.search(bare)
+        return cls(calls, tuple(_names(control[1])) if control else (), int(element[1]) if element else -1)
 
 
 def _names(listed: str) -> list[str]:
     return [name.strip().lstrip("%") for name in listed.split(",") if name.strip()]
+
+
+class _Flows(dict[str, Flow]):
+    """Flows by their text. Asking for a text that is not exactly a list of attributes on one line raises KeyError."""
+
+    def __missing__(self, text: str) -> Flow:
+        bare = without_strings(text, "-")
+        if text and (text[0] != "," or bare.count("{") != bare.count("}") or _UNFIT.search(bare)):
+            raise KeyError(text)
+        flow = self[text] = Flow.of(text)
+        return flow
+
+
+class Tail(NamedTuple):
+    """What follows an instruction's operands: the text, its details, and what it means to the graph."""
+
+    text: str
+    details: Details | None
+    """None where the op_name is relative: then each computation needs its own."""
+    flow: Flow
 
 
 class Tails(dict[str, Tail]):
@@ -146,30 +177,24 @@ class Tails(dict[str, Tail]):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self.context = context
+        self._flows = _Flows()
 
     def __missing__(self, text: str) -> Tail:
-        bare = without_strings(text)
-        if text and (text[0] != "," or text[-1] == "," or bare.count("{") != bare.count("}") or _UNFIT.search(bare)):
-            raise KeyError(text)
-        return self.learn(text)
+        # metadata differs from line to line, what stands before it does not
+        at = text.rfind(", metadata={")
+        metadata = _METADATA.match(text, at) if at >= 0 else None
+        flow = self._flows[text[:at] if metadata and metadata.end() == len(text) else text]
+        tail = self[text] = self._tail(text, flow)
+        return tail
 
     def learn(self, text: str, op: str = "", payload: str = "") -> Tail:
-        """Take in a text that is known to be well-formed."""
-        if not text and not op:
-            tail = self[text] = Tail(text, NO_DETAILS, (), (), -1)
-            return tail
-        bare = without_strings(text)
-        calls = tuple(name for listed, one in _CALLED.findall(bare) for name in ([one] if one else _names(listed)))
-        control = _CONTROL.search(bare)
-        index = _INDEX.search(bare)
-        details = HloDetails(self.context, text, op, payload)
-        name = details.op_name
-        tail = Tail(
-            text,
-            None if name and self.context.is_relative(name) else details,
-            calls,
-            tuple(_names(control[1])) if control else (),
-            int(index[1]) if index else -1,
-        )
-        self[f"{op}({payload}){text}" if op else text] = tail
+        """Take in a text that is known to be well-formed, of an instruction that may be a parameter or a constant."""
+        tail = self[f"{op}({payload}){text}" if op else text] = self._tail(text, Flow.of(text), op, payload)
         return tail
+
+    def _tail(self, text: str, flow: Flow, op: str = "", payload: str = "") -> Tail:
+        if not text and not op:
+            return Tail(text, NO_DETAILS, flow)
+        name = text.find('op_name="')
+        is_own = name >= 0 and self.context.is_relative(text[name + 9 :])
+        return Tail(text, None if is_own else HloDetails(self.context, text, op, payload), flow)

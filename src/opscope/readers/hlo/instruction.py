@@ -199,10 +199,10 @@ def _close(body: Body, call: _Call, pos: int, *, has_attributes: bool = False, i
     tail = tails.learn(written, call.op if role else "", payload)
     inputs = tuple(call.inputs)
     if call.op == ELEMENT:
-        if tail.element < 0 or len(inputs) != 1:
+        if tail.flow.element < 0 or len(inputs) != 1:
             raise fail(text, call.pos, "expected get-tuple-element to have one operand and an index, like index=0")
-        inputs = ((inputs[0][0], tail.element),)
-    outputs, index = call.typed or infer(call.op, [body.outputs_of(name) for name, _ in inputs], tail.element)
+        inputs = ((inputs[0][0], tail.flow.element),)
+    outputs, index = call.typed or infer(call.op, [body.outputs_of(name) for name, _ in inputs], tail.flow.element)
     name = call.name if call.name not in body.refs else _fresh(body, call.name)
     body.add(Node(name, call.op, inputs, outputs, role or "op"), index, tail, payload, start or call.pos, is_root=is_root)
     return pos

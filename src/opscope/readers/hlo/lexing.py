@@ -8,7 +8,7 @@ from opscope.errors import SourceError
 
 _SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _PLAIN = re.compile(r"""(?:[^"'{}()\[\]/]++|/(?![/*]))*+""")
-_STRING = re.compile(r""""(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'""", re.DOTALL)
+_STRING = re.compile(r""""[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'""", re.DOTALL)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
@@ -107,8 +107,8 @@ def without_comments(text: str) -> str:
     return _COMMENT.sub("", text) if "/*" in text else text
 
 
-def without_strings(text: str) -> str:
-    return _STRING.sub("", text)
+def without_strings(text: str, instead: str = "") -> str:
+    return _STRING.sub(instead, text)
 
 
 def unquote(text: str) -> str:

@@ -22,7 +22,7 @@ _ENTRY = re.compile(r"ENTRY(?![\w.-])")
 _TYPE = re.compile(r"\(|[a-z][a-z0-9]*\s*\[")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
 _MODULE = re.compile(r"HloModule(?![\w.-])")
-_SEPARATOR = re.compile(r"^[ \t]*// ?-----", re.MULTILINE)
+_SEPARATOR = re.compile(r"^[ \t]*// ?-----[ \t]*$", re.MULTILINE)
 _OPENING = re.compile(r"(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+)(?: (\([^\n]*\) -> [^\n]*))? \{\n")
 _PROGRESS_STEP = 1 << 20
 _DEEPEST = 200
@@ -177,13 +177,10 @@ class _Reader:
         builder = ProgramBuilder(self.name or f"module_{entry}", entry)
         builder.attrs.update(self.attrs)
         names = {body.name for body in self.bodies}
-        for called, pos in self.module.called:
-            if called not in names and not self.is_excerpt:
-                raise fail(self.text, pos, f"calls {called!r}, which is no computation of the module")
         for body in self.bodies:
             if body.name in builder:
                 raise fail(self.text, body.start, f"duplicate computation {body.name!r}; computations need different names")
-            body.finish(builder.graph(body.name), known=names if self.is_excerpt else None)
+            body.finish(builder.graph(body.name), names, drop_unknown=self.is_excerpt)
         self.programs.append(builder.build())
         self.begin("", 0)
 

@@ -1,0 +1,87 @@
+"""Times our HLO reader against XLA's own C++ parser, in one run, alternating, the best of five each; and measures peak memory.
+
+    python benchmarks/parse_hlo.py                 the compiled 24-layer train step (made first if it is not there)
+    python benchmarks/parse_hlo.py --layers 4      a small one
+    python benchmarks/parse_hlo.py FILE.hlo        any HLO text
+    --json prints the figures for other programs
+
+Exits with 1 if ours took longer than XLA's, or if `opscope info` needed 600 MB or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from make_hlo import make
+
+ROUNDS = 5
+MOST_MEMORY = 600
+_PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
+
+
+def seconds(action: Callable[[], Any]) -> float:
+    """One run. What it made is thrown away outside the measured time."""
+    started = time.perf_counter()
+    made = action()
+    took = time.perf_counter() - started
+    del made
+    return took
+
+
+def peak_memory(path: Path) -> float:
+    """Megabytes that `opscope info` needs at most, as the system counts them for a process of its own."""
+    command = [sys.executable, "-m", "opscope", "info", str(path)]
+    script = f"import subprocess; subprocess.run({command!r}, check=True, stdout=subprocess.DEVNULL); {_PEAK}"
+    return float(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout)
+
+
+def measure(path: Path) -> dict[str, Any]:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    from jaxlib._hlo import hlo_module_from_text
+
+    from opscope.readers.hlo import parse_hlo
+
+    text = path.read_text()
+    ours, xla = [], []
+    for _ in range(ROUNDS):
+        xla.append(seconds(lambda: hlo_module_from_text(text)))
+        ours.append(seconds(lambda: parse_hlo(text)))
+    return {
+        "file": path.name,
+        "bytes": len(text),
+        "instructions": sum(len(program) for program in parse_hlo(text)),
+        "ours_seconds": round(min(ours), 4),
+        "xla_seconds": round(min(xla), 4),
+        "ratio": round(min(ours) / min(xla), 3),
+        "info_peak_mb": round(peak_memory(path), 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path, help="HLO text; without it the generated train step")
+    parser.add_argument("--layers", type=int, default=24, help="layers of the generated train step (default 24)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options = parser.parse_args()
+    figures = measure(options.file or make(options.layers)[1])
+    if options.json:
+        print(json.dumps(figures, indent=1))
+    else:
+        print(f"{figures['file']}: {figures['instructions']:,} instructions, {figures['bytes']:,} bytes")
+        print(f"ours   {figures['ours_seconds']:.3f} s   best of {ROUNDS}, alternating")
+        print(f"XLA    {figures['xla_seconds']:.3f} s")
+        print(f"ratio  {figures['ratio']:.2f}")
+        print(f"peak   {figures['info_peak_mb']:.0f} MB for opscope info")
+    sys.exit(figures["ratio"] > 1 or figures["info_peak_mb"] >= MOST_MEMORY)
+
+
+if __name__ == "__main__":
+    main()
