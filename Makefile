@@ -1,6 +1,6 @@
 # make view   opens the example: needs Python 3.11 and Node.js 20, sets up the rest
 # make test   runs every check, as CI does; installs the frameworks that opscope reads first (a few GB)
-# make setup | lint | bench | clean
+# make setup | lint | bench | gallery | clean
 #
 # Each target sets up what it needs, says so in one line, and does not do it again (.stamps/ remembers).
 
@@ -19,7 +19,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 BUNDLE := src/opscope/static/core.js
 EXAMPLE := examples/train_step.hlo
 
-.PHONY: help setup view test lint bench clean
+.PHONY: help setup view test lint bench gallery clean
 
 help:
 	sed -n '1,3s/^# //p' Makefile
@@ -51,6 +51,9 @@ lint: .stamps/tests .stamps/npm
 
 bench: .stamps/tests $(BUNDLE)
 	$(BIN)/python benchmarks/parse_hlo.py
+
+gallery: .stamps/tests $(BUNDLE)
+	$(BIN)/python docs/gallery/make.py
 
 clean:
 	rm -rf .stamps .venv web/node_modules src/opscope/static/*.js src/opscope/static/*.css
