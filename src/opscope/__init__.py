@@ -18,6 +18,8 @@ _HOMES = {
     "load": "opscope.loading",
     "capture": "opscope.readers:capture_object",
     "save": "opscope.render",
+    "record": "opscope.recording.recorder",
+    "diff": "opscope.recording.diff",
     "show": "opscope.serve.notebook",
     "Program": "opscope.program",
     "Graph": "opscope.program",
@@ -42,7 +44,9 @@ __all__ = [
     "SourceError",
     "TensorType",
     "capture",
+    "diff",
     "load",
+    "record",
     "save",
     "show",
 ]
@@ -52,6 +56,8 @@ if TYPE_CHECKING:
     from opscope.loading import load
     from opscope.program import Frame, Graph, Link, Node, Program, ProgramBuilder, TensorType
     from opscope.readers import capture_object as capture
+    from opscope.recording.diff import diff
+    from opscope.recording.recorder import record
     from opscope.render import save
     from opscope.serve.notebook import show
 

@@ -22,6 +22,8 @@ COMMANDS = {
     "info": ("opscope.cli.info", "Graphs, nodes by op, parameters, FLOPs and bytes."),
     "export": ("opscope.cli.export", "Write a file: data or a picture, by its suffix."),
     "repl": ("opscope.cli.repl", "Explore a program at a prompt."),
+    "passes": ("opscope.cli.passes", "One row per pass: what it added, removed and changed."),
+    "diff": ("opscope.cli.diff", "What changed between two programs, or two passes of a recording."),
     "formats": ("opscope.cli.formats", "What can be read and written here, and what to install for the rest."),
 }
 

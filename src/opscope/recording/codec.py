@@ -37,16 +37,14 @@ class Encoder:
     """Gives numbers to what is new and remembers what is not. `take_pages` hands over what came in since it was last asked."""
 
     def __init__(self) -> None:
-        self._names: dict[str, int] = {}
-        self._texts: dict[str, int] = {}
-        self._details: dict[str, int] = {to_json([{}, (), ()]): 0}
-        self._nodes: dict[_Row, int] = {}
-        self._graphs: dict[str, int] = {}
+        self._known: dict[str, dict[Any, int]] = {kind: {} for kind in KINDS}
         self._outputs: dict[tuple[TensorType, ...], int] = {}
         self._new: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-        self._new["detail"].append(next(iter(self._details)))
+        self.number("detail", to_json([{}, (), ()]))
 
-    def _number(self, kind: str, known: dict[Any, int], record: Any) -> int:
+    def number(self, kind: str, record: Any) -> int:
+        """The number of a record, a new one if it is new."""
+        known = self._known[kind]
         number = known.get(record)
         if number is None:
             number = known[record] = len(known)
@@ -57,43 +55,54 @@ class Encoder:
         """The body of a snapshot: which graphs, which entry."""
         with no_garbage_collection():
             graphs = [self._graph(graph) for graph in program]
-        return pack_json([program.name, program.entry, to_json(program.attrs) if program.attrs else "", runs(graphs)])
+        return self.body(program.name, program.entry, to_json(program.attrs) if program.attrs else "", graphs)
+
+    def body(self, name: str, entry: str, attrs: str, graphs: list[int]) -> bytes:
+        return pack_json([name, entry, attrs, runs(graphs)])
 
     def _graph(self, graph: Graph) -> int:
-        numbers = [self._node(node) for node in graph.nodes]
+        details: dict[int, int] = {}
+        numbers = [self._node(node, details) for node in graph.nodes]
         groupings = {name: _pack_grouping(graph, paths) for name, paths in graph.groupings.items()}
         attrs = to_json(graph.attrs) if graph.attrs else ""
-        return self._number("graph", self._graphs, to_json([graph.name, list(graph.outputs), groupings, attrs, runs(numbers)]))
+        return self.number("graph", to_json([graph.name, list(graph.outputs), groupings, attrs, runs(numbers)]))
 
-    def _node(self, node: Node) -> int:
+    def _node(self, node: Node, seen: dict[int, int]) -> int:
         id, op, inputs, outputs, role, calls, control, links, details = node
-        names = self._names
-        known = names.get(id)
-        own = known if known is not None else self._number("name", names, id)
+        number = self.number
         types = self._outputs.get(outputs)
         if types is None:
-            types = self._outputs[outputs] = self._number("text", self._texts, to_json([list(t) for t in outputs]))
+            types = self._outputs[outputs] = number("text", to_json([list(t) for t in outputs]))
         rest = "" if role == "op" and not (calls or control or links) else to_json([role, calls, control, links])
-        row = [own, self._number("text", self._texts, op), types, self._number("text", self._texts, rest), self._detail(details)]
+        detail = seen.get(key := builtin_id(details))
+        if detail is None:
+            detail = seen[key] = self._detail(details)
+        row = [number("name", id), number("text", op), types, number("text", rest), detail]
         for name, index in inputs:
-            known = names.get(name)
-            row.append(known if known is not None else self._number("name", names, name))
+            row.append(number("name", name))
             row.append(index)
-        return self._number("node", self._nodes, tuple(row))
+        return number("node", tuple(row))
 
     def _detail(self, details: Details) -> int:
         if details is NO_DETAILS:
             return 0
-        return self._number("detail", self._details, to_json([details.attrs, details.scope, [list(f) for f in details.source]]))
+        return self.number("detail", to_json([details.attrs, details.scope, [list(f) for f in details.source]]))
+
+    def take_records(self) -> dict[str, list[Any]]:
+        """The new records themselves, by kind."""
+        records, self._new = self._new, {kind: [] for kind in KINDS}
+        return records
 
     def take_pages(self) -> Iterator[Page]:
-        totals = dict(zip(KINDS, map(len, (self._names, self._texts, self._details, self._nodes, self._graphs)), strict=True))
-        for kind, records in self._new.items():
-            start = totals[kind] - len(records)
+        for kind, records in self.take_records().items():
+            start = len(self._known[kind]) - len(records)
             for at in range(0, len(records), RECORDS_PER_PAGE):
                 part = records[at : at + RECORDS_PER_PAGE]
                 yield Page(kind, start + at, len(part), _pack_nodes(part) if kind == "node" else pack_json(part))
-        self._new = {kind: [] for kind in KINDS}
+
+
+builtin_id = id
+"""Nodes of one graph share details: the same object is encoded once per graph, while the graph keeps it alive."""
 
 
 def _pack_nodes(rows: list[_Row]) -> bytes:

@@ -20,6 +20,7 @@ from opscope.program import EMPTY, Frame, Program
 from opscope.program import Path as Scope
 from opscope.recording.codec import KINDS, Decoder, Encoder
 from opscope.recording.model import Origin, Recording, Snapshot
+from opscope.recording.packed import Packed, absorb
 from opscope.recording.pages import pack_json, unpack_json
 from opscope.recording.values import from_json, to_json
 
@@ -28,6 +29,7 @@ FORMAT_VERSION = 1
 SQLITE_MAGIC = b"SQLite format 3\x00"
 
 _SCHEMA = f"""
+PRAGMA page_size = 1024;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT_VERSION};
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -50,6 +52,7 @@ class StoreWriter:
         self._lock = threading.Lock()
         self._connection.executescript(_SCHEMA)
         self._count = 0
+        self._failed = False
         self.set(**attrs)
 
     def set(self, **attrs: Any) -> None:
@@ -60,7 +63,7 @@ class StoreWriter:
 
     def add(
         self,
-        program: Program,
+        program: Program | Packed | int,
         name: str,
         *,
         pipeline: Scope = (),
@@ -72,21 +75,39 @@ class StoreWriter:
         """Commit one snapshot and return its index."""
         with self._lock, self._connection:
             run = self._connection.execute
-            body = self._encoder.program(program)
-            digest = hashlib.blake2b(body, digest_size=16).digest()
-            known = run("SELECT id FROM program WHERE digest = ?", (digest,)).fetchone()
-            if known is None:
-                self._connection.executemany("INSERT INTO page VALUES (?, ?, ?, ?)", self._encoder.take_pages())
-                known = (run("INSERT INTO program VALUES (NULL, ?, ?, ?)", (digest, len(program), body)).lastrowid,)
+            content = self._content(program)
             told = [[o.old, o.new, o.evidence, o.rule, list(o.where) if o.where else None] for o in origins]
             index = self._count
-            row = (index, module, json.dumps(pipeline), name, seconds, known[0])
+            row = (index, module, json.dumps(pipeline), name, seconds, content)
             run(
                 "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (*row, pack_json(told) if told else None, to_json(attrs) if attrs else None),
             )
             self._count += 1
             return index
+
+    def _content(self, program: Program | Packed | int) -> int:
+        """The number of a program's content, stored if it is new. A number stands for what is stored already."""
+        if isinstance(program, int):
+            return program
+        if self._failed:
+            raise OpscopeError(f"{self.path}: writing failed before; nothing more can be recorded into it")
+        self._failed = True
+        body = absorb(self._encoder, program) if isinstance(program, Packed) else self._encoder.program(program)
+        nodes = program.nodes if isinstance(program, Packed) else len(program)
+        digest = hashlib.blake2b(body, digest_size=16).digest()
+        run = self._connection.execute
+        known = run("SELECT id FROM program WHERE digest = ?", (digest,)).fetchone()
+        if known is None:
+            self._connection.executemany("INSERT INTO page VALUES (?, ?, ?, ?)", self._encoder.take_pages())
+            known = (run("INSERT INTO program VALUES (NULL, ?, ?, ?)", (digest, nodes, body)).lastrowid,)
+        self._failed = False
+        return int(known[0])
+
+    def content_of(self, index: int) -> int:
+        """The number of a snapshot's content, to add the same again."""
+        with self._lock:
+            return int(self._connection.execute("SELECT program FROM snapshot WHERE id = ?", (index,)).fetchone()[0])
 
     def close(self, finished: bool = True) -> None:
         if finished:

@@ -1,0 +1,77 @@
+"""`opscope passes`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from opscope.cli.progress import progress
+from opscope.cli.table import table
+from opscope.errors import SourceError
+
+if TYPE_CHECKING:
+    from opscope.recording.model import Recording
+    from opscope.recording.rows import Row
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+@click.command()
+@click.argument("source", metavar="SOURCE", type=click.Path())
+@click.option("--module", metavar="NAME", help="Only this module's passes.")
+@click.option("--all", "everything", is_flag=True, help="Also the passes that changed nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
+def command(source: str, module: str | None, everything: bool, as_json: bool) -> None:
+    """One row per pass: what it added, removed and changed.
+
+    SOURCE is a recording (.opscope) or a folder that a compiler wrote: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps.
+    """
+    from opscope.recording.rows import rows
+    from opscope.recording.sources import read_recording
+
+    with progress(f"reading {source}") as report:
+        recording = read_recording(source, report)
+    if module is not None and module not in recording.modules:
+        raise SourceError(f"no module {module!r}; there are: {', '.join(recording.modules)}", source)
+    with progress("comparing passes") as report:
+        found = [row for row in rows(recording, report) if module in (None, row.snapshot.module)]
+    if as_json:
+        click.echo(json.dumps([row.to_json() for row in found], indent=1, ensure_ascii=False))
+        return
+    for name in recording.modules:
+        own = [row for row in found if row.snapshot.module == name]
+        if own:
+            click.echo((f"{name}\n" if name else "") + _text(own, everything) + "\n")
+    click.echo(_remarks(recording, found, everything), nl=False)
+
+
+def _text(rows: list[Row], everything: bool) -> str:
+    timed = any(row.snapshot.seconds is not None for row in rows)
+    most = max(row.snapshot.nodes for row in rows) or 1
+    shown = [row for row in rows if everything or not row.unchanged or row is rows[0]]
+    head = ["#", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "changed"]
+    cells = [head, *(_cells(row, most) for row in shown)]
+    if not timed:
+        cells = [[*row[:3], *row[4:]] for row in cells]
+    return table(cells, "rllrrlrrr" if timed else "rllrlrrr")
+
+
+def _cells(row: Row, most: int) -> list[str]:
+    s = row.snapshot
+    bar = _BARS[min(7, s.nodes * 8 // (most + 1))]
+    seconds = "" if s.seconds is None else f"{s.seconds:.3f}"
+    pipeline = "  " * max(0, len(s.pipeline) - 1) + (s.pipeline[-1] if s.pipeline else "")
+    counts = [f"{sign}{count:,}" if count else "" for sign, count in (("+", row.added), ("−", row.removed), ("~", row.changed))]
+    return [str(s.index), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts]
+
+
+def _remarks(recording: Recording, rows: list[Row], everything: bool) -> str:
+    quiet = sum(row.unchanged for row in rows)
+    remarks = [f"{len(rows):,} passes, {quiet:,} of them changed nothing" + ("" if everything or not quiet else " (--all lists them)")]
+    if recording.skipped:
+        remarks.append(f"{len(recording.skipped)} files left out: " + "; ".join(recording.skipped[:3]) + "; …" * (len(recording.skipped) > 3))
+    if "finished" not in recording.attrs:
+        remarks.append("the recording was cut short: this is what was recorded until then")
+    return "\n".join(remarks) + "\n"

@@ -1,0 +1,47 @@
+"""One row per pass: what `opscope passes` prints and a timeline shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from opscope.recording.model import Recording, Snapshot
+
+
+class Row(NamedTuple):
+    snapshot: Snapshot
+    added: int
+    removed: int
+    changed: int
+
+    @property
+    def unchanged(self) -> bool:
+        return not (self.added or self.removed or self.changed)
+
+    def to_json(self) -> dict[str, Any]:
+        s = self.snapshot
+        return {
+            "index": s.index,
+            "pipeline": " / ".join(s.pipeline),
+            "pass": s.name,
+            "seconds": s.seconds,
+            "nodes": s.nodes,
+            "added": self.added,
+            "removed": self.removed,
+            "changed": self.changed,
+            "module": s.module,
+        }
+
+
+def rows(recording: Recording, progress: Callable[[float], None] | None = None) -> Iterator[Row]:
+    """A row for each snapshot, against the one before it of the same module. The first of a module changes nothing."""
+    for snapshot in recording:
+        before = recording.before(snapshot)
+        if before is None or before.content == snapshot.content:
+            yield Row(snapshot, 0, 0, 0)
+        else:
+            diff = recording.diff(snapshot.index)
+            assert diff is not None
+            yield Row(snapshot, len(diff.added), len(diff.removed), len(diff.changed))
+        if progress:
+            progress((snapshot.index + 1) / len(recording))

@@ -1,0 +1,61 @@
+"""From what a person names to a recording: a recording file, or a folder that a compiler wrote; with @ to one snapshot of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from opscope.errors import OpscopeError, SourceError
+from opscope.recording.model import Recording, Snapshot
+from opscope.recording.store import is_recording, open_recording
+
+Progress = Callable[[float], None]
+
+
+def is_recording_source(path: Path) -> bool:
+    """Whether a file or folder is a recording: said by its content, never by its name alone."""
+    if path.is_dir():
+        return _folder_reader(path) is not None
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return is_recording(stream.read(100)) or path.suffix == ".opscope"
+
+
+def read_recording(source: str | Path, progress: Progress | None = None) -> Recording:
+    """The recording that a file or folder holds."""
+    path = Path(source)
+    if path.is_dir():
+        reader = _folder_reader(path)
+        if reader is None:
+            said = "holds no passes: no dump of XLA (xla_dump_to), hidet (save_graph_instrument) or AITemplate (DEBUG) is in it"
+            raise SourceError(said, str(source))
+        return reader(path, progress)
+    return open_recording(path)
+
+
+def split_at(source: str) -> tuple[str, str]:
+    """`run.opscope@12` as ("run.opscope", "12"). A file whose own name has an @ is taken as it is."""
+    base, at, which = source.rpartition("@")
+    return (base, which) if at and which and not Path(source).exists() and Path(base).exists() else (source, "")
+
+
+def read_snapshot(source: str, progress: Progress | None = None) -> Snapshot:
+    """`run.opscope@12`, `folder@algsimp`: one snapshot of a recording."""
+    base, which = split_at(source)
+    if not which:
+        raise OpscopeError(f"{source}: name the pass with @: {source}@12")
+    return read_recording(base, progress).snapshot(which)
+
+
+def _folder_reader(folder: Path) -> Callable[[Path, Progress | None], Recording] | None:
+    from opscope.recording import aitemplate, hidet, xla
+
+    names = [path.name for path in folder.iterdir()]
+    known: tuple[tuple[Callable[[Path, list[str]], bool], Any], ...] = (
+        (xla.is_dump, xla.read_dump),
+        (hidet.is_dump, hidet.read_dump),
+        (aitemplate.is_dump, aitemplate.read_dump),
+    )
+    return next((read for is_mine, read in known if is_mine(folder, names)), None)

@@ -1,0 +1,161 @@
+"""A folder written with `--xla_dump_to` as a recording: modules, pipelines and steps in order.
+
+    module_0022.jit_step.0011.simplification.after_algsimp.before_simplify-sorts.txt
+
+Files are read in several processes. The same text again (passes that only began, or changed nothing) is read once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opscope.errors import SourceError
+from opscope.recording.model import Recording
+from opscope.recording.store import StoreWriter
+from opscope.recording.workers import packed_in_order
+
+Progress = Callable[[float], None]
+
+_STEP = re.compile(r"(?P<module>module_\d+\..+?)\.(?P<step>\d{4,})\.(?P<pipeline>.+?)\.after_(?P<after>.+?)(?:\.before_(?P<before>.+))?")
+_BEFORE = re.compile(r"(?P<module>module_\d+\..+?)\.before_optimizations")
+_AFTER = re.compile(r"(?P<module>module_\d+\.[^.]+(?:\.\d+)*)\.(?P<target>.*?)_?after_optimizations(?:_before_buffer_assignment)?")
+_TEXT = re.compile(r"\.txt(\.gz)?$")
+_FIRST, _LAST = -1, 1 << 60
+
+_OTHER_KINDS = (
+    (re.compile(r"buffer-assignment|live-range|memory-usage"), "XLA's notes on memory"),
+    (re.compile(r"\.ll$|\.o$|\.ptx$|\.s$|obj-file"), "generated code"),
+    (re.compile(r"thunk_"), "XLA's list of thunks"),
+    (re.compile(r"fusion_dump|_fusion\.(html|pyz)$"), "XLA's notes on fusion"),
+    (re.compile(r"debug_options$|\.textproto$"), "compile options"),
+    (re.compile(r"\.pb(\.gz)?$"), "binary HLO; dump as text with xla_dump_hlo_as_text"),
+    (re.compile(r"\.(html|dot|svg)$"), "a picture"),
+    (re.compile(r"\.mlir$"), "MLIR: open it on its own"),
+)
+
+
+class Step(NamedTuple):
+    """One text of the dump, by its file's name."""
+
+    path: Path
+    module: str
+    number: int
+    pipeline: str
+    name: str
+
+
+def find_steps(folder: Path) -> tuple[list[Step], list[str]]:
+    """The texts in the order in which they were written, and what else is there with the reason why it is left out."""
+    steps: list[Step] = []
+    skipped: list[str] = []
+    for path in sorted(folder.iterdir()):
+        step = None if path.is_dir() else _step(path)
+        if step is not None:
+            steps.append(step)
+        else:
+            skipped.append(f"{path.name}: {_why_not(path)}")
+    steps.sort(key=lambda step: (step.module, step.number))
+    return steps, skipped
+
+
+def _step(path: Path) -> Step | None:
+    if not _TEXT.search(path.name):
+        return None
+    name = _TEXT.sub("", path.name)
+    found = _STEP.fullmatch(name)
+    if found:
+        passed = found["after"]
+        return Step(path, found["module"], int(found["step"]), found["pipeline"], passed)
+    found = _BEFORE.fullmatch(name)
+    if found:
+        return Step(path, found["module"], _FIRST, "", "before optimizations")
+    found = _AFTER.fullmatch(name)
+    if found:
+        return Step(path, found["module"], _LAST, "", "after optimizations")
+    return None
+
+
+def _why_not(path: Path) -> str:
+    if path.is_dir():
+        return "a folder"
+    for kind, what in _OTHER_KINDS:
+        if kind.search(path.name):
+            return what
+    return "a state outside of the numbered passes" if path.name.startswith("module_") else "not named like a dump of XLA"
+
+
+def pipelines(steps: list[Step]) -> list[tuple[str, ...]]:
+    """For each step of one module the pipelines that it stands in, from the outside in.
+
+    A pipeline runs from its `pipeline-start` to its last step; what begins and ends in between is inside it.
+    """
+    runs: list[list[int]] = []
+    open_run: dict[str, int] = {}
+    run_of: list[int] = []
+    for i, step in enumerate(steps):
+        run = open_run.get(step.pipeline)
+        if run is None or step.name == "pipeline-start":
+            run = open_run[step.pipeline] = len(runs)
+            runs.append([i, i])
+        runs[run][1] = i
+        run_of.append(run)
+    paths: list[tuple[str, ...]] = []
+    stack: list[int] = []
+    for i, step in enumerate(steps):
+        while stack and runs[stack[-1]][1] < i:
+            stack.pop()
+        run = run_of[i]
+        if run not in stack and step.pipeline:
+            stack.append(run)
+        inside = stack[: stack.index(run) + 1] if run in stack else []
+        paths.append(tuple(steps[runs[r][0]].pipeline for r in inside))
+    return paths
+
+
+def read_dump(folder: str | Path, progress: Progress | None = None, path: str | Path | None = None, jobs: int = 0) -> Recording:
+    """A dump folder as a recording, kept in memory or written to `path` while it is read."""
+    folder = Path(folder)
+    steps, skipped = find_steps(folder)
+    if not steps:
+        hint = "; it has binary HLO only, dump with xla_dump_hlo_as_text" if any(".pb:" in s for s in skipped) else ""
+        raise SourceError(f"no texts of XLA passes in it{hint}", str(folder))
+    writer = StoreWriter(path, attrs={"producer": "XLA", "ids": "names", "source": str(folder.name)})
+    by_module: dict[str, list[Step]] = defaultdict(list)
+    for step in steps:
+        by_module[step.module].append(step)
+    placed = [(step, where) for module in by_module.values() for step, where in zip(module, pipelines(module), strict=True)]
+    digests = [_digest(step.path) for step, _ in placed]
+    fresh = list(dict.fromkeys(digests))
+    of_digest = dict(zip(reversed(digests), reversed([step.path for step, _ in placed]), strict=True))
+    results = packed_in_order([of_digest[digest] for digest in fresh], progress, jobs)
+    known: dict[bytes, Any] = {}
+    for (step, where), digest in zip(placed, digests, strict=True):
+        if digest not in known:
+            known[digest] = next(results)
+        program = known[digest]
+        if isinstance(program, str):
+            skipped.append(f"{step.path.name}: {program}")
+            continue
+        index = writer.add(program, step.name, pipeline=where, module=step.module, attrs={"file": step.path.name})
+        known[digest] = writer.content_of(index)
+    writer.set(skipped=skipped)
+    writer.close()
+    recording = writer.recording()
+    recording.name = str(folder) if path is None else str(path)
+    return recording
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha1").digest()
+
+
+def is_dump(folder: Path, names: Iterable[str] | None = None) -> bool:
+    """Whether a folder holds texts of XLA passes."""
+    names = (path.name for path in folder.iterdir()) if names is None else names
+    return any(_TEXT.search(name) and (_STEP.match(name) or _BEFORE.match(name) or _AFTER.match(name)) for name in names)
