@@ -48,7 +48,10 @@ class PdfPainter implements Painter {
     if (stroke) this.strokeWith(stroke, width, dash);
     const act = fill && stroke ? "B" : fill ? "f" : "S";
     const r = Math.min(radius, w / 2, h / 2);
-    if (r <= 0) return this.put(`${n(x)} ${n(y)} ${n(w)} ${n(h)} re ${act}`);
+    if (r <= 0) {
+      this.put(`${n(x)} ${n(y)} ${n(w)} ${n(h)} re ${act}`);
+      return;
+    }
     const c = r * ARC;
     const right = x + w;
     const bottom = y + h;

@@ -69,7 +69,10 @@ describe("curves", () => {
   it("pass through every point of the layout and stay between neighbouring points", () => {
     fc.assert(fc.property(lane, (steps) => {
       let y = 0;
-      const points = Float64Array.from(steps.flatMap(([x, dy]) => [x, (y += dy)]));
+      const points = Float64Array.from(steps.flatMap(([x, dy]) => {
+        y += dy;
+        return [x, y];
+      }));
       const { curve, curveStart } = smooth(points, Int32Array.of(0, steps.length), false, () => false);
       expect(curveStart[1]).toBe(3 * (steps.length - 1) + 1);
       for (let piece = 0; piece + 1 < steps.length; piece++) {
@@ -150,7 +153,7 @@ describe("svg", () => {
     const nasty = `<script>alert("x")</script>&amp;\u0000\ud800 ${"long ".repeat(80)}`;
     const svg = sceneToSvg(sceneOf(visibleOf([{ id: nasty, subtitle: nasty, notes: [nasty] }], [])), THEMES.light, { title: nasty });
     expect(svg).not.toContain("<script");
-    expect(svg).not.toMatch(/[\u0000\ud800]/);
+    expect(svg).not.toMatch(/(?!\n)\p{Cc}|\p{Cs}/u);
     expect(svg).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;amp;\ufffd\ufffd");
     expect(svg.match(/<title>/g)!.length).toBeGreaterThanOrEqual(3);
   });

@@ -73,16 +73,18 @@ export function boxTexts(scene: Scene, piece: number): TextRun[] {
 export function planBox(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   switch (content.shape) {
     case Shape.Frame:
-      return planFrame(content, size, runs);
+      planFrame(content, size, runs);
+      return;
     case Shape.Pill:
-      return planPill(content, size, runs);
+      planPill(content, size, runs);
+      return;
     case Shape.Stack:
       planCard(content, size, runs, 0, 2 * STACK_STEP);
       size.width += 2 * STACK_STEP;
       size.height += 2 * STACK_STEP;
       return;
     default:
-      return planCard(content, size, runs, 0, 0);
+      planCard(content, size, runs, 0, 0);
   }
 }
 
@@ -124,7 +126,7 @@ function headParts(content: BoxContent): Part[] {
 }
 
 /** Shorten the parts at the given places, last one first, until the line fits. */
-function fit(parts: Part[], most: number, flexible: readonly number[]): void {
+function shorten(parts: Part[], most: number, flexible: readonly number[]): void {
   for (const at of flexible) {
     const over = lineWidth(parts) - most;
     if (over <= 0) return;
@@ -143,7 +145,7 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
   if (oneLine && !sameLine) head.pop();
   const second = sameLine ? "" : content.subtitle;
   const whole = head.map((part) => part.text);
-  fit(head, MOST_TEXT, [titleAt]);
+  shorten(head, MOST_TEXT, [titleAt]);
 
   const shownSecond = second && elideMiddle(second, MOST_TEXT, SMALL);
   let inner = Math.max(lineWidth(head), shownSecond ? textWidth(shownSecond, SMALL) : 0);
@@ -216,7 +218,7 @@ function planPill(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   if (content.subtitle) parts.push({ text: content.subtitle, size: TINY, bold: false, colour: "secondary", gap: 6 });
   if (content.repeat > 1) parts.push(times(content.repeat));
   const whole = parts.map((part) => part.text);
-  fit(parts, MOST_TEXT, content.subtitle ? [0, 1] : [0]);
+  shorten(parts, MOST_TEXT, content.subtitle ? [0, 1] : [0]);
   const line = lineWidth(parts);
   size.width = Math.max(36, Math.ceil(line) + 20);
   size.height = 22;
@@ -230,7 +232,7 @@ function planFrame(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   const most = content.room === undefined ? MOST_FRAME_TEXT : content.room - 2 * FRAME_PAD;
   if (content.subtitle) parts.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
   const whole = parts.map((part) => part.text);
-  fit(parts, most, content.subtitle && content.subtitle.length > 12 ? [parts.length - 1, titleAt] : [titleAt]);
+  shorten(parts, most, content.subtitle && content.subtitle.length > 12 ? [parts.length - 1, titleAt] : [titleAt]);
   size.width = Math.ceil(lineWidth(parts)) + 2 * FRAME_PAD;
   size.height = FRAME_TITLE_HEIGHT;
   if (runs) setLine(runs, parts, whole, FRAME_PAD, 19.5);
