@@ -51,6 +51,7 @@ export const isGroup = (kind: number): boolean => kind === BoxKind.Group || kind
 export function boxTexts(scene: Scene, piece: number): TextRun[] {
   const box = scene.box[piece];
   const runs: TextRun[] = [];
+  const size: BoxSize = { width: 0, height: 0 };
   const continued = piece !== box;
   planBox(
     {
@@ -63,10 +64,12 @@ export function boxTexts(scene: Scene, piece: number): TextRun[] {
       repeat: scene.repeat[box],
       room: scene.w[piece],
     },
-    { width: 0, height: 0 },
+    size,
     runs,
   );
-  return runs.map((run) => ({ ...run, x: run.x + scene.x[piece], y: run.y + scene.y[piece] }));
+  // A box may be wider than its words need: many edges arrive there.
+  const left = scene.x[piece] + (scene.shape[piece] === Shape.Frame ? 0 : (scene.w[piece] - size.width) / 2);
+  return runs.map((run) => ({ ...run, x: run.x + left, y: run.y + scene.y[piece] }));
 }
 
 /** Size of a leaf box; a frame's least width and the height of its title line. Fills `runs`, relative to the top-left corner. */

@@ -84,7 +84,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
             edges.sourceSlot[edge] = ends.output[e] >= 0 && count > 0 ? (ends.output[e] + 1) / (count + 1) : 0.5;
           }
           if (leaf && target === place) {
-            if (lastOperand !== i) operandsDrawn++;
+            if (lastOperand !== i || ends.node.length > 1) operandsDrawn++;
             lastOperand = i;
             drawn.push(edge, operandsDrawn);
           }
