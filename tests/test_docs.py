@@ -14,18 +14,25 @@ import opscope
 from opscope import native
 from opscope.cli import COMMANDS
 from opscope.cli import opscope as group
+from opscope.cli.view_options import view_options
 from opscope.render.options import ViewOptions
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 CLI = (DOCS / "cli.md").read_text("utf-8")
 PYTHON = (DOCS / "python.md").read_text("utf-8")
+VIEW_OPTIONS = {text for option in view_options(lambda: None).__click_params__ for text in (*option.opts, *option.secondary_opts)}
 SHARED_OPTIONS = {"--module", "--reader"}
 
 
-def section(command: str) -> str:
-    found = re.search(rf"^## opscope {command}\n(.*?)(?=^## |\Z)", CLI, re.M | re.S)
-    assert found, f"docs/cli.md has no section for `opscope {command}`"
+def section(title: str) -> str:
+    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", CLI, re.M | re.S)
+    assert found, f"docs/cli.md has no section `{title}`"
     return found[1]
+
+
+def options_in(text: str) -> set[str]:
+    """Options in the first column of the tables."""
+    return {option for cell in re.findall(r"^\| (.*?) \|", text, re.M) for option in re.findall(r"`(--?[\w-]+)", cell)}
 
 
 def command_of(name: str) -> click.Command:
@@ -38,11 +45,13 @@ def command_of(name: str) -> click.Command:
 def test_every_option_is_documented_and_every_documented_option_exists(name: str) -> None:
     options = [param for param in command_of(name).params if isinstance(param, click.Option)]
     known = {text for option in options for text in (*option.opts, *option.secondary_opts)}
-    documented = set(re.findall(r"^\| (.*?) \|", section(name), re.M))
-    named = {text for cell in documented for text in re.findall(r"`(--?[\w-]+)", cell)}
-    assert known - SHARED_OPTIONS == named
-    if known & SHARED_OPTIONS:
-        assert all(f"`{option}" in CLI for option in SHARED_OPTIONS)
+    assert options_in(section(f"opscope {name}")) == known - SHARED_OPTIONS - VIEW_OPTIONS
+    assert ("[view options](#view-options)" in section(f"opscope {name}")) == (known >= VIEW_OPTIONS)
+
+
+def test_shared_options_are_documented_once() -> None:
+    assert options_in(CLI[: CLI.index("\n## ")]) == SHARED_OPTIONS
+    assert options_in(section("View options")) == VIEW_OPTIONS
 
 
 @pytest.mark.parametrize("name", COMMANDS)
