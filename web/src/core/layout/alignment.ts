@@ -1,9 +1,10 @@
 import { type Buckets, bucketBy, PositionSet, sortByKey } from "./arrays";
 import type { Elements } from "./elements";
+import type { Streams } from "./stream";
 
 /**
- * The vertical alignments of Brandes and Köpf, on elements: each element lines up with a middle neighbour of the rank
- * before, unless that would cross a passing segment or an alignment already made. Aligned elements form blocks that get one
+ * The vertical alignments of Brandes and Köpf, on elements: each element lines up with its stream, or else with a
+ * middle neighbour of the rank before, unless that would cross a passing segment or an alignment already made. Aligned elements form blocks that get one
  * x, and `blockOf` names each element's block by its first element.
  */
 export class Aligner {
@@ -16,6 +17,7 @@ export class Aligner {
   constructor(
     private readonly elements: Elements,
     private readonly position: Int32Array,
+    private readonly streams: Streams,
   ) {
     const { count, rankCount, top, bottom, above, below, linkUpper, linkLower } = elements;
     this.upper = neighboursInOrder(above, linkUpper, position);
@@ -38,6 +40,8 @@ export class Aligner {
     const { count, boxCount, rankCount, top, bottom } = this.elements;
     const { position } = this;
     const neighbours = fromAbove ? this.upper : this.lower;
+    const followed = fromAbove ? this.streams.above : this.streams.below;
+    const taken = fromAbove ? this.streams.below : this.streams.above;
     const entering = fromAbove ? this.startsInOrder : this.endsInOrder;
     const starts = fromAbove ? this.startsInOrder : this.endsInOrder;
     const ends = fromAbove ? this.endsInOrder : this.startsInOrder;
@@ -61,7 +65,9 @@ export class Aligner {
       const to = entering.start[rank + 1];
       for (let i = from; i < to; i++) {
         const v = entering.items[fromLeft ? i : from + to - 1 - i];
-        const found = this.candidatesOf(v, neighbours, candidates);
+        const stream = followed[v];
+        candidates[0] = stream;
+        const found = stream >= 0 ? 1 : this.candidatesOf(v, neighbours, taken, candidates);
         if (found === 0) continue;
         const low = (found - 1) >> 1;
         const high = found >> 1;
@@ -80,11 +86,13 @@ export class Aligner {
     return blockOf;
   }
 
-  private candidatesOf(v: number, neighbours: Buckets, candidates: Int32Array): number {
+  /** The neighbours most worth lining up with, without those that line up with their own stream on this side. */
+  private candidatesOf(v: number, neighbours: Buckets, taken: Int32Array, candidates: Int32Array): number {
     let most = -1;
     let found = 0;
     for (let k = neighbours.start[v]; k < neighbours.start[v + 1]; k++) {
       const u = neighbours.items[k];
+      if (taken[u] >= 0) continue;
       if (this.liking[u] > most) {
         most = this.liking[u];
         found = 0;

@@ -2,10 +2,11 @@ import { Aligner } from "./alignment";
 import { bucketBy } from "./arrays";
 import type { Elements } from "./elements";
 import { findSeparations, type Separations } from "./separation";
+import { findStreams } from "./stream";
 import { type Fastenings, straighten } from "./straighten";
 
 /** Bounds the straightening of huge graphs; some thousands of elements end long before. */
-const STRAIGHTEN_WORK = 40_000_000;
+const STRAIGHTEN_WORK = 20_000_000;
 
 /** Room between neighbours of a rank. */
 export interface Gaps {
@@ -28,7 +29,8 @@ export function assignX(
 ): Float64Array {
   const separations = findSeparations(elements, position);
   const distance = distances(elements, separations, width, gaps);
-  const aligner = new Aligner(elements, position);
+  const streams = findStreams(elements);
+  const aligner = new Aligner(elements, position, streams);
   const layouts: Float64Array[] = [];
   for (const fromAbove of [true, false]) {
     for (const fromLeft of [true, false]) {
@@ -37,7 +39,7 @@ export function assignX(
     }
   }
   const x = middleOf(layouts, width, elements);
-  straighten(elements, separations, distance, fastenings, x, STRAIGHTEN_WORK);
+  straighten(elements, separations, distance, streams, fastenings, x, STRAIGHTEN_WORK);
   return x;
 }
 

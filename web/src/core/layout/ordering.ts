@@ -8,7 +8,7 @@ import { Sweeper } from "./sweeps";
 export type Spent = () => boolean;
 
 /** Steps that sifting may take in all, and the longest lists it may need. Counted, not timed: the same input, the same order. */
-const SIFTING_WORK = 60_000_000;
+const SIFTING_WORK = 12_000_000;
 const SIFTING_LIFE = 10_000_000;
 
 /**
@@ -19,14 +19,15 @@ const SIFTING_LIFE = 10_000_000;
 export function orderElements(elements: Elements, spent: Spent): Int32Array {
   const search = new Search(elements, spent);
   const { count } = elements;
-  const swept = firstOrder(elements);
-  if (count < 3) return swept;
-  const smoothed = swept.slice();
+  const first = firstOrder(elements);
+  if (count < 3) return first;
+  const swept = first.slice();
   search.sweeps(swept);
   if (search.fewest === 0) return search.best;
-  smooth(elements, smoothed, Math.max(16, Math.min(300, Math.round(2_000_000 / (count + 1000)))));
+  const smoothed = first.slice();
+  smooth(elements, smoothed, Math.max(40, Math.min(300, Math.round(1_000_000 / (count + 1000)))));
   search.offer(smoothed);
-  if (totalLife(elements) <= SIFTING_LIFE) search.sift([swept, smoothed]);
+  if (totalLife(elements) <= SIFTING_LIFE) search.sift(count < 4000 ? [swept, smoothed, first] : [search.best.slice()]);
   return search.best;
 }
 
@@ -35,6 +36,7 @@ class Search {
   readonly best: Int32Array;
   fewest = Number.POSITIVE_INFINITY;
   private readonly counter: CrossingCounter;
+  private readonly sweeper: Sweeper;
 
   constructor(
     private readonly elements: Elements,
@@ -42,6 +44,7 @@ class Search {
   ) {
     this.best = new Int32Array(elements.count);
     this.counter = new CrossingCounter(elements);
+    this.sweeper = new Sweeper(elements);
   }
 
   /** Returns whether this order is better than all before. */
@@ -55,11 +58,11 @@ class Search {
 
   /** Sweeps down and up in turn, by mean and by median; leaves the best of them in `position`. */
   sweeps(position: Int32Array): void {
-    const sweeper = new Sweeper(this.elements);
-    const rounds = Math.max(4, Math.min(24, Math.round(200_000 / (this.elements.count + 1000))));
+    const { sweeper } = this;
+    const rounds = Math.max(4, Math.min(24, Math.round(100_000 / (this.elements.count + 1000))));
     this.offer(position);
     let stale = 0;
-    for (let round = 0; round < rounds && this.fewest > 0 && stale < 8 && !this.spent(); round++) {
+    for (let round = 0; round < rounds && this.fewest > 0 && stale < 6 && !this.spent(); round++) {
       sweeper.sweep(position, round % 2 === 0, round % 8 < 4 ? "mean" : "median", round % 4 >= 2);
       stale = this.offer(position) ? 0 : stale + 1;
     }
@@ -68,15 +71,17 @@ class Search {
 
   sift(starts: Int32Array[]): void {
     const sifter = new Sifter(this.elements);
-    sifter.work = SIFTING_WORK;
+    sifter.work = starts.length > 1 ? SIFTING_WORK : SIFTING_WORK / 2;
+    const share = sifter.work / (starts.length + 1);
     for (const start of starts) {
-      this.settle(sifter, start, SIFTING_WORK / 3);
+      this.settle(sifter, start, starts.length > 1 ? share : sifter.work);
       this.offer(start);
     }
     const position = this.best.slice();
     let stale = 0;
     for (let turn = 0; turn < 12 && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
-      smooth(this.elements, position, 1 + (turn % 3));
+      if (turn % 2 === 0) smooth(this.elements, position, 1 + (turn % 3));
+      else this.sweeper.sweep(position, turn % 4 === 1, "mean", false);
       this.settle(sifter, position, sifter.work);
       stale = this.offer(position) ? 0 : stale + 1;
       if (stale > 0) position.set(this.best);

@@ -1,7 +1,7 @@
-import { type Buckets, bucketBy } from "./arrays";
 import type { Elements } from "./elements";
 import type { Separations } from "./separation";
 import { improve, type Problem } from "./simplex";
+import type { Streams } from "./stream";
 
 /** Where a link is fastened to its two elements: offsets from their centres. */
 export interface Fastenings {
@@ -17,6 +17,7 @@ export function straighten(
   elements: Elements,
   separations: Separations,
   distance: Float64Array,
+  streams: Streams,
   fastenings: Fastenings,
   x: Float64Array,
   work: number,
@@ -37,7 +38,7 @@ export function straighten(
   length.set(distance);
   const places = new Float64Array(count + links);
   places.set(x);
-  const wish = importance(elements);
+  const wish = importance(elements, streams);
   let a = separations.count;
   for (let l = 0; l < links; l++) {
     const helper = count + l;
@@ -58,62 +59,20 @@ export function straighten(
   return left;
 }
 
-/** How much a link wants to be upright. */
+/** How much a link wants to be upright. Lines to parameters matter least: many of them on one side would bend the stream. */
 const STREAM = 8;
 const PLAIN = 1;
 const LEAF = 0.3;
 
-/**
- * The stream that one follows with the eye, from each box to the one from which most is still to come, should be straight
- * before all else; lines to parameters matter least, or many of them on one side would bend it.
- */
-function importance(elements: Elements): Float64Array {
-  const { boxCount, linkUpper, linkLower, above, below } = elements;
-  const { fromSource, toSink } = reaches(elements);
+function importance({ boxCount, linkUpper, linkLower, above, below }: Elements, streams: Streams): Float64Array {
   const weight = new Float64Array(linkUpper.length).fill(PLAIN);
   for (let l = 0; l < weight.length; l++) {
     const u = linkUpper[l];
     const v = linkLower[l];
-    if (u >= boxCount || v >= boxCount) continue;
-    if (above.start[u + 1] === above.start[u] && below.start[u + 1] - below.start[u] === 1) weight[l] = LEAF;
-    if (farthest(below, linkLower, u, toSink) === l && farthest(above, linkUpper, v, fromSource) === l) weight[l] = STREAM;
+    if (streams.below[u] === v) weight[l] = STREAM;
+    else if (u < boxCount && v < boxCount) {
+      if (above.start[u + 1] === above.start[u] && below.start[u + 1] - below.start[u] === 1) weight[l] = LEAF;
+    }
   }
   return weight;
-}
-
-/** The first of an element's links whose other end reaches farthest. */
-function farthest(links: Buckets, end: Int32Array, v: number, reach: Int32Array): number {
-  let best = -1;
-  let most = -1;
-  for (let k = links.start[v]; k < links.start[v + 1]; k++) {
-    const l = links.items[k];
-    if (reach[end[l]] > most) {
-      most = reach[end[l]];
-      best = l;
-    }
-  }
-  return best;
-}
-
-/** How many boxes lie on the longest way from any source to each element, and from it to any sink. */
-function reaches({ count, boxCount, rankCount, top, above, below, linkUpper, linkLower }: Elements): {
-  fromSource: Int32Array;
-  toSink: Int32Array;
-} {
-  const order = bucketBy(top, rankCount).items;
-  const fromSource = new Int32Array(count);
-  const toSink = new Int32Array(count);
-  for (let i = 0; i < count; i++) {
-    const v = order[i];
-    for (let k = above.start[v]; k < above.start[v + 1]; k++) {
-      fromSource[v] = Math.max(fromSource[v], fromSource[linkUpper[above.items[k]]]);
-    }
-    if (v < boxCount) fromSource[v]++;
-    const w = order[count - 1 - i];
-    for (let k = below.start[w]; k < below.start[w + 1]; k++) {
-      toSink[w] = Math.max(toSink[w], toSink[linkLower[below.items[k]]]);
-    }
-    if (w < boxCount) toSink[w]++;
-  }
-  return { fromSource, toSink };
 }
