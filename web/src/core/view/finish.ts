@@ -3,8 +3,10 @@
 import type { Visible } from "../types";
 import { TripleMap } from "./columns";
 import type { Edges } from "./edges";
-import { INLINED, type Instance, PASSED_ON } from "./instance";
+import { type Ends, INLINED, type Instance, PASSED_ON, sources } from "./instance";
 import type { Placement } from "./place";
+import { Kind } from "./plumbing";
+import { WHOLE } from "./roles";
 
 export function finish(placement: Placement, edges: Edges): Visible {
   const { boxes } = placement;
@@ -51,7 +53,8 @@ function numberValues(edges: Edges): Int32Array {
 function whereNodesAre(placement: Placement): Int32Array {
   const { prepared, instances } = placement;
   const { program, users, plumbing } = prepared;
-  const { nodeCount, graphCount, graphStart, calls, inputs } = program;
+  const { nodeCount, graphCount, graphStart, calls } = program;
+  const ends: Ends = { instance: [], node: [], output: [] };
   const where = new Int32Array(nodeCount).fill(-1);
   const placed = new Uint8Array(graphCount);
   const first: Instance[] = [];
@@ -64,8 +67,12 @@ function whereNodesAre(placement: Placement): Int32Array {
   for (const instance of first) {
     for (let n = instance.first; n < instance.first + instance.count; n++) {
       if (instance.place(n) !== PASSED_ON) continue;
-      const source = plumbing.kind[n] === 0 ? -1 : inputs.value[inputs.start[n]];
-      where[n] = source >= 0 && where[source] >= 0 ? where[source] : instance.frame;
+      if (plumbing.kind[n] === Kind.None) {
+        where[n] = instance.frame;
+        continue;
+      }
+      sources(instance, n, plumbing.kind[n] === Kind.Pipe ? 0 : WHOLE, true, ends);
+      where[n] = ends.instance[0].place(ends.node[0]);
     }
     for (let n = instance.first + instance.count - 1; n >= instance.first; n--) {
       if (instance.place(n) !== INLINED && !(instance.place(n) === PASSED_ON && where[n] < 0)) continue;

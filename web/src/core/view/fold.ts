@@ -8,12 +8,14 @@
  * run in a circle. Such a set falls apart into the runs that feed each other directly, and what still bends is not folded.
  */
 
+import type { Csr } from "../types";
 import { byClass, TripleMap } from "./columns";
 import { components, successors } from "./components";
 import { Contents } from "./contents";
 import { nodeLabels } from "./labels";
 import { Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
+import { Role } from "./roles";
 import type { GroupTree } from "./tree";
 
 export interface Folding {
@@ -46,7 +48,7 @@ function find(prepared: Prepared, tree: GroupTree): Folding {
   const classOf = sameContent(prepared, tree, contents);
   straighten(prepared, tree, classOf);
   const stackOf = renumber(classOf);
-  const members = byClass(stackOf, stackOf.reduce((most, c) => Math.max(most, c + 1), 0));
+  const members = inSourceOrder(prepared, tree, stackOf);
   const aligned = new Map<number, Int32Array>();
   return {
     stackOf,
@@ -62,6 +64,21 @@ function find(prepared: Prepared, tree: GroupTree): Folding {
       return nodes;
     },
   };
+}
+
+/** The members of each stack, by where their first operation stands (a weight may be listed anywhere). */
+function inSourceOrder(prepared: Prepared, tree: GroupTree, stackOf: Int32Array): Csr {
+  const { nodeRole, nodeCount } = prepared.program;
+  const { groupCount, parent, nodeGroup } = tree;
+  const position = new Int32Array(groupCount + nodeCount).fill(nodeCount);
+  for (let n = nodeCount - 1; n >= 0; n--) {
+    position[groupCount + n] = n;
+    if (nodeGroup[n] >= 0 && nodeRole[n] === Role.Op) position[nodeGroup[n]] = n;
+  }
+  for (let g = groupCount - 1; g >= 0; g--) if (parent[g] >= 0) position[parent[g]] = Math.min(position[parent[g]], position[g]);
+  const members = byClass(stackOf, stackOf.reduce((most, c) => Math.max(most, c + 1), 0));
+  for (let c = 0; c + 1 < members.start.length; c++) members.value.subarray(members.start[c], members.start[c + 1]).sort((a, b) => position[a] - position[b]);
+  return members;
 }
 
 /** Items of the same container, name pattern and content share a number; others have -1. */

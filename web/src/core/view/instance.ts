@@ -67,18 +67,23 @@ export class Instance {
 
 const NONE = new Int32Array(0);
 
+/** Does a node run one of the graphs that it calls? Its first operand then says which. */
+export function chooses(program: ProgramData, node: number): boolean {
+  return /^(?:.*[._])?(?:cond(?:itional)?|case|if|switch)$/i.test(program.strings.at(program.nodeOp[node]));
+}
+
 /** Which operand of `caller` each parameter of its call number `index` receives; empty if the numbers do not fit. */
 export function bindOperands(prepared: Prepared, caller: number, index: number): Int32Array {
   const { program, parameters } = prepared;
-  const { inputs, calls, strings, nodeOp } = program;
+  const { inputs, calls } = program;
   const graph = calls.value[calls.start[caller] + index];
   const parameterCount = parameters.start[graph + 1] - parameters.start[graph];
   const operandCount = inputs.start[caller + 1] - inputs.start[caller];
   const callCount = calls.start[caller + 1] - calls.start[caller];
   const bound = new Int32Array(parameterCount);
-  const chooses = /cond|case|if|switch/i.test(strings.at(nodeOp[caller]));
-  if (chooses && parameterCount === operandCount - 1) return bound.map((_, i) => i + 1);
-  if (chooses && parameterCount === 1 && operandCount === callCount + 1) return bound.fill(index + 1);
+  const branches = chooses(program, caller);
+  if (branches && parameterCount === operandCount - 1) return bound.map((_, i) => i + 1);
+  if (branches && parameterCount === 1 && operandCount === callCount + 1) return bound.fill(index + 1);
   if (parameterCount === operandCount) return bound.map((_, i) => i);
   return NONE;
 }

@@ -3,7 +3,7 @@
 import { BoxKind, CATEGORIES } from "../types";
 import type { Boxes } from "./boxes";
 import type { Folding } from "./fold";
-import { bindOperands, INLINED, Instance, NOWHERE, PASSED_ON } from "./instance";
+import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
 import { escapeName } from "./keys";
 import { isOpen, type Options } from "./options";
 import { Kind } from "./plumbing";
@@ -82,7 +82,7 @@ interface GroupPlaces {
 }
 
 function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array): GroupPlaces {
-  const { tree, options, boxes, prepared, folding } = placement;
+  const { tree, boxes, folding } = placement;
   const first = tree.firstGroup[instance.graph];
   const count = tree.firstGroup[instance.graph + 1] - first;
   const shown = new Int32Array(count);
@@ -96,44 +96,54 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
   }
   const places: GroupPlaces = { box: new Int32Array(count).fill(NOWHERE), open: new Uint8Array(count), level: new Int32Array(count), path: new Array<string>(count) };
   for (let i = 0; i < count; i++) {
-    if (shown[i] === 0) continue;
+    if (shown[i] === 0 || places.box[i] >= 0) continue;
     const g = first + i;
     const above = tree.parent[g] < 0 ? -1 : tree.parent[g] - first;
     if (above >= 0 && !places.open[above]) {
       places.box[i] = places.box[above];
       continue;
     }
-    const stack = folding ? folding.stackOf[g] : -1;
-    const folded = folding !== undefined && stack >= 0 && !options.unfolded.has(`${instance.prefix}x:${groupPath(placement, places, above, folding.first(stack))}`);
-    if (folded && folding.first(stack) !== g) {
-      places.box[i] = places.box[folding.first(stack) - first];
-      if (boxes.open[places.box[i]] === 1) placement.repeats.add(instance, folding, stack, g);
-      continue;
-    }
-    const path = groupPath(placement, places, above, g);
-    const key = `${instance.prefix}${folded ? "x" : "g"}:${path}`;
-    const level = above < 0 ? instance.level : places.level[above] + 1;
-    const box = boxes.add(folded ? BoxKind.Stack : BoxKind.Group, above < 0 ? instance.frame : places.box[above], key, -1, g);
-    const open = isOpen(options, key, level, placement.groupDepth);
-    boxes.open[box] = open ? 1 : 0;
-    boxes.expandable[box] = open ? 0 : 1;
-    const [, kind] = nameAndClass(prepared.program.strings.at(tree.groupName[g]));
-    const title = groupTitle(prepared.program, tree.groupName, tree.parent, g);
-    boxes.title[box] = title;
-    boxes.subtitle[box] = groupSubtitle(kind, tree.opCount[g], tree.parameterElements[g]);
-    if (folded) {
-      const size = folding.size(stack);
-      const last = groupTitle(prepared.program, tree.groupName, tree.parent, folding.last(stack));
-      boxes.repeat[box] = size;
-      boxes.title[box] = `${title} … ${last}`;
-      if (open) placement.repeats.add(instance, folding, stack, g);
-    }
-    places.box[i] = box;
-    places.open[i] = open ? 1 : 0;
-    places.level[i] = level;
-    places.path[i] = path;
+    const stack = groupStack(placement, instance, places, above, g);
+    const drawn = stack >= 0 && folding ? folding.first(stack) - first : i;
+    if (places.box[drawn] < 0) placeGroup(placement, instance, places, above, first + drawn, stack);
+    if (stack < 0 || !folding) continue;
+    places.box[i] = places.box[drawn];
+    if (boxes.open[places.box[i]] === 1 && drawn !== i) placement.repeats.add(instance, folding, stack, g);
   }
   return places;
+}
+
+/** The stack that a group is drawn in, or -1. */
+function groupStack(placement: Placement, instance: Instance, places: GroupPlaces, above: number, group: number): number {
+  const { folding, options } = placement;
+  const stack = folding ? folding.stackOf[group] : -1;
+  if (!folding || stack < 0) return -1;
+  return options.unfolded.has(`${instance.prefix}x:${groupPath(placement, places, above, folding.first(stack))}`) ? -1 : stack;
+}
+
+/** Makes the box of a group, or of the stack that it is the first of. */
+function placeGroup(placement: Placement, instance: Instance, places: GroupPlaces, above: number, group: number, stack: number): void {
+  const { tree, options, boxes, prepared, folding } = placement;
+  const { strings } = prepared.program;
+  const path = groupPath(placement, places, above, group);
+  const key = `${instance.prefix}${stack >= 0 ? "x" : "g"}:${path}`;
+  const level = above < 0 ? instance.level : places.level[above] + 1;
+  const box = boxes.add(stack >= 0 ? BoxKind.Stack : BoxKind.Group, above < 0 ? instance.frame : places.box[above], key, -1, group);
+  const open = isOpen(options, key, level, placement.groupDepth);
+  boxes.open[box] = open ? 1 : 0;
+  boxes.expandable[box] = open ? 0 : 1;
+  boxes.title[box] = groupTitle(prepared.program, tree.groupName, tree.parent, group);
+  boxes.subtitle[box] = groupSubtitle(nameAndClass(strings.at(tree.groupName[group]))[1], tree.opCount[group], tree.parameterElements[group]);
+  if (stack >= 0 && folding) {
+    boxes.repeat[box] = folding.size(stack);
+    boxes.title[box] += ` … ${groupTitle(prepared.program, tree.groupName, tree.parent, folding.last(stack))}`;
+    if (open) placement.repeats.add(instance, folding, stack, group);
+  }
+  const i = group - tree.firstGroup[instance.graph];
+  places.box[i] = box;
+  places.open[i] = open ? 1 : 0;
+  places.level[i] = level;
+  places.path[i] = path;
 }
 
 function groupPath(placement: Placement, places: GroupPlaces, above: number, group: number): string {
@@ -235,8 +245,8 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
       const open = !options.closed.has(frameKey);
       boxes.open[frame] = open ? 1 : 0;
       boxes.expandable[frame] = open ? 0 : 1;
-      boxes.title[frame] = strings.at(graphName[graph]);
-      boxes.subtitle[frame] = plural(graphStart[graph + 1] - graphStart[graph], "node");
+      boxes.title[frame] = calledTitle(prepared, node, c);
+      boxes.subtitle[frame] = `${strings.at(graphName[graph])} · ${plural(graphStart[graph + 1] - graphStart[graph], "node")}`;
       boxes.nodesInside[frame] = graphStart[graph + 1] - graphStart[graph];
       boxes.category[frame] = boxes.category[box];
       prefix = `${frameKey}>`;
@@ -248,6 +258,14 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
     placement.instances.push(body);
   }
   if (bodies.length > 0) instance.inside.set(node, bodies);
+}
+
+/** What a called graph is to its caller: a loop's condition or body, a branch, or otherwise its own name. */
+function calledTitle(prepared: Prepared, node: number, index: number): string {
+  const { calls, strings, nodeOp, graphName } = prepared.program;
+  const graph = calls.value[calls.start[node] + index];
+  if (/while/i.test(strings.at(nodeOp[node]))) return yieldsForCaller(prepared.program, node, graph) ? "body" : "condition";
+  return chooses(prepared.program, node) ? `branch ${index}` : strings.at(graphName[graph]);
 }
 
 /** "add" for a node that calls nothing but trivial reducers, otherwise nothing. */

@@ -3,11 +3,12 @@
  * each group is counted. Worked out once per program and grouping.
  */
 
-import type { Grouping } from "../types";
+import { CATEGORIES, type Grouping } from "../types";
 import { adopt } from "./adopt";
+import { bareOp, Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
-import { Kind } from "./plumbing";
 import { Role } from "./roles";
+import { SPREADS } from "./small";
 
 export interface GroupTree {
   readonly name: string;
@@ -25,6 +26,8 @@ export interface GroupTree {
   readonly opCount: Int32Array;
   readonly parameterElements: Float64Array;
 }
+
+const SHAPE = CATEGORIES.indexOf("shape");
 
 /** Groupings in which one group around everything says nothing but the program's name. */
 const NAMED_BY_PROGRAM = new Set(["module", "direction"]);
@@ -52,12 +55,26 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
     parent[g] = above < 0 || outer[above] ? -1 : above;
     depth[g] = parent[g] < 0 ? 0 : depth[parent[g]] + 1;
   }
-  const given = grouping.nodeGroup;
-  const nodeGroup = new Int32Array(given.length);
-  // -1: at the top by its own word; -2: has no place of its own yet.
-  for (let n = 0; n < given.length; n++) nodeGroup[n] = given[n] < 0 ? -2 : outer[given[n]] ? -1 : given[n];
+  const nodeGroup = ownPlaces(prepared, grouping, firstGroup, outer);
   adopt(prepared, { parent, depth, groupName }, nodeGroup);
   return { name: grouping.name, groupCount, groupName, parent, firstGroup, depth, nodeGroup, ...count(prepared, parent, nodeGroup) };
+}
+
+/**
+ * A node's group by its own word; -1: at the top by its own word; -2: it has said nothing. In a graph where every path starts
+ * with the same group, a node without a path has said nothing. In others it may well stand at the top, unless it only holds or
+ * reshapes a value.
+ */
+function ownPlaces(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array, outer: Uint8Array): Int32Array {
+  const { program, plumbing, graphOf } = prepared;
+  const { nodeRole, nodeCategory, nodeOp, strings } = program;
+  return grouping.nodeGroup.map((given, n) => {
+    if (given >= 0) return outer[given] ? -1 : given;
+    const first = firstGroup[graphOf[n]];
+    if (first < firstGroup[graphOf[n] + 1] && outer[first]) return -2;
+    const computes = nodeRole[n] === Role.Op && nodeCategory[n] !== SHAPE && plumbing.kind[n] === Kind.None && !SPREADS.has(bareOp(strings.at(nodeOp[n])));
+    return computes || nodeRole[n] === Role.Output ? -1 : -2;
+  });
 }
 
 function groupsByGraph(grouping: Grouping, graphCount: number): Int32Array {

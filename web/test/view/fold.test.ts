@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { BoxKind } from "../../src/core/types";
+import { buildView } from "../../src/core/view";
+import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
+import { makeProgram, type NodeSketch } from "./program";
+
+/** A layer with a residual: dot over the input and a weight of its own, then the sum. */
+function layer(i: number, from: string, op = "tanh", scope = `layer_${i}`): NodeSketch[] {
+  return [
+    { id: `w${i}`, role: "parameter", op: "parameter", types: ["f32[4, 4]"], scope },
+    { id: `dot${i}`, op: "dot", inputs: [from, `w${i}`], scope: `${scope}/attention` },
+    { id: `act${i}`, op, inputs: [`dot${i}`], scope: `${scope}/attention` },
+    { id: `sum${i}`, op: "add", inputs: [`act${i}`, from], scope },
+  ];
+}
+const chain = (count: number, op?: (i: number) => string): NodeSketch[] => [
+  { id: "embed", op: "gather", scope: "embed" },
+  ...Array.from({ length: count }, (_, i) => layer(i, i === 0 ? "embed" : `sum${i - 1}`, op?.(i))).flat(),
+  { id: "head", op: "dot", inputs: [`sum${count - 1}`], scope: "head" },
+];
+const stacks = (nodes: NodeSketch[], spec = {}) => {
+  const view = buildView(makeProgram([{ name: "main", nodes }]), { depth: 0, ...spec });
+  return boxesOfKind(view, BoxKind.Stack).map((box) => `${view.key[box]} ${view.title[box]} ×${view.repeat[box]}`);
+};
+
+describe("repeats in a chain", () => {
+  it("show once, with the chain wired through", () => {
+    const view = buildView(makeProgram([{ name: "main", nodes: chain(24) }]), { depth: 0 });
+    expect(boxLines(view)).toEqual(["group g:embed", "stack x:layer_0", "group g:head"]);
+    expect(view.title[1]).toBe("layer_0 … layer_23");
+    expect([view.repeat[1], view.nodesInside[1]]).toEqual([24, 96]);
+    expect(edgeLines(view)).toEqual(["g:embed -> x:layer_0 x2", "x:layer_0 -> g:head"]);
+  });
+
+  it("open to one of them, with what leaves the last leaving that one", () => {
+    const view = buildView(makeProgram([{ name: "main", nodes: chain(24) }]), { depth: 0, open: ["x:layer_0", "g:layer_0/attention"] });
+    expect(boxLines(view)).toEqual(["group g:embed", "stack x:layer_0 open", "  group g:layer_0/attention open", "group g:head", "  node n:w0", "    node n:dot0", "    node n:act0", "  node n:sum0"]);
+    expect(edgeLines(view)).toEqual(["g:embed -> n:dot0", "n:w0 -> n:dot0", "n:dot0 -> n:act0", "n:act0 -> n:sum0", "g:embed -> n:sum0", "n:sum0 -> g:head"]);
+    expect(view.repeat[boxNamed(view, "x:layer_0")]).toBe(24);
+    const dot17 = 1 + 17 * 4 + 1;
+    expect(view.key[view.boxOfNode[dot17]]).toBe("n:dot0");
+  });
+
+  it("unfold when asked, all at once or one stack", () => {
+    expect(stacks(chain(3), { rules: { foldRepeats: false } })).toEqual([]);
+    expect(stacks(chain(3), { unfolded: ["x:layer_0"] })).toEqual([]);
+    expect(boxLines(buildView(makeProgram([{ name: "main", nodes: chain(3) }]), { depth: 0, unfolded: ["x:layer_0"] }))).toContain("group g:layer_2");
+  });
+
+  it("leave out what differs: another op, another type, other wiring", () => {
+    expect(stacks(chain(6, (i) => (i === 0 ? "relu" : "tanh")))).toEqual(["x:layer_1 layer_1 … layer_5 ×5"]);
+    const typed = chain(4).map((node) => (node.id === "act3" ? { ...node, types: ["f32[5]"] } : node));
+    expect(stacks(typed)).toEqual(["x:layer_0 layer_0 … layer_2 ×3"]);
+    const wired = chain(4).map((node) => (node.id === "sum0" ? { ...node, inputs: ["act0", "dot0"] } : node));
+    expect(stacks(wired)).toEqual(["x:layer_1 layer_1 … layer_3 ×3"]);
+  });
+
+  it("tell one outside value used twice from two outside values", () => {
+    const nodes: NodeSketch[] = [{ id: "a", op: "sin" }, { id: "b", op: "cos" }];
+    for (let i = 0; i < 3; i++) nodes.push({ id: `p${i}`, op: "tanh", inputs: ["a"], scope: `l_${i}` }, { id: `q${i}`, op: "add", inputs: [`p${i}`, i === 2 ? "b" : "a"], scope: `l_${i}` });
+    nodes.push({ id: "end", op: "stack", inputs: ["q0", "q1", "q2"] });
+    expect(stacks(nodes)).toEqual(["x:l_0 l_0 … l_1 ×2"]);
+  });
+
+  it("do not depend on the order in which the source lists the nodes", () => {
+    const swapped = chain(4);
+    const at = swapped.findIndex((node) => node.id === "w2");
+    const [w] = swapped.splice(at, 1);
+    swapped.splice(0, 0, w);
+    expect(stacks(swapped)).toEqual(["x:layer_0 layer_0 … layer_3 ×4"]);
+  });
+});
+
+describe("folding never bends the flow", () => {
+  it("keeps two alternating kinds apart", () => {
+    const nodes: NodeSketch[] = [{ id: "x", op: "sin" }];
+    let from = "x";
+    for (let i = 0; i < 3; i++) {
+      nodes.push({ id: `c${i}`, op: "conv", inputs: [from], scope: `conv${i}` }, { id: `b${i}`, op: "norm", inputs: [`c${i}`], scope: `bn${i}` });
+      from = `b${i}`;
+    }
+    expect(stacks(nodes)).toEqual([]);
+  });
+
+  it("splits a chain at what stands in between", () => {
+    const nodes: NodeSketch[] = [{ id: "embed", op: "gather" }];
+    let from = "embed";
+    for (let i = 0; i < 6; i++) {
+      nodes.push(...layer(i, from));
+      from = `sum${i}`;
+      if (i === 2) {
+        nodes.push({ id: "pool", op: "pool", inputs: [from] });
+        from = "pool";
+      }
+    }
+    expect(stacks(nodes)).toEqual(["x:layer_0 layer_0 … layer_2 ×3", "x:layer_3 layer_3 … layer_5 ×3"]);
+  });
+
+  it("folds groups that already run in a circle, as forward and backward of one module do", () => {
+    const nodes: NodeSketch[] = [{ id: "x", op: "sin" }];
+    let from = "x";
+    for (let i = 0; i < 3; i++) {
+      nodes.push({ id: `f${i}`, op: "tanh", inputs: [from], scope: `layer_${i}` });
+      from = `f${i}`;
+    }
+    for (let i = 2; i >= 0; i--) {
+      nodes.push({ id: `b${i}`, op: "dtanh", inputs: [from, `f${i}`], scope: `layer_${i}` });
+      from = `b${i}`;
+    }
+    expect(stacks([...nodes, { id: "end", op: "sin", inputs: [from] }])).toEqual(["x:layer_0 layer_0 … layer_1 ×2"]);
+  });
+});
+
+describe("other repeats", () => {
+  it("side by side fold too", () => {
+    const nodes: NodeSketch[] = [{ id: "lr", op: "sin" }, ...Array.from({ length: 5 }, (_, i) => layer(i, "lr", "tanh", `update_${i}`)).flat()];
+    nodes.push({ id: "all", op: "stack", inputs: [0, 1, 2, 3, 4].map((i) => `sum${i}`) });
+    expect(stacks(nodes)).toEqual(["x:update_0 update_0 … update_4 ×5"]);
+  });
+
+  it("whose names differ in more than numbers stay apart", () => {
+    const nodes = ["query", "key", "value"].map((name): NodeSketch => ({ id: name, op: "dot", scope: name }));
+    expect(stacks(nodes)).toEqual([]);
+  });
+
+  it("inside repeats fold again, and every node is found in the one that is drawn", () => {
+    const nodes: NodeSketch[] = [{ id: "x", op: "sin" }];
+    let from = "x";
+    for (let i = 0; i < 3; i++) {
+      for (let k = 0; k < 4; k++) {
+        nodes.push({ id: `n${i}_${k}`, op: "tanh", inputs: [from], scope: `stage_${i}/block_${k}` });
+        from = `n${i}_${k}`;
+      }
+    }
+    const view = buildView(makeProgram([{ name: "main", nodes }]), { depth: 9 });
+    expect(boxLines(view)).toEqual(["stack x:stage_0 open", "  stack x:stage_0/block_0 open", "node n:x", "    node n:n0_0"]);
+    expect(new Set(view.boxOfNode.subarray(1))).toEqual(new Set([boxNamed(view, "n:n0_0")]));
+    expect(edgeLines(view)).toEqual(["n:x -> n:n0_0"]);
+  });
+
+  it("are calls of graphs with the same content", () => {
+    const body = (name: string) => ({
+      name,
+      nodes: [{ id: "p", role: "parameter", op: "parameter" } as NodeSketch, ...["sin", "cos", "tanh", "exp"].map((op, i): NodeSketch => ({ id: `${op}.${name}`, op, inputs: [i === 0 ? "p" : `${["sin", "cos", "tanh"][i - 1]}.${name}`] }))],
+    });
+    const program = makeProgram([
+      { name: "main", nodes: [{ id: "x", op: "sin" }, { id: "call.1", op: "call", inputs: ["x"], calls: ["f.1"] }, { id: "call.2", op: "call", inputs: ["call.1"], calls: ["f.2"] }, { id: "y", op: "cos", inputs: ["call.2"] }] },
+      body("f.1"),
+      body("f.2"),
+    ]);
+    const view = buildView(program, { depth: 0 });
+    expect(boxLines(view)).toEqual(["node n:x", "stack x:n:call.1", "node n:y"]);
+    expect(view.repeat[1]).toBe(2);
+    expect(edgeLines(view)).toEqual(["n:x -> x:n:call.1", "x:n:call.1 -> n:y"]);
+    expect(boxLines(buildView(program, { depth: 0, open: ["x:n:call.1"] }))).toContain("  node x:n:call.1>n:cos.f.1");
+    expect(boxLines(buildView(program, { depth: 0, unfolded: ["x:n:call.1"] }))).toContain("call n:call.2");
+  });
+});

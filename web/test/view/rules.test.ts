@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { BoxKind, type DrawingRules } from "../../src/core/types";
+import { buildView } from "../../src/core/view";
+import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
+import { makeProgram, type NodeSketch } from "./program";
+
+const only = (rule: keyof DrawingRules | "none"): DrawingRules => ({
+  inlineSmall: rule === "inlineSmall", inlineReducers: rule === "inlineReducers", stubs: rule === "stubs", plumbing: rule === "plumbing", foldRepeats: rule === "foldRepeats",
+});
+
+describe("small values", () => {
+  const program = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "x", role: "parameter", op: "parameter", types: ["f32[8, 512]"] },
+        { id: "h", op: "tanh", inputs: ["x"], types: ["f32[8, 512]"] },
+        { id: "scale", role: "constant", op: "constant", types: ["f32[]"], text: "0.125" },
+        { id: "spread", op: "broadcast", inputs: ["scale"], types: ["f32[8, 512]"] },
+        { id: "scaled", op: "multiply", inputs: ["h", "spread"], types: ["f32[8, 512]"] },
+        { id: "minus", op: "subtract", inputs: ["scale", "scaled"], types: ["f32[8, 512]"] },
+        { id: "gamma", role: "parameter", op: "parameter", types: ["f32[512]"], text: "γ" },
+        { id: "normed", op: "multiply", inputs: ["minus", "gamma"], types: ["f32[8, 512]"] },
+        { id: "table", role: "constant", op: "constant", types: ["f32[8, 512]"], text: "{...}" },
+        { id: "out", op: "add", inputs: ["normed", "table"], types: ["f32[8, 512]"] },
+      ],
+    },
+  ]);
+
+  it("sit inside their users as text, with the sign of the operation", () => {
+    const view = buildView(program, { rules: only("inlineSmall") });
+    expect(boxLines(view)).toEqual(["node n:x", "node n:h", "node n:scaled", "node n:minus", "node n:normed", "node n:table", "node n:out"]);
+    expect(view.notes[boxNamed(view, "n:scaled")]).toEqual(["× 0.125"]);
+    expect(view.notes[boxNamed(view, "n:minus")]).toEqual(["0.125 −"]);
+    expect(view.notes[boxNamed(view, "n:normed")]).toEqual(["× γ f32[512]"]);
+    expect(view.key[view.boxOfNode[2]]).toBe("n:scaled");
+  });
+
+  it("are boxes like others when the rule is off, or when somebody asks for one by name", () => {
+    expect(buildView(program, { rules: only("none") }).boxCount).toBe(10);
+    const asked = buildView(program, { rules: only("inlineSmall"), around: { nodes: ["spread"], hops: 1 } });
+    expect(boxLines(asked)).toContain("node n:spread");
+  });
+});
+
+describe("reducers", () => {
+  const program = makeProgram([
+    { name: "main", nodes: [{ id: "x", role: "parameter", op: "parameter" }, { id: "r", op: "reduce", inputs: ["x"], calls: ["region"] }] },
+    { name: "region", nodes: [{ id: "a", role: "parameter", op: "parameter" }, { id: "b", role: "parameter", op: "parameter" }, { id: "s", op: "add", inputs: ["a", "b"] }] },
+  ]);
+
+  it("that apply one op become text", () => {
+    const view = buildView(program, { depth: 9, rules: only("inlineReducers") });
+    expect(boxLines(view)).toEqual(["node n:x", "node n:r"]);
+    expect(view.title[boxNamed(view, "n:r")]).toBe("reduce: add");
+    expect(view.expandable[boxNamed(view, "n:r")]).toBe(0);
+  });
+
+  it("open like any call when the rule is off", () => {
+    expect(boxLines(buildView(program, { depth: 9, rules: only("none") }))).toContain("  node n:r>n:s");
+  });
+});
+
+describe("plumbing", () => {
+  const program = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "a", op: "tanh" },
+        { id: "b", op: "sin" },
+        { id: "t", op: "tuple", inputs: ["a", "b"], types: ["f32[4]", "f32[4]"] },
+        { id: "second", op: "get-tuple-element", inputs: ["t#1"] },
+        { id: "cast", op: "bitcast", inputs: ["second"] },
+        { id: "use", op: "exp", inputs: ["cast"] },
+        { id: "whole", op: "custom", inputs: ["t#*"] },
+        { id: "result", op: "tuple", inputs: ["use", "whole"], types: ["f32[4]", "f32[4]"] },
+      ],
+      outputs: ["result#*"],
+    },
+  ]);
+
+  it("disappears into edges, element by element; the result stays", () => {
+    const view = buildView(program, { rules: only("plumbing") });
+    expect(edgeLines(view)).toEqual(["n:b -> n:use", "n:a -> n:whole", "n:b -> n:whole", "n:use -> n:result", "n:whole -> n:result"]);
+    expect(view.title[boxNamed(view, "n:result")]).toBe("output");
+    expect(view.key[view.boxOfNode[4]]).toBe("n:b");
+  });
+
+  it("is drawn when the rule is off or when it is asked for", () => {
+    expect(edgeLines(buildView(program, { rules: only("none") }))).toContain("n:second -> n:cast");
+    expect(boxLines(buildView(program, { rules: only("plumbing"), around: { nodes: ["cast"], hops: 1 } }))).toContain("node n:cast");
+  });
+
+  it("that runs in a circle is drawn as it is", () => {
+    const circle = makeProgram([{ name: "main", nodes: [{ id: "a", op: "bitcast", inputs: ["b"] }, { id: "b", op: "bitcast", inputs: ["a"] }, { id: "c", op: "tanh", inputs: ["a"] }] }]);
+    expect(edgeLines(buildView(circle, { rules: only("plumbing") }))).toEqual(["n:b -> n:a", "n:a -> n:b", "n:a -> n:c"]);
+  });
+});
+
+describe("stubs", () => {
+  const users = (count: number, scope: (i: number) => string): NodeSketch[] =>
+    Array.from({ length: count }, (_, i) => ({ id: `u${i}`, op: "add", inputs: i === 0 ? ["mask", "x"] : ["mask", `u${i - 1}`], scope: scope(i) }));
+  const head: NodeSketch[] = [{ id: "x", op: "sin" }, { id: "mask", role: "parameter", op: "parameter", types: ["pred[8, 8]"] }];
+
+  it("stand in for a source with many users, one for each user that is not near", () => {
+    const view = buildView(makeProgram([{ name: "main", nodes: [...head, ...users(8, () => "")] }]), { rules: only("stubs") });
+    const stubs = boxesOfKind(view, BoxKind.Stub);
+    expect(stubs.map((box) => view.key[box])).toEqual([1, 2, 3, 4, 5, 6, 7].map((i) => `s:n:mask@n:u${i}`));
+    expect(stubs.every((box) => view.title[box] === "mask" && view.node[box] === 1)).toBe(true);
+    expect(edgeLines(view)).toContain("n:mask -> n:u0");
+  });
+
+  it("are shared within a group", () => {
+    const program = makeProgram([{ name: "main", nodes: [...head, ...users(8, (i) => `g${i >> 1}`)] }]);
+    const view = buildView(program, { depth: 1, rules: only("stubs") });
+    expect(boxesOfKind(view, BoxKind.Stub).map((box) => view.key[view.parent[box]])).toEqual(["g:g1", "g:g2", "g:g3"]);
+  });
+
+  it("are not made for few users or computed values within reach", () => {
+    expect(boxesOfKind(buildView(makeProgram([{ name: "main", nodes: [...head, ...users(4, () => "")] }]), { rules: only("stubs") }), BoxKind.Stub)).toEqual([]);
+    const computed = [{ ...head[1], role: undefined, op: "tanh", inputs: ["x"] }, ...users(8, () => "")];
+    expect(boxesOfKind(buildView(makeProgram([{ name: "main", nodes: [head[0], ...computed] }]), { rules: only("stubs") }), BoxKind.Stub)).toEqual([]);
+  });
+
+  it("become one where many would crowd around one box", () => {
+    const sources: NodeSketch[] = Array.from({ length: 6 }, (_, i) => ({ id: `p${i}`, role: "parameter", op: "parameter" }));
+    const all = sources.map((source) => source.id);
+    const takers: NodeSketch[] = Array.from({ length: 7 }, (_, i) => ({ id: `t${i}`, op: "concat", inputs: all }));
+    const view = buildView(makeProgram([{ name: "main", nodes: [...sources, ...takers] }]), { rules: only("stubs") });
+    const stub = boxNamed(view, "s:*@n:t3");
+    expect(view.title[stub]).toBe("6 values");
+    expect(view.edgeCountMerged[Array.from(view.edgeSource).indexOf(stub)]).toBe(6);
+  });
+});
+
+describe("adoption", () => {
+  const program = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "x", role: "parameter", op: "parameter", types: ["f32[8, 8]"] },
+        { id: "w0", role: "parameter", op: "parameter", types: ["f32[8, 8]"] },
+        { id: "shared", role: "parameter", op: "parameter", types: ["f32[8, 8]"] },
+        { id: "h", op: "tanh", inputs: ["x"], scope: "layer_0" },
+        { id: "dot0", op: "dot", inputs: ["h", "w0"], scope: "layer_0/attention" },
+        { id: "copy", op: "copy", inputs: ["dot0"] },
+        { id: "mix0", op: "add", inputs: ["copy", "shared"], scope: "layer_0" },
+        { id: "mix1", op: "add", inputs: ["mix0", "shared"], scope: "layer_1" },
+        { id: "grad", op: "dot", inputs: ["mix1", "w0"], scope: "backward" },
+      ],
+    },
+  ]);
+
+  it("puts weights beside their first user, nodes without a place where they are used, and leaves the model's input outside", () => {
+    const view = buildView(program, { depth: 9, rules: only("none") });
+    const around = (key: string): string => (view.parent[boxNamed(view, key)] < 0 ? "" : view.key[view.parent[boxNamed(view, key)]]);
+    expect(around("n:w0")).toBe("g:layer_0/attention");
+    expect(around("n:copy")).toBe("g:layer_0");
+    expect(around("n:x")).toBe("");
+    expect(around("n:shared")).toBe("");
+  });
+
+  it("drops a group that holds everything", () => {
+    const wrapped = makeProgram([{ name: "main", nodes: [{ id: "a", scope: "step/model/l" }, { id: "b", inputs: ["a"], scope: "step/model/r" }] }]);
+    expect(boxLines(buildView(wrapped, { depth: 0 }))).toEqual(["group g:l", "group g:r"]);
+  });
+});
+
+describe("values as boxes", () => {
+  const program = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "x", role: "parameter", op: "parameter" },
+        { id: "split", op: "split", inputs: ["x"], types: ["f32[2]", "f32[3]"] },
+        { id: "l", op: "tanh", inputs: ["split#0"] },
+        { id: "r", op: "add", inputs: ["split#1", "l"] },
+      ],
+    },
+  ]);
+
+  it("stand between an operation and its users, one for each output, and after the result", () => {
+    const view = buildView(program, { values: "boxes", rules: only("none") });
+    expect(boxesOfKind(view, BoxKind.Value).map((box) => `${view.title[box]} ${view.subtitle[box]}`)).toEqual(["split.0 f32[2]", "split.1 f32[3]", "l f32[4]", "r f32[4]"]);
+    expect(edgeLines(view)).toContain("v:n:split.1 -> n:r");
+    expect(edgeLines(view)).toContain("n:x -> n:split");
+    const leaving = Array.from(view.edgeSource.keys()).filter((e) => view.edgeSource[e] === boxNamed(view, "n:split"));
+    expect(leaving.map((e) => view.sourceSlot[e])).toEqual([Math.fround(1 / 3), Math.fround(2 / 3)]);
+  });
+});
