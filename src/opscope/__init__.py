@@ -18,6 +18,7 @@ _HOMES = {
     "load": "opscope.loading",
     "capture": "opscope.readers:capture_object",
     "save": "opscope.render",
+    "summary": "opscope.analysis.summary",
     "record": "opscope.recording.recorder",
     "diff": "opscope.recording.diff",
     "show": "opscope.serve.notebook",
@@ -49,9 +50,11 @@ __all__ = [
     "record",
     "save",
     "show",
+    "summary",
 ]
 
 if TYPE_CHECKING:
+    from opscope.analysis.summary import summary
     from opscope.errors import OpscopeError, SourceError
     from opscope.loading import load
     from opscope.program import Frame, Graph, Link, Node, Program, ProgramBuilder, TensorType

@@ -1,0 +1,250 @@
+"""A model as a table: one row per layer, totals below. Prints in a terminal, shows in a notebook, becomes a dict or CSV.
+
+opscope.summary(model, input_size=(1, 3, 224, 224))
+opscope.summary(model, input_data={"input_ids": ids}, depth=2, columns=("output", "params", "mult_adds"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from opscope.analysis.summary_text import as_csv, as_html, as_text
+from opscope.errors import OpscopeError
+from opscope.program import TensorType
+from opscope.readers.torch.measure import Layer, Measured, measure
+from opscope.readers.torch.names import Call
+
+
+class Column(NamedTuple):
+    """One column: its heading, its text in a row, its value as data."""
+
+    heading: str
+    text: Callable[[Row], str]
+    value: Callable[[Row], Any]
+    right: bool = False
+
+
+class Row(NamedTuple):
+    """One layer as it is shown: parameters of hidden children count here."""
+
+    layer: Layer
+    parent_path: str
+    prefix: str
+    """Branches of the tree in front of its name."""
+    parameters: int
+    trainable: int
+    shared: int
+    saved_bytes: int
+    share: float
+
+    @property
+    def label(self) -> str:
+        """Attribute path below its caller, and class: "query: Linear". A second call of the same module is "query@1: Linear"."""
+        layer = self.layer
+        return Call(layer.path, layer.cls, layer.repeat).title(self.parent_path) if layer.path else layer.cls
+
+    @property
+    def trainable_text(self) -> str:
+        if not self.parameters:
+            return ""
+        return "yes" if self.trainable == self.parameters else "partly" if self.trainable else "no"
+
+
+def _shapes(types: Iterable[tuple[str, TensorType]]) -> str:
+    return ", ".join(f"{name}: {_shape(kind)}" if name and not name.startswith("[") else _shape(kind) for name, kind in types)
+
+
+def _shape(kind: TensorType) -> str:
+    return f"[{', '.join(map(str, kind.shape))}]"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _parameters_text(row: Row) -> str:
+    if row.shared and not row.parameters:
+        return f"({row.shared:,} shared)"
+    return f"{row.parameters:,} (+{row.shared:,} shared)" if row.shared else _count(row.parameters)
+
+
+COLUMNS: dict[str, Column] = {
+    "input": Column("Input", lambda row: _shapes(row.layer.inputs), lambda row: [list(kind.shape) for _, kind in row.layer.inputs]),
+    "output": Column(
+        "Output", lambda row: _shapes(row.layer.outputs), lambda row: [list(kind.shape) for _, kind in row.layer.outputs]
+    ),
+    "kernel": Column("Kernel", lambda row: " × ".join(map(str, row.layer.kernel)), lambda row: list(row.layer.kernel)),
+    "params": Column("Parameters", _parameters_text, lambda row: row.parameters, True),
+    "share": Column("Share", lambda row: f"{row.share:.1%}" if row.parameters else "", lambda row: round(row.share, 6), True),
+    "mult_adds": Column("Mult-adds", lambda row: _count(row.layer.flops // 2), lambda row: row.layer.flops // 2, True),
+    "saved": Column(
+        "Kept for backward", lambda row: bytes_text(row.saved_bytes) if row.saved_bytes else "", lambda row: row.saved_bytes, True
+    ),
+    "trainable": Column("Trainable", lambda row: row.trainable_text, lambda row: row.trainable_text),
+}
+DEFAULT_COLUMNS = ("input", "output", "params", "share", "mult_adds", "trainable")
+
+TORCHINFO_NAMES = {
+    "input_size": "input", "output_size": "output", "num_params": "params", "params_percent": "share", "kernel_size": "kernel",
+}  # fmt: skip
+
+
+class Summary:
+    """The table of one model."""
+
+    def __init__(self, measured: Measured, depth: int | None, columns: Sequence[str]) -> None:
+        self.measured = measured
+        self.columns = [COLUMNS[name] for name in columns]
+        self.column_names = list(columns)
+        self.rows = _rows(measured, depth)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Counts and bytes of the whole model. Tied parameters count once."""
+        whole = self.measured
+        return {
+            "parameters": whole.parameters,
+            "trainable": whole.trainable,
+            "frozen": whole.parameters - whole.trainable,
+            "mult_adds": whole.flops // 2,
+            "flops": whole.flops,
+            "input_bytes": whole.input_bytes,
+            "activation_bytes": whole.saved_bytes,
+            "parameter_bytes": whole.parameter_bytes,
+            "buffer_bytes": whole.buffer_bytes,
+            "total_bytes": whole.input_bytes + whole.saved_bytes + whole.parameter_bytes + whole.buffer_bytes,
+        }
+
+    def total_lines(self) -> list[tuple[str, str]]:
+        """The totals in words, as all forms of the table show them."""
+        totals = self.totals
+        split = f"{totals['parameters']:,} ({totals['trainable']:,} trainable, {totals['frozen']:,} frozen)"
+        lines = [("Parameters", split)]
+        if self.measured.ran:
+            lines += [
+                ("Mult-adds", f"{totals['mult_adds']:,}"),
+                ("Input", bytes_text(totals["input_bytes"])),
+                ("Forward/backward activations", bytes_text(totals["activation_bytes"])),
+            ]
+        lines.append(("Parameters and buffers", bytes_text(totals["parameter_bytes"] + totals["buffer_bytes"])))
+        if self.measured.ran:
+            lines.append(("Estimated total", bytes_text(totals["total_bytes"])))
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: every column of every shown row, and the totals in bytes and counts."""
+        rows = []
+        for row in self.rows:
+            layer = row.layer
+            known = {"label": row.label, "path": layer.path, "class": layer.cls, "depth": layer.depth, "called": layer.called}
+            rows.append(known | {"repeat": layer.repeat, "shared": row.shared} | {key: c.value(row) for key, c in COLUMNS.items()})
+        return {"model": self.measured.name, "rows": rows, "totals": self.totals}
+
+    def to_csv(self, path: Any = None) -> str:
+        """The shown columns as CSV text, also written to `path` if given."""
+        text = as_csv(self)
+        if path is not None:
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        return text
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+
+def summary(
+    model: Any,
+    input_size: Any = None,
+    input_data: Any = None,
+    *,
+    depth: int | None = 3,
+    columns: Sequence[str] | None = None,
+    dtypes: Any = None,
+    device: Any = None,
+    **kwargs: Any,
+) -> Summary:
+    """The table of a torch module. `input_size` includes the batch; `input_data` is a tensor, a tuple of arguments or a dict of
+    keywords; further keywords go to the module. Without inputs it lists parameters only. `depth=None` shows every level."""
+    from opscope.readers.torch.inputs import UnsuitableInput, make_inputs
+
+    if not hasattr(model, "named_modules"):
+        raise OpscopeError(f"summary takes a torch module, not a {type(model).__name__}")
+    chosen = [TORCHINFO_NAMES.get(name, name) for name in columns or DEFAULT_COLUMNS]
+    for name in chosen:
+        if name not in COLUMNS:
+            raise OpscopeError(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
+    args, keywords = make_inputs(model, input_size, input_data, dtypes, device, kwargs)
+    if args is None:
+        chosen = [name for name in chosen if name in ("params", "share", "trainable", "kernel")]
+    try:
+        measured = measure(model, args, keywords)
+    except UnsuitableInput:
+        raise
+    except Exception as error:
+        if input_size is not None and dtypes is None and "indices" in str(error):
+            raise OpscopeError(
+                f"{type(model).__name__} takes integers, and input_size makes floating-point numbers; "
+                "add dtypes=[torch.long], or give input_data"
+            ) from error
+        raise
+    return Summary(measured, depth, chosen)
+
+
+def _rows(measured: Measured, depth: int | None) -> list[Row]:
+    """Layers down to a depth, each with what hidden layers below it have. Callers stand before the layers they call."""
+    layers = measured.layers
+    shown = [depth is None or layer.depth <= depth for layer in layers]
+    home = list(range(len(layers)))
+    sums = [[0, 0, 0, 0] for _ in layers]
+    for position, layer in enumerate(layers):
+        if not shown[position]:
+            home[position] = home[layer.parent]
+        own = (layer.own_parameters, layer.own_trainable, layer.shared_parameters, layer.saved_bytes)
+        for index, number in enumerate(own):
+            sums[home[position]][index] += number
+    last_child: dict[int, int] = {layer.parent: position for position, layer in enumerate(layers) if shown[position]}
+    rows: list[Row] = []
+    continues: list[bool] = []
+    for position in _tree_order(layers, shown):
+        layer = layers[position]
+        del continues[max(layer.depth - 1, 0) :]
+        is_last = last_child.get(layer.parent) == position
+        prefix = "".join("│  " if more else "   " for more in continues) + ("└─ " if is_last else "├─ ") if layer.depth else ""
+        if layer.depth:
+            continues.append(not is_last)
+        parameters, trainable, shared, saved = sums[position]
+        share = parameters / measured.parameters if measured.parameters else 0.0
+        parent_path = layers[layer.parent].path if layer.parent >= 0 else ""
+        rows.append(Row(layer, parent_path, prefix, parameters, trainable, shared, saved, share))
+    return rows
+
+
+def _tree_order(layers: Sequence[Layer], shown: Sequence[bool]) -> list[int]:
+    """Every layer after its caller and before its caller's next: layers that were never called come in late."""
+    children: dict[int, list[int]] = {}
+    for position, layer in enumerate(layers):
+        if shown[position]:
+            children.setdefault(layer.parent, []).append(position)
+    order: list[int] = []
+    waiting = list(reversed(children.get(-1, [])))
+    while waiting:
+        position = waiting.pop()
+        order.append(position)
+        waiting.extend(reversed(children.get(position, [])))
+    return order
+
+
+def bytes_text(size: int) -> str:
+    """Bytes in the unit that a person would choose; a megabyte is a million."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.2f} {unit}"
+        amount /= 1000
+    return f"{amount:.2f} TB"

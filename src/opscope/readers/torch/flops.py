@@ -1,0 +1,37 @@
+"""Floating-point operations of a run: torch's own counter, with formulas for the kernels that it does not know."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+
+def flop_counter() -> Any:
+    """A mode that counts while it is on. `get_total_flops()` tells how many so far."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    aten = torch.ops.aten
+    formulas = {
+        "_scaled_dot_product_flash_attention_for_cpu": _attention_flop,
+        "_scaled_dot_product_fused_attention_overrideable": _attention_flop,
+        "mkldnn_rnn_layer": _mkldnn_rnn_flop,
+        "_cudnn_rnn": _cudnn_rnn_flop,
+    }
+    known = {getattr(aten, name): formula for name, formula in formulas.items() if hasattr(aten, name)}
+    return FlopCounterMode(display=False, custom_mapping=known)
+
+
+def _attention_flop(query: Any, key: Any, value: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """Scores, and their sum over the values."""
+    *batch, rows, width = query
+    return int(2 * prod(batch) * rows * key[-2] * (width + value[-1]))
+
+
+def _mkldnn_rnn_flop(inputs: Any, from_input: Any, from_hidden: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """One layer and direction: every step of every sequence meets both weights once."""
+    return int(2 * prod(inputs[:-1]) * (prod(from_input) + prod(from_hidden)))
+
+
+def _cudnn_rnn_flop(inputs: Any, weights: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    return int(2 * prod(inputs[:-1]) * sum(prod(weight) for weight in weights if len(weight) == 2))

@@ -1,0 +1,205 @@
+"""Measures a module: who was called with what, parameters, multiply-adds, and the memory that autograd really keeps.
+
+The module runs once, as it is. Hooks follow its calls, torch's FLOP counter counts what its kernels do, and hooks on saved tensors
+see every tensor that the backward pass would need, by storage: a tensor kept twice costs its bytes once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from opscope.program import TensorType
+from opscope.readers.torch.flops import flop_counter
+from opscope.readers.torch.module_calls import undisturbed
+from opscope.readers.torch.nested import tensors
+from opscope.readers.torch.values import tensor_type
+
+
+@dataclass
+class Layer:
+    """One call of a module, or a module that was never called but owns parameters."""
+
+    path: str
+    cls: str
+    depth: int
+    parent: int
+    """Position of the caller in the list of layers; -1 for the root."""
+    called: bool = True
+    repeat: int = 0
+    """How often this module had been called before."""
+    inputs: list[tuple[str, TensorType]] = field(default_factory=list)
+    outputs: list[tuple[str, TensorType]] = field(default_factory=list)
+    own_parameters: int = 0
+    """Elements of the parameters directly in it that no layer above has counted: tied ones count once."""
+    own_trainable: int = 0
+    shared_parameters: int = 0
+    """Elements of its parameters that an earlier layer has counted."""
+    flops: int = 0
+    """With everything called in it."""
+    saved_bytes: int = 0
+    """Kept for the backward pass, first saved in this call itself."""
+    kernel: tuple[int, ...] = ()
+
+
+@dataclass
+class Measured:
+    """A whole module."""
+
+    name: str
+    layers: list[Layer]
+    ran: bool
+    parameters: int
+    trainable: int
+    parameter_bytes: int
+    buffer_bytes: int
+    input_bytes: int = 0
+    output_bytes: int = 0
+    saved_bytes: int = 0
+    flops: int = 0
+
+
+def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None) -> Measured:
+    """Layers and totals. Without inputs (None) nothing runs, and there are parameters only."""
+    ran = args is not None
+    unique = {id(parameter): parameter for parameter in module.parameters()}.values()
+    whole = Measured(
+        type(module).__name__,
+        [],
+        ran,
+        sum(parameter.numel() for parameter in unique),
+        sum(parameter.numel() for parameter in unique if parameter.requires_grad),
+        sum(parameter.numel() * parameter.element_size() for parameter in unique),
+        sum(buffer.numel() * buffer.element_size() for buffer in {id(b): b for b in module.buffers()}.values()),
+    )
+    follower = _Follower(module, whole.layers)
+    if not ran:
+        follower.list_modules()
+        return whole
+    assert args is not None
+    given = [tensor for _, tensor in tensors([args, kwargs or {}])]
+    whole.input_bytes = sum(tensor.numel() * tensor.element_size() for tensor in given)
+    result = follower.run(args, kwargs or {}, given)
+    whole.output_bytes = sum(tensor.numel() * tensor.element_size() for _, tensor in tensors(result))
+    whole.saved_bytes = follower.saved_bytes
+    whole.flops = whole.layers[0].flops
+    return whole
+
+
+class _Follower:
+    def __init__(self, root: Any, layers: list[Layer]) -> None:
+        self.root = root
+        self.layers = layers
+        self.open: list[int] = []
+        self.calls: dict[str, int] = {}
+        self.counted: set[int] = set()
+        self.counter: Any = None
+        self.started: list[int] = []
+        self.storages: dict[int, Any] = {}
+        self.saved_bytes = 0
+
+    def add(self, path: str, module: Any, *, called: bool, parent: int) -> Layer:
+        depth = self.layers[parent].depth + 1 if parent >= 0 else 0
+        layer = Layer(path, type(module).__name__, depth, parent, called, self.calls.get(path, 0))
+        self.layers.append(layer)
+        for parameter in module.parameters(recurse=False):
+            elements = parameter.numel()
+            if id(parameter) in self.counted:
+                layer.shared_parameters += elements
+                continue
+            self.counted.add(id(parameter))
+            layer.own_parameters += elements
+            layer.own_trainable += elements if parameter.requires_grad else 0
+        kernel = getattr(module, "kernel_size", ())
+        layer.kernel = tuple(kernel) if isinstance(kernel, tuple | list) else (int(kernel),) if isinstance(kernel, int) else ()
+        return layer
+
+    def list_modules(self) -> None:
+        """The tree of modules as it stands, without a run."""
+        positions: dict[str, int] = {}
+        for path, module in self.root.named_modules():
+            parent = positions.get(path.rpartition(".")[0], 0) if path else -1
+            positions[path] = len(self.layers)
+            self.add(path, module, called=True, parent=parent)
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: list[Any]) -> Any:
+        import torch
+
+        self.counter = flop_counter()
+        for tensor in (*given, *self.root.parameters(), *self.root.buffers()):
+            storage = tensor.untyped_storage()
+            self.storages[storage._cdata] = storage  # there anyway, and counted on their own
+        with ExitStack() as watched:
+            watched.enter_context(undisturbed(self.root))
+            watched.enter_context(_without_fast_path())
+            watched.enter_context(torch.autograd.graph.saved_tensors_hooks(self._saved, lambda kept: kept))
+            watched.enter_context(self.counter)
+            watched.enter_context(self._hooked())
+            return self.root(*args, **kwargs)
+
+    @contextmanager
+    def _hooked(self) -> Iterator[None]:
+        handles = []
+        for path, module in self.root.named_modules():
+
+            def before(module: Any, args: Any, kwargs: Any, path: str = path) -> None:
+                layer = self.add(path, module, called=True, parent=self.open[-1] if self.open else -1)
+                self.calls[path] = self.calls.get(path, 0) + 1
+                layer.inputs = _types([*args], kwargs)
+                self.open.append(len(self.layers) - 1)
+                self.started.append(self.counter.get_total_flops())
+
+            def after(module: Any, args: Any, kwargs: Any, result: Any) -> None:
+                layer = self.layers[self.open[-1]]
+                layer.outputs = [(name, tensor_type(tensor)) for name, tensor in tensors(result)]
+                layer.flops = self.counter.get_total_flops() - self.started.pop()
+                self._uncalled(module, layer.path, self.open[-1])
+                self.open.pop()
+
+            handles.append(module.register_forward_pre_hook(before, with_kwargs=True, prepend=True))
+            handles.append(module.register_forward_hook(after, with_kwargs=True))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _uncalled(self, module: Any, path: str, parent: int) -> None:
+        """Children that own parameters but were not called: attention reads the weights of its output projection itself."""
+        for name, child in module.named_children():
+            child_path = f"{path}.{name}" if path else name
+            if child_path not in self.calls and any(id(p) not in self.counted for p in child.parameters(recurse=False)):
+                self.add(child_path, child, called=False, parent=parent)
+
+    def _saved(self, tensor: Any) -> Any:
+        """Autograd keeps a tensor. Storages stay referenced, as they will be in training: a freed one's address may come back."""
+        storage = tensor.untyped_storage()
+        if storage._cdata not in self.storages:
+            self.storages[storage._cdata] = storage
+            self.saved_bytes += storage.nbytes()
+            if self.open:
+                self.layers[self.open[-1]].saved_bytes += storage.nbytes()
+        return tensor.detach()
+
+
+def _types(args: list[Any], kwargs: dict[str, Any]) -> list[tuple[str, TensorType]]:
+    return [(name, tensor_type(tensor)) for name, tensor in [*tensors(args), *tensors(kwargs)]]
+
+
+@contextmanager
+def _without_fast_path() -> Iterator[None]:
+    """nn.TransformerEncoderLayer can run as one fused kernel that hides its children; the summary is about the children."""
+    import torch
+
+    mha = getattr(torch.backends, "mha", None)
+    if mha is None:
+        yield
+        return
+    before = mha.get_fastpath_enabled()
+    mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        mha.set_fastpath_enabled(before)
