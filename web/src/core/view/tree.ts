@@ -29,9 +29,6 @@ export interface GroupTree {
 
 const SHAPE = CATEGORIES.indexOf("shape");
 
-/** Groupings in which one group around everything says nothing but the program's name. */
-const NAMED_BY_PROGRAM = new Set(["module", "direction"]);
-
 const known = new WeakMap<Grouping, GroupTree>();
 
 export function groupTree(prepared: Prepared, grouping: Grouping): GroupTree {
@@ -66,14 +63,12 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
  * reshapes a value.
  */
 function ownPlaces(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array, outer: Uint8Array): Int32Array {
-  const { program, plumbing, graphOf } = prepared;
-  const { nodeRole, nodeCategory, nodeOp, strings } = program;
+  const { graphOf, program } = prepared;
   return grouping.nodeGroup.map((given, n) => {
     if (given >= 0) return outer[given] ? -1 : given;
     const first = firstGroup[graphOf[n]];
     if (first < firstGroup[graphOf[n] + 1] && outer[first]) return -2;
-    const computes = nodeRole[n] === Role.Op && nodeCategory[n] !== SHAPE && plumbing.kind[n] === Kind.None && !SPREADS.has(bareOp(strings.at(nodeOp[n])));
-    return computes || nodeRole[n] === Role.Output ? -1 : -2;
+    return computes(prepared, n) || program.nodeRole[n] === Role.Output ? -1 : -2;
   });
 }
 
@@ -84,10 +79,13 @@ function groupsByGraph(grouping: Grouping, graphCount: number): Int32Array {
   return first;
 }
 
-/** Marks the groups that hold all nodes of their graph: a single root, then its only child while nothing stands beside it. */
+/**
+ * Marks the groups that hold all of their graph and so say nothing: a single root, then its only child while nothing stands beside
+ * it. Where some operations have no group, only a root named like the program (jit_step and step) is one of them.
+ */
 function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array): Uint8Array {
-  const { groupCount, groupParent, nodeGroup } = grouping;
-  const { graphCount, graphStart } = prepared.program;
+  const { groupCount, groupParent, groupName, nodeGroup } = grouping;
+  const { graphCount, name: programName, strings } = prepared.program;
   const direct = new Int32Array(groupCount);
   const children = new Int32Array(groupCount);
   const onlyChild = new Int32Array(groupCount);
@@ -109,18 +107,28 @@ function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Ar
       }
     }
     if (roots !== 1) continue;
-    if (!NAMED_BY_PROGRAM.has(grouping.name)) {
-      let all = true;
-      for (let n = graphStart[graph]; n < graphStart[graph + 1] && all; n++) all = nodeGroup[n] >= 0;
-      if (!all) continue;
-    }
+    const complete = allGrouped(prepared, grouping, graph);
+    if (!complete && !programName.endsWith(strings.at(groupName[root]))) continue;
     outer[root] = 1;
-    while (direct[root] === 0 && children[root] === 1) {
+    while (complete && direct[root] === 0 && children[root] === 1) {
       root = onlyChild[root];
       outer[root] = 1;
     }
   }
   return outer;
+}
+
+function allGrouped(prepared: Prepared, grouping: Grouping, graph: number): boolean {
+  const { graphStart } = prepared.program;
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) if (grouping.nodeGroup[n] < 0 && computes(prepared, n)) return false;
+  return true;
+}
+
+/** An operation that does more than hold, pass on or reshape a value. */
+function computes(prepared: Prepared, node: number): boolean {
+  const { nodeRole, nodeCategory, nodeOp, strings } = prepared.program;
+  if (nodeRole[node] !== Role.Op || nodeCategory[node] === SHAPE || prepared.plumbing.kind[node] !== Kind.None) return false;
+  return !SPREADS.has(bareOp(strings.at(nodeOp[node])));
 }
 
 function count(prepared: Prepared, parent: Int32Array, nodeGroup: Int32Array): { opCount: Int32Array; parameterElements: Float64Array } {

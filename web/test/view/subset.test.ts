@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { BoxKind } from "../../src/core/types";
+import { buildView } from "../../src/core/view";
+import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
+import { makeProgram, type NodeSketch } from "./program";
+
+/** a → b → c → d → e, with a shortcut b → d, and x, y beside. */
+const nodes: NodeSketch[] = [
+  { id: "a", op: "sin" },
+  { id: "b", op: "sin", inputs: ["a"], scope: "g" },
+  { id: "c", op: "sin", inputs: ["b"], scope: "g" },
+  { id: "x", op: "sin" },
+  { id: "d", op: "add", inputs: ["c", "b", "x"] },
+  { id: "y", op: "sin", inputs: ["d"] },
+  { id: "e", op: "sin", inputs: ["d"] },
+];
+const program = makeProgram([
+  { name: "main", nodes: [...nodes, { id: "call", op: "call", inputs: ["e"], calls: ["f"] }], outputs: ["call"] },
+  { name: "f", nodes: [{ id: "p", op: "parameter", role: "parameter" }, { id: "inner", op: "tanh", inputs: ["p"] }, { id: "last", op: "exp", inputs: ["inner"] }] },
+]);
+const rules = { foldRepeats: false };
+const shown = (spec: object): string[] => {
+  const view = buildView(program, { rules, ...spec });
+  return boxesOfKind(view, BoxKind.Node).map((box) => view.key[box]);
+};
+
+describe("around", () => {
+  it("shows what is within so many steps, up and down, in open groups, and counts what is not shown", () => {
+    const view = buildView(program, { rules, around: { nodes: ["c"], hops: 1 } });
+    expect(boxLines(view)).toEqual(["group g:g open", "  node n:b", "  node n:c", "node n:d", "  omitted o:in:n:b", "omitted o:in:n:d", "omitted o:out:n:d"]);
+    expect(edgeLines(view)).toEqual(["n:b -> n:c", "n:c -> n:d", "n:b -> n:d", "o:in:n:b -> n:b", "o:in:n:d -> n:d", "n:d -> o:out:n:d x2"]);
+    expect(view.title[boxNamed(view, "o:out:n:d")]).toBe("2 more");
+    expect(view.remarks).toEqual(["4 neighbours not shown."]);
+  });
+
+  it("does not walk on from where it is told to stop", () => {
+    expect(shown({ around: { nodes: ["c"], hops: 9, stopAt: ["d"] } })).toEqual(["n:a", "n:b", "n:c", "n:d"]);
+  });
+
+  it("takes keys, groups, and nodes of called graphs", () => {
+    expect(shown({ around: { nodes: ["n:a"], hops: 1 } })).toEqual(["n:a", "n:b"]);
+    expect(shown({ around: { nodes: ["g:g"], hops: 0 } })).toEqual(["n:b", "n:c"]);
+    expect(shown({ around: { nodes: ["n:call>n:inner"], hops: 1 } })).toEqual(["n:p", "n:inner", "n:last"]);
+    expect(shown({ around: { nodes: ["inner"], hops: 0 } })).toEqual(["n:inner"]);
+  });
+
+  it("says so when there is no such node", () => {
+    expect(buildView(program, { around: { nodes: ["nope"], hops: 1 } }).remarks).toEqual(['There is no "nope" here.']);
+    expect(() => buildView(program, { graph: "nope" })).toThrow('no graph named "nope"');
+  });
+
+  it("does not reach everything through a source that everything uses", () => {
+    const users = Array.from({ length: 40 }, (_, i): NodeSketch => ({ id: `u${i}`, op: "add", inputs: ["mask"] }));
+    const wide = makeProgram([{ name: "main", nodes: [{ id: "mask", op: "iota" }, ...users] }]);
+    const view = buildView(wide, { rules, around: { nodes: ["u3"], hops: 5 } });
+    expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:mask", "n:u3"]);
+  });
+});
+
+describe("paths", () => {
+  it("are shown whichever way they run", () => {
+    expect(shown({ paths: { from: "b", to: "d" } })).toEqual(["n:b", "n:c", "n:d"]);
+    expect(shown({ paths: { from: "d", to: "b" } })).toEqual(["n:b", "n:c", "n:d"]);
+  });
+
+  it("are the shortest where there are too many", () => {
+    const view = buildView(program, { rules, paths: { from: "b", to: "d", limit: 2 } });
+    expect(boxLines(view)).toEqual(["group g:g open", "  node n:b", "node n:d"]);
+    expect(view.remarks[0]).toMatch(/1 node on longer ones/);
+  });
+
+  it("say so when there are none", () => {
+    const view = buildView(program, { rules, paths: { from: "x", to: "a" } });
+    expect(view.remarks).toEqual(['No path leads between "x" and "a".']);
+    expect(view.boxCount).toBe(2);
+  });
+});
+
+describe("only and hidden roles", () => {
+  it("narrow what is seen", () => {
+    expect(shown({ only: ["b", "d"] })).toEqual(["n:b", "n:d"]);
+    expect(shown({ only: ["b", "x"], around: { nodes: ["c"], hops: 1 } })).toEqual(["n:b"]);
+    const view = buildView(program, { rules, graph: "f", hideRoles: ["parameter"] });
+    expect(boxLines(view)).toEqual(["node n:inner", "node n:last"]);
+    expect(view.boxOfNode[8]).toBe(-1);
+  });
+});
+
+describe("a program without nodes", () => {
+  it("is an empty view", () => {
+    const empty = makeProgram([{ name: "main", nodes: [], outputs: [] }]);
+    expect(buildView(empty, {}).boxCount).toBe(0);
+  });
+});
+
+describe("the default depth", () => {
+  it("opens as much as a page holds", () => {
+    const small = makeProgram([{ name: "main", nodes }]);
+    expect(boxLines(buildView(small, {}))).toContain("  node n:c");
+    const big = Array.from({ length: 400 }, (_, i): NodeSketch => ({ id: `n${i}`, op: i % 3 ? "sin" : "cos", inputs: i ? [`n${i - 1}`] : [], scope: i % 2 ? "odd/a" : "even/b" }));
+    expect(boxLines(buildView(makeProgram([{ name: "main", nodes: big }]), {})).filter((line) => line.includes("node"))).toEqual([]);
+  });
+});
