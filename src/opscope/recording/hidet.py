@@ -1,2 +1,242 @@
-is_dump=lambda f,n: False
-read_dump=None
+"""hidet's passes: an instrument for a live PassContext, and the folder that its `save_graph_instrument` writes.
+
+    with hidet.graph.PassContext() as ctx:
+        ctx.instruments.append(rec.hidet())
+        optimized = hidet.graph.optimize(graph)
+
+hidet makes new operators rather than changing old ones. Which came from which is seen where it happens: in `Operator.reforward` (the
+same operator on new inputs) and in the rules that rewrite or resolve operators.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opscope.errors import SourceError
+from opscope.program import Frame, Program
+from opscope.readers.hidet.flow import FlowNames, flow_graph_program
+from opscope.readers.hidet.netron import read_netron
+from opscope.recording.model import NodeKey, Origin, Recording
+from opscope.recording.store import StoreWriter
+
+if TYPE_CHECKING:
+    from opscope.recording.recorder import Recorder
+
+_FILE = re.compile(r"(\d+)_(\w+)\.json")
+_TIME = re.compile(r"^\s*(\w+)\s+([\d.]+)\s*(?:s|seconds)?\s*$")
+
+
+class _Event(NamedTuple):
+    """Operators made from others, by a rule or (without a rule) by a new forward of the same operator."""
+
+    old: tuple[Any, ...]
+    rule: str
+    where: Frame | None
+
+
+class HidetInstrument:
+    """Has the methods of hidet's GraphPassInstrument; hidet calls them by name."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._names = FlowNames()
+        self._made_by: dict[int, tuple[Any, _Event]] = {}
+        self._created: list[Any] | None = None
+        self._started: list[tuple[str, float]] = []
+        self._before: dict[int, NodeKey] = {}
+        self._undo: list[Callable[[], None]] = []
+
+    def before_all_passes(self, graph: Any) -> None:
+        import hidet
+
+        self._recorder.set(producer="hidet", version=str(hidet.__version__), ids="objects")
+        self._watch_rules()
+        self._recorder.on_close(self._put_back)
+        self._snapshot(graph, "Origin", None)
+
+    def before_pass(self, pass_name: str, graph: Any) -> None:
+        self._started.append((pass_name, time.perf_counter()))
+
+    def after_pass(self, pass_name: str, graph: Any) -> None:
+        _, started = self._started.pop()
+        self._snapshot(graph, pass_name, time.perf_counter() - started)
+
+    def after_all_passes(self, graph: Any) -> None:
+        self._put_back()
+
+    def _snapshot(self, graph: Any, name: str, seconds: float | None) -> None:
+        program = flow_graph_program(graph, self._names)
+        now = dict(_operators(graph, "main", self._names))
+        origins = list(self._origins(now)) if self._before else []
+        self._before = {id(op): key for key, op in now.items()}
+        pipeline = [outer for outer, _ in self._started]
+        self._recorder.snapshot(program, name, pipeline=pipeline, seconds=seconds, provenance=origins)
+
+    def _origins(self, now: dict[NodeKey, Any]) -> Iterator[Origin]:
+        """Where each operator that was not there before came from, grouped by the rewrite that made it."""
+        made: dict[tuple[tuple[NodeKey, ...], str], tuple[list[NodeKey], Frame | None]] = {}
+        for key, op in now.items():
+            if id(op) in self._before:
+                if self._before[id(op)] != key:
+                    yield Origin((self._before[id(op)],), (key,), "identity")
+                continue
+            old, rule, where = self._ancestors(op)
+            if old:
+                made.setdefault((old, rule), ([], where))[0].append(key)
+        for (old, rule), (new, where) in made.items():
+            yield Origin(old, tuple(new), "rewrite", rule, where)
+
+    def _ancestors(self, op: Any) -> tuple[tuple[NodeKey, ...], str, Frame | None]:
+        """Operators of the snapshot before that an operator goes back to, and the first rule on the way."""
+        found: dict[NodeKey, None] = {}
+        rule, where = "", None
+        waiting, seen = [op], set()
+        while waiting:
+            this = waiting.pop()
+            if id(this) in seen:
+                continue
+            seen.add(id(this))
+            if id(this) in self._before:
+                found[self._before[id(this)]] = None
+                continue
+            _, event = self._made_by.get(id(this), (None, None))
+            if event is not None:
+                if event.rule and not rule:
+                    rule, where = event.rule, event.where
+                waiting += event.old
+        return tuple(sorted(found)), rule, where
+
+    def _watch_rules(self) -> None:
+        from hidet.graph.operator import Operator
+        from hidet.graph.transforms.graph_patterns.base import SubgraphRewriteRule
+        from hidet.graph.transforms.resolve_variant import ResolveRule
+
+        self._replace(Operator, "reforward", self._watched_reforward)
+        self._replace(Operator, "__init__", self._watched_creation)
+        for rule in _subclasses(SubgraphRewriteRule):
+            if "target" in vars(rule):
+                self._replace(rule, "target", self._watched_target)
+        for rule in _subclasses(ResolveRule):
+            if "resolve" in vars(rule):
+                self._replace(rule, "resolve", self._watched_resolve)
+
+    def _replace(self, owner: Any, name: str, watched: Callable[[Any], Any]) -> None:
+        original = vars(owner)[name]
+        setattr(owner, name, watched(original))
+        self._undo.append(lambda: setattr(owner, name, original))
+
+    def _put_back(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def _remember(self, made: Iterable[Any], event: _Event) -> None:
+        for op in made:
+            self._made_by.setdefault(id(op), (op, event))
+
+    def _watched_creation(self, original: Any) -> Any:
+        def created(op: Any, *args: Any, **options: Any) -> None:
+            original(op, *args, **options)
+            if self._created is not None:
+                self._created.append(op)
+
+        return created
+
+    def _watched_reforward(self, original: Any) -> Any:
+        def reforward(op: Any, *args: Any, **options: Any) -> Any:
+            outputs = original(op, *args, **options)
+            self._remember({id(t.op): t.op for t in outputs if t.op is not None}.values(), _Event((op,), "", None))
+            return outputs
+
+        return reforward
+
+    def _within_rule(self, original: Any, rule: Any, given: Any, old: tuple[Any, ...]) -> Any:
+        outer, self._created = self._created, []
+        try:
+            outputs = original(rule, given)
+            if outputs is not None:
+                where = Frame(original.__code__.co_filename, original.__code__.co_firstlineno, original.__qualname__)
+                self._remember(self._created, _Event(old, getattr(rule, "name", "") or type(rule).__name__, where))
+            return outputs
+        finally:
+            self._created = outer
+
+    def _watched_target(self, original: Any) -> Any:
+        def target(rule: Any, matched: Any) -> Any:
+            kind = _operator_class()
+            old = tuple(thing for thing in matched.values() if isinstance(thing, kind))
+            return self._within_rule(original, rule, matched, old)
+
+        return target
+
+    def _watched_resolve(self, original: Any) -> Any:
+        def resolve(rule: Any, op: Any) -> Any:
+            return self._within_rule(original, rule, op, (op,))
+
+        return resolve
+
+
+def _operator_class() -> Any:
+    from hidet.graph.operator import Operator
+
+    return Operator
+
+
+def _subclasses(cls: Any) -> list[Any]:
+    found, waiting = [], [cls]
+    while waiting:
+        for sub in waiting.pop().__subclasses__():
+            found.append(sub)
+            waiting.append(sub)
+    return found
+
+
+def _operators(flow: Any, graph: str, names: FlowNames) -> Iterator[tuple[NodeKey, Any]]:
+    """Every operator with its key, those of fused graphs too (hidet does not nest them further)."""
+    for op in flow.nodes:
+        id_ = names.known(op)
+        if id_ is not None:
+            yield (graph, id_), op
+            if op.attrs.get("fused_graph") is not None:
+                yield from _operators(op.attrs["fused_graph"], f"{id_}.fused", names)
+
+
+def is_dump(folder: Path, names: Iterable[str]) -> bool:
+    """Whether a folder was written by hidet's save_graph_instrument."""
+    return any(_FILE.fullmatch(name) and name.startswith("0_") for name in names)
+
+
+def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> Recording:
+    """The numbered JSON files of a folder, with the seconds of `profile.log` where it is there."""
+    files = sorted((int(found[1]), found[2], path) for path in folder.iterdir() if (found := _FILE.fullmatch(path.name)))
+    writer = StoreWriter(attrs={"producer": "hidet", "ids": "positions", "source": folder.name})
+    seconds = _profile(folder / "profile.log")
+    skipped = []
+    for i, (_, name, path) in enumerate(files):
+        try:
+            program: Program = read_netron(path.read_text(encoding="utf-8"), "hidet")
+        except SourceError as error:
+            skipped.append(f"{path.name}: {error}")
+            continue
+        writer.add(program, name, seconds=next(seconds.get(name, iter(())), None), attrs={"file": path.name})
+        if progress:
+            progress((i + 1) / len(files))
+    writer.set(skipped=skipped)
+    writer.close()
+    recording = writer.recording()
+    recording.name = str(folder)
+    return recording
+
+
+def _profile(log: Path) -> dict[str, Iterator[float]]:
+    """Seconds of each pass, in the order in which passes of one name ended."""
+    found: dict[str, list[float]] = {}
+    if log.exists():
+        for line in log.read_text(errors="replace").splitlines():
+            timed = _TIME.match(line)
+            if timed:
+                found.setdefault(timed[1], []).append(float(timed[2]))
+    return {name: iter(times) for name, times in found.items()}

@@ -18,6 +18,8 @@ _WORD = re.compile(r"[\w.-]+")
 _UNSTABLE = frozenset({"metadata.stack_frame_id", "direction", "transforms"})
 _NAMES = frozenset({"control-predecessors", "metadata.scheduling_name", "metadata.deduplicated_name", "output_names"})
 """Attributes that hold names of nodes, beside those that hold names of graphs."""
+_REMARKS = frozenset({"task", "category", "device", "note", "share_map"})
+"""Attributes that only comment on others: a copy in another graph may lack them."""
 _MEANT = ("metadata.op_name", "metadata.op_type", "value", "parameter_number")
 
 
@@ -146,7 +148,7 @@ class Labels:
             texts = [(name, _text(value)) for name, value in attrs.items() if not self.is_name(name, value)]
             texts.sort()
             scope = () if "metadata.op_name" in attrs else details.scope  # else it is the name's, and may depend on the caller's
-            done = tuple([text for text in texts if not text[0].startswith("metadata.")])
+            done = tuple([text for text in texts if not text[0].startswith("metadata.") and text[0] not in _REMARKS])
             meant = tuple([_text(attrs[name]) for name in _MEANT if name in attrs])
             places = scope, details.source
             numbers = self._number((tuple(texts), *places)), self._number(done), self._number((meant, *places))

@@ -1,0 +1,66 @@
+"""hidet's netron JSON: tensors are repeated wherever they are used, and their names are the edges."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from opscope.errors import SourceError
+from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers.hidet.text import read_flow_text
+
+
+def read_netron(text: str, name: str = "hidet") -> Program:
+    try:
+        model = json.loads(text)
+        graphs = model["graphs"]
+        program = ProgramBuilder(name, "main")
+        program.attrs.update({key: value for key, value in model.items() if key != "graphs" and value})
+        program.attrs["ids"] = "positions"
+        for i, found in enumerate(graphs):
+            _graph(program, program.graph("main" if i == 0 else f"graph {i}"), found)
+        return program.build()
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise SourceError(f"is no netron JSON of hidet: {type(error).__name__} {error}") from None
+    except json.JSONDecodeError as error:
+        raise SourceError(f"is broken JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+
+
+def _graph(program: ProgramBuilder, graph: GraphBuilder, found: dict[str, Any]) -> None:
+    value: dict[str, ValueRef] = {}
+
+    def source(argument: dict[str, Any]) -> ValueRef:
+        """The value of an argument. What nobody made is a constant, known from its first use on."""
+        name = argument["name"]
+        if name not in value:
+            initializer = argument.get("initializer") or {}
+            held = initializer.get("value", "<>")
+            graph.node(name, "const", (), [_type(argument)], role="constant", attrs={"value": held} if held != "<>" else {})
+            value[name] = (name, 0)
+        return value[name]
+
+    for i, parameter in enumerate(found["inputs"]):
+        argument = parameter["arguments"][0]
+        graph.node(argument["name"], "input", (), [_type(argument)], role="parameter", attrs={"parameter_number": i})
+        value[argument["name"]] = (argument["name"], 0)
+    for node in found["nodes"]:
+        inputs = [source(argument) for parameter in node["inputs"] for argument in parameter["arguments"]]
+        outputs = [argument for parameter in node["outputs"] for argument in parameter["arguments"]]
+        attrs = {attribute["name"]: attribute["value"] for attribute in node.get("attributes") or ()}
+        calls = []
+        if str(attrs.get("fused_graph", "")).startswith("Graph("):
+            calls = [f"{node['name']}.fused"]
+            read_flow_text(program.graph(calls[0]), attrs.pop("fused_graph"))
+        if node.get("description"):
+            attrs["task"] = "\n".join(node["description"]) if isinstance(node["description"], list) else node["description"]
+        if node["type"].get("category"):
+            attrs["category"] = node["type"]["category"]
+        graph.node(node["name"], node["type"]["name"], inputs, [_type(argument) for argument in outputs], attrs=attrs, calls=calls)
+        value.update((argument["name"], (node["name"], i)) for i, argument in enumerate(outputs))
+    graph.outputs = [source(parameter["arguments"][0]) for parameter in found["outputs"]]
+
+
+def _type(argument: dict[str, Any]) -> TensorType:
+    described = argument["type"]
+    dims = described["shape"]["dimensions"]
+    return TensorType(described["dataType"], tuple(int(dim) if str(dim).lstrip("-").isdigit() else str(dim) for dim in dims))
