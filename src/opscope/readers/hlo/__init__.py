@@ -15,11 +15,13 @@ from opscope.readers.source import Source
 
 __all__ = ["parse_hlo", "read", "sniff"]
 
-_HEADER = re.compile(r"^HloModule\s+\S", re.MULTILINE)
-_COMPUTATION = re.compile(r"^\s*(?:ENTRY\s+)?%?[A-Za-z_][\w.-]*(?:\s*\(.*\)\s*->.*)?\s*\{\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^[ \t]*+HloModule[ \t]++\S", re.MULTILINE)
+_COMPUTATION = re.compile(r"^[ \t]*+(?:ENTRY[ \t]++)?+%?+[A-Za-z_][\w.-]*+[ \t]*+(?:\([^\n]*)?\{[ \t]*$", re.MULTILINE)
+_TYPE = r"(?:\([^\n]*\)|[a-z]\w*+\[[\d,<=? ]*+\]\S*+)"
 _INSTRUCTION = re.compile(
-    r"^\s*(?:ROOT\s+)?%?[A-Za-z_][\w.-]*\s+=\s+(?:\(.*\)|[a-z]\w*\[[\d,<=?\s]*\]\S*)\s+[a-z][\w-]*\(", re.MULTILINE
+    rf"^[ \t]*+(?:ROOT[ \t]++)?+%?+[A-Za-z_][\w.-]*+[ \t]*+=[ \t]*+{_TYPE}[ \t]++[a-z][\w-]*+\(", re.MULTILINE
 )
+_LIT_TEST = re.compile(r"^(?://|#) ?CHECK.*(?:HloModule|ENTRY) ", re.MULTILINE)
 
 
 def sniff(source: Source) -> Verdict:
@@ -32,6 +34,8 @@ def sniff(source: Source) -> Verdict:
         return Verdict(0.95, "begins like an HLO module")
     if _INSTRUCTION.search(head):
         return Verdict(0.8 if _COMPUTATION.search(head) else 0.6, "has HLO instructions")
+    if _LIT_TEST.search(head):
+        return Verdict(0.7, "a test of XLA's own, with HLO in its checks")
     if ".hlo" in source.suffixes:
         return Verdict(0.3, "is named .hlo")
     return Verdict(0, "no HloModule line and no HLO instruction in it")

@@ -7,6 +7,7 @@ attributes over several lines, omitted types) is left to the careful reader in `
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
@@ -62,6 +63,8 @@ class Body:
         """Does a brace end it? Inlined bodies and fragments end where their text does."""
         self.is_fragment = is_fragment
         """In a fragment, operands that nobody defined are its parameters."""
+        self.parameter_count = 0
+        """How many of those there are."""
         self.attrs: dict[str, str] = {}
         self.nodes: list[Node] = []
         self.refs: dict[str, ValueRef] = {}
@@ -69,6 +72,7 @@ class Body:
         self.inlined: list[tuple[str, int, int]] = []
         """Computations that stand inside an attribute: name, and from where to where."""
         self.calls: set[str] = set()
+        self._given: Counter[str] = Counter()
         self._own: dict[str, HloDetails] = {}
         self._position: dict[str, int] = {}
         self._pending: list[tuple[int, int]] = []
@@ -156,12 +160,17 @@ class Body:
             position[self.nodes[i].id] = i
         return self.nodes[position[name]].outputs if name in position else (UNKNOWN,)
 
+    def fresh(self, base: str) -> str:
+        """A name for what has none. The colon in it keeps it apart from every name that can be written."""
+        self._given[base] += 1
+        return base if self._given[base] == 1 else f"{base}.{self._given[base]}"
+
     def own_details(self, tail: Tail, op: str, payload: str) -> HloDetails:
         """Details of an instruction whose op_name is relative to the call of this computation."""
         key = f"{op}({payload}){tail.text}" if op in PAYLOAD_ROLES else tail.text
         known = self._own.get(key)
         if known is None:
-            held = (op, payload) if op in PAYLOAD_ROLES else ("", "")
+            held = (op, without_comments(payload).strip()) if op in PAYLOAD_ROLES else ("", "")
             known = self._own[key] = HloDetails(self.module.context, tail.text, *held, self.name)
         return known
 
@@ -211,9 +220,13 @@ class Body:
                 outputs = self.outputs_of(name)
                 if index >= max(len(outputs), 1) and outputs != (UNKNOWN,):
                     raise fail(text, pos, f"{node.id!r} asks for element {index} of {name!r}, which has {len(outputs)}")
-            if node.op != ELEMENT:
-                inputs = tuple(refs[name] if index == 0 else (name, index) for name, index in node.inputs)
-                self.nodes[i] = node._replace(inputs=inputs)
+            self.nodes[i] = node._replace(inputs=tuple(self._resolved(ref) for ref in node.inputs))
+
+    def _resolved(self, ref: ValueRef) -> ValueRef:
+        name, index = ref
+        if index > 0 and self.outputs_of(name) == (UNKNOWN,):
+            return name, WHOLE
+        return self.refs[name] if index == WHOLE else ref
 
     def _unknown_call(self, known: set[str]) -> SourceError:
         node, called = next((node, name) for node in self.nodes for name in node.calls if name not in known)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from opscope.program import NO_DETAILS, Details, Frame, Path
 from opscope.readers.hlo.attributes import CALL_KEYS, decoded
 from opscope.readers.hlo.frames import FrameTables, frames_of
-from opscope.readers.hlo.lexing import unquote, without_strings
+from opscope.readers.hlo.lexing import unquote, without_comments, without_strings
 from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
@@ -189,7 +189,8 @@ class Tails(dict[str, Tail]):
 
     def learn(self, text: str, op: str = "", payload: str = "") -> Tail:
         """Take in a text that is known to be well-formed, of an instruction that may be a parameter or a constant."""
-        tail = self[f"{op}({payload}){text}" if op else text] = self._tail(text, Flow.of(text), op, payload)
+        held = without_comments(payload).strip()
+        tail = self[f"{op}({payload}){text}" if op else text] = self._tail(text, Flow.of(text), op, held)
         return tail
 
     def _tail(self, text: str, flow: Flow, op: str = "", payload: str = "") -> Tail:

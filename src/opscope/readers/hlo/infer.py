@@ -16,13 +16,14 @@ _LIKE_FIRST = frozenset(
         all-reduce collective-permute while""",
     )
 )
+_LONGEST = 4096
 _PREDICATES = frozenset(["compare", "is-finite"])
 
 
 def infer(op: str, operands: list[tuple[TensorType, ...]], index: int) -> Typed:
     """The type of an instruction that does not say it; "?" where it does not simply follow."""
     if op == "tuple":
-        return Typed(tuple(o[0] if len(o) == 1 else TensorType(f"({', '.join(map(str, o))})") for o in operands), WHOLE)
+        return Typed(tuple(outputs[0] if len(outputs) == 1 else _nested(outputs) for outputs in operands), WHOLE)
     if not operands:
         return Typed((UNKNOWN,), 0)
     first = operands[-1] if op in ("select", "clamp") and len(operands) > 1 else operands[0]
@@ -33,3 +34,9 @@ def infer(op: str, operands: list[tuple[TensorType, ...]], index: int) -> Typed:
     if op in _PREDICATES and len(first) == 1:
         return Typed((TensorType("pred", first[0].shape, first[0].layout),), 0)
     return Typed((UNKNOWN,), 0)
+
+
+def _nested(outputs: tuple[TensorType, ...]) -> TensorType:
+    """A tuple in a tuple is text. It is cut before nesting makes it longer than anybody reads."""
+    text = ", ".join(map(str, outputs))
+    return TensorType(f"({text})" if len(text) < _LONGEST else "(…)")

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from opscope.errors import SourceError
-from opscope.program import Node, Role, TensorType, ValueRef
+from opscope.program import WHOLE, Node, Role, TensorType, ValueRef
 from opscope.readers.hlo.attributes import CALL_KEYS, Attribute, read_attributes
 from opscope.readers.hlo.infer import infer
 from opscope.readers.hlo.lexing import NAME, expected, fail, group_end, skip, split_list, without_comments
@@ -34,15 +34,19 @@ _STATEMENT = re.compile(r"(?:ROOT\s++)?+(?:%[^\s=(),{}\"#]++|[A-Za-z_][A-Za-z0-9
 class _Call:
     """An instruction whose operands are being read."""
 
-    __slots__ = ("inputs", "name", "notes", "op", "pos", "typed")
+    __slots__ = ("inputs", "name", "notes", "op", "opened", "pos", "typed")
 
-    def __init__(self, name: str, op: str, typed: Typed | None, pos: int) -> None:
+    def __init__(self, name: str, op: str, typed: Typed | None, pos: int, opened: int) -> None:
         self.name = name
         self.op = op
         self.typed = typed
         self.pos = pos
+        self.opened = opened
+        """Where its parenthesis is."""
         self.inputs: list[ValueRef] = []
+        """By name and, where one is asked for, element; WHOLE until the body knows what the name stands for."""
         self.notes: list[str] = []
+        """What a parameter or a constant holds; of others, attributes for what the inputs cannot say."""
 
 
 def at_statement(text: str, pos: int) -> bool:
@@ -66,8 +70,8 @@ def read_instruction(body: Body, pos: int) -> int:
         pos = skip(text, text.index("=", pos) + 1)
     elif not body.is_fragment:
         raise expected(text, pos, "an instruction like name = f32[2] add(x, y), or '}'")
-    call, pos = _open(body, name or "instruction", pos)
-    pos = _read_operands(body, call, pos)
+    call = _open(body, name or body.fresh("instruction:"), pos)
+    pos = _read_operands(body, call)
     return _close(body, call, pos, has_attributes=True, is_root=bool(root), start=start)
 
 
@@ -78,7 +82,7 @@ def _typed(body: Body, pos: int, end: int) -> Typed:
         raise fail(body.module.text, pos, error.message) from None
 
 
-def _open(body: Body, name: str, pos: int) -> tuple[_Call, int]:
+def _open(body: Body, name: str, pos: int) -> _Call:
     """`[type] opcode(` from here."""
     text = body.module.text
     start = pos
@@ -91,44 +95,43 @@ def _open(body: Body, name: str, pos: int) -> tuple[_Call, int]:
     after = skip(text, found.end()) if found else pos
     if not found or not text.startswith("(", after):
         raise expected(text, after if found else pos, "'(' and the operands" if found else "an opcode like add")
-    return _Call(name, found[0], typed, start), after + 1
+    return _Call(name, found[0], typed, start, after)
 
 
-def _read_operands(body: Body, call: _Call, pos: int) -> int:
+def _read_operands(body: Body, call: _Call) -> int:
     """Operands up to the parenthesis that closes the call. Nested instructions are added on the way."""
     text = body.module.text
     outer = [call]
+    pos = call.opened + 1
     while True:
         call = outer[-1]
         pos = skip(text, pos)
         if call.op in PAYLOAD_ROLES:
-            end = group_end(text, pos - 1 if text[pos - 1 : pos] == "(" else text.rindex("(", 0, pos))
-            call.notes.append(without_comments(text[pos : end - 1]).strip())
-            pos = end - 1
-        if not text.startswith(")", pos):
-            nested, pos = _read_operand(body, call, pos)
+            pos = group_end(text, call.opened) - 1
+            call.notes.append(without_comments(text[call.opened + 1 : pos]).strip())
+        elif not text.startswith(")", pos):
+            nested, pos = _read_operand(body, outer, pos)
             if nested:
                 outer.append(nested)
                 continue
             pos = skip(text, pos)
-            if text.startswith(",", pos):
-                pos += 1
-                continue
         while text.startswith(")", pos):
             pos += 1
             done = outer.pop()
             if not outer:
                 return pos
-            pos = skip(text, _close(body, done, pos))
-            outer[-1].inputs.append((done.name, 0))
+            _close(body, done, pos)
+            pos = skip(text, pos)
+            outer[-1].inputs.append((done.name, WHOLE))
         if not text.startswith(",", pos):
             raise expected(text, pos, "',' or ')' after an operand")
         pos += 1
 
 
-def _read_operand(body: Body, call: _Call, pos: int) -> tuple[_Call | None, int]:
-    """One operand. A nested instruction is opened and given back."""
+def _read_operand(body: Body, outer: list[_Call], pos: int) -> tuple[_Call | None, int]:
+    """One operand of the innermost call. A nested instruction is opened and given back; it is named after the outermost."""
     text = body.module.text
+    call = outer[-1]
     elided = _ELIDED.match(text, pos)
     if elided:
         call.notes.append(f", elided_operands={elided[1] or ''}")
@@ -140,9 +143,9 @@ def _read_operand(body: Body, call: _Call, pos: int) -> tuple[_Call | None, int]
         typed = _typed(body, pos, end)
         pos = skip(text, end)
         if text.startswith((",", ")"), pos):
-            name = _fresh(body, f"{call.name}:operand")
+            name = body.fresh(f"{outer[0].name}:operand")
             _add_parameter(body, name, typed, start)
-            call.inputs.append((name, 0))
+            call.inputs.append((name, WHOLE))
             return None, pos
     found = NAME.match(text, pos)
     if not found:
@@ -150,13 +153,13 @@ def _read_operand(body: Body, call: _Call, pos: int) -> tuple[_Call | None, int]
     name = found[1] or found[2]
     after = skip(text, found.end())
     if found[2] and text.startswith("(", after):
-        return _Call(_fresh(body, f"{call.name}:{name}"), name, typed, start), after + 1
+        return _Call(body.fresh(f"{outer[0].name}:{name}"), name, typed, start, after), after + 1
     if body.is_fragment and name not in body.refs:
         _add_parameter(body, name, typed, start)
     index = _INDEX.match(text, found.end())
     if index:
         return None, _read_element(call, name, index, text)
-    call.inputs.append((name, 0))
+    call.inputs.append((name, WHOLE))
     return None, found.end()
 
 
@@ -171,17 +174,9 @@ def _read_element(call: _Call, name: str, index: re.Match[str], text: str) -> in
     return pos
 
 
-def _fresh(body: Body, base: str) -> str:
-    """A name for what has none. The colon keeps it apart from every name that can be written."""
-    name, number = base, 1
-    while name in body.refs:
-        number += 1
-        name = f"{base}.{number}"
-    return name
-
-
 def _add_parameter(body: Body, name: str, typed: Typed | None, pos: int) -> None:
-    number = str(sum(node.role == "parameter" for node in body.nodes))
+    number = str(body.parameter_count)
+    body.parameter_count += 1
     outputs, index = typed or Typed((TensorType("?"),), 0)
     tail = body.module.tails.learn("", "parameter", number)
     body.add(Node(name, "parameter", (), outputs, "parameter"), index, tail, number, pos, is_root=False)
@@ -203,8 +198,7 @@ def _close(body: Body, call: _Call, pos: int, *, has_attributes: bool = False, i
             raise fail(text, call.pos, "expected get-tuple-element to have one operand and an index, like index=0")
         inputs = ((inputs[0][0], tail.flow.element),)
     outputs, index = call.typed or infer(call.op, [body.outputs_of(name) for name, _ in inputs], tail.flow.element)
-    name = call.name if call.name not in body.refs else _fresh(body, call.name)
-    body.add(Node(name, call.op, inputs, outputs, role or "op"), index, tail, payload, start or call.pos, is_root=is_root)
+    body.add(Node(call.name, call.op, inputs, outputs, role or "op"), index, tail, payload, start or call.pos, is_root=is_root)
     return pos
 
 

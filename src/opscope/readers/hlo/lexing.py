@@ -6,10 +6,11 @@ import re
 
 from opscope.errors import SourceError
 
-_SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
+_SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/|(?<![^\n])#[^\n]*+)*+", re.DOTALL)
+"""Spaces and comments. Some of XLA's tests have lines that begin with #, for the tool that runs them."""
 _PLAIN = re.compile(r"""(?:[^"'{}()\[\]/]++|/(?![/*]))*+""")
 _STRING = re.compile(r""""[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'""", re.DOTALL)
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(rf"({_STRING.pattern})|//[^\n]*+|/\*.*?\*/", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _CLOSING = {"{": "}", "(": ")", "[": "]"}
@@ -104,7 +105,8 @@ _ITEM = re.compile(r"""(?:[^\s"'{}()\[\],/]++|/(?![/*]))+""")
 
 
 def without_comments(text: str) -> str:
-    return _COMMENT.sub("", text) if "/*" in text else text
+    """The same without comments; what looks like one inside a string stays."""
+    return _COMMENT.sub(r"\1", text) if "/*" in text or "//" in text else text
 
 
 def without_strings(text: str, instead: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import cached_property
 
@@ -23,7 +23,8 @@ _TYPE = re.compile(r"\(|[a-z][a-z0-9]*\s*\[")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
 _MODULE = re.compile(r"HloModule(?![\w.-])")
 _SEPARATOR = re.compile(r"^[ \t]*// ?-----[ \t]*$", re.MULTILINE)
-_OPENING = re.compile(r"(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+)(?: (\([^\n]*\) -> [^\n]*))? \{\n")
+_OPENING = re.compile(r"(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) (\{|\([^\n]*+)\n")
+_UNUSUAL = re.compile(r" = |//")
 _PROGRESS_STEP = 1 << 20
 _DEEPEST = 200
 """Computations inside attributes inside computations: XLA prints one level, people write one or two."""
@@ -50,6 +51,7 @@ class _Reader:
         self.progress = progress
         self.separators = deque(found.start() for found in _SEPARATOR.finditer(text)) if "-----" in text else deque[int]()
         self.programs: list[Program] = []
+        self.names: Counter[str] = Counter()
         self.begin("", 0)
 
     @cached_property
@@ -109,8 +111,8 @@ class _Reader:
         """`[ENTRY] [%]name [(parameters) -> type] { … }[, key=value]*`, or instructions without a computation around them."""
         text, start = self.text, pos
         usual = _OPENING.match(text, pos)
-        if usual:
-            entry, name, signature = bool(usual[1]), usual[2], usual[3] or ""
+        if usual and (usual[3] == "{" or (usual[3].endswith(" {") and ") -> " in usual[3] and not _UNUSUAL.search(usual[3]))):
+            entry, name, signature = bool(usual[1]), usual[2], usual[3][:-1].rstrip()
             pos = usual.end()
         elif not self.name and not self.bodies and (at_statement(text, pos) or _TYPE.match(text, pos)):
             end = self.separators[0] if self.separators else len(text)
@@ -174,7 +176,7 @@ class _Reader:
                 raise fail(self.text, self.start, f"module {self.name!r} has no computation; expected ENTRY name {{ … }}")
             return
         entry = (self.entry or self.bodies[-1]).name
-        builder = ProgramBuilder(self.name or f"module_{entry}", entry)
+        builder = ProgramBuilder(self.fresh_name(self.name or (entry if self.bodies[-1].is_fragment else f"module_{entry}")), entry)
         builder.attrs.update(self.attrs)
         names = {body.name for body in self.bodies}
         for body in self.bodies:
@@ -183,6 +185,11 @@ class _Reader:
             body.finish(builder.graph(body.name), names, drop_unknown=self.is_excerpt)
         self.programs.append(builder.build())
         self.begin("", 0)
+
+    def fresh_name(self, name: str) -> str:
+        """Modules of one file are told apart by name: the second `m` is `m.2`."""
+        self.names[name] += 1
+        return name if self.names[name] == 1 else f"{name}.{self.names[name]}"
 
     @property
     def is_excerpt(self) -> bool:
