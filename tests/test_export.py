@@ -212,6 +212,21 @@ def test_missing_bundle_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tm
     host._bundle.cache_clear()
 
 
+def test_what_was_asked_for_has_a_strong_border() -> None:
+    svg = svg_text(small(), ViewOptions(around=("tanh.0",), hops=1))
+    groups = ElementTree.fromstring(svg).iter(f"{SVG}g")
+    assert [group.get("data-key") for group in groups if group.find(f"{SVG}rect[@stroke-width='2.4']") is not None] == ["n:tanh.0"]
+
+
+def test_a_picture_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the limit V8 would end the whole process, and a notebook with it."""
+    monkeypatch.setattr(host, "MEMORY_LIMIT", 40_000_000)
+    with pytest.raises(OpscopeError, match="does not fit into memory"):
+        svg_text(chain(40_000), ViewOptions(flatten=True))
+    monkeypatch.undo()
+    assert svg_text(small())
+
+
 def test_progress_is_told_in_order() -> None:
     from opscope.render.picture import progress
 

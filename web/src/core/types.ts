@@ -126,6 +126,8 @@ export const enum EdgeKind { Data = 0, Control = 1, Link = 2 }
 
 /** Boxes and edges to be seen, before they have places. */
 export interface Visible {
+  /** The graph that is shown (others are seen inside of it, where calls are open). */
+  readonly graph: number;
   readonly boxCount: number;
   readonly kind: Uint8Array;
   readonly parent: Int32Array;

@@ -18,6 +18,7 @@ export function visibleOf(boxes: readonly BoxLiteral[], edges: readonly EdgeLite
   const at = new Map(boxes.map((box, i) => [box.id, i]));
   const column = <T>(pick: (box: BoxLiteral) => T) => boxes.map(pick);
   return {
+    graph: 0,
     boxCount: boxes.length,
     kind: Uint8Array.from(column((b) => b.kind ?? BoxKind.Node)),
     parent: Int32Array.from(column((b) => (b.parent === undefined ? -1 : at.get(b.parent)!))),

@@ -6,6 +6,7 @@ import { smooth } from "./curves";
 import { countLabels } from "./labels";
 import { LEGEND_HEIGHT, legendOf, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
+import { mixOf } from "./mix";
 import { categoryPaints } from "./paints";
 import { depths, type Placed } from "./placed";
 import { type Scene, type SceneOptions, Shape } from "./types";
@@ -24,8 +25,9 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     shape[piece] = shapeOf(visible, box);
     paint[piece] = paints[box];
   }
+  const mix = mixOf(program, visible);
   const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
-  const legend = options.legend ? legendOf(paint, shape, placed.width, visible.remarks) : { entries: [], rows: 0 };
+  const legend = options.legend ? legendOf(paint, shape, placed.width, visible.remarks, mix.shares) : { entries: [], rows: 0 };
   const graphHeight = placed.height + 2 * margin;
   const curves = smooth(shifted(placed.points, margin), placed.pointStart, direction === "LR", (e) => placed.edgeTarget[e] >= 0);
   const edges = edgeColumns(program, visible, placed);
@@ -51,6 +53,8 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     title: visible.title,
     subtitle: visible.subtitle,
     notes: visible.notes,
+    mixRow: mix.row,
+    mixShares: mix.shares,
     ...paintOrder(shape, depth),
     edgeCount: placed.edge.length,
     edge: placed.edge,

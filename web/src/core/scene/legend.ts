@@ -18,8 +18,11 @@ const NAMES: Record<(typeof CATEGORIES)[number], string> = {
 };
 
 /** Entries and remarks at their places from (0, 0), no wider than the picture where that is possible. */
-export function legendOf(paint: Uint8Array, shape: Uint8Array, width: number, remarks: readonly string[]): { entries: LegendEntry[]; rows: number } {
+export function legendOf(
+  paint: Uint8Array, shape: Uint8Array, width: number, remarks: readonly string[], mixShares: Float32Array = new Float32Array(0),
+): { entries: LegendEntry[]; rows: number } {
   const used = new Set<number>();
+  for (let i = 0; i < mixShares.length; i++) if (mixShares[i] > 0) used.add(i % CATEGORIES.length);
   for (let piece = 0; piece < paint.length; piece++) if (shape[piece] !== Shape.Frame) used.add(paint[piece]);
   const texts = new Map<number, string>(CATEGORIES.map((category, row) => [row, NAMES[category]]));
   texts.set(PAINT_ADDED, "added").set(PAINT_REMOVED, "removed").set(PAINT_CHANGED, "changed");

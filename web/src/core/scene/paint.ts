@@ -2,7 +2,7 @@
  * How a scene is drawn, said once. A painter only knows rectangles, curves, triangles and text; SVG, PDF and the page's canvas
  * are painters. The page calls `paintFrame`, `paintEdge` and `paintBox` itself for what is on screen.
  */
-import { BoxKind, EdgeKind } from "../types";
+import { BoxKind, CATEGORIES, EdgeKind } from "../types";
 import { textWidth } from "../text/measure";
 import { boxTexts, SMALL, STACK_STEP, TINY } from "./boxText";
 import { HEAD_HALF } from "./curves";
@@ -11,6 +11,11 @@ import type { Theme } from "./theme";
 import { type Scene, Shape, type TextRun } from "./types";
 
 export { boxTexts };
+
+const BAR_INSET = 9;
+const BAR_HEIGHT = 2;
+const BAR_FOOT = 6;
+const BAR_GAP = 1;
 
 export type Dash = "solid" | "dotted" | "dashed";
 export type Part = "frame" | "edge" | "box" | "title" | "label" | "legend";
@@ -94,12 +99,29 @@ function paintHead(scene: Scene, e: number, colour: string, painter: Painter): v
 export function paintBox(scene: Scene, theme: Theme, piece: number, painter: Painter, runs: readonly TextRun[] = boxTexts(scene, piece)): void {
   painter.begin("box", piece);
   paintBody(scene, theme, piece, painter);
+  paintMix(scene, theme, piece, painter);
   const { secondary = theme.secondary } = theme.paints[scene.paint[piece]];
   for (const run of runs) {
     if (run.pill) painter.rect(run.x - 6, run.y - 11.5, run.width + 12, 16, 8, theme.pill.fill, theme.pill.stroke, 1, "solid");
     painter.text(run, run.colour === "secondary" && !run.pill ? secondary : theme[run.colour]);
   }
   painter.end();
+}
+
+/** A thin bar at the foot of a closed group: which work is inside, and how much of each. */
+function paintMix(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
+  const row = scene.mixRow[scene.box[piece]];
+  if (row < 0) return;
+  const stack = scene.shape[piece] === Shape.Stack ? 2 * STACK_STEP : 0;
+  const whole = scene.w[piece] - stack - 2 * BAR_INSET;
+  let x = scene.x[piece] + BAR_INSET;
+  for (let category = 0; category < CATEGORIES.length; category++) {
+    const share = scene.mixShares[row * CATEGORIES.length + category];
+    if (share <= 0) continue;
+    const gap = share * whole > 2 * BAR_GAP ? BAR_GAP : 0;
+    painter.rect(x, scene.y[piece] + scene.h[piece] - BAR_FOOT, share * whole - gap, BAR_HEIGHT, 1, theme.paints[category].stroke, "", 0, "solid");
+    x += share * whole;
+  }
 }
 
 /** The shape without its words (which the page leaves out when zoomed far away). */

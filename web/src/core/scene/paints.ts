@@ -4,7 +4,7 @@ import { isGroup } from "./boxText";
 import { PAINT_GROUP, PAINT_STUB } from "./types";
 
 /** Calls of plain functions are groups with another name, not control flow. */
-const PLAIN_CALLS = new Set([
+export const PLAIN_CALLS = new Set([
   "call", "func.call", "closed_call", "core_call", "xla_call", "jit", "pjit", "composite", "stablehlo.composite", "remat", "remat2",
   "checkpoint", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
 ]);

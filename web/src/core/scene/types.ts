@@ -42,7 +42,7 @@ export interface Scene {
   /** 1: what the picture is about (the node that was asked for); it has a strong border. */
   readonly emphasis: Uint8Array;
 
-  /** From here to `notes`: indexed by the view's box number, straight from the view. */
+  /** From here to `mixRow`: indexed by the view's box number, straight from the view. */
   readonly kind: Uint8Array;
   readonly expandable: Uint8Array;
   readonly repeat: Int32Array;
@@ -50,6 +50,9 @@ export interface Scene {
   readonly title: readonly string[];
   readonly subtitle: readonly string[];
   readonly notes: readonly (readonly string[] | undefined)[];
+  /** Row of `mixShares` (shares by category, one row per closed group), or -1. */
+  readonly mixRow: Int32Array;
+  readonly mixShares: Float32Array;
   /** Order to paint in: first `frameCount` frames from the outside in, then (after the edges) everything else. */
   readonly order: Int32Array;
   readonly frameCount: number;

@@ -14,6 +14,7 @@ export function finish(placement: Placement, edges: Edges): Visible {
     if (boxes.parent[box] >= 0) boxes.nodesInside[boxes.parent[box]] += boxes.nodesInside[box];
   }
   return {
+    graph: placement.instances[0].graph,
     boxCount: boxes.count,
     kind: Uint8Array.from(boxes.kind),
     parent: Int32Array.from(boxes.parent),

@@ -150,7 +150,7 @@ export class Engine {
       before: before ? matchKeys(before.scene.key, visible.key) : new Int32Array(visible.boxCount).fill(-1),
       located: request.locate.map((key) => at.get(key) ?? -1),
       opened,
-      legend: colouring?.legend ?? legendOf(scene.paint, scene.shape, Infinity, []).entries.map(({ text, paint }) => ({ text, paint })),
+      legend: colouring?.legend ?? legendOf(scene.paint, scene.shape, Infinity, [], scene.mixShares).entries.map(({ text, paint }) => ({ text, paint })),
       remarks: visible.remarks,
       viewMs: chosen - start, layoutMs: laidOut - chosen, totalMs: performance.now() - start,
     };
