@@ -93,6 +93,27 @@ describe("layoutFlat on any graph", () => {
   });
 });
 
+describe("layoutFlat with earlier places", () => {
+  it("keeps the order of the boxes that stayed, whatever is new around them", () => {
+    fc.assert(
+      fc.property(anyEdges, fc.array(fc.option(fc.nat({ max: 500 })), { minLength: 41, maxLength: 41 }), (list, xs) => {
+        // One part only: how unconnected parts are packed is another matter.
+        const edges = [...list.edges, ...Array.from({ length: list.nodeCount }, (_, v) => [list.nodeCount, v] as const)];
+        const nodeCount = list.nodeCount + 1;
+        const previousX = Float64Array.from({ length: nodeCount }, (_, v) => xs[v] ?? Number.NaN);
+        const graph = flatGraph({ nodeCount, edges }, { previousX });
+        const layout = layoutFlat(graph);
+        expect(overlaps(boxesOf(graph, layout), all(nodeCount))).toEqual([]);
+        for (let a = 0; a < nodeCount; a++) {
+          for (let b = 0; b < nodeCount; b++) {
+            if (layout.rank[a] === layout.rank[b] && previousX[a] < previousX[b]) expect(layout.x[a]).toBeLessThan(layout.x[b]);
+          }
+        }
+      }),
+    );
+  });
+});
+
 describe("layoutFlat on shapes that people know", () => {
   it("keeps a long chain straight", () => {
     const edges = Array.from({ length: 499 }, (_, i) => [i, i + 1] as const);

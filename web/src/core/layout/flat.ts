@@ -19,7 +19,7 @@ export const RANK_GAP = 40;
 export function layoutFlat(graph: FlatGraph, options: LayoutOptions = {}): FlatLayout {
   const { count, of } = findComponents(graph.nodeCount, graph.edgeSource, graph.edgeTarget);
   if (count === 1) return layoutConnected(graph, options);
-  return joinParts(graph, splitParts(graph, count, of), options);
+  return joinParts(graph, inEarlierOrder(graph, splitParts(graph, count, of)), options);
 }
 
 interface Part {
@@ -40,6 +40,18 @@ function splitParts(graph: FlatGraph, count: number, of: Int32Array): Part[] {
     });
   }
   return parts;
+}
+
+/** Parts that stood in a row before stand in it again in the same order; new ones come last. */
+function inEarlierOrder({ previousX }: FlatGraph, parts: Part[]): Part[] {
+  if (!previousX) return parts;
+  const leftmost = (part: Part): number => {
+    let least = Number.POSITIVE_INFINITY;
+    for (const v of part.nodes) if (previousX[v] < least) least = previousX[v];
+    return least;
+  };
+  const keyed = parts.map((part) => ({ part, x: leftmost(part) }));
+  return keyed.sort((a, b) => (a.x === b.x ? 0 : a.x - b.x)).map(({ part }) => part);
 }
 
 function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array): FlatGraph {
@@ -145,8 +157,8 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions): FlatLayout {
   const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
   report(0.2);
   const elements = buildElements(nodeCount, edgeSource, edgeTarget, reversed, rank);
-  const position = orderElements(elements, spent);
-  balanceLeaves(elements, position);
+  const position = orderElements(elements, spent, graph.previousX);
+  if (!graph.previousX) balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
   const x = assignX(elements, position, width, {

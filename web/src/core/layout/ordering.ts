@@ -2,6 +2,7 @@ import { CrossingCounter } from "./crossings";
 import type { Elements } from "./elements";
 import { Sifter, totalLife } from "./sifting";
 import { smooth } from "./smoothing";
+import { type Resumed, resumeOrder } from "./stability";
 import { Sweeper } from "./sweeps";
 
 /** When to stop improving: asked between rounds, so a first order is always there. */
@@ -16,7 +17,9 @@ const SIFTING_LIFE = 10_000_000;
  * and smoothing of the whole, good for wide ones. Graphs that are not too large go on from both by moving single elements, and
  * then from the better one with small disturbances. Returns the place of each element in one order of the whole drawing.
  */
-export function orderElements(elements: Elements, spent: Spent): Int32Array {
+export function orderElements(elements: Elements, spent: Spent, previousX?: Float64Array): Int32Array {
+  const resumed = previousX && resumeOrder(elements, previousX);
+  if (resumed) return settleResumed(elements, resumed, spent);
   const search = new Search(elements, spent);
   const { count } = elements;
   const first = firstOrder(elements);
@@ -29,6 +32,15 @@ export function orderElements(elements: Elements, spent: Spent): Int32Array {
   search.offer(smoothed);
   if (totalLife(elements) <= SIFTING_LIFE) search.sift(count < 4000 ? [swept, smoothed, first] : [search.best.slice()]);
   return search.best;
+}
+
+/** What stayed does not move; the rest finds its best place around it. */
+function settleResumed(elements: Elements, { position, fixed }: Resumed, spent: Spent): Int32Array {
+  if (totalLife(elements) > SIFTING_LIFE) return position;
+  const sifter = new Sifter(elements, fixed);
+  sifter.work = SIFTING_WORK / 4;
+  while (sifter.work > 0 && !spent() && sifter.round(position) > 0);
+  return position;
 }
 
 /** Keeps the best order seen. */
@@ -99,7 +111,7 @@ class Search {
 }
 
 /** Depth first along the edges: neighbours start out near each other. */
-export function firstOrder({ count, boxCount, below, above, linkLower }: Elements): Int32Array {
+function firstOrder({ count, boxCount, below, above, linkLower }: Elements): Int32Array {
   const position = new Int32Array(count).fill(-1);
   const stack = new Int32Array(linkLower.length + count);
   let next = 0;

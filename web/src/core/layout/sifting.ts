@@ -27,7 +27,11 @@ export class Sifter {
   private readonly up: Float64Array;
   private readonly down: Float64Array;
 
-  constructor(private readonly elements: Elements) {
+  /** Elements marked in `fixed` are never lifted. */
+  constructor(
+    private readonly elements: Elements,
+    private readonly fixed?: Uint8Array,
+  ) {
     const { count, boxCount, rankCount, top, bottom, above, below, linkUpper, linkLower } = elements;
     this.upper = { start: above.start, items: above.items.map((l) => linkUpper[l]) };
     this.lower = { start: below.start, items: below.items.map((l) => linkLower[l]) };
@@ -71,7 +75,8 @@ export class Sifter {
     for (let rank = 0; rank < rankCount; rank++) {
       this.enterRank(rank);
       for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) {
-        if (starts.items[i] < boxCount && this.work > 0) saved += this.siftBox(starts.items[i], rank);
+        const v = starts.items[i];
+        if (v < boxCount && this.work > 0 && !this.fixed?.[v]) saved += this.siftBox(v, rank);
       }
     }
     return saved;
