@@ -75,7 +75,8 @@ def _text(found: Diff, most: int | None) -> str:
     blocks += _section("added", [f"+ {_line(found.b, key)}" for key in found.added], most)
     blocks += _section("removed", [f"− {_line(found.a, key)}" for key in found.removed], most)
     changes = [
-        f"~ {_named(match.a)} → {_named(match.b)} ({match.evidence}): " + "; ".join(f"{c.field} {_short(c.old)} → {_short(c.new)}" for c in match.changes)
+        f"~ {_named(match.a)} → {_named(match.b)} ({match.evidence}): "
+        + "; ".join(f"{c.field} {_short(c.old)} → {_short(c.new)}" for c in match.changes)
         for match in found.changed
     ]
     blocks += _section("changed", changes, most)
@@ -83,7 +84,9 @@ def _text(found: Diff, most: int | None) -> str:
 
 
 def _facts(found: Diff) -> str:
-    counts = f"+{len(found.added):,} added, −{len(found.removed):,} removed, ~{len(found.changed):,} changed, {len(found.moved):,} moved"
+    counts = (
+        f"+{len(found.added):,} added, −{len(found.removed):,} removed, ~{len(found.changed):,} changed, {len(found.moved):,} moved"
+    )
     summary = found.summary
     rows = [("", "before", "after"), ("nodes", *(f"{n:,}" for n in summary["nodes"]))]
     rows += [("parameters", *map(short_number, summary["parameter_elements"])), ("FLOPs", *map(short_number, summary["flops"]))]

@@ -59,14 +59,18 @@ class Diff:
         return tuple(self._matches())
 
     def _matches(self) -> Iterator[Match]:
-        pairs, groups, derived = self._matching
+        pairs, groups, derived, absorbed = self._matching
         copies: dict[int, list[int]] = defaultdict(list)
         for y, x in derived.items():
             copies[x].append(y)
+        taken_in: dict[int, list[int]] = defaultdict(list)
+        for x, y in absorbed.items():
+            taken_in[y].append(x)
         for y, x in enumerate(pairs.mate_b):
             if x >= 0:
                 told = pairs.rules.get(x, "")
-                yield Match((self._keys_a[x],), (self._keys_b[y],), pairs.evidence[x], self._changes(x, y), told)
+                old = (x,) if y not in taken_in else (*reversed(taken_in[y]), x)
+                yield Match(tuple([self._keys_a[i] for i in old]), (self._keys_b[y],), pairs.evidence[x], self._changes(x, y), told)
         for group in groups:
             keys = tuple([self._keys_a[x] for x in group.a]), tuple([self._keys_b[y] for y in group.b])
             yield Match(*keys, group.evidence, rule=group.rule)
@@ -84,13 +88,13 @@ class Diff:
 
     @cached_property
     def removed(self) -> tuple[NodeKey, ...]:
-        pairs, _, derived = self._matching
-        went_on = set(derived.values())
+        pairs, _, derived, absorbed = self._matching
+        went_on = {*derived.values(), *absorbed}
         return tuple([self._keys_a[x] for x, y in enumerate(pairs.mate_a) if y == -1 and x not in went_on])
 
     @cached_property
     def added(self) -> tuple[NodeKey, ...]:
-        pairs, _, derived = self._matching
+        pairs, _, derived, _ = self._matching
         return tuple([self._keys_b[y] for y, x in enumerate(pairs.mate_b) if x == -1 and y not in derived])
 
     @property
@@ -100,7 +104,7 @@ class Diff:
     @cached_property
     def fusions(self) -> tuple[Fusion, ...]:
         """New nodes that call a new graph, with the old nodes that are in it now."""
-        pairs, _, derived = self._matching
+        pairs, _, derived, _ = self._matching
         side = pairs.b
         found = []
         for y, called in enumerate(side.calls):
@@ -182,7 +186,7 @@ class Diff:
         """Whether operands are each other's mates. One of a told group, or a copy, counts as what it came from."""
         if len(edges_a) != len(edges_b):
             return False
-        pairs, _, derived = self._matching
+        pairs, _, derived, _ = self._matching
         for edge_a, edge_b in zip(edges_a, edges_b, strict=True):
             mate, operand = pairs.mate_a[edge_a // TAGS], edge_b // TAGS
             if mate != operand and derived.get(operand) != edge_a // TAGS and not (mate == -2 == pairs.mate_b[operand]):

@@ -99,7 +99,9 @@ class Recording(Sequence[Snapshot]):
             named = [s for s in self.snapshots if which in (s.name, s.title)]
             if len(named) == 1:
                 return named[0]
-            said = f"pass {which!r} ran {len(named)} times: give one of {[s.index for s in named]}" if named else f"no pass {which!r}"
+            said = (
+                f"pass {which!r} ran {len(named)} times: give one of {[s.index for s in named]}" if named else f"no pass {which!r}"
+            )
             raise OpscopeError(f"{self.name}: {said}")
         index = int(which)
         if not -len(self) <= index < len(self):

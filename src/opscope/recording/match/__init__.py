@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from opscope.program import Program
+from opscope.recording.match.absorb import absorbed
 from opscope.recording.match.derive import derive
 from opscope.recording.match.names import match_names, match_outputs, names_are_stable
 from opscope.recording.match.pairs import FREE, GROUPED, Pairs
@@ -35,6 +36,8 @@ class Matching(NamedTuple):
     """Told by the compiler: rewrites of several nodes, or into several."""
     derived: dict[int, int]
     """Further nodes of b that compute what a node of a did: copies made for fusions, inlined calls."""
+    absorbed: dict[int, int]
+    """Nodes of a that went into a node of b, beside its mate."""
 
 
 def match_programs(a: Program, b: Program, origins: Iterable[Origin] = (), ids: str | None = None) -> Matching:
@@ -51,7 +54,10 @@ def match_programs(a: Program, b: Program, origins: Iterable[Origin] = (), ids: 
         match_names(pairs, "identity" if ids == "objects" else "name")
     match_outputs(pairs)
     match_structure(pairs)
-    return Matching(pairs, groups, derive(pairs))
+    copies = derive(pairs)
+    copied = set(copies.values())
+    gone = {x: y for x, y in absorbed(pairs).items() if x not in copied}
+    return Matching(pairs, groups, copies, gone)
 
 
 def _recorded(pairs: Pairs, origins: Iterable[Origin]) -> list[Group]:

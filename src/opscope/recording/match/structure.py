@@ -18,7 +18,23 @@ _ROUNDS = 3
 _RARE = 8
 _DEEPEST_VIEW = 8
 _SURE_STEPS = 15
-_VIEWS = frozenset("reshape bitcast transpose copy convert broadcast view permute expand contiguous clone squeeze unsqueeze".split())
+_VIEWS = frozenset(
+    [
+        "reshape",
+        "bitcast",
+        "transpose",
+        "copy",
+        "convert",
+        "broadcast",
+        "view",
+        "permute",
+        "expand",
+        "contiguous",
+        "clone",
+        "squeeze",
+        "unsqueeze",
+    ]
+)
 
 
 def match_structure(pairs: Pairs) -> None:

@@ -1,0 +1,229 @@
+"""AITemplate: its debug dumps (`NN-pass_graph.json`), and live tensors.
+
+A graph of AITemplate is tensors and operators that point at each other; what both carry is in a dict `_attrs`. The dump is the same with
+names in place of pointers, so live objects are brought to that form first and there is one way from it to a Program. AITemplate is
+never imported: objects of its shape are enough.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opscope.errors import OpscopeError, SourceError
+from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers import Progress, Verdict
+from opscope.readers.source import Source
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_WIRING = frozenset({"name", "inputs", "outputs", "src_ops", "dst_ops", "shape", "dtype", "op"})
+_STRUCTURE = ('"Tensors"', '"Operators"')
+
+
+def sniff(source: Source) -> Verdict:
+    if source.is_folder:
+        return Verdict(0, "a folder")
+    head = source.head_text.lstrip()
+    if head.startswith("{") and _STRUCTURE[0] in head[:64]:
+        return Verdict(0.9, "begins like AITemplate's debug dump")
+    return Verdict(0, 'JSON without "Tensors"' if head.startswith("{") else "not a JSON object")
+
+
+def read(source: Source, progress: Progress | None = None) -> list[Program]:
+    try:
+        model = json.loads(source.read_text())
+    except json.JSONDecodeError as error:
+        raise SourceError(f"is broken JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+    if not isinstance(model, dict) or not all(isinstance(model.get(key), list) for key in ("Tensors", "Operators")):
+        raise SourceError("is no debug dump of AITemplate: it has no lists of Tensors and Operators")
+    return [build(model, source.path.name.removesuffix(".json").removesuffix("_graph"))]
+
+
+def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
+    """A tensor, or several: everything that they are computed from."""
+    tensors = [obj] if _is_tensor(obj) else list(obj) if isinstance(obj, (list, tuple)) else []
+    return build(plain(tensors), "aitemplate") if tensors and all(map(_is_tensor, tensors)) else None
+
+
+class OpNames:
+    """Ids of live operators, by identity: an operator keeps the name it was first seen with, whatever a pass calls it later."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, str]] = {}
+        self._taken: set[str] = set()
+
+    def name(self, op: Any) -> str:
+        known = self._known.get(id(op))
+        if known is None:
+            base = str(op._attrs.get("original_name") or op._attrs.get("name") or op._attrs["op"])
+            name, count = base, 1
+            while name in self._taken:
+                count += 1
+                name = f"{base}#{count}"
+            self._taken.add(name)
+            known = self._known[id(op)] = (op, name)
+        return known[1]
+
+
+def plain(tensors: Iterable[Any], names: OpNames | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Live tensors, and all that they are computed from, in the form of the dump: in topological order."""
+    names = names or OpNames()
+    found_tensors: dict[int, Any] = {}
+    found_ops: dict[int, Any] = {}
+    stack = [(tensor, False) for tensor in reversed(list(tensors))]
+    while stack:
+        tensor, ready = stack.pop()
+        if id(tensor) in found_tensors:
+            continue
+        ops = [op for op in tensor._attrs["src_ops"]]
+        if ready:
+            found_tensors[id(tensor)] = tensor
+            found_ops.update((id(op), op) for op in ops)
+            continue
+        stack.append((tensor, True))
+        above = [t for op in ops for t in op._attrs["inputs"] if id(t) not in found_tensors]
+        stack += [(t, False) for t in reversed(above)] if not (ops and all(id(op) in found_ops for op in ops)) else []
+    labels = {id(tensor): str(tensor._attrs.get("name") or f"tensor_{i}") for i, tensor in enumerate(found_tensors.values())}
+    return {
+        "Tensors": [{**_plain_attrs(t, labels), "name": labels[id(t)]} for t in found_tensors.values()],
+        "Operators": [{**_plain_attrs(op, labels), "id": names.name(op)} for op in found_ops.values()],
+    }
+
+
+def _is_tensor(obj: Any) -> bool:
+    attrs = getattr(obj, "_attrs", None)
+    return isinstance(attrs, dict) and "src_ops" in attrs and "shape" in attrs
+
+
+def _plain_attrs(thing: Any, labels: Mapping[int, str]) -> dict[str, Any]:
+    return {str(key): _plain(value, labels) for key, value in thing._attrs.items()}
+
+
+def _plain(value: Any, labels: Mapping[int, str], depth: int = 0) -> Any:
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if id(value) in labels:
+        return labels[id(value)]
+    attrs = getattr(value, "_attrs", None)
+    if isinstance(attrs, dict):
+        if "values" in attrs:
+            return {"_attrs": {"name": attrs.get("name"), "values": list(attrs["values"])}}
+        return str(attrs.get("name"))
+    if depth < 8 and isinstance(value, Mapping):
+        return {str(key): _plain(item, labels, depth + 1) for key, item in value.items()}
+    if depth < 8 and isinstance(value, Iterable):
+        return [_plain(item, labels, depth + 1) for item in value]
+    return getattr(value, "name", None) or _ADDRESS.sub("", str(value))
+
+
+def build(model: Mapping[str, Any], name: str) -> Program:
+    """A Program from the form of the dump."""
+    program = ProgramBuilder(name, "main")
+    graph = program.graph("main")
+    try:
+        tensors = {str(tensor["name"]): tensor for tensor in model["Tensors"]}
+        made_by = {str(out): op for op in model["Operators"] for out in op["outputs"]}
+        value: dict[str, ValueRef] = {}
+        for tensor in tensors.values():
+            if str(tensor["name"]) not in made_by:
+                _source_tensor(graph, tensor, value)
+        ids: set[str] = set()
+        for op in _in_order(model["Operators"], made_by):
+            _operator(graph, op, tensors, value, ids)
+        outputs = [str(t["name"]) for t in tensors.values() if t.get("is_output")]
+        graph.outputs = [value[name] for name in outputs] or [value[n] for n, t in tensors.items() if not t.get("dst_ops")]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise SourceError(f"is no graph of AITemplate: {type(error).__name__} {error}") from None
+    return program.build()
+
+
+def _source_tensor(graph: GraphBuilder, tensor: Mapping[str, Any], value: dict[str, ValueRef]) -> None:
+    name = str(tensor["name"])
+    constant = tensor.get("is_internal_constant") or tensor.get("value") is not None or tensor.get("data") is not None
+    kind = "input" if tensor.get("is_input") else "param" if tensor.get("is_param") else "constant" if constant else "tensor"
+    graph.node(name, kind, (), [_type(tensor)], role="constant" if kind == "constant" else "parameter", attrs=_attrs(tensor))
+    value[name] = (name, 0)
+
+
+def _operator(
+    graph: GraphBuilder, op: Mapping[str, Any], tensors: Mapping[str, Any], value: dict[str, ValueRef], ids: set[str]
+) -> None:
+    base = id_ = str(op.get("id") or op.get("original_name") or op["name"])
+    count = 1
+    while id_ in ids or id_ in value:
+        count += 1
+        id_ = f"{base}#{count}"
+    ids.add(id_)
+    outputs = [str(out) for out in op["outputs"]]
+    attrs = _attrs(op)
+    attrs["output_names"] = ", ".join(outputs)
+    if op["name"] != id_:
+        attrs["name"] = op["name"]
+    for i, out in enumerate(outputs):
+        attrs.update((f"outputs.{i}.{key}", item) for key, item in _attrs(tensors.get(out, {})).items())
+    inputs = [value[str(name)] for name in op["inputs"] if str(name) in value]
+    graph.node(id_, str(op["op"]), inputs, [_type(tensors[out]) for out in outputs], attrs=attrs)
+    value.update((out, (id_, i)) for i, out in enumerate(outputs))
+
+
+def _in_order(ops: list[Any], made_by: Mapping[str, Any]) -> list[Any]:
+    """Operators so that what makes a value stands before who takes it; the dump's own order where that allows."""
+    order: list[Any] = []
+    done: set[int] = set()
+    for start in ops:
+        stack = [(start, iter(start["inputs"]))]
+        entered = {id(start)}
+        while stack and id(start) not in done:
+            op, waiting = stack[-1]
+            above = next(
+                (made_by[str(n)] for n in waiting if str(n) in made_by and id(made_by[str(n)]) not in done | entered), None
+            )
+            if above is None:
+                stack.pop()
+                done.add(id(op))
+                order.append(op)
+            else:
+                entered.add(id(above))
+                stack.append((above, iter(above["inputs"])))
+    return order
+
+
+def _attrs(thing: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tensor or operator carries beside its wiring; what is not set is left out."""
+    attrs = {}
+    for key, value in thing.items():
+        if key in _WIRING or key == "id" or value in (None, False, "", []):
+            continue
+        attrs[key] = _ADDRESS.sub("", value) if isinstance(value, str) else value
+    return attrs
+
+
+def _type(tensor: Mapping[str, Any]) -> TensorType:
+    return TensorType(str(tensor.get("dtype") or "?"), tuple(_dim(dim) for dim in tensor.get("shape") or ()))
+
+
+def _dim(dim: Any) -> int | str:
+    if isinstance(dim, int):
+        return dim
+    attrs = dim.get("_attrs", {}) if isinstance(dim, Mapping) else {}
+    values = attrs.get("values") or []
+    if len(values) == 1 and isinstance(values[0], int):
+        return values[0]
+    return str(attrs.get("name") or f"{values[0]}..{values[-1]}" if values else "?")
+
+
+def with_times(program: Program, times: Mapping[str, Any]) -> Program:
+    """The program with `ms_per_iter` on the operators that a profile of AITemplate names."""
+    known = {name: entry["ms_per_iter"] for name, entry in times.items() if isinstance(entry, Mapping) and "ms_per_iter" in entry}
+    if not known:
+        raise OpscopeError("the time profile names no operators: it should be {operator: {ms_per_iter: …}}")
+    made = ProgramBuilder(program.name, program.entry)
+    graph = made.graph(program.entry)
+    for node in program.main:
+        ms = known.get(node.id, known.get(str(node.attrs.get("name"))))
+        attrs = {**node.attrs, "ms_per_iter": ms} if ms is not None else node.attrs
+        graph.node(node.id, node.op, node.inputs, node.outputs, role=node.role, attrs=attrs)
+    graph.outputs = list(program.main.outputs)
+    return made.build()

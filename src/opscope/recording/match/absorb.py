@@ -1,0 +1,27 @@
+"""Nodes that went into another: a bias add into its matmul, a transpose into its dot.
+
+The node is gone, its only user lives on, and that user now takes what the node took. Then both became the one that is left.
+"""
+
+from __future__ import annotations
+
+from opscope.recording.match.pairs import FREE, Pairs
+from opscope.recording.match.sides import TAGS
+
+
+def absorbed(pairs: Pairs) -> dict[int, int]:
+    """{node of a that is gone: node of b that it is in now}."""
+    found: dict[int, int] = {}
+    a, b = pairs.a, pairs.b
+    for x in range(len(a) - 1, -1, -1):
+        if pairs.mate_a[x] != FREE or not a.operands[x]:
+            continue
+        users = {edge // TAGS for edge in a.users[x]}
+        into = {found.get(user, pairs.mate_a[user]) for user in users}
+        if len(into) != 1 or (y := into.pop()) < 0:
+            continue
+        taken = {edge // TAGS for edge in b.operands[y]}
+        mates = {pairs.mate_a[edge // TAGS] for edge in a.operands[x]}
+        if taken & mates - {FREE} and all(mate in taken or mate == FREE for mate in mates):
+            found[x] = y
+    return found
