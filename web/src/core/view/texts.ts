@@ -64,13 +64,15 @@ export function nodeTitle(program: ProgramData, node: number): string {
   return op;
 }
 
-/** "params['layers'][0]['attention']['q']" → "attention.q": what is beside it says the rest. */
+/** "params['layers'][0]['attention']['q']" → "attention.q": what is beside it says the rest. "state[2][1]" stays: "2.1" is a number. */
 function parameterLabel(program: ProgramData, node: number): string {
   const { strings, nodeId, nodeText } = program;
   const label = strings.at(nodeText[node] >= 0 ? nodeText[node] : nodeId[node]);
   const keys = label.match(/\['[^']*'\]|\[\d+\]|\.\w+/g);
   if (!keys || keys.length < 2 || !label.endsWith(keys[keys.length - 1])) return label;
-  return keys.slice(-2).map((key) => key.replace(/^\.|^\['?|'?\]$/g, "")).join(".");
+  const [before, last] = keys.slice(-2).map((key) => key.replace(/^\.|^\['?|'?\]$/g, ""));
+  if (!/^\d/.test(before)) return `${before}.${last}`;
+  return /^\d/.test(last) ? label : last;
 }
 
 /** What a node yields: "f32[2, 3]", "(f32[2], s32[])", or how many where that would be long. */
