@@ -20,7 +20,7 @@ from opscope.program import Program
 from opscope.render.options import ViewOptions
 
 ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
-HTML_VIEWS = ("graph", "depth", "flatten", "around", "hops", "paths", "group_by", "theme", "direction")
+HTML_VIEWS = tuple(name for name in ALL_VIEWS if name not in ("scale", "wrap", "values"))
 PICTURE_VIEWS = tuple(name for name in ALL_VIEWS if name != "scale")
 
 
@@ -76,7 +76,7 @@ WRITERS: tuple[Writer, ...] = (
     ),
     Writer(
         "dot", "opscope.render.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
-        begins=(b"digraph",), views=("graph", "group_by", "direction"),
+        begins=(b"digraph",), views=tuple(name for name in PICTURE_VIEWS if name != "wrap"), needs=("py_mini_racer",),
     ),
 )  # fmt: skip
 

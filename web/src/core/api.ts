@@ -2,6 +2,7 @@
  * The core for hosts without a page (V8 inside Python): load a program's bytes, choose what to see, lay it out, draw it. Each step is
  * one call with JSON in and text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
  */
+import { visibleToDot } from "./dot";
 import { type CompoundLayout, layoutCompound } from "./layout";
 import { sceneToPdf } from "./pdf";
 import { buildScene, inOnePiece, isThread, measure, type Scene, THEMES, wrap } from "./scene";
@@ -66,13 +67,17 @@ const steps: Record<string, (argument: never) => string> = {
     return sceneToSvg(need(scene), THEMES[options.theme ?? "light"], options);
   },
 
+  dot(options: PictureOptions): string {
+    return visibleToDot(need(visible), THEMES[options.theme ?? "light"], options);
+  },
+
   pdf(options: PictureOptions): string {
     return sceneToPdf(need(scene), THEMES[options.theme ?? "light"]);
   },
 };
 
 function need<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("steps must come in order: load, view, layout, scene, then svg or pdf");
+  if (value === undefined) throw new Error("steps must come in order: load, view, layout, scene, then svg or pdf (dot needs the view only)");
   return value;
 }
 
