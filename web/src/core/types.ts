@@ -84,7 +84,7 @@ export interface NodeDetails {
 export const ROLES = ["op", "parameter", "constant", "output", "gradient", "saved"] as const;
 export const CATEGORIES = [
   "other", "elementwise", "matmul", "reduce", "shape", "communication", "control",
-  "data", "parameter", "constant", "custom", "output", "random",
+  "data", "parameter", "constant", "custom", "output", "random", "function", "leaf", "saved", "base",
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
@@ -119,6 +119,8 @@ export interface DrawingRules {
   /** get-tuple-element, tuple plumbing and bitcast disappear into edges. */
   readonly plumbing: boolean;
   readonly foldRepeats: boolean;
+  /** A group of one operation, opened by depth, is drawn as that operation under the group's name, without a frame. */
+  readonly liftSingles: boolean;
 }
 
 export const enum BoxKind { Node = 0, Group = 1, Call = 2, Stack = 3, Stub = 4, Value = 5, Omitted = 6 }

@@ -59,4 +59,27 @@ describe("groups", () => {
       "n:x", "g:layer_0", "g:layer_0", "g:layer_0", "g:layer_0", "g:layer_0", "g:head", "n:loss",
     ]);
   });
+
+  it("draws a group of one operation as that operation, unless somebody opens it", () => {
+    const norm = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "parameter", role: "parameter", types: ["f32[2,3]"] },
+          { id: "w", op: "parameter", role: "parameter", types: ["f32[3,3]"], scope: "block: Block/proj: Linear" },
+          { id: "t", op: "tanh", inputs: ["x"], scope: "block: Block" },
+          { id: "linear", op: "aten.linear.default", inputs: ["t", "w"], scope: "block: Block/proj: Linear" },
+          { id: "relu", op: "aten.relu.default", inputs: ["linear"], scope: "block: Block/1: ReLU" },
+          { id: "out", op: "sin", inputs: ["relu"] },
+        ],
+      },
+    ]);
+    const view = buildView(norm, { depth: 9 });
+    expect(boxLines(view)).toEqual(["group g:block: Block open", "node n:x", "  node n:w", "  node n:t", "  node n:linear", "  node n:relu", "node n:out"]);
+    expect([view.title[boxNamed(view, "n:linear")], view.subtitle[boxNamed(view, "n:linear")]]).toEqual(["proj", "linear · f32[4]"]);
+    expect(view.title[boxNamed(view, "n:relu")]).toBe("relu");
+    expect(boxLines(buildView(norm, { depth: 1 }))).toContain("  group g:block: Block/proj: Linear");
+    expect(boxLines(buildView(norm, { depth: 1, open: ["g:block: Block/proj: Linear"] }))).toContain("    node n:linear");
+    expect(boxLines(buildView(norm, { depth: 9, rules: { liftSingles: false } }))).toContain("    node n:relu");
+  });
 });

@@ -2,7 +2,7 @@
 
 import { type DrawingRules, ROLES, type ViewSpec } from "../types";
 
-export const DEFAULT_RULES: DrawingRules = { inlineSmall: true, inlineReducers: true, stubs: true, plumbing: true, foldRepeats: true };
+export const DEFAULT_RULES: DrawingRules = { inlineSmall: true, inlineReducers: true, stubs: true, plumbing: true, foldRepeats: true, liftSingles: true };
 
 export interface Options {
   readonly flatten: boolean;

@@ -77,24 +77,37 @@ interface GroupPlaces {
   readonly box: Int32Array;
   /** 1: its nodes have boxes of their own. */
   readonly open: Uint8Array;
+  /** The box that holds what is in an open group: its own, or that of the group around it where it has no frame. */
+  readonly holder: Int32Array;
+  /** 1: open, but without a frame. */
+  readonly lifted: Uint8Array;
   readonly level: Int32Array;
   readonly path: string[];
 }
 
 function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array): GroupPlaces {
-  const { tree, boxes, folding } = placement;
+  const { tree, boxes, folding, prepared } = placement;
   const first = tree.firstGroup[instance.graph];
   const count = tree.firstGroup[instance.graph + 1] - first;
   const shown = new Int32Array(count);
+  const ops = new Int32Array(count);
+  const { nodeRole } = prepared.program;
   for (let i = 0; i < fates.length; i++) {
     const g = tree.nodeGroup[instance.first + i];
-    if (g >= 0 && fates[i] === Fate.Shown) shown[g - first]++;
+    if (g < 0 || fates[i] !== Fate.Shown) continue;
+    shown[g - first]++;
+    if (nodeRole[instance.first + i] !== Role.Parameter && nodeRole[instance.first + i] !== Role.Constant) ops[g - first]++;
   }
   for (let i = count - 1; i >= 0; i--) {
     const above = tree.parent[first + i];
-    if (above >= 0) shown[above - first] += shown[i];
+    if (above < 0) continue;
+    shown[above - first] += shown[i];
+    ops[above - first] += ops[i];
   }
-  const places: GroupPlaces = { box: new Int32Array(count).fill(NOWHERE), open: new Uint8Array(count), level: new Int32Array(count), path: new Array<string>(count) };
+  const places: GroupPlaces = {
+    box: new Int32Array(count).fill(NOWHERE), open: new Uint8Array(count), holder: new Int32Array(count), lifted: new Uint8Array(count), level: new Int32Array(count),
+    path: new Array<string>(count),
+  };
   for (let i = 0; i < count; i++) {
     if (shown[i] === 0 || places.box[i] >= 0) continue;
     const g = first + i;
@@ -105,7 +118,7 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
     }
     const stack = groupStack(placement, instance, places, above, g);
     const drawn = stack >= 0 && folding ? folding.first(stack) - first : i;
-    if (places.box[drawn] < 0) placeGroup(placement, instance, places, above, first + drawn, stack);
+    if (places.box[drawn] < 0) placeGroup(placement, instance, places, above, first + drawn, stack, ops[drawn] === 1 && tree.opCount[first + drawn] === 1);
     if (stack < 0 || !folding) continue;
     places.box[i] = places.box[drawn];
     if (boxes.open[places.box[i]] === 1 && drawn !== i) placement.repeats.add(instance, folding, stack, g);
@@ -122,14 +135,26 @@ function groupStack(placement: Placement, instance: Instance, places: GroupPlace
 }
 
 /** Makes the box of a group, or of the stack that it is the first of. */
-function placeGroup(placement: Placement, instance: Instance, places: GroupPlaces, above: number, group: number, stack: number): void {
+function placeGroup(placement: Placement, instance: Instance, places: GroupPlaces, above: number, group: number, stack: number, single: boolean): void {
   const { tree, options, boxes, prepared, folding } = placement;
   const { strings } = prepared.program;
   const path = groupPath(placement, places, above, group);
   const key = `${instance.prefix}${stack >= 0 ? "x" : "g"}:${path}`;
   const level = above < 0 ? instance.level : places.level[above] + 1;
-  const box = boxes.add(stack >= 0 ? BoxKind.Stack : BoxKind.Group, above < 0 ? instance.frame : places.box[above], key, -1, group);
   const open = isOpen(options, key, level, placement.groupDepth);
+  const around = above < 0 ? instance.frame : places.holder[above];
+  const i = group - tree.firstGroup[instance.graph];
+  places.open[i] = open ? 1 : 0;
+  places.level[i] = level;
+  places.path[i] = path;
+  if (options.rules.liftSingles && single && open && stack < 0 && !options.open.has(key)) {
+    places.lifted[i] = 1;
+    places.holder[i] = around;
+    return;
+  }
+  const box = boxes.add(stack >= 0 ? BoxKind.Stack : BoxKind.Group, around, key, -1, group);
+  places.box[i] = box;
+  places.holder[i] = box;
   boxes.open[box] = open ? 1 : 0;
   boxes.expandable[box] = open ? 0 : 1;
   boxes.title[box] = groupTitle(prepared.program, tree.groupName, tree.parent, group);
@@ -139,11 +164,6 @@ function placeGroup(placement: Placement, instance: Instance, places: GroupPlace
     boxes.title[box] += ` … ${groupTitle(prepared.program, tree.groupName, tree.parent, folding.last(stack))}`;
     if (open) placement.repeats.add(instance, folding, stack, group);
   }
-  const i = group - tree.firstGroup[instance.graph];
-  places.box[i] = box;
-  places.open[i] = open ? 1 : 0;
-  places.level[i] = level;
-  places.path[i] = path;
 }
 
 function groupPath(placement: Placement, places: GroupPlaces, above: number, group: number): string {
@@ -168,12 +188,12 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     let level = instance.level;
     if (groups && tree.nodeGroup[n] >= 0) {
       const g = tree.nodeGroup[n] - firstGroup;
-      parent = groups.box[g];
       if (!groups.open[g]) {
-        instance.boxOf[i] = parent;
-        boxes.nodesInside[parent]++;
+        instance.boxOf[i] = groups.box[g];
+        boxes.nodesInside[groups.box[g]]++;
         continue;
       }
+      parent = groups.holder[g];
       level = groups.level[g] + 1;
     }
     const name = `n:${escapeName(strings.at(nodeId[n]))}`;
@@ -196,12 +216,24 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     if (isResult) boxes.category[box] = OUTPUT;
     boxes.title[box] = isResult ? "output" : reducer ? `${nodeTitle(program, n)}: ${reducer}` : nodeTitle(program, n);
     boxes.subtitle[box] = typeText(program, n);
+    if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup]) nameAfterGroup(placement, box, tree.nodeGroup[n]);
     boxes.nodesInside[box] = 1;
     instance.boxOf[i] = box;
     if (stack >= 0 && folding !== undefined) boxes.repeat[box] = folding.size(stack);
     if (callCount > 0 && !reducer) placeCalls(placement, instance, n, box, key, level);
   }
   repeats.settle(instance);
+}
+
+/** A lone operation takes its group's name, and says in the second line what it is. Numbers are no names. */
+function nameAfterGroup(placement: Placement, box: number, group: number): void {
+  const { boxes, prepared, tree } = placement;
+  if (prepared.program.nodeRole[boxes.node[box]] !== Role.Op) return;
+  const [name] = nameAndClass(prepared.program.strings.at(tree.groupName[group]));
+  const op = boxes.title[box];
+  if (/^\d+$/.test(name) || name === op) return;
+  boxes.title[box] = name;
+  boxes.subtitle[box] = boxes.subtitle[box] ? `${op} · ${boxes.subtitle[box]}` : op;
 }
 
 /** The stack of calls that a node is drawn in, or -1. */

@@ -16,7 +16,8 @@ export interface Plumbing {
   readonly output: Int32Array;
 }
 
-const PIPES = new Set(["get-tuple-element", "get_tuple_element", "bitcast", "getitem"]);
+/** Assertions about a value say nothing in a picture; like pipes, they stand where their value is. */
+const PIPES = new Set(["get-tuple-element", "get_tuple_element", "bitcast", "getitem", "_assert_tensor_metadata", "_assert_scalar"]);
 const BUNDLES = new Set(["tuple"]);
 
 /** An op without its dialect: "stablehlo.tuple" → "tuple", "aten.add.Tensor" → "add". */

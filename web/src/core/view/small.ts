@@ -2,10 +2,11 @@
  * Small values: what sits inside its user's box as text rather than in a box of its own.
  *
  * A scalar constant, and whatever only spreads one (a broadcast, a conversion), is small for all its users. So is a parameter that
- * comes in from the side, if it is a scalar, or a vector with few users (the γ of a norm, a bias).
+ * comes in from the side, if it is a scalar, or a vector with few users (the γ of a norm, a bias). Where it meets nothing but other
+ * parameters, it must have fewer dimensions than what they make: a + b is drawn with two inputs, x · w + bias is not.
  */
 
-import type { Csr, ProgramData } from "../types";
+import { CATEGORIES, type Csr, type ProgramData } from "../types";
 import { Input } from "./inputs";
 import { bareOp } from "./plumbing";
 import { Role } from "./roles";
@@ -22,9 +23,10 @@ export const SPREADS = new Set(["broadcast", "broadcast_in_dim", "convert", "res
 const MOST_ELEMENTS = 4;
 const LONGEST = 18;
 const MOST_USES = 4;
+const LEAF = CATEGORIES.indexOf("leaf");
 
 export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array, inputKind: Uint8Array): Small {
-  const { nodeCount, nodeRole, nodeOp, nodeText, inputs, outputs, types, strings, calls, control } = program;
+  const { nodeCount, nodeRole, nodeCategory, nodeOp, nodeText, inputs, outputs, types, strings, calls, control } = program;
   const is = new Uint8Array(nodeCount);
   const root = new Int32Array(nodeCount);
   const spreads = new Map<number, boolean>();
@@ -39,9 +41,10 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
     if (nodeRole[n] === Role.Constant && operandCount === 0) {
       const text = nodeText[n] < 0 ? "" : strings.at(nodeText[n]);
       if (text !== "" && text.length <= LONGEST && elements >= 0 && elements <= MOST_ELEMENTS) is[n] = scalar[n] = 1;
-    } else if (nodeRole[n] === Role.Parameter && operandCount === 0) {
-      const vector = elements >= 0 && useCount <= MOST_USES && !strings.at(types.text[type]).includes(",");
-      if (inputKind[n] === Input.Side && (elements === 1 || vector)) is[n] = 1;
+    } else if (nodeRole[n] === Role.Parameter && operandCount === 0 && nodeCategory[n] !== LEAF) {
+      const vector = elements >= 0 && useCount <= MOST_USES && rank(program, n) <= 1;
+      const aside = inputKind[n] === Input.Side || (inputKind[n] === Input.MeetsBare && rank(program, n) < rank(program, users.value[users.start[n]]));
+      if (aside && (elements === 1 || vector)) is[n] = 1;
     } else if (operandCount === 1 && nodeRole[n] === Role.Op && calls.start[n + 1] === calls.start[n] && control.start[n + 1] === control.start[n]) {
       let spread = spreads.get(nodeOp[n]);
       if (spread === undefined) {
@@ -57,4 +60,13 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
     }
   }
   return { is, root };
+}
+
+/** Dimensions of a node's first output. */
+function rank(program: ProgramData, node: number): number {
+  const { outputs, types, strings } = program;
+  if (outputs.start[node + 1] === outputs.start[node]) return 0;
+  const text = strings.at(types.text[outputs.value[outputs.start[node]]]);
+  const inside = text.slice(text.indexOf("[") + 1, text.lastIndexOf("]"));
+  return inside === "" || !text.includes("[") ? 0 : inside.split(",").length;
 }
