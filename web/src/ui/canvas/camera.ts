@@ -12,11 +12,11 @@ export interface Rect {
   readonly h: number;
 }
 
-export const MIN_SCALE = 0.0005;
+export const MIN_SCALE = 0.00002;
 export const MAX_SCALE = 6;
 const PADDING = 28;
 /** Below this a whole graph is only a texture: the first look shows its beginning at a readable size instead. */
-const READABLE = 0.3;
+const READABLE = 0.16;
 const FIRST_LOOK = 0.62;
 
 export function clampScale(scale: number): number {
@@ -47,13 +47,14 @@ export function centred(x: number, y: number, scale: number, width: number, heig
   return { x: x - width / 2 / scale, y: y - height / 2 / scale, scale };
 }
 
-/** What a person sees first: the whole graph if it can be read, else where it begins. */
-export function firstLook(rect: Rect, direction: "TB" | "LR", width: number, height: number): Camera {
+/** What a person sees first: the whole graph if it can be read, else where it begins (its first box). */
+export function firstLook(rect: Rect, first: Rect | undefined, direction: "TB" | "LR", width: number, height: number): Camera {
   const whole = fit(rect, width, height);
-  if (whole.scale >= READABLE) return whole;
+  if (whole.scale >= READABLE || !first) return whole;
   const scale = FIRST_LOOK;
-  if (direction === "LR") return { x: rect.x - PADDING / scale, y: rect.y + rect.h / 2 - height / 2 / scale, scale };
-  return { x: rect.x + rect.w / 2 - width / 2 / scale, y: rect.y - PADDING / scale, scale };
+  const x = first.x + first.w / 2, y = first.y + first.h / 2;
+  if (direction === "LR") return { x: rect.x - PADDING / scale, y: y - height / 2 / scale, scale };
+  return { x: x - width / 2 / scale, y: rect.y - PADDING / scale, scale };
 }
 
 /** In between two cameras; zoom runs evenly on a logarithmic scale and the centre along a straight line. */

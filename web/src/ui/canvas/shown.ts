@@ -48,6 +48,13 @@ export class Shown implements Drawable {
     return { x: x[piece], y: y[piece], w: w[piece], h: h[piece] };
   }
 
+  /** Where the graph begins. */
+  get first(): Rect | undefined {
+    const { outline, open } = this.result;
+    const leaf = outline.find((box) => open[box] === 0);
+    return leaf === undefined ? undefined : this.rect(leaf);
+  }
+
   keyOf(piece: number): string {
     return this.scene.key[this.scene.box[piece]];
   }

@@ -98,7 +98,8 @@ export class Stage {
     this.motion = this.endMotion();
     if (how.camera) this.camera = how.camera;
     else if (how.anchor) this.camera = this.anchored(shown.rect(how.anchor.piece), how.anchor.screen);
-    else if (how.look) this.camera = how.look === "fit" ? fit(shown.bounds, this.width, this.height) : firstLook(shown.bounds, shown.scene.direction, this.width, this.height);
+    else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
+    else if (how.look) this.camera = firstLook(shown.bounds, shown.first, shown.scene.direction, this.width, this.height);
     if (before && !this.still) {
       const what = motionBetween(before, was, shown, this.camera, this.width, this.height);
       if (what) this.begin(() => { this.motion = { what, start: performance.now() }; });

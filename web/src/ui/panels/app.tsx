@@ -1,6 +1,6 @@
 /** The page around the graph: controls above, outline left, details right, table and passes below. All of them fold away. */
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../session";
 import { Canvas } from "./canvas";
 import { Details } from "./details";
@@ -40,6 +40,17 @@ export function App({ session, compact }: { readonly session: Session; readonly 
     if (!busy && !pressing) onKey(event);
     else if ((event.ctrlKey || event.metaKey) && event.key === "f") onKey(event);
   };
+  const latest = useRef(onKey);
+  latest.current = onKey;
+  useEffect(() => {
+    if (!session.options.url) return undefined;
+    // The viewer is the page: keys that nothing else takes are for it.
+    const listener = (event: KeyboardEvent) => {
+      if (event.target === document.body) latest.current(event);
+    };
+    document.addEventListener("keydown", listener);
+    return () => document.removeEventListener("keydown", listener);
+  }, [session]);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: shortcuts are caught for the whole viewer
     <div class="app" ref={root} data-theme={session.theme.name} onKeyDown={onPageKey}>
