@@ -100,9 +100,13 @@ def initial(options: ViewOptions) -> dict[str, Any]:
     if options.flatten:
         state["flatten"] = True
     if options.around:
-        state["around"] = {"nodes": list(options.around), "hops": options.hops}
+        state["around"] = options.spec["around"]
     if options.paths is not None:
         state["paths"] = list(options.paths)
+        if options.limit is not None:
+            state["pathLimit"] = options.limit
+    if not options.calls:
+        state["calls"] = False
     if options.direction != "TB":
         state["direction"] = options.direction
     config: dict[str, Any] = {"initial": state} if state else {}

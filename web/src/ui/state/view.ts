@@ -19,8 +19,12 @@ export interface ViewState {
   readonly matchesOnly: number;
   /** Show only the paths between these two nodes. */
   readonly paths: readonly [string, string] | undefined;
+  /** At most so many nodes between them; undefined: the view's own limit. */
+  readonly pathLimit?: number;
   /** Show only what is this near to these nodes. */
-  readonly around: { readonly nodes: readonly string[]; readonly hops: number } | undefined;
+  readonly around: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[] } | undefined;
+  /** false: called graphs (fusions, loops) stay closed whatever the depth. */
+  readonly calls?: boolean;
   /** Keys of the selected boxes. */
   readonly selection: readonly string[];
   /** How far what feeds and what uses the selection is lit; 0: not at all, ALL: to the end. */
@@ -98,6 +102,7 @@ export function specOf(view: ViewState): ViewSpec {
     unfolded: view.unfolded,
     rules: { foldRepeats: view.fold },
     ...(view.around ? { around: view.around } : {}),
-    ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1] } } : {}),
+    ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1], ...(view.pathLimit ? { limit: view.pathLimit } : {}) } } : {}),
+    ...(view.calls === false ? { calls: false } : {}),
   };
 }
