@@ -15,6 +15,7 @@ from programs import F32, everything, programs
 
 from opscope import native
 from opscope.errors import SourceError
+from opscope.native.place import place_of
 from opscope.program import KnownDetails, Node, Program, ProgramBuilder
 
 SCHEMA = json.loads(files("opscope").joinpath("schema/opscope-1.schema.json").read_text("utf-8"))
@@ -31,7 +32,7 @@ def test_reading_what_was_written_gives_an_equal_program_and_the_same_bytes(prog
 
 
 def test_one_node_per_line_so_that_files_can_be_compared_by_line() -> None:
-    lines = native.dumps(everything()).splitlines()
+    lines = native.dumps(everything()).split("\n")
     assert sum('"op": ' in line for line in lines) == sum(line.count('"op": ') for line in lines) == 6
 
 
@@ -125,13 +126,34 @@ def test_the_first_error_is_named_by_its_path(path: tuple[Any, ...], value: Any,
         ('{"format": "opscope",\n "version" 1}', "2:12: not JSON: expecting ':' delimiter"),
         ('{"format": "opscope", "version": NaN}', "not JSON: NaN is no JSON value; write it as text"),
         ("[" * 100_000, "not a program: its JSON is nested too deeply"),
-        ("[]", 'format: must be "opscope"; this is some other JSON'),
+        ("[]", '1:1: format: must be "opscope"; this is some other JSON'),
     ],
 )
 def test_text_that_is_no_program_is_refused_in_one_line(text: str, message: str) -> None:
     with pytest.raises(SourceError) as caught:
         native.loads(text)
     assert str(caught.value).lstrip(":").startswith(message) and "\n" not in str(caught.value)
+
+
+def test_a_wrong_field_is_found_in_the_text() -> None:
+    """An editor jumps to LINE:COL; a big file is useless without it."""
+    lines = native.dumps(everything()).split("\n")
+    at = next(i for i, line in enumerate(lines) if '"id": "add.3"' in line)
+    lines[at] = lines[at].replace('["pair", 1]', '["nobody", 1]')
+    with pytest.raises(SourceError) as caught:
+        native.loads("\n".join(lines))
+    assert (caught.value.line, caught.value.column) == (at + 1, lines[at].index('["nobody", 1]') + 1)
+    assert caught.value.path == "graphs[1].nodes[3].inputs[1]"
+
+
+SOME_PATHS = ["graphs[0].nodes[1].inputs[0]", "graphs[0].nodes[3].inputs[1][0]", "", "[0][0]", "a.b[0]", "groupings.a.b"]
+
+
+@given(st.text("ab.[]0{}: \n\"\\", max_size=12), st.sampled_from(SOME_PATHS))
+def test_looking_for_a_place_never_fails(extra: str, path: str) -> None:
+    text = json.dumps({"graphs": [{"nodes": [1, {"inputs": [extra]}], extra: {}}], "a": {"b": [extra]}}, indent=1)
+    line, column = place_of(text, path)
+    assert 1 <= line <= text.count("\n") + 1 and column >= 1
 
 
 ODD_VALUES = [None, True, 0, -2, 1.5, 2.0, "", "x", [], {}, [["x"]], [1], {"x": 1}, ["x", 0, 1]]

@@ -19,6 +19,7 @@ from opscope.native.format import (
     TYPE_FIELDS,
     VERSION,
 )
+from opscope.native.place import place_of
 from opscope.program import (
     NO_DETAILS,
     ROLES,
@@ -37,9 +38,14 @@ from opscope.program import (
 
 
 def loads(text: str) -> list[Program]:
-    """The programs of a document, or a SourceError with the line of bad JSON or the path of the first wrong field."""
+    """The programs of a document, or a SourceError with the path and the place of the first wrong field."""
     with without_collecting():
-        return decode(_parse(text))
+        document = _parse(text)
+        try:
+            return decode(document)
+        except SourceError as error:
+            line, column = place_of(text, error.path)
+            raise SourceError(error.message, line=line, column=column, path=error.path) from None
 
 
 def _parse(text: str) -> Any:
