@@ -120,7 +120,7 @@ class Body:
                 inputs: tuple[ValueRef, ...] = nothing
                 role = PAYLOAD_ROLES.get(op, "op")
                 if role != "op":
-                    tail = tails.get(f"{op}({operands}){attributes}") or tails.learn(tails[attributes].text, op, operands)
+                    tail = tails.get(f"{op}({operands}){attributes}") or tails.payload(op, operands, attributes)
                 else:
                     tail = tails[attributes]
                     if "," in operands or " " in operands:
@@ -183,6 +183,10 @@ class Body:
 
     def add(self, node: Node, index: int, tail: Tail, payload: str, pos: int, *, is_root: bool) -> None:
         """Take in an instruction from the careful reader. Its inputs are checked at the end: they may be defined later."""
+        if node.id in self.refs:
+            raise fail(
+                self.module.text, pos, f"duplicate name {node.id!r}: computation {self.name!r} has an instruction of that name"
+            )
         calls, control, _ = tail.flow
         details = tail.details or self.own_details(tail, node.op, payload)
         if calls:

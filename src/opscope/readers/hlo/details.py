@@ -12,17 +12,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from opscope.program import NO_DETAILS, Details, Frame, Path
-from opscope.readers.hlo.attributes import CALL_KEYS, decoded
+from opscope.readers.hlo.attributes import CALL_KEYS, Attribute, decoded, read_attributes
 from opscope.readers.hlo.frames import FrameTables, frames_of
-from opscope.readers.hlo.lexing import unquote, without_comments, without_strings
+from opscope.readers.hlo.lexing import unquote, without_comments
 from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
-_CALLED = re.compile(rf", (?:{CALL_KEYS.pattern})=(?:\{{([^{{}}]*)\}}|%?([^\s,{{}}]++))")
-_CONTROL = re.compile(r", control-predecessors=\{([^{}]*)\}")
-_INDEX = re.compile(r", index=([0-9]{1,9})(?![0-9])")
-_METADATA = re.compile(r', metadata=\{[^"{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}]*+)*+\}')
-_UNFIT = re.compile(r"""["']|//|/\*|[,=\s]$""")
+_INDEX = re.compile(r"[0-9]{1,9}")
+_METADATA = re.compile(r""", metadata=\{[^"'{}()\[\]/]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"'{}()\[\]/]*+)*+\}""")
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
@@ -139,26 +136,33 @@ class Flow(NamedTuple):
     """`index=` of a get-tuple-element, or -1."""
 
     @classmethod
-    def of(cls, text: str) -> Flow:
-        bare = without_strings(text)
-        calls = tuple(name for listed, one in _CALLED.findall(bare) for name in ([one] if one else _names(listed)))
-        control = _CONTROL.search(bare)
-        element = _INDEX.search(bare)
-        return cls(calls, tuple(_names(control[1])) if control else (), int(element[1]) if element else -1)
+    def of(cls, text: str, attributes: list[Attribute]) -> Flow:
+        calls: list[str] = []
+        control: list[str] = []
+        element = -1
+        for key, start, end in attributes:
+            if CALL_KEYS.fullmatch(key) and text[start : start + 1] not in ("", '"', "'", "(", "["):
+                calls += _names(text[start:end])
+            elif key == "control-predecessors":
+                control += _names(text[start:end])
+            elif key == "index" and _INDEX.fullmatch(text, start, end):
+                element = int(text[start:end])
+        return cls(tuple(calls), tuple(control), element)
 
 
 def _names(listed: str) -> list[str]:
-    return [name.strip().lstrip("%") for name in listed.split(",") if name.strip()]
+    """The names in `%a`, `{%a, %b}` or `{}`."""
+    return [name for each in listed.strip("{} ").split(",") if (name := each.strip().lstrip("%"))]
 
 
 class _Flows(dict[str, Flow]):
-    """Flows by their text. Asking for a text that is not exactly a list of attributes on one line raises KeyError."""
+    """Flows by their text. A text that is not exactly a list of attributes on one line is an error of some kind."""
 
     def __missing__(self, text: str) -> Flow:
-        bare = without_strings(text, "-")
-        if text and (text[0] != "," or bare.count("{") != bare.count("}") or _UNFIT.search(bare)):
+        attributes, end = read_attributes(text, 0)
+        if end != len(text) or text.endswith("=") or "//" in text or "/*" in text:
             raise KeyError(text)
-        flow = self[text] = Flow.of(text)
+        flow = self[text] = Flow.of(text, attributes)
         return flow
 
 
@@ -172,7 +176,7 @@ class Tail(NamedTuple):
 
 
 class Tails(dict[str, Tail]):
-    """Tails by their text. Asking for a text that is not exactly a list of attributes on one line raises KeyError."""
+    """Tails by their text. Asking for a text that is not exactly a list of attributes on one line is an error of some kind."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -187,11 +191,19 @@ class Tails(dict[str, Tail]):
         tail = self[text] = self._tail(text, flow)
         return tail
 
-    def learn(self, text: str, op: str = "", payload: str = "") -> Tail:
-        """Take in a text that is known to be well-formed, of an instruction that may be a parameter or a constant."""
-        held = without_comments(payload).strip()
-        tail = self[f"{op}({payload}){text}" if op else text] = self._tail(text, Flow.of(text), op, held)
+    def payload(self, op: str, payload: str, text: str) -> Tail:
+        """The tail of a parameter or a constant, which includes what it holds."""
+        key = f"{op}({payload}){text}"
+        tail = self.get(key)
+        if tail is None:
+            if payload.count("{") != payload.count("}"):
+                raise KeyError(payload)
+            tail = self[key] = self._tail(text, self[text].flow, op, without_comments(payload).strip())
         return tail
+
+    def written(self, text: str, op: str, payload: str) -> Tail:
+        """A tail that the careful reader has put together."""
+        return self._tail(text, Flow.of(text, read_attributes(text, 0)[0]), op, payload)
 
     def _tail(self, text: str, flow: Flow, op: str = "", payload: str = "") -> Tail:
         if not text and not op:

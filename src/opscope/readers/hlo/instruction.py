@@ -65,8 +65,6 @@ def read_instruction(body: Body, pos: int) -> int:
     if at_statement(text, pos):
         found = NAME.match(text, pos)
         name = (found[1] or found[2]) if found else ""
-        if name in body.refs:
-            raise fail(text, pos, f"duplicate name {name!r}: computation {body.name!r} already has an instruction of that name")
         pos = skip(text, text.index("=", pos) + 1)
     elif not body.is_fragment:
         raise expected(text, pos, "an instruction like name = f32[2] add(x, y), or '}'")
@@ -178,7 +176,7 @@ def _add_parameter(body: Body, name: str, typed: Typed | None, pos: int) -> None
     number = str(body.parameter_count)
     body.parameter_count += 1
     outputs, index = typed or Typed((TensorType("?"),), 0)
-    tail = body.module.tails.learn("", "parameter", number)
+    tail = body.module.tails.written("", "parameter", number)
     body.add(Node(name, "parameter", (), outputs, "parameter"), index, tail, number, pos, is_root=False)
 
 
@@ -191,7 +189,7 @@ def _close(body: Body, call: _Call, pos: int, *, has_attributes: bool = False, i
     role = PAYLOAD_ROLES.get(call.op)
     payload = call.notes.pop() if role else ""
     written = "".join(f", {a.key}={_value(body, call.name, a)}" for a in attributes) + "".join(call.notes)
-    tail = tails.learn(written, call.op if role else "", payload)
+    tail = tails.written(written, call.op if role else "", payload)
     inputs = tuple(call.inputs)
     if call.op == ELEMENT:
         if tail.flow.element < 0 or len(inputs) != 1:

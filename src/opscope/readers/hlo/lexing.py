@@ -109,10 +109,6 @@ def without_comments(text: str) -> str:
     return _COMMENT.sub(r"\1", text) if "/*" in text or "//" in text else text
 
 
-def without_strings(text: str, instead: str = "") -> str:
-    return _STRING.sub(instead, text)
-
-
 def unquote(text: str) -> str:
     """What a string says; other text stays as it is."""
     if len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from opscope.program import WHOLE, TensorType
-from opscope.readers.hlo.lexing import expected, group_end, skip, split_list, without_comments
+from opscope.readers.hlo.lexing import expected, fail, group_end, skip, split_list, without_comments
 
 _ARRAY = re.compile(r"([a-z][a-z0-9]*+)\s*+\[([^\]\[{}()\"]*+)\]")
 _LAYOUT = re.compile(r"\{(?=\})|\s*+\{(?=\s*+[\d:])")
@@ -36,7 +36,12 @@ def shape_end(text: str, pos: int, *, in_signature: bool = False) -> int:
     if not found:
         raise expected(text, pos, "a type like f32[2,3]")
     layout = (_SIGNATURE_LAYOUT if in_signature else _LAYOUT).match(text, found.end())
-    return group_end(text, layout.end() - 1) if layout else found.end()
+    if not layout:
+        return found.end()
+    end = group_end(text, layout.end() - 1)
+    if "\n" in text[layout.end() : end]:
+        raise fail(text, layout.end() - 1, "'{' of a layout is never closed; expected a layout like {1,0}")
+    return end
 
 
 def tensor_type(text: str) -> TensorType:
