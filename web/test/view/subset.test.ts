@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BoxKind } from "../../src/core/types";
+import { BoxKind, EdgeKind } from "../../src/core/types";
 import { buildView } from "../../src/core/view";
 import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
 import { makeProgram, type NodeSketch } from "./program";
@@ -47,6 +47,14 @@ describe("around", () => {
   it("says so when there is no such node", () => {
     expect(buildView(program, { around: { nodes: ["nope"], hops: 1 } }).remarks).toEqual(['There is no "nope" here.']);
     expect(() => buildView(program, { graph: "nope" })).toThrow('no graph named "nope"');
+  });
+
+  it("shows relations beside the data flow as edges of their own kind", () => {
+    const linked = makeProgram([{ name: "main", nodes: [{ id: "f", op: "tanh" }, { id: "m", op: "sin", inputs: ["f"] }, { id: "b", op: "dtanh", inputs: ["m"], links: [["backward_of", "f"]] }] }]);
+    const view = buildView(linked, { rules, around: { nodes: ["m"], hops: 1 } });
+    expect(edgeLines(view)).toEqual(["n:f -> n:m", "n:m -> n:b", "n:f -> n:b"]);
+    expect(Array.from(view.edgeKind)).toEqual([EdgeKind.Data, EdgeKind.Data, EdgeKind.Link]);
+    expect(edgeLines(buildView(linked, { rules }))).toEqual(["n:f -> n:m", "n:m -> n:b"]);
   });
 
   it("does not reach everything through a source that everything uses", () => {

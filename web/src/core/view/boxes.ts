@@ -53,8 +53,12 @@ export class Boxes {
     if (!notes.includes(text)) notes.push(text);
   }
 
-  /** Is `outer` the same as, or around, `inner`? */
-  isWithin(inner: number, outer: number): boolean {
+  /** Does one of two boxes hold the other? Only open ones hold anything. */
+  areNested(a: number, b: number): boolean {
+    return (this.open[b] === 1 && this.isWithin(a, b)) || (this.open[a] === 1 && this.isWithin(b, a));
+  }
+
+  private isWithin(inner: number, outer: number): boolean {
     for (let box = inner; box >= 0; box = this.parent[box]) if (box === outer) return true;
     return false;
   }

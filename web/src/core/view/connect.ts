@@ -23,6 +23,7 @@ export function connectAll(placement: Placement, edges: Edges, leftOut: LeftOut 
     connectData(placement, edges, instance, leftOut);
     connectControl(placement, edges, instance);
   }
+  if (placement.kept) connectLinks(placement, edges, placement.instances[0]);
 }
 
 function connectData(placement: Placement, edges: Edges, instance: Instance, leftOut: LeftOut | undefined): void {
@@ -75,7 +76,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
         if (home === instance && ((repeated && repeats.isHidden(instance, source)) || repeats.crosses(instance, source, t))) continue;
         for (const target of targets ?? [place]) {
           if (target === sourceBox && !(leaf && source === t)) continue;
-          if (target !== sourceBox && (boxes.isWithin(sourceBox, target) || boxes.isWithin(target, sourceBox))) continue;
+          if (target !== sourceBox && boxes.areNested(sourceBox, target)) continue;
           const before = edges.count;
           const edge = edges.add(EdgeKind.Data, sourceBox, target, source, ends.output[e], i - from, repeated);
           if (edge < before) continue;
@@ -126,8 +127,22 @@ function connectControl(placement: Placement, edges: Edges, instance: Instance):
     for (let i = control.start[t]; i < control.start[t + 1]; i++) {
       const source = instance.place(control.value[i]);
       if (source < 0 || source === target || placement.repeats.crosses(instance, control.value[i], t)) continue;
-      if (placement.boxes.isWithin(source, target) || placement.boxes.isWithin(target, source)) continue;
+      if (placement.boxes.areNested(source, target)) continue;
       edges.add(EdgeKind.Control, source, target, control.value[i], -1, 0);
+    }
+  }
+}
+
+/** Relations beside the data flow. Drawn in parts of a graph only: over the whole of a training step they would cover everything. */
+function connectLinks(placement: Placement, edges: Edges, instance: Instance): void {
+  const { links } = placement.prepared.program;
+  for (let t = instance.first; t < instance.first + instance.count; t++) {
+    const target = instance.place(t);
+    if (target < 0) continue;
+    for (let i = links.start[t]; i < links.start[t + 1]; i++) {
+      const other = links.extra[i];
+      const source = other < instance.first || other >= instance.first + instance.count ? NOWHERE : instance.place(other);
+      if (source >= 0 && source !== target && !placement.boxes.areNested(source, target)) edges.add(EdgeKind.Link, source, target, other, -1, 0);
     }
   }
 }

@@ -38,11 +38,17 @@ export class Contents {
     this.up = new Int32Array(nodeCount);
     this.down = new Int32Array(nodeCount);
     this.inside = new Int32Array(nodeCount);
-    const names = new Map<string, number>();
+    const numbers = new Map<string, number>();
+    const ofName = new Map<number, number>();
     this.nameOf = Int32Array.from(tree.groupName, (name) => {
-      const pattern = numberless(strings.at(name));
-      if (!names.has(pattern)) names.set(pattern, names.size);
-      return names.get(pattern) as number;
+      let number = ofName.get(name);
+      if (number === undefined) {
+        const pattern = numberless(strings.at(name));
+        number = numbers.get(pattern) ?? numbers.size;
+        numbers.set(pattern, number);
+        ofName.set(name, number);
+      }
+      return number;
     });
     ({ order: this.order, from: this.from, to: this.to } = stretches(tree));
   }

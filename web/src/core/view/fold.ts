@@ -76,7 +76,7 @@ function inSourceOrder(prepared: Prepared, tree: GroupTree, stackOf: Int32Array)
     if (nodeGroup[n] >= 0 && nodeRole[n] === Role.Op) position[nodeGroup[n]] = n;
   }
   for (let g = groupCount - 1; g >= 0; g--) if (parent[g] >= 0) position[parent[g]] = Math.min(position[parent[g]], position[g]);
-  const members = byClass(stackOf, stackOf.reduce((most, c) => Math.max(most, c + 1), 0));
+  const members = byClass(stackOf, classCount(stackOf));
   for (let c = 0; c + 1 < members.start.length; c++) members.value.subarray(members.start[c], members.start[c + 1]).sort((a, b) => position[a] - position[b]);
   return members;
 }
@@ -89,6 +89,7 @@ function sameContent(prepared: Prepared, tree: GroupTree, contents: Contents): I
   const guesses = new TripleMap(groupCount);
   const guess = new Int32Array(groupCount).fill(-1);
   for (let graph = 0; graph + 1 < tree.firstGroup.length; graph++) {
+    if (prepared.isFusionBody[graph]) continue;
     for (let g = tree.firstGroup[graph]; g < tree.firstGroup[graph + 1]; g++) {
       if (contents.size(g) > 0) guess[g] = guesses.number(containerOf(tree.parent[g], graph), contents.pattern(g), sums[g]);
     }
@@ -117,19 +118,23 @@ function containerOf(group: number, graph: number): number {
 
 /** Does a node call something worth a stack? Fusions are single steps however much is in them. */
 function callsMuch(prepared: Prepared, node: number): boolean {
-  const { calls, graphStart, strings, nodeOp } = prepared.program;
-  if (calls.start[node + 1] === calls.start[node] || strings.at(nodeOp[node]) === "fusion") return false;
+  const { calls, graphStart } = prepared.program;
+  if (calls.start[node + 1] === calls.start[node] || prepared.isFusionBody[calls.value[calls.start[node]]]) return false;
   let most = 0;
   for (let i = calls.start[node]; i < calls.start[node + 1]; i++) most = Math.max(most, graphStart[calls.value[i] + 1] - graphStart[calls.value[i]]);
   return most >= LEAST_CALLED;
 }
 
 function dropSingles(classOf: Int32Array): void {
+  const size = new Int32Array(classCount(classOf));
+  for (let i = 0; i < classOf.length; i++) if (classOf[i] >= 0) size[classOf[i]]++;
+  for (let i = 0; i < classOf.length; i++) if (classOf[i] >= 0 && size[classOf[i]] < 2) classOf[i] = -1;
+}
+
+function classCount(classOf: Int32Array): number {
   let most = -1;
-  for (const c of classOf) most = Math.max(most, c);
-  const size = new Int32Array(most + 1);
-  for (const c of classOf) if (c >= 0) size[c]++;
-  for (let g = 0; g < classOf.length; g++) if (classOf[g] >= 0 && size[classOf[g]] < 2) classOf[g] = -1;
+  for (let i = 0; i < classOf.length; i++) if (classOf[i] > most) most = classOf[i];
+  return most + 1;
 }
 
 function renumber(classOf: Int32Array): Int32Array {
@@ -151,7 +156,7 @@ interface Level {
 /** Takes apart the classes that would bend the flow. */
 function straighten(prepared: Prepared, tree: GroupTree, classOf: Int32Array): void {
   const levels = flowAround(prepared, tree, classOf);
-  let next = classOf.reduce((most, c) => Math.max(most, c + 1), 0);
+  let next = classCount(classOf);
   for (const level of levels.values()) {
     const items = Array.from(level.items.keys());
     const before = components(successors(items.length, level.source, level.target));

@@ -247,7 +247,7 @@ function callStack(placement: Placement, instance: Instance, node: number): numb
 
 function placeCalls(placement: Placement, instance: Instance, node: number, box: number, key: string, level: number): void {
   const { boxes, prepared, options } = placement;
-  const { calls, graphStart, strings, graphName, nodeOp } = prepared.program;
+  const { calls, graphStart, strings, graphName } = prepared.program;
   const from = calls.start[node];
   const callCount = calls.start[node + 1] - from;
   let inside = 0;
@@ -265,7 +265,7 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
   }
   boxes.open[box] = 1;
   boxes.expandable[box] = 0;
-  const flat = options.flatten || strings.at(nodeOp[node]) === "fusion";
+  const flat = options.flatten || prepared.isFusionBody[calls.value[from]] === 1;
   const bodies: Instance[] = [];
   for (let c = 0; c < callCount; c++) {
     const graph = calls.value[from + c];

@@ -21,6 +21,8 @@ export interface Prepared {
   readonly small: Small;
   /** The op that a graph applies, if it does nothing else (`to_apply=add`): its string number, otherwise -1. */
   readonly reducerOp: Int32Array;
+  /** 1: the body of a fusion, which is shown without groups: a fusion is one step. */
+  readonly isFusionBody: Uint8Array;
   /** Parameters of each graph, in order. */
   readonly parameters: Csr;
   /** Node number by graph and id. */
@@ -56,6 +58,13 @@ function work(program: ProgramData): Prepared {
     parameterStart[g + 1] = parameterList.length;
   }
 
+  const isFusionBody = new Uint8Array(graphCount);
+  for (let n = 0; n < nodeCount; n++) {
+    if (program.calls.start[n + 1] > program.calls.start[n] && strings.at(program.nodeOp[n]) === "fusion") {
+      for (let i = program.calls.start[n]; i < program.calls.start[n + 1]; i++) isFusionBody[program.calls.value[i]] = 1;
+    }
+  }
+
   const ids = new Map<number, Map<string, number>>();
   const find = (graph: number, id: string): number => {
     let index = ids.get(graph);
@@ -80,6 +89,7 @@ function work(program: ProgramData): Prepared {
     plumbing: findPlumbing(program),
     small: findSmall(program, users, isOutput, inputKind),
     reducerOp: findReducers(program),
+    isFusionBody,
     parameters: { start: parameterStart, value: Int32Array.from(parameterList) },
     find,
     graphNamed,
