@@ -211,3 +211,25 @@ def test_help_imports_nothing_but_click() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Commands:" in done.stdout
+
+
+def test_a_progress_bar_for_a_terminal_and_only_for_a_terminal(run: Run, tmp_path: Path) -> None:
+    """Whoever waits longer than a second sees that something happens; whoever pipes stderr away sees nothing of it."""
+    (tmp_path / "slow.py").write_text(
+        "import time, opscope\n"
+        "def make():\n"
+        "    time.sleep(1.5)\n"
+        "    builder = opscope.ProgramBuilder('made')\n"
+        "    builder.graph('g').node('n', 'add')\n"
+        "    return builder.build()\n"
+    )
+    assert run("info", "slow:make").stderr == ""
+    reader, writer = os.openpty()
+    command = [sys.executable, "-m", "opscope", "info", "slow:make"]
+    settings = {**os.environ, "TERM": "xterm"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writer, cwd=tmp_path, env=settings, check=False)
+    os.close(writer)
+    seen = os.read(reader, 1 << 16).decode()
+    os.close(reader)
+    assert done.returncode == 0 and b"made" in done.stdout
+    assert "reading slow:make" in seen
