@@ -14,14 +14,21 @@ from opscope.errors import OpscopeError, SourceError
 from opscope.program import Program, select_program
 from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
+from opscope.recording.model import Recording
+from opscope.recording.sources import is_recording_source, read_recording, split_at
 
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 
 
 def load(
     source: str | PathLike[str], *, module: str | None = None, reader: str | None = None, progress: Progress | None = None
-) -> Program | list[Program]:
-    """Read a source. One program comes as it is; a file with several modules gives a list, unless `module` names one."""
+) -> Program | list[Program] | Recording:
+    """Read a source. One program comes as it is; a file with several modules gives a list, unless `module` names one.
+
+    A recording, or a folder of a compiler's dumps, comes as a Recording; `run.opscope@12` is the program after one pass.
+    """
+    if module is None and reader is None and is_recording_source(Path(source)):
+        return read_recording(source, progress)
     programs = load_all(source, reader=reader, progress=progress)
     if module is None and len(programs) != 1:
         return programs
@@ -34,7 +41,21 @@ def load_all(source: str | PathLike[str], *, reader: str | None = None, progress
     found = _OBJECT.fullmatch(name)
     if found and not Path(name).exists():
         return _programs_of(name, _resolve(name, found[1], found[2]))
+    if reader is None:
+        base, which = split_at(name)
+        if which:
+            return [read_recording(base, progress).snapshot(which).program]
+        if is_recording_source(Path(name)):
+            return _last_programs(read_recording(name, progress))
     return read(Source(name), reader, progress)
+
+
+def _last_programs(recording: Recording) -> list[Program]:
+    """What each module of a recording became in the end."""
+    last = {snapshot.module: snapshot for snapshot in recording}
+    if not last:
+        raise SourceError("is a recording without any snapshot", recording.name)
+    return [snapshot.program for snapshot in last.values()]
 
 
 def _resolve(name: str, module_name: str, attribute: str) -> Any:

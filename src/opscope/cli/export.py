@@ -37,6 +37,9 @@ def command(
     if output == "-" and format is None:
         raise OpscopeError("standard output has no suffix; say what to write with --format NAME (see `opscope formats`)")
     target = Path(output)
+    if target.suffix == ".opscope" and format is None:
+        _record(source, target, force)
+        return
     row = find_writer(target, format)
     if output != "-" and not force:
         _keep(Path(source), target, row.begins)
@@ -71,3 +74,14 @@ def _keep(source: Path, target: Path, begins: tuple[bytes, ...]) -> None:
         head = stream.read(256).lstrip().lower()
     if head and not head.startswith(begins):
         raise OpscopeError(f"{target}: exists and is something else than what would be written; name another file, or give --force")
+
+
+def _record(source: str, target: Path, force: bool) -> None:
+    """A folder of a compiler's dumps, or a recording, as one recording file."""
+    from opscope.recording.sources import read_recording
+    from opscope.recording.store import save_recording
+
+    with progress(f"reading {source}") as tell:
+        recording = read_recording(source, tell)
+    with progress(f"writing {target}"):
+        save_recording(recording, target, overwrite=force)

@@ -78,6 +78,8 @@ WRITERS: tuple[Writer, ...] = (
         "dot", "opscope.render.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
         begins=(b"digraph",), views=tuple(name for name in PICTURE_VIEWS if name != "wrap"), needs=("py_mini_racer",),
     ),
+    Writer("netron", "opscope.render.netron", "JSON that Netron opens", (".json",), begins=(b'{"signature": "netron:',), views=()),
+    Writer("hidet-netron", "opscope.render.hidet_netron", "hidet's netron JSON", (".json",), begins=(b"{",), views=()),
 )  # fmt: skip
 
 
