@@ -25,8 +25,15 @@ CATEGORIES = (
     "custom",
     "output",
     "random",
+    "function",
+    "leaf",
+    "saved",
+    "base",
 )
 """The same names in the same order as in `web/src/core/types.ts`; a test compares them."""
+
+AUTOGRAD_KINDS = frozenset(("function", "leaf", "saved", "base"))
+"""Categories that only graphs behind tensors have: there, colours say what torchviz's say."""
 
 _OF_ROLE: dict[Role, str] = {
     "parameter": "parameter",
@@ -137,9 +144,9 @@ _FRAGMENT = tuple((re.compile(pattern), name) for pattern, name in _FRAGMENTS)
 _DIALECTS = frozenset(_NAMESPACES.split())
 
 
-def category_of(op: str, role: Role = "op") -> int:
-    """The number of an operation's category in CATEGORIES."""
-    return _NUMBER[_OF_ROLE.get(role) or _by_name(op)]
+def category_of(op: str, role: Role = "op", kind: str = "") -> int:
+    """The number of an operation's category in CATEGORIES. `kind` is what a node of an autograd graph calls itself."""
+    return _NUMBER[kind if kind in AUTOGRAD_KINDS else _OF_ROLE.get(role) or _by_name(op)]
 
 
 @lru_cache(maxsize=4096)
@@ -153,6 +160,7 @@ def _by_name(op: str) -> str:
     return known
 
 
+@lru_cache(maxsize=4096)
 def plain_name(op: str) -> str:
     """One form for all compilers: "aten.add_.Tensor", "aten::add", "AddBackward0" and "stablehlo.add" are all "add"."""
     parts = [part for part in re.split(r"::|[./]", op) if part]

@@ -12,7 +12,7 @@ from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.groupings import GroupTrees
-from opscope.program import ROLES, Frame, Node, Program, TensorType
+from opscope.program import ROLES, Frame, Node, Path, Program, TensorType
 from opscope.render.sections import Interner, SectionWriter
 
 _LONGEST_TEXT = 80
@@ -30,7 +30,7 @@ def encode_details(program: Program, start: int, stop: int) -> bytes:
     for graph in program:
         if number + len(graph) > start and number < stop:
             for node in graph.nodes[max(0, start - number) : stop - number]:
-                block.add(node.attrs, node.source)
+                block.add(node.attrs, node.source, id(node.details))
         number += len(graph)
     return block.encode(start)
 
@@ -43,6 +43,7 @@ class _ProgramWriter:
         self.trees = GroupTrees(program)
         self.details = _DetailsWriter() if details else None
         self.out = SectionWriter()
+        self._decoded: dict[int, tuple[Mapping[str, Any], Path, tuple[Frame, ...]]] = {}
 
     def encode(self) -> bytes:
         graphs = list(self.program)
@@ -64,17 +65,18 @@ class _ProgramWriter:
         texts: list[int] = []
         inputs, outputs, calls, control, links, results = (_Rows() for _ in range(6))
         types = self.types
-        category_known: dict[tuple[str, str], int] = {}
+        category_known: dict[tuple[str, str, str], int] = {}
         for g, graph in enumerate(graphs):
             base, position = starts[g], graph.position
+            has_kinds = graph.attrs.get("kind") == "autograd"
             self.trees.start_graph(g, graph.groupings)
             for here, node in enumerate(graph.nodes, base):
                 ops.append(strings[node.op])
                 roles.append(role_number[node.role])
-                kind = (node.op, node.role)
+                kind = (node.op, node.role, str(node.attrs.get("kind", "")) if has_kinds else "")
                 category = category_known.get(kind)
                 if category is None:
-                    category = category_known[kind] = category_of(node.op, node.role)
+                    category = category_known[kind] = category_of(*kind)
                 categories.append(category)
                 for name, index in node.inputs:
                     inputs.value.append(here - base - position[name])
@@ -115,12 +117,19 @@ class _ProgramWriter:
         return out.finish({"name": self.program.name, "entry": number_of[self.program.entry], "groupings": groupings})
 
     def _describe(self, node: Node) -> int:
-        """Take in what stands in a node's details, once; the number of its short text."""
-        details = node.details
-        attrs, source = details.attrs, details.source
-        self.trees.put(node.id, node.op, attrs, details.scope, source)
+        """Take in what stands in a node's details; the number of its short text.
+
+        Nodes may share their details (most of a compiled module does), and decoding them is the costly part: once each.
+        """
+        key = id(node.details)
+        known = self._decoded.get(key)
+        if known is None:
+            details = node.details
+            known = self._decoded[key] = (details.attrs, details.scope, details.source)
+        attrs, scope, source = known
+        self.trees.put(node.id, node.op, attrs, scope, source)
         if self.details is not None:
-            self.details.add(attrs, source)
+            self.details.add(attrs, source, key)
         text = node_text(node, attrs)
         return self.strings[text] if text else -1
 
@@ -164,6 +173,8 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
         value = next((attrs[key] for key in ("value", "literal") if key in attrs), None)
     elif node.role == "parameter":
         value = next((attrs[key] for key in ("label", "metadata.op_name", "op_name", "target", "name") if key in attrs), None)
+    elif node.role in ("gradient", "saved", "output"):
+        value = attrs.get("label")
     elif "custom_call_target" in attrs:
         value = str(attrs["custom_call_target"]).strip('"')
     if value is None:
@@ -185,19 +196,26 @@ class _DetailsWriter:
         self._set_of: list[int] = []
         self._values: list[int] = []
         self._stack_of: list[int] = []
+        self._rows: dict[int, tuple[int, list[int], int]] = {}
 
-    def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...]) -> None:
-        key_sets, plain = self._key_sets, self._plain
-        self._set_of.append(key_sets.setdefault(tuple(attrs), len(key_sets)))
-        for value in attrs.values():
-            if type(value) is str:
-                number = plain.get(value)
-                if number is None:
-                    number = plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
-            else:
-                number = self._texts[_json(value)]
-            self._values.append(number)
-        self._stack_of.append(self._stacks.setdefault(source, len(self._stacks)))
+    def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...], key: int) -> None:
+        """Add the next node's details; `key` is the same for nodes that share theirs."""
+        row = self._rows.get(key)
+        if row is None:
+            key_set = self._key_sets.setdefault(tuple(attrs), len(self._key_sets))
+            values = [self._number(value) for value in attrs.values()]
+            row = self._rows[key] = (key_set, values, self._stacks.setdefault(source, len(self._stacks)))
+        self._set_of.append(row[0])
+        self._values.extend(row[1])
+        self._stack_of.append(row[2])
+
+    def _number(self, value: Any) -> int:
+        if type(value) is not str:
+            return self._texts[_json(value)]
+        number = self._plain.get(value)
+        if number is None:
+            number = self._plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
+        return number
 
     def encode(self, start: int) -> bytes:
         out = SectionWriter()

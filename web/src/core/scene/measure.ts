@@ -10,6 +10,7 @@ const MOST_ARROWS = 64;
 
 const PARAMETER = CATEGORIES.indexOf("parameter");
 const CONSTANT = CATEGORIES.indexOf("constant");
+const LEAF = CATEGORIES.indexOf("leaf");
 
 export function shapeOf(visible: Visible, box: number): Shape {
   if (visible.open[box]) return Shape.Frame;
@@ -17,7 +18,7 @@ export function shapeOf(visible: Visible, box: number): Shape {
   if (visible.repeat[box] > 1 && visible.expandable[box]) return Shape.Stack;
   if (kind === BoxKind.Stub || kind === BoxKind.Value || kind === BoxKind.Omitted) return Shape.Pill;
   const category = visible.category[box];
-  const small = category === PARAMETER || category === CONSTANT;
+  const small = category === PARAMETER || category === CONSTANT || category === LEAF;
   return kind === BoxKind.Node && small && !visible.notes[box]?.length ? Shape.Pill : Shape.Card;
 }
 

@@ -49,6 +49,10 @@ const LIGHT: Record<Category, Paint> = {
   custom: paint("#F4F2E6", "#796609"),
   output: paint("#E6F6F6", "#247870"),
   random: paint("#F6EEEB", "#832E0B"),
+  function: paint("#F1F1F4", "#92919C"),
+  leaf: paint("#E8EEFC", "#4C6FD9"),
+  saved: paint("#FBF0E3", "#CB7500"),
+  base: paint("#DFF2F0", "#14524C"),
 };
 
 const DARK: Record<Category, Paint> = {
@@ -65,6 +69,10 @@ const DARK: Record<Category, Paint> = {
   custom: paint("#2E2F27", "#E0E497"),
   output: paint("#1E3637", "#7FF5F1"),
   random: paint("#371E16", "#C0420F"),
+  function: paint("#2B2B31", "#9796A4"),
+  leaf: paint("#222B45", "#7D9BF0"),
+  saved: paint("#382B19", "#F5AF24"),
+  base: paint("#14393A", "#2E7D6F"),
 };
 
 const LIGHT_HEAT = ["#F4F6FA", "#E9EEF7", "#DCE6F3", "#E7EAD9", "#F6EDC4", "#FBE3AC", "#FCD39A", "#FBC08C", "#F9AC82", "#F59A7C"];

@@ -5,19 +5,20 @@
  * What a box *says* is worked out only when it is painted (`boxTexts` of text.ts), because most boxes are off screen.
  * How it is *coloured* is a number into the theme's table (theme.ts), so that changing the theme changes no scene.
  */
+import { CATEGORIES } from "../types";
 
 /** How a piece is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
 export const enum Shape { Card = 0, Pill = 1, Frame = 2, Stack = 3 }
 
 /** Rows of `Theme.paints` after the categories of types.ts (which are rows 0 … CATEGORIES.length-1). */
-export const PAINT_GROUP = 13;
-export const PAINT_STUB = 14;
-export const PAINT_ADDED = 15;
-export const PAINT_REMOVED = 16;
-export const PAINT_CHANGED = 17;
-export const PAINT_SAME = 18;
+export const PAINT_GROUP = CATEGORIES.length;
+export const PAINT_STUB = PAINT_GROUP + 1;
+export const PAINT_ADDED = PAINT_GROUP + 2;
+export const PAINT_REMOVED = PAINT_GROUP + 3;
+export const PAINT_CHANGED = PAINT_GROUP + 4;
+export const PAINT_SAME = PAINT_GROUP + 5;
 /** Ten steps of a heat scale, cold to hot. */
-export const PAINT_HEAT = 19;
+export const PAINT_HEAT = PAINT_GROUP + 6;
 export const PAINT_HEAT_STEPS = 10;
 
 export interface Scene {
