@@ -12,7 +12,7 @@ from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.groupings import GroupTrees
-from opscope.program import ROLES, Frame, Node, Path, Program, TensorType
+from opscope.program import ROLES, Details, Frame, Node, Path, Program, TensorType
 from opscope.render.sections import Interner, SectionWriter
 
 _LONGEST_TEXT = 80
@@ -30,7 +30,7 @@ def encode_details(program: Program, start: int, stop: int) -> bytes:
     for graph in program:
         if number + len(graph) > start and number < stop:
             for node in graph.nodes[max(0, start - number) : stop - number]:
-                block.add(node.attrs, node.source, id(node.details))
+                block.add(node.attrs, node.source, node.details)
         number += len(graph)
     return block.encode(start)
 
@@ -43,7 +43,7 @@ class _ProgramWriter:
         self.trees = GroupTrees(program)
         self.details = _DetailsWriter() if details else None
         self.out = SectionWriter()
-        self._decoded: dict[int, tuple[Mapping[str, Any], Path, tuple[Frame, ...]]] = {}
+        self._decoded: dict[int, tuple[Mapping[str, Any], Path, tuple[Frame, ...], Details]] = {}
 
     def encode(self) -> bytes:
         graphs = list(self.program)
@@ -121,15 +121,14 @@ class _ProgramWriter:
 
         Nodes may share their details (most of a compiled module does), and decoding them is the costly part: once each.
         """
-        key = id(node.details)
-        known = self._decoded.get(key)
+        details = node.details
+        known = self._decoded.get(id(details))
         if known is None:
-            details = node.details
-            known = self._decoded[key] = (details.attrs, details.scope, details.source)
-        attrs, scope, source = known
+            known = self._decoded[id(details)] = (details.attrs, details.scope, details.source, details)
+        attrs, scope, source, _ = known
         self.trees.put(node.id, node.op, attrs, scope, source)
         if self.details is not None:
-            self.details.add(attrs, source, key)
+            self.details.add(attrs, source, details)
         text = node_text(node, attrs)
         return self.strings[text] if text else -1
 
@@ -196,15 +195,15 @@ class _DetailsWriter:
         self._set_of: list[int] = []
         self._values: list[int] = []
         self._stack_of: list[int] = []
-        self._rows: dict[int, tuple[int, list[int], int]] = {}
+        self._rows: dict[int, tuple[int, list[int], int, Details]] = {}
 
-    def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...], key: int) -> None:
-        """Add the next node's details; `key` is the same for nodes that share theirs."""
-        row = self._rows.get(key)
+    def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...], shared: Details) -> None:
+        """Add the next node's details. Those who pass the same `shared` have the same ones (it is kept, so that its id stays its own)."""
+        row = self._rows.get(id(shared))
         if row is None:
             key_set = self._key_sets.setdefault(tuple(attrs), len(self._key_sets))
             values = [self._number(value) for value in attrs.values()]
-            row = self._rows[key] = (key_set, values, self._stacks.setdefault(source, len(self._stacks)))
+            row = self._rows[id(shared)] = (key_set, values, self._stacks.setdefault(source, len(self._stacks)), shared)
         self._set_of.append(row[0])
         self._values.extend(row[1])
         self._stack_of.append(row[2])
