@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -122,11 +123,17 @@ def _bytes_moved(graph: Graph, node: Node, name: str) -> int | None:
 def _bytes(types: Iterable[TensorType]) -> int | None:
     total = 0
     for each in types:
-        size = 0 if each.dtype.startswith("(") else each.bytes
+        size = _size(each)[1]
         if size is None:
             return None
         total += size
     return total
+
+
+@lru_cache(maxsize=65536)
+def _size(each: TensorType) -> tuple[int | None, int | None]:
+    """Elements and bytes. Programs have few different types; what is no tensor (a nested tuple) is moved by those who look inside."""
+    return each.elements, 0 if each.dtype.startswith("(") else each.bytes
 
 
 def _sum(costs: list[Cost]) -> Cost:
@@ -169,9 +176,13 @@ def _input_types(graph: Graph, node: Node) -> list[TensorType]:
 
 
 def _elements(types: list[TensorType]) -> int | None:
-    counts = [each.elements for each in types]
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    total = 0
+    for each in types:
+        count = _size(each)[0]
+        if count is None:
+            return None
+        total += count
+    return total
 
 
 def _flops(graph: Graph, node: Node, name: str) -> int | None:
