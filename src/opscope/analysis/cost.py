@@ -132,7 +132,7 @@ def _bytes(types: Iterable[TensorType]) -> int | None:
 
 @lru_cache(maxsize=65536)
 def _size(each: TensorType) -> tuple[int | None, int | None]:
-    """Elements and bytes. Programs have few different types; what is no tensor (a nested tuple) is moved by those who look inside."""
+    """Elements and bytes. Programs have few different types; a nested tuple is moved by those who look inside."""
     return each.elements, 0 if each.dtype.startswith("(") else each.bytes
 
 
