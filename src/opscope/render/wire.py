@@ -198,7 +198,7 @@ class _DetailsWriter:
         self._rows: dict[int, tuple[int, list[int], int, Details]] = {}
 
     def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...], shared: Details) -> None:
-        """Add the next node's details. Those who pass the same `shared` have the same ones (it is kept, so that its id stays its own)."""
+        """Add the next node's details. The same `shared` means the same details; it is kept, so that its id stays its own."""
         row = self._rows.get(id(shared))
         if row is None:
             key_set = self._key_sets.setdefault(tuple(attrs), len(self._key_sets))
