@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { planBox } from "../../src/core/scene/boxText";
 import { Shape, type TextRun } from "../../src/core/scene";
-import { elideMiddle, textWidth } from "../../src/core/text/measure";
+import { elideMiddle, elideParts, textWidth } from "../../src/core/text/measure";
 
 /** Half of a surrogate pair, alone. */
 const HALF = /\p{Surrogate}/u;
@@ -77,5 +77,14 @@ describe("boxes", () => {
     planBox({ shape: Shape.Card, title, subtitle: "", notes: undefined, expandable: false, group: false, repeat: 1 }, { width: 0, height: 0 }, runs);
     expect(runs[0].text).toContain("…");
     expect(runs[0].full).toBe(title);
+  });
+});
+
+describe("parts", () => {
+  it("go one by one from the end, and the last one left is elided", () => {
+    const text = "GPT2Block · 36 ops · 50 k parameters";
+    expect(elideParts(text, 1000, 12)).toBe(text);
+    expect(elideParts(text, textWidth("GPT2Block · 36 ops", 12), 12)).toBe("GPT2Block · 36 ops");
+    expect(elideParts(text, textWidth("GPT2Block", 12) - 1, 12)).toMatch(/^GPT.*…/);
   });
 });

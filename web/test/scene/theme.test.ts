@@ -68,7 +68,7 @@ for (const theme of Object.values(THEMES)) {
     for (const [name, sight] of Object.entries(SIGHTS)) {
       it(`has category borders that differ with ${name} sight`, () => {
         // Autograd graphs have categories of their own, which are never in one picture with those of operations.
-        const autograd = ["function", "leaf", "saved", "base"];
+        const autograd = ["function", "leaf", "saved", "base", "cut"];
         const rows = CATEGORIES.filter((category) => category !== "parameter" && category !== "constant");
         for (const [i, a] of rows.entries()) {
           for (const b of rows.slice(0, i)) {

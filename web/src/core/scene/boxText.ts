@@ -2,7 +2,7 @@
  * What a box says and how large it must be to say it. One description serves both: `planBox` gives the size (asked once per box,
  * before the layout) and, with a list to fill, the lines of text at their places (asked when the box is painted).
  */
-import { elideMiddle, textWidth } from "../text/measure";
+import { elideMiddle, elideParts, textWidth } from "../text/measure";
 import { BoxKind } from "../types";
 import { type Scene, Shape, type TextRun } from "./types";
 
@@ -22,9 +22,12 @@ const MOST_TEXT = 216;
 const MOST_FRAME_TEXT = 300;
 const MOST_PILL_ROWS = 2;
 /** How far the second and third card of a stack stick out, each. */
-export const STACK_STEP = 4;
+export const STACK_STEP = 3;
 export const FRAME_TITLE_HEIGHT = 30;
 const FRAME_PAD = 14;
+const SUBTITLE_GAP = 6;
+/** A shorter piece of a subtitle says nothing. */
+const LEAST_SUBTITLE = 24;
 
 export interface BoxContent {
   readonly shape: Shape;
@@ -150,7 +153,7 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
   const whole = head.map((part) => part.text);
   shorten(head, MOST_TEXT, [titleAt]);
 
-  const shownSecond = second && elideMiddle(second, MOST_TEXT, SMALL);
+  const shownSecond = second && (content.group ? elideParts : elideMiddle)(second, MOST_TEXT, SMALL);
   let inner = Math.max(lineWidth(head), shownSecond ? textWidth(shownSecond, SMALL) : 0);
   const rows = pillRows(content.notes);
   for (const row of rows) inner = Math.max(inner, row.width);
@@ -229,14 +232,18 @@ function planPill(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   if (runs) setLine(runs, parts, whole, (size.width - line) / 2, 14.7);
 }
 
-/** The title line of an open group: ▾ name, class and counts. */
+/** The title line of an open group: ▾ name, class and counts. What has no room is left to the tooltip. */
 function planFrame(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
-  const parts = headParts(content);
-  const titleAt = 1;
   const most = content.room === undefined ? MOST_FRAME_TEXT : content.room - 2 * FRAME_PAD;
-  if (content.subtitle) parts.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
+  const parts = headParts(content);
   const whole = parts.map((part) => part.text);
-  shorten(parts, most, content.subtitle && content.subtitle.length > 12 ? [parts.length - 1, titleAt] : [titleAt]);
+  shorten(parts, most, [1]);
+  const rest = most - lineWidth(parts) - SUBTITLE_GAP;
+  const subtitle = rest > LEAST_SUBTITLE ? elideParts(content.subtitle, rest, SMALL) : "";
+  if (subtitle) {
+    parts.push({ text: subtitle, size: SMALL, bold: false, colour: "secondary", gap: SUBTITLE_GAP });
+    whole.push(content.subtitle);
+  }
   size.width = Math.ceil(lineWidth(parts)) + 2 * FRAME_PAD;
   size.height = FRAME_TITLE_HEIGHT;
   if (runs) setLine(runs, parts, whole, FRAME_PAD, 19.5);

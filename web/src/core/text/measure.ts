@@ -74,6 +74,17 @@ export function elideMiddle(text: string, most: number, size: number, isBold = f
   return `${text.slice(0, head).trimEnd()}…${text.slice(tail).trimStart()}`;
 }
 
+/** "class · ops · parameters" with as many of its parts as fit; a single part is elided in the middle. */
+export function elideParts(text: string, most: number, size: number): string {
+  let shown = text;
+  while (textWidth(shown, size) > most) {
+    const cut = shown.lastIndexOf(" · ");
+    if (cut < 0) return elideMiddle(shown, most, size);
+    shown = shown.slice(0, cut);
+  }
+  return shown;
+}
+
 function isLowSurrogate(text: string, at: number): boolean {
   const code = at < text.length ? text.charCodeAt(at) : 0;
   return code >= 0xdc00 && code <= 0xdfff;
