@@ -85,3 +85,20 @@ def test_importing_opscope_loads_nothing_heavy() -> None:
 def test_files_stay_small_enough_to_be_read() -> None:
     too_long = {str(path.relative_to(SRC)): lines for path in MODULES if (lines := path.read_text("utf-8").count("\n")) > 500}
     assert not too_long
+
+
+DECLARED = {"click", "rich", "starlette", "uvicorn", "py_mini_racer", "resvg_py"}
+"""Modules of the packages in pyproject's `dependencies`."""
+OPTIONAL = {"IPython"}
+"""Used only inside notebooks, where it is loaded already."""
+
+
+def test_every_import_is_declared() -> None:
+    """A module that happens to be in the developers' environment is missing on the user's machine."""
+    known = DECLARED | OPTIONAL | FRAMEWORKS | set(sys.stdlib_module_names) | {"opscope"}
+    undeclared = {
+        (str(path.relative_to(SRC)), name)
+        for path in MODULES
+        for name in {each.partition(".")[0] for each in imports(ast.parse(path.read_text("utf-8")), False)} - known
+    }
+    assert not undeclared
