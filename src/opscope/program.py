@@ -12,6 +12,7 @@ at ten.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -364,7 +365,22 @@ class GraphBuilder:
     def _fail_graph(self, message: str, part: str) -> SourceError:
         return SourceError(message, line=self.line, path=f"graphs[{self.index}]{part}")
 
-    def build(self) -> Graph:
+    def _is_sound(self, counts: dict[str, int]) -> bool:
+        """Whether every reference leads somewhere, in one quick pass; what exactly is wrong, `_complain` finds out."""
+        if len(counts) != len(self.nodes):
+            return False
+        for _, _, inputs, _, _, _, control, links, _ in self.nodes:
+            for name, index in inputs:
+                if not WHOLE <= index < counts.get(name, WHOLE):
+                    return False
+            if control and not all(name in counts for name in control):
+                return False
+            if links and not all(link.graph or link.node in counts for link in links):
+                return False
+        return True
+
+    def _complain(self) -> None:
+        """Raise for the first node that is not sound."""
         position: dict[str, int] = {}
         for i, node in enumerate(self.nodes):
             if position.setdefault(node.id, i) != i:
@@ -387,18 +403,22 @@ class GraphBuilder:
                 if not link.graph and link.node not in position:
                     message = f"link {link.kind!r} of {node.id!r} names no node: {link.node!r}"
                     raise self._fail(i, message, _nth("links", node.links, link))
+
+    def build(self) -> Graph:
+        counts = {node.id: len(node.outputs) or sys.maxsize for node in self.nodes}
+        if not self._is_sound(counts):
+            self._complain()
         for name, index in self.outputs:
-            at = position.get(name)
-            if at is None or index < WHOLE or index >= len(nodes[at].outputs) > 0:
+            if not WHOLE <= index < counts.get(name, WHOLE):
                 message = f"output {name!r} #{index} of graph {self.name!r} names no value"
                 raise self._fail_graph(message, _nth("outputs", self.outputs, (name, index)))
         for grouping, paths in self.groupings.items():
             for name in paths:
-                if name not in position:
+                if name not in counts:
                     message = f"grouping {grouping!r} of graph {self.name!r} names no node: {name!r}"
                     raise self._fail_graph(message, f".groupings.{grouping}")
         frozen = {name: MappingProxyType(paths) for name, paths in self.groupings.items()}
-        return Graph(self.name, tuple(nodes), tuple(self.outputs), MappingProxyType(frozen), MappingProxyType(self.attrs))
+        return Graph(self.name, tuple(self.nodes), tuple(self.outputs), MappingProxyType(frozen), MappingProxyType(self.attrs))
 
 
 class ProgramBuilder:

@@ -14,6 +14,7 @@ from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, un
 
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*+)\s*+=")
 _ATOM = re.compile(r"""(?:[^\s"'{}()\[\],/]++|/(?![/*]))+""")
+_SIMPLE_VALUE = re.compile(r"""(?:[^\s"'{}()\[\],/]++|\{[^"'{}()\[\]/]*+\})(?=,|\Z)""")
 _INNER_KEY = re.compile(r"""[\s,]*+(?:([A-Za-z_][A-Za-z0-9_.:/-]*+)|("(?:[^"\\]++|\\.)*+"))\s*+=\s*+""")
 _NAME_MARK = re.compile(r"%(?=[A-Za-z_0-9])")
 
@@ -33,6 +34,9 @@ class Attribute(NamedTuple):
 
 def value_end(text: str, pos: int) -> int:
     """Past the value that begins here: brackets, strings and words that touch, and after a space only what no name can begin."""
+    simple = _SIMPLE_VALUE.match(text, pos)
+    if simple:
+        return simple.end()
     size = len(text)
     end = pos
     while pos < size:

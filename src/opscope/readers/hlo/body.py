@@ -80,9 +80,9 @@ class Body:
     def read(self, pos: int, end: int) -> int:
         """Instructions from here to the closing brace, or to the end where there is none."""
         text = self.module.text
-        rows = self._all_rows(pos, end)
+        pos = self._read_regular(pos, end)
         while True:
-            pos = skip(text, self._take(rows, pos))
+            pos = skip(text, pos)
             if pos >= end:
                 if self.is_closed:
                     raise fail(text, self.start, f"computation {self.name!r} is never closed; expected '}}'")
@@ -90,21 +90,22 @@ class Body:
             if text[pos] == "}" and self.is_closed:
                 return pos + 1
             pos = skip(text, read_instruction(self, pos))
-            rows = _rows(text, pos, end)
+            pos = _below(text, pos, self._take(_rows(text, pos, end)))
 
-    def _all_rows(self, pos: int, end: int) -> Iterable[Row]:
-        """The rows of a whole computation at once, as long as the module is regular; else one by one."""
+    def _read_regular(self, pos: int, end: int) -> int:
+        """The rows of the whole computation at once, as long as the module is regular; else one by one."""
         text, module = self.module.text, self.module
         if module.is_regular:
             stop = text.find("\n}", pos, end) + 1
             rows: list[Row] = _LINES.findall(text, pos, stop)
             if stop and len(rows) == text.count("\n", pos, stop):
-                return rows
+                taken = self._take(rows)
+                return stop if taken == len(rows) else _below(text, pos, taken)
             module.is_regular = False
-        return _rows(text, pos, end)
+        return _below(text, pos, self._take(_rows(text, pos, end)))
 
-    def _take(self, rows: Iterable[Row], pos: int) -> int:
-        """Make nodes of rows that stand below each other from here, up to the first that needs care; gives the place after them.
+    def _take(self, rows: Iterable[Row]) -> int:
+        """Make nodes of rows, up to the first that needs care; tells how many.
 
         This is the hot loop. It looks each part up rather than at it, and whatever it does not find is not usual: the careful
         reader then either takes it or says what is wrong with it.
@@ -142,10 +143,7 @@ class Body:
             if calls:
                 self.note_calls(calls, details)
             nodes.append(make(Node, (name, ops[op], inputs, outputs, role, calls, nothing, nothing, details)))
-        text = self.module.text
-        for _ in range(len(nodes) - before):
-            pos = text.index("\n", pos) + 1
-        return pos
+        return len(nodes) - before
 
     def element(self, inputs: tuple[ValueRef, ...], index: int) -> tuple[ValueRef, ...]:
         """The input of a get-tuple-element: one output of its operand."""
@@ -184,9 +182,7 @@ class Body:
     def add(self, node: Node, index: int, tail: Tail, payload: str, pos: int, *, is_root: bool) -> None:
         """Take in an instruction from the careful reader. Its inputs are checked at the end: they may be defined later."""
         if node.id in self.refs:
-            raise fail(
-                self.module.text, pos, f"duplicate name {node.id!r}: computation {self.name!r} has an instruction of that name"
-            )
+            raise fail(self.module.text, pos, f"duplicate name {node.id!r}: computation {self.name!r} already has one of that name")
         calls, control, _ = tail.flow
         details = tail.details or self.own_details(tail, node.op, payload)
         if calls:
@@ -246,6 +242,13 @@ def _rows(text: str, pos: int, end: int) -> Iterator[Row]:
     while line := match(text, pos, end):
         yield line.groups()  # type: ignore[misc]
         pos = line.end()
+
+
+def _below(text: str, pos: int, lines: int) -> int:
+    """The place so many lines further down."""
+    for _ in range(lines):
+        pos = text.index("\n", pos) + 1
+    return pos
 
 
 def _operand_names(operands: str) -> list[str]:
