@@ -18,12 +18,12 @@ export const enum Input { Side = 0, Data = 1, MeetsBare = 2 }
 
 /** What kind of input each parameter is (MeetsBare: from the side, but all it meets are bare parameters). */
 export function findInputs(program: ProgramData, users: Csr): Uint8Array {
-  const { nodeCount, nodeRole, nodeOp, nodeCategory, inputs, strings } = program;
+  const { nodeCount, nodeRole, inputs } = program;
   /** What a node's value rests on: one parameter, NOTHING or SEVERAL. */
   const rests = new Int32Array(nodeCount).fill(NOTHING);
   /** 1: a parameter, or one that was only reshaped. */
   const raw = new Uint8Array(nodeCount);
-  const reshapes = new Map<number, boolean>();
+  const reshapes = reshaping(program);
   for (let n = 0; n < nodeCount; n++) {
     if (nodeRole[n] === Role.Parameter) {
       rests[n] = n;
@@ -41,12 +41,7 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
     }
     rests[n] = on;
     if (on < 0 || !untouched) continue;
-    let reshaping = reshapes.get(nodeOp[n]);
-    if (reshaping === undefined) {
-      reshaping = nodeCategory[n] === SHAPE || SPREADS.has(bareOp(strings.at(nodeOp[n])));
-      reshapes.set(nodeOp[n], reshaping);
-    }
-    if (reshaping) raw[n] = 1;
+    if (reshapes(n)) raw[n] = 1;
   }
   const kind = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
@@ -61,6 +56,30 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
     if (user >= 0) kind[n] = meeting(program, rests, raw, n, at, user);
   }
   return kind;
+}
+
+/** Tells whether a node only reshapes or converts: by its op, or, for a fusion, by all ops in it. */
+function reshaping(program: ProgramData): (node: number) => boolean {
+  const { nodeOp, nodeRole, nodeCategory, calls, graphCount, graphStart, strings } = program;
+  const ofOp = new Map<number, boolean>();
+  const plain = (n: number): boolean => {
+    let spreads = ofOp.get(nodeOp[n]);
+    if (spreads === undefined) {
+      spreads = SPREADS.has(bareOp(strings.at(nodeOp[n])));
+      ofOp.set(nodeOp[n], spreads);
+    }
+    return spreads || nodeCategory[n] === SHAPE;
+  };
+  const ofGraph = new Int8Array(graphCount).fill(-1);
+  return (node) => {
+    if (calls.start[node + 1] - calls.start[node] !== 1) return plain(node);
+    const graph = calls.value[calls.start[node]];
+    if (ofGraph[graph] < 0) {
+      ofGraph[graph] = 1;
+      for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) if (nodeRole[n] === Role.Op && !plain(n)) ofGraph[graph] = 0;
+    }
+    return ofGraph[graph] === 1;
+  };
 }
 
 /** `at` is the last that rests on the parameter alone, `user` the one that brings something else in. */

@@ -55,7 +55,7 @@ export function nodeTitle(program: ProgramData, node: number): string {
   const { strings, nodeOp, nodeId, nodeRole, nodeText } = program;
   const text = nodeText[node];
   if (nodeRole[node] === Role.Parameter) return parameterLabel(program, node);
-  if (nodeRole[node] === Role.Constant && text >= 0) return strings.at(text);
+  if (nodeRole[node] !== Role.Op && text >= 0) return strings.at(text);
   const op = opTitle(program, nodeOp[node]);
   if (op === "custom-call" || op === "custom_call") return text >= 0 ? strings.at(text).replace(/^__/, "").replace(/\$/g, " ") : op;
   const { calls, graphName } = program;
