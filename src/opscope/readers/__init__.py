@@ -69,6 +69,7 @@ BUILT_IN: tuple[Reader, ...] = (
         ("torch",),
     ),
     Reader("mlir", "opscope.readers.mlir", "StableHLO and other MLIR, text or bytecode", (".mlir",), ("jaxlib",), "jax"),
+    Reader("model-explorer", "opscope.readers.model_explorer", "Model Explorer's graph JSON", (".json",)),
     Reader("jax", "opscope.readers.jax", "JAX functions, jaxprs, Lowered, Compiled, Exported, Flax modules", objects=("jax", "flax")),
     Reader("hidet", "opscope.readers.hidet", "hidet's netron JSON, FlowGraphs", (".json",), objects=("hidet",)),
     Reader("aitemplate", "opscope.readers.aitemplate", "AITemplate's debug dumps, tensors", (".json",), objects=("aitemplate",)),

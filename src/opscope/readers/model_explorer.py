@@ -1,0 +1,212 @@
+"""Model Explorer's graph JSON, both ways.
+
+Its words map onto ours: a namespace is a scope, a label an op, `outputsMetadata` the types, `subgraphIds` the called graphs. What
+has no place in a Program (styles, pins, edge metadata, layout settings) is kept under the attribute `model_explorer`: a node is
+decoded, encoded again, and every field that did not come back the same is kept as it was. So a file that is read and written is
+equal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from opscope.errors import SourceError
+from opscope.program import Graph, GraphBuilder, Node, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
+from opscope.readers import Progress, Verdict
+from opscope.readers.source import Source
+
+KEPT = "model_explorer"
+_LOOKS = re.compile(r'"(?:graphs|subgraphs|nodes)"\s*:\s*\[')
+_SPLIT = re.compile(r"(?<!\\)/")
+_TYPED = re.compile(r"(?:torch\.)?([A-Za-z_]\w*)\s*\[([^\]]*)\]")
+_MLIR = re.compile(r"tensor<((?:[\w?]+x)*)([a-z]\w*)(?:,.*)?>")
+_FIELDS = ("id", "label", "namespace", "subgraphIds", "attrs", "incomingEdges", "outputsMetadata")
+
+
+def sniff(source: Source) -> Verdict:
+    if source.is_folder:
+        return Verdict(0, "a folder")
+    head = source.head_text
+    if not head.lstrip().startswith(("{", "[")):
+        return Verdict(0, "not JSON")
+    if _LOOKS.search(head) and '"label"' in head and ('"namespace"' in head or '"incomingEdges"' in head):
+        return Verdict(0.8, "JSON with labelled nodes and namespaces")
+    return Verdict(0, "JSON, but without Model Explorer's nodes and namespaces")
+
+
+def read(source: Source, progress: Progress | None = None) -> list[Program]:
+    text = source.read_text()
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
+        raise SourceError(f"not valid JSON: {getattr(error, 'msg', error)}", line=line, column=column) from None
+    return decode(data)
+
+
+def decode(data: Any) -> list[Program]:
+    """The graph collections of a file: one collection, a list of them, or a bare list of graphs."""
+    if isinstance(data, dict):
+        return [_collection(data, "collection", "graphs")]
+    if isinstance(data, list) and data and all(isinstance(each, dict) for each in data):
+        if all("subgraphs" in each for each in data):
+            return [_collection(each, "subgraphs", "subgraphs") for each in data]
+        if all("graphs" in each for each in data):
+            return [_collection(each, "collections", "graphs") for each in data]
+        if all("nodes" in each for each in data):
+            return [_collection({"label": "graphs", "graphs": data}, "graphs", "graphs")]
+    raise SourceError("not a Model Explorer graph: expected a collection with `graphs`, or a list of graphs with `nodes`")
+
+
+def _collection(data: dict[str, Any], form: str, key: str) -> Program:
+    graphs = data.get(key)
+    if not isinstance(graphs, list) or not all(isinstance(graph, dict) for graph in graphs):
+        raise SourceError(f"`{key}` must be a list of graphs")
+    builder = ProgramBuilder(str(data.get("label", "")) or "graphs")
+    ids = {str(graph.get("id", "")) for graph in graphs}
+    called: set[str] = set()
+    for number, graph in enumerate(graphs):
+        _read_graph(builder.graph(str(graph.get("id", number))), graph, ids, called)
+    builder.entry = next((str(graph.get("id", i)) for i, graph in enumerate(graphs) if str(graph.get("id", i)) not in called), "")
+    rest: dict[str, Any] = {name: value for name, value in data.items() if name not in ("label", key)}
+    if rest.get("graphsWithLevel") == [{"graph": graph, "level": 0} for graph in graphs]:
+        rest["graphsWithLevel"] = "as graphs"  # ExecuTorch writes every graph twice
+    builder.attrs[KEPT] = {"form": form, **rest}
+    return builder.build()
+
+
+def _read_graph(builder: GraphBuilder, graph: Mapping[str, Any], graph_ids: set[str], called: set[str]) -> None:
+    nodes = graph.get("nodes")
+    if not isinstance(nodes, list) or not all(isinstance(node, dict) and isinstance(node.get("id"), str) for node in nodes):
+        raise SourceError(f"graph {builder.name!r}: `nodes` must be a list of nodes with an `id`")
+    outputs = {node["id"]: [item.get("id") for item in _dicts(node.get("outputsMetadata"))] for node in nodes}
+    for raw in nodes:
+        node = _node(raw, outputs, graph_ids)
+        called.update(node.calls)
+        kept = _not_the_same(raw, encode_node(node))
+        attrs = dict(node.attrs) | ({KEPT: kept} if kept else {})
+        builder.node(
+            node.id, node.op, node.inputs, node.outputs, role=node.role, attrs=attrs, scope=node.scope, calls=node.calls
+        )  # fmt: skip
+    used = {name for node in builder.nodes for name, _ in node.inputs}
+    builder.outputs = [(node.id, 0) for node in builder.nodes if node.id not in used and len(node.outputs) == 1]
+    builder.attrs[KEPT] = {key: value for key, value in graph.items() if key not in ("id", "nodes")}
+
+
+def _node(raw: Mapping[str, Any], outputs: Mapping[str, list[Any]], graph_ids: set[str]) -> Node:
+    builder = GraphBuilder("")
+    scope = _path(str(raw.get("namespace", "")))
+    attrs: dict[str, Any] = {}
+    for item in _dicts(raw.get("attrs")):
+        attrs.setdefault(str(item.get("key")), item.get("value"))
+    inputs = [_reference(edge, outputs) for edge in _dicts(raw.get("incomingEdges"))]
+    types = [_type(item) for item in _dicts(raw.get("outputsMetadata"))]
+    calls = [name for name in raw.get("subgraphIds") or () if name in graph_ids]
+    label = str(raw.get("label", ""))
+    role: Role = "op"
+    if not inputs and (scope[:1] == ("inputs",) or "__value" in attrs or label == raw["id"]):
+        role = "parameter"
+    elif label == "output":
+        role = "output"
+    return builder.node(
+        str(raw["id"]), label, [ref for ref in inputs if ref], types, role=role, attrs=attrs, scope=scope, calls=calls
+    )  # fmt: skip
+
+
+def _reference(edge: Mapping[str, Any], outputs: Mapping[str, list[Any]]) -> ValueRef | None:
+    source, output = str(edge.get("sourceNodeId")), edge.get("sourceNodeOutputId", "0")
+    known = outputs.get(source)
+    if known is None:
+        return None
+    index = known.index(output) if output in known else int(output) if str(output).isdecimal() else 0
+    return source, index if index < len(known) else 0 if known else index
+
+
+def _dicts(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _path(namespace: str) -> Path:
+    return tuple(part.replace("\\/", "/") for part in _SPLIT.split(namespace)) if namespace else ()
+
+
+def _type(item: Mapping[str, Any]) -> TensorType:
+    text = next((str(a.get("value")) for a in _dicts(item.get("attrs")) if a.get("key") in ("tensor_shape", "shape")), "")
+    found = _TYPED.fullmatch(text.strip())
+    if found:
+        return TensorType(found[1], _dims(found[2].split(",")))
+    found = _MLIR.fullmatch(text.strip())
+    return TensorType(found[2], _dims(found[1].split("x"))) if found else TensorType("?")
+
+
+def _dims(parts: list[str]) -> tuple[int | str, ...]:
+    return tuple(int(part) if part.strip().isdecimal() else part.strip() for part in parts if part.strip())
+
+
+def _not_the_same(raw: Mapping[str, Any], encoded: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a node's JSON that our own encoding of it would not bring back."""
+    kept = {key: value for key, value in raw.items() if encoded.get(key, _ABSENT) != value}
+    missing = [key for key in encoded if key not in raw]
+    return kept | ({"": missing} if missing else {})
+
+
+_ABSENT = object()
+
+
+def encode(program: Program, grouping: str | None = None) -> Any:
+    """A collection as Model Explorer opens it; `grouping` chooses the hierarchy (Model Explorer knows only one)."""
+    kept = dict(program.attrs.get(KEPT, {}))
+    form = kept.pop("form", "collection")
+    entry_first = sorted(program.graphs, key=lambda name: KEPT not in program.attrs and name != program.entry)
+    graphs = [_encode_graph(program[name], grouping) for name in entry_first]
+    if form == "graphs":
+        return graphs
+    if kept.get("graphsWithLevel") == "as graphs":
+        kept["graphsWithLevel"] = [{"graph": graph, "level": 0} for graph in graphs]
+    made = {"label": program.name, "subgraphs" if form == "subgraphs" else "graphs": graphs, **kept}
+    return [made] if form in ("subgraphs", "collections") else made
+
+
+def _encode_graph(graph: Graph, grouping: str | None) -> dict[str, Any]:
+    nodes = []
+    for node in graph:
+        kept = dict(node.attrs.get(KEPT, {}))
+        missing = kept.pop("", [])
+        encoded = {**encode_node(node), **kept}
+        if grouping is not None:
+            encoded["namespace"] = _namespace(graph.groupings.get(grouping, {}).get(node.id, ()))
+        nodes.append({key: value for key, value in encoded.items() if key not in missing})
+    return {"id": graph.name, "nodes": nodes, **graph.attrs.get(KEPT, {})}
+
+
+def encode_node(node: Node) -> dict[str, Any]:
+    """One node, with the fields that every version of Model Explorer knows. A tuple passed on as one leaves at output 0 there."""
+    attrs = [{"key": key, "value": _text(value)} for key, value in node.attrs.items() if key != KEPT]
+    if node.source:
+        attrs.append({"key": "source", "value": "\n".join(map(str, node.source))})
+    edges = [
+        {"sourceNodeId": name, "sourceNodeOutputId": str(max(output, 0)), "targetNodeInputId": str(i)}
+        for i, (name, output) in enumerate(node.inputs)
+    ]
+    outputs = [
+        {"id": str(i), "attrs": [{"key": "tensor_shape", "value": str(t)}]}
+        for i, t in enumerate(node.outputs)
+    ]
+    values = (node.id, node.op, _namespace(node.scope), list(node.calls), attrs, edges, outputs)
+    return dict(zip(_FIELDS, values, strict=True))
+
+
+def _namespace(path: Path) -> str:
+    return "/".join(part.replace("/", "\\/") for part in path)
+
+
+def _text(value: Any) -> Any:
+    """Attribute values are text, or Model Explorer's own objects as they came."""
+    if isinstance(value, str) or (isinstance(value, dict) and "type" in value):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
