@@ -1,7 +1,7 @@
 """Makes the pictures of this folder: `python docs/gallery/make.py [NAME…]`.
 
-Needs jax, flax and torch. Three pictures come from the sample data that lies beside the repository; without it they stay as
-they are. Each picture is an SVG (open it: text can be selected, everything has a tooltip) and a small PNG for the page.
+Needs jax, flax, torch and transformers, and for three pictures the sample data that lies beside the repository; what cannot be
+made stays as it is. Each picture is an SVG (open it: text can be selected, everything has a tooltip) and a small PNG for the page.
 """
 
 from __future__ import annotations
@@ -94,6 +94,15 @@ def gradient_penalty() -> opscope.Program:
     return opscope.capture(((gradient.norm(dim=1) - 1) ** 2).mean() - score.mean())
 
 
+def gpt2() -> opscope.Program:
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    sizes = {"n_layer": 12, "n_embd": 64, "n_head": 4, "vocab_size": 500, "n_positions": 64}
+    config = GPT2Config(**sizes, bos_token_id=0, eos_token_id=0, use_cache=False)
+    return opscope.capture(GPT2LMHeadModel(config).eval(), torch.zeros(1, 16, dtype=torch.long))
+
+
 def train_step() -> opscope.Program:
     return opscope.load(ROOT / "examples" / "train_step.hlo")
 
@@ -145,6 +154,10 @@ PICTURES = (
         {"paths": ("dot_general.83", "dot_general.88"), "direction": "LR"},
     ),
     Picture(
+        "gpt2", "GPT-2 as torch.export sees it: twelve equal blocks fold into one stack, here opened.",
+        'opscope.save(opscope.capture(model, ids), "gpt2.svg", depth=2)', gpt2, {"depth": 2},
+    ),
+    Picture(
         "gradient-penalty", "The autograd graph of a loss with a gradient penalty (what torchviz draws).",
         'opscope.save(loss, "gradient-penalty.svg")', gradient_penalty, {},
     ),
@@ -157,7 +170,7 @@ def main(wanted: list[str]) -> None:
             continue
         try:
             program = picture.program()
-        except FileNotFoundError as error:
+        except (FileNotFoundError, ImportError) as error:
             print(f"{picture.name}: kept as it is ({error})")
             continue
         options = ViewOptions(**picture.options)

@@ -160,7 +160,7 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
 
   const width = Math.max(MIN_WIDTH, Math.ceil(inner) + 2 * PAD);
   const tall = content.group && !shownSecond ? 38 : 13 + LINE_TITLE;
-  const foot = content.group && shownSecond ? 4 : 0;
+  const foot = content.expandable && shownSecond && !rows.length ? 4 : 0;
   const height = foot + tall + (shownSecond ? LINE_SMALL : 0) + rows.length * (PILL_HEIGHT + PILL_GAP);
   size.width = width;
   size.height = Math.round(height);

@@ -1,26 +1,67 @@
 /** Small texts on edges. */
+import { textWidth } from "../text/measure";
+import { TINY } from "./boxText";
 import type { SceneLabel } from "./types";
 
 /** A shorter line would vanish under its label. */
 const ROOM = 26;
+/** Where on its first piece a label may stand, best first. */
+const PLACES = [0.5, 0.66, 0.36, 0.8];
+const HEIGHT = 13;
+const CELL = 64;
 
-/** "×3" on lines that stand for several: near the source, where it lies on the ground that the source lies on. */
+/**
+ * "×3" on lines that stand for several: near the source, where it lies on the ground that the source lies on, and clear of the
+ * other labels. One that finds no place is left to the tooltip.
+ */
 export function countLabels(
   merged: Int32Array, source: Int32Array, parent: Int32Array, curve: Float64Array, curveStart: Int32Array,
 ): SceneLabel[] {
   const labels: SceneLabel[] = [];
+  const taken = new Taken();
   for (let e = 0; e < merged.length; e++) {
-    const pieces = (curveStart[e + 1] - curveStart[e] - 1) / 3;
-    if (merged[e] < 2 || pieces < 1 || source[e] < 0) continue;
     const p = curveStart[e];
-    const length = Math.hypot(curve[2 * p + 6] - curve[2 * p], curve[2 * p + 7] - curve[2 * p + 1]);
-    if (length < ROOM) continue;
-    labels.push({ edge: e, x: halfway(curve, p, 0), y: halfway(curve, p, 1), text: `×${merged[e]}`, kind: "count", ground: parent[source[e]] });
+    if (merged[e] < 2 || curveStart[e + 1] - p < 4 || source[e] < 0) continue;
+    if (Math.hypot(curve[2 * p + 6] - curve[2 * p], curve[2 * p + 7] - curve[2 * p + 1]) < ROOM) continue;
+    const text = `×${merged[e]}`;
+    const wide = textWidth(text, TINY) + 8;
+    for (const t of PLACES) {
+      const x = pointAt(curve, p, 0, t);
+      const y = pointAt(curve, p, 1, t);
+      if (!taken.claim(x, y, wide, HEIGHT)) continue;
+      labels.push({ edge: e, x, y, text, kind: "count", ground: parent[source[e]] });
+      break;
+    }
   }
   return labels;
 }
 
-function halfway(curve: Float64Array, p: number, axis: 0 | 1): number {
+/** A coordinate of the cubic that starts at point p. */
+function pointAt(curve: Float64Array, p: number, axis: 0 | 1, t: number): number {
   const at = (i: number) => curve[2 * (p + i) + axis];
-  return (at(0) + 3 * at(1) + 3 * at(2) + at(3)) / 8;
+  const s = 1 - t;
+  return s * s * s * at(0) + 3 * s * s * t * at(1) + 3 * s * t * t * at(2) + t * t * t * at(3);
+}
+
+/** Places that are already written on, found by cells of a coarse grid. */
+class Taken {
+  private readonly cells = new Map<string, { x: number; y: number; w: number; h: number }[]>();
+
+  /** Take the place around (x, y), unless something is there. */
+  claim(x: number, y: number, w: number, h: number): boolean {
+    const place = { x, y, w, h };
+    const [column, line] = [Math.floor(x / CELL), Math.floor(y / CELL)];
+    for (let i = column - 1; i <= column + 1; i++) {
+      for (let j = line - 1; j <= line + 1; j++) {
+        for (const other of this.cells.get(`${i},${j}`) ?? []) {
+          if (2 * Math.abs(other.x - x) < other.w + w && 2 * Math.abs(other.y - y) < other.h + h) return false;
+        }
+      }
+    }
+    const key = `${column},${line}`;
+    const cell = this.cells.get(key);
+    if (cell) cell.push(place);
+    else this.cells.set(key, [place]);
+    return true;
+  }
 }
