@@ -22,7 +22,7 @@ const BUNDLES = new Set(["tuple"]);
 
 /** An op without its dialect: "stablehlo.tuple" → "tuple", "aten.add.Tensor" → "add". */
 export function bareOp(op: string): string {
-  const aten = /^(?:aten|prims|prim|quantized|_c10d_functional|edge\.aten|executorch_exir_dialects_edge__ops_aten)[.:]+([A-Za-z0-9_]+)/.exec(op);
+  const aten = /^(?:aten|prims|prim|quantized|quantized_decomposed|_c10d_functional|edge\.aten|executorch_exir_dialects_edge__ops_aten)[.:]+([A-Za-z0-9_]+)/.exec(op);
   if (aten) return aten[1];
   const dialect = /^(?:stablehlo|mhlo|chlo|hlo|arith|math|func|operator|_operator|builtins)\.(.+)$/.exec(op);
   return dialect ? dialect[1] : op;
