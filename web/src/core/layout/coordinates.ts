@@ -6,7 +6,9 @@ import { findStreams } from "./stream";
 import { type Fastenings, straighten } from "./straighten";
 
 /** Bounds the straightening of huge graphs; some thousands of elements end long before. */
-const STRAIGHTEN_WORK = 20_000_000;
+const STRAIGHTEN_WORK = 10_000_000;
+/** The same where something was opened or closed and someone waits. */
+const RESUME_WORK = 2_000_000;
 
 /** Room between neighbours of a rank. */
 export interface Gaps {
@@ -26,6 +28,7 @@ export function assignX(
   width: Float64Array,
   gaps: Gaps,
   fastenings: Fastenings,
+  resumed: boolean,
 ): Float64Array {
   const separations = findSeparations(elements, position);
   const distance = distances(elements, separations, width, gaps);
@@ -39,7 +42,8 @@ export function assignX(
     }
   }
   const x = middleOf(layouts, width, elements);
-  straighten(elements, separations, distance, streams, fastenings, x, STRAIGHTEN_WORK);
+  const work = resumed ? RESUME_WORK : STRAIGHTEN_WORK * Math.min(1, 10_000 / elements.count);
+  straighten(elements, separations, distance, streams, fastenings, x, work);
   return x;
 }
 

@@ -161,11 +161,9 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions): FlatLayout {
   if (!graph.previousX) balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
-  const x = assignX(elements, position, width, {
-    betweenBoxes: nodeGap,
-    besideSegment: nodeGap / 2,
-    betweenSegments: nodeGap / 3,
-  }, fastenings(graph, elements));
+  const gaps = { betweenBoxes: nodeGap, besideSegment: nodeGap / 2, betweenSegments: nodeGap / 3 };
+  const resumed = graph.previousX !== undefined;
+  const x = assignX(elements, position, width, gaps, fastenings(graph, elements), resumed);
   const total = moveToOrigin(x, width, nodeCount);
   const { y, height, points, pointStart } = draw(graph, elements, x, reversed, rankGap);
   report(1);

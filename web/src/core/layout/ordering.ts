@@ -38,7 +38,7 @@ export function orderElements(elements: Elements, spent: Spent, previousX?: Floa
 function settleResumed(elements: Elements, { position, fixed }: Resumed, spent: Spent): Int32Array {
   if (totalLife(elements) > SIFTING_LIFE) return position;
   const sifter = new Sifter(elements, fixed);
-  sifter.work = SIFTING_WORK / 4;
+  sifter.work = SIFTING_WORK / 8;
   while (sifter.work > 0 && !spent() && sifter.round(position) > 0);
   return position;
 }

@@ -145,7 +145,7 @@ function pullUp({ nodeCount, source, target, out, into, order }: Downward, rank:
 function shorten({ nodeCount, source, target }: Downward, rank: Int32Array): void {
   const places = Float64Array.from(rank);
   const ones = new Float64Array(source.length).fill(1);
-  improve({ count: nodeCount, tail: source, head: target, length: ones, weight: ones }, places, SIMPLEX_WORK);
+  improve({ count: nodeCount, tail: source, head: target, length: ones, weight: ones }, places, SIMPLEX_WORK, true);
   for (let v = 0; v < nodeCount; v++) rank[v] = Math.round(places[v]);
 }
 

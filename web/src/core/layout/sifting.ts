@@ -260,7 +260,8 @@ export class Sifter {
       if (bottom[d] === last || !near(d)) continue;
       delta[d] += Math.sign(key[d] - keyW);
     }
-    this.work -= starts.start[last + 1] - starts.start[first] + 8 * found;
+    this.work -= starts.start[last + 1] - starts.start[first] + ends.start[last + 1] - ends.start[first] + 8 * found;
+    this.work -= alive.start[first + 1] - alive.start[first] + alive.start[last + 1] - alive.start[last];
     return found;
   }
 }

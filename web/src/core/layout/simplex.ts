@@ -1,4 +1,4 @@
-import { bucketBy } from "./arrays";
+import { type Buckets, bucketBy } from "./arrays";
 
 /**
  * Least total stretch under distances: places x so that the sum of weight · (x[head] − x[tail]) is least while
@@ -18,14 +18,19 @@ export interface Problem {
   readonly weight: Float64Array;
 }
 
-/** Improves x in place; `work` bounds the steps (nodes and arcs looked at). Returns what is left of it. */
-export function improve(problem: Problem, x: Float64Array, work: number): number {
-  return new Simplex(problem, x).run(work);
+/**
+ * Improves x in place; `work` bounds the steps (nodes and arcs looked at). Returns what is left of it. With `joined`, nodes
+ * hang together along arcs that are tight already, which helps where the places are nearly right and moves are few.
+ */
+export function improve(problem: Problem, x: Float64Array, work: number, joined: boolean): number {
+  const simplex = new Simplex(problem, x);
+  if (joined) simplex.join();
+  return simplex.run(work);
 }
 
 class Simplex {
-  private readonly out;
-  private readonly into;
+  private readonly out: Buckets;
+  private readonly into: Buckets;
   private readonly parent: Int32Array;
   /** The arc a node hangs on, or -1 where it hangs on nothing and may move freely. */
   private readonly hold: Int32Array;
@@ -57,6 +62,44 @@ class Simplex {
       this.pull[head[a]] += weight[a];
       this.pull[tail[a]] -= weight[a];
     }
+  }
+
+  /** Hangs nodes on each other along arcs that are tight from the start. */
+  join(): void {
+    const { parent, subtree, pull, stamp } = this;
+    const { count, tail, head } = this.problem;
+    this.stamps++;
+    let size = 0;
+    for (let root = 0; root < count; root++) {
+      if (stamp[root] === this.stamps) continue;
+      stamp[root] = this.stamps;
+      let next = size;
+      subtree[size++] = root;
+      for (; next < size; next++) {
+        size = this.joinAlong(this.out, head, subtree[next], size);
+        size = this.joinAlong(this.into, tail, subtree[next], size);
+      }
+    }
+    for (let i = size - 1; i >= 0; i--) {
+      const v = subtree[i];
+      if (parent[v] >= 0) pull[parent[v]] += pull[v];
+    }
+  }
+
+  private joinAlong(arcs: Buckets, end: Int32Array, v: number, size: number): number {
+    const { x, stamp, subtree } = this;
+    const { tail, head, length } = this.problem;
+    let grown = size;
+    for (let k = arcs.start[v]; k < arcs.start[v + 1]; k++) {
+      const arc = arcs.items[k];
+      const u = end[arc];
+      if (stamp[u] === this.stamps || x[head[arc]] - x[tail[arc]] - length[arc] > 1e-9) continue;
+      stamp[u] = this.stamps;
+      subtree[grown++] = u;
+      this.link(u, v);
+      this.hold[u] = arc;
+    }
+    return grown;
   }
 
   run(work: number): number {

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { layoutCompound, layoutFlat } from "../../src/core/layout";
+import { boxesOf, flatGraph, overlaps } from "./graphs";
+
+/** A program of many ops: a trunk, side chains, values used again far below, and constants that everything reads. */
+function program(nodeCount: number): Array<[number, number]> {
+  const edges: Array<[number, number]> = [];
+  for (let v = 8; v < nodeCount; v++) {
+    edges.push([v - 1 - (v % 3 === 0 ? 2 : 0), v]);
+    if (v % 5 === 0) edges.push([8 + ((v * 7919) % (v - 7)), v]);
+    if (v % 9 === 0) edges.push([v % 8, v]);
+  }
+  return edges.filter(([u, v]) => u < v);
+}
+
+describe("layout of 20,000 boxes", () => {
+  it("keeps boxes apart and edges downwards", () => {
+    const edges = program(20_000);
+    const graph = flatGraph({ nodeCount: 20_000, edges });
+    const layout = layoutFlat(graph);
+    expect(overlaps(boxesOf(graph, layout), [...graph.width.keys()])).toEqual([]);
+    expect(edges.filter(([u, v]) => layout.rank[v] <= layout.rank[u])).toEqual([]);
+    expect(layout.points.every(Number.isFinite)).toBe(true);
+  });
+
+  it("nests as deep as it is told, without recursion", () => {
+    const depth = 20_000;
+    const layout = layoutCompound({
+      boxCount: depth,
+      parent: Int32Array.from({ length: depth }, (_, i) => i - 1),
+      container: Uint8Array.from({ length: depth }, (_, i) => (i + 1 < depth ? 1 : 0)),
+      width: new Float64Array(depth).fill(40),
+      height: new Float64Array(depth).fill(20),
+      edgeSource: Int32Array.of(0),
+      edgeTarget: Int32Array.of(depth - 1),
+      sourceSlot: new Float32Array(1).fill(Number.NaN),
+      targetSlot: new Float32Array(1).fill(Number.NaN),
+      edgeValue: Int32Array.of(0),
+    });
+    expect(layout.w[0]).toBeGreaterThan(layout.w[depth - 2]);
+    expect(Number.isFinite(layout.height)).toBe(true);
+  });
+
+  it("turns one long cycle round at one edge", () => {
+    const nodeCount = 20_000;
+    const edges = Array.from({ length: nodeCount }, (_, v) => [v, (v + 1) % nodeCount] as const);
+    const { reversed } = layoutFlat(flatGraph({ nodeCount, edges }));
+    expect(reversed.reduce((a, b) => a + b, 0)).toBe(1);
+  });
+});
