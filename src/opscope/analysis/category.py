@@ -29,10 +29,11 @@ CATEGORIES = (
     "leaf",
     "saved",
     "base",
+    "cut",
 )
 """The same names in the same order as in `web/src/core/types.ts`; a test compares them."""
 
-AUTOGRAD_KINDS = frozenset(("function", "leaf", "saved", "base"))
+AUTOGRAD_KINDS = frozenset(("function", "leaf", "saved", "base", "cut"))
 """Categories that only graphs behind tensors have: there, colours say what torchviz's say."""
 
 _OF_ROLE: dict[Role, str] = {

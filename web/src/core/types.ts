@@ -84,7 +84,7 @@ export interface NodeDetails {
 export const ROLES = ["op", "parameter", "constant", "output", "gradient", "saved"] as const;
 export const CATEGORIES = [
   "other", "elementwise", "matmul", "reduce", "shape", "communication", "control",
-  "data", "parameter", "constant", "custom", "output", "random", "function", "leaf", "saved", "base",
+  "data", "parameter", "constant", "custom", "output", "random", "function", "leaf", "saved", "base", "cut",
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 

@@ -65,6 +65,7 @@ def program_of_tensors(value: Any, options: Options, origins: Origins = NO_ORIGI
 class _AutogradReader:
     def __init__(self, builder: GraphBuilder, options: Options, origins: Origins) -> None:
         self.builder = builder
+        builder.attrs["kind"] = "autograd"
         self.options = options
         self.origins = origins
         self.ids: dict[Any, str] = {}
@@ -72,12 +73,13 @@ class _AutogradReader:
         self.held: dict[Any, Held] = {}
         self.saves: dict[Any, list[tuple[Any, str, Any]]] = {}
         """By tensor (object or storage): the functions that saved it, under which name, and what they saw."""
+        self.without_gradient: set[Any] = set()
         self.notes: list[str] = []
         self.freed = 0
 
     def read(self, outputs: list[tuple[str, Any]]) -> None:
         roots = [tensor.grad_fn for _, tensor in outputs] + [base.grad_fn for _, base in self._bases(outputs)]
-        functions = as_created(in_forward_order(roots))
+        functions = as_created(self._with_cut_off(in_forward_order(roots), outputs))
         make_safe_to_free(functions)
         for function in functions:
             self._id(function, type(function).__name__)
@@ -95,6 +97,20 @@ class _AutogradReader:
                 f"backward() has freed the saved tensors of {self.freed} function{'s' * (self.freed != 1)}: the structure remains, "
                 "their contents and sizes do not. Capture before backward(), or call backward(retain_graph=True)."
             )
+
+    def _with_cut_off(self, functions: list[Any], outputs: list[tuple[str, Any]]) -> list[Any]:
+        """Also the functions behind cuts, as far as they are known: people look for the part that gets no gradient."""
+        if not self.options.show_cuts:
+            return functions
+        done = set(functions)
+        waiting = [cut for _, tensor in outputs if (cut := self.origins.cut_of(tensor))]
+        waiting += [cut for function in functions for cut in self.origins.cuts_into(function)]
+        while waiting:
+            found = in_forward_order([waiting.pop().function], done)
+            self.without_gradient.update(found)
+            functions += found
+            waiting += [cut for function in found for cut in self.origins.cuts_into(function)]
+        return functions
 
     def facts(self) -> dict[str, Any]:
         """What is true of the whole graph."""
@@ -151,6 +167,8 @@ class _AutogradReader:
         attrs |= {key: attribute_text(value, self.options.max_attr_chars) for key, value in held.values.items()}
         if held.freed:
             attrs["freed"] = True
+        if function in self.without_gradient:
+            attrs["cut"] = "only a cut leads from here to the outputs: no gradient comes back"
         frames = self.origins.frames(function)
         self.builder.node(own, name, inputs, _results_of(function), attrs=attrs, scope=scope, source=frames)
 
@@ -190,7 +208,7 @@ class _AutogradReader:
                 continue
             function, name, tensor = uses[0]
             own = self._id(("saved", key), f"{self.ids[function]}.{name}")
-            attrs = {"kind": "saved", "name": name} | self._saved_attrs(uses, tensor)
+            attrs = {"kind": "saved", "name": name, "label": name} | self._saved_attrs(uses, tensor)
             keepers = dict.fromkeys(self.ids[function] for function, _, _ in uses)
             scope = self.origins.scope(function)
             self.builder.node(own, "saved", (), (tensor_type(tensor),), role="saved", attrs=attrs, control=keepers, scope=scope)
@@ -206,7 +224,7 @@ class _AutogradReader:
         if id(tensor) in self.ids:
             return
         own = self._id(id(tensor), wanted)
-        attrs: dict[str, Any] = {"kind": kind}
+        attrs: dict[str, Any] = {"kind": kind} | ({"label": own} if wanted != kind else {})
         inputs: list[ValueRef] = []
         if tensor.grad_fn is not None:
             inputs.append((self.ids[tensor.grad_fn], tensor.output_nr))
@@ -217,7 +235,8 @@ class _AutogradReader:
             attrs["cut"] = cut.why if cut else _why_no_gradient(tensor)
             if kind == "output":
                 self.notes.append(f"{own} has no gradient: {attrs['cut']}")
-            if cut and cut.function in self.ids and self.options.show_cuts:
+            shown = cut and cut.function in self.ids and self.options.show_cuts
+            if cut and shown and not (tensor._is_view() and id(tensor._base) in self.ids):  # once, before the base
                 inputs.append((self._cut(own, 0, cut, None, ()), 0))
         base = tensor._base if tensor._is_view() else None
         control = [self.ids[id(base)]] if kind == "output" and base is not None and id(base) in self.ids else []
@@ -231,7 +250,9 @@ class _AutogradReader:
         if cut is None:
             why = "no gradient flows here: a constant, an input without requires_grad, or a detached tensor"
             types: tuple[TensorType, ...] = ()
-            self.builder.node(own, "no gradient", (), types, role="constant", attrs={"kind": "cut", "cut": why}, scope=scope)
+            self.builder.node(
+                own, "no gradient", (), types, role="constant", attrs={"kind": "no gradient", "cut": why}, scope=scope
+            )
             return own
         inputs = [(self.ids[cut.function], cut.output)] if cut.function in self.ids else []
         attrs = {"kind": "cut", "cut": cut.why}
@@ -239,10 +260,13 @@ class _AutogradReader:
         return own
 
 
-def in_forward_order(roots: Iterable[Any]) -> list[Any]:
-    """Functions behind the roots, each after what it depends on. Not recursive: chains have 100,000 functions and more."""
+def in_forward_order(roots: Iterable[Any], done: set[Any] | None = None) -> list[Any]:
+    """Functions behind the roots, each after what it depends on, without those that are done.
+
+    Not recursive: chains have 100,000 functions and more.
+    """
     order: list[Any] = []
-    done: set[Any] = set()
+    done = set() if done is None else done
     for root in roots:
         waiting = [(root, False)]
         while waiting:

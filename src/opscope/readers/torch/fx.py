@@ -17,7 +17,7 @@ from opscope.readers.torch.values import DEEPEST, is_tensor, output_types, plain
 SPELLED_OUT = frozenset(
     (
         "val", "example_value", "tensor_meta", "nn_module_stack", "fwd_nn_module_stack", "stack_trace", "from_node",
-        "unbacked_bindings", "desc", "autograd_backward",
+        "unbacked_bindings", "desc", "autograd_backward", "eager_input_vals",
     )
 )  # fmt: skip
 """Metadata that the model has its own place for, or that only the compiler that made it can use."""
@@ -93,6 +93,8 @@ class FxGraphReader:
         known = self.signature.placeholders.get(node.name, INPUT)
         attrs = known.attrs | self._attributes(node)
         attrs.pop("torch_fn", None)  # of the value in the outer graph that an inner one was given
+        if known.role == "gradient":
+            attrs["label"] = known.name
         value = value_of(node.meta)
         if isinstance(value, bool | int | float | str):
             attrs["value"] = plain(value)

@@ -110,7 +110,7 @@ class JointReader(FxGraphReader):
         placeholder = self.by_target.get(target, "")
         ((producer, _),) = inputs
         links = [Link(GRADIENT_OF, placeholder)] if placeholder else []
-        attrs = {"name": target, "direction": BACKWARD}
+        attrs = {"name": target, "label": f"grad of {target}", "direction": BACKWARD}
         types = self.types.get(producer, ())
         scope = self.owners.of(target)
         self.builder.node(f"grad.{target}", "gradient", inputs, types, role="gradient", attrs=attrs, scope=scope, links=links)

@@ -15,7 +15,7 @@ const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   other: "other", elementwise: "elementwise", matmul: "matmul, conv", reduce: "reduce", shape: "shape", communication: "communication",
   control: "control flow", data: "data movement", parameter: "parameter", constant: "constant", custom: "custom call",
   output: "input, output", random: "random", function: "autograd function", leaf: "leaf with a gradient", saved: "kept for backward",
-  base: "base of a view",
+  base: "base of a view", cut: "end of the gradient",
 };
 
 /** Entries and remarks at their places from (0, 0), no wider than the picture where that is possible. */

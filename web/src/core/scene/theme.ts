@@ -52,7 +52,8 @@ const LIGHT: Record<Category, Paint> = {
   function: paint("#F1F1F4", "#92919C"),
   leaf: paint("#E8EEFC", "#4C6FD9"),
   saved: paint("#FBF0E3", "#CB7500"),
-  base: paint("#DFF2F0", "#14524C"),
+  base: paint("#DFF2F0", "#063A35"),
+  cut: paint("#FCEDEC", "#D1344B"),
 };
 
 const DARK: Record<Category, Paint> = {
@@ -73,6 +74,7 @@ const DARK: Record<Category, Paint> = {
   leaf: paint("#222B45", "#7D9BF0"),
   saved: paint("#382B19", "#F5AF24"),
   base: paint("#14393A", "#2E7D6F"),
+  cut: paint("#3A1F1F", "#FF7F6E"),
 };
 
 const LIGHT_HEAT = ["#F4F6FA", "#E9EEF7", "#DCE6F3", "#E7EAD9", "#F6EDC4", "#FBE3AC", "#FCD39A", "#FBC08C", "#F9AC82", "#F59A7C"];
