@@ -42,6 +42,7 @@ export function buildView(program: ProgramData, spec: ViewSpec): Visible {
     callDepth: options.calls ? (spec.depth ?? 0) : 0,
     boxes,
     instances: [],
+    promised: 0,
     kept: subset?.kept,
     named: subset?.named,
     folding,

@@ -1,8 +1,8 @@
 /**
  * Which parameters are data (the model's input, a batch of tokens), and which come in from the side (weights, optimizer states,
  * targets)? Data starts the flow: following it from its first user on, it meets nothing but bare parameters. What comes from the
- * side meets a flow that is already there. Where two bare parameters meet first (x · w), integers are data (indices into a
- * table), otherwise the first operand is. A parameter is still bare when it was only reshaped, broadcast or the like.
+ * side meets a flow that is already there. Integers (indices, labels) are data wherever they go. Where two bare parameters meet
+ * first (x · w), the first operand is. A parameter is still bare when it was only reshaped, broadcast or the like.
  */
 
 import { CATEGORIES, type Csr, type ProgramData } from "../types";
@@ -46,6 +46,10 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
   const kind = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
     if (nodeRole[n] !== Role.Parameter) continue;
+    if (isInteger(program, n)) {
+      kind[n] = Input.Data;
+      continue;
+    }
     let at = n;
     let user = -1;
     while (users.start[at + 1] > users.start[at]) {
@@ -92,7 +96,7 @@ function meeting(program: ProgramData, rests: Int32Array, raw: Uint8Array, param
     if (!raw[operand]) return Input.Side;
     if (meets < 0) meets = rests[operand];
   }
-  if (meets < 0 || !raw[at] || isInteger(program, parameter)) return Input.Data;
+  if (meets < 0 || !raw[at]) return Input.Data;
   return !isInteger(program, meets) && inputs.value[inputs.start[user]] === at ? Input.Data : Input.MeetsBare;
 }
 

@@ -27,6 +27,8 @@ export interface Placement {
   readonly callDepth: number;
   readonly boxes: Boxes;
   readonly instances: Instance[];
+  /** Boxes that the instances so far may come to. */
+  promised: number;
   /** Nodes of the shown graph that are part of the view (by global number); absent: all. */
   readonly kept: Uint8Array | undefined;
   /** 1: a person asked for this node by name, so no rule may hide it. */
@@ -39,6 +41,7 @@ export interface Placement {
 /** Places the shown graph and everything that is open in it. */
 export function placeAll(placement: Placement, graph: number): void {
   const root = new Instance(placement.prepared, graph, -1, 0, "", undefined, -1, placement.options.flatten);
+  placement.promised = root.count;
   placement.instances.push(root);
   for (let i = 0; i < placement.instances.length; i++) placeInstance(placement, placement.instances[i]);
 }
@@ -258,11 +261,12 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
   }
   boxes.expandable[box] = 1;
   if (!isOpen(options, key, level, placement.callDepth)) return;
-  if (boxes.count + inside > MOST_BOXES && !options.open.has(key)) {
+  if (placement.promised + inside > MOST_BOXES && !options.open.has(key)) {
     const remark = "Some called graphs stay closed: the picture would hold too many boxes.";
     if (!placement.remarks.includes(remark)) placement.remarks.push(remark);
     return;
   }
+  placement.promised += inside;
   boxes.open[box] = 1;
   boxes.expandable[box] = 0;
   const flat = options.flatten || prepared.isFusionBody[calls.value[from]] === 1;

@@ -40,15 +40,16 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
       }
       shown = found.graph;
       settled = true;
-      nodes.push(...found.nodes);
+      for (const n of found.nodes) nodes.push(n);
     }
     for (const n of nodes) named[n] = 1;
     return nodes;
   };
   if (spec.around) {
     const start = nodesOf(spec.around.nodes);
-    const stops = new Set(nodesOf(spec.around.stopAt ?? []));
-    for (const n of stops) if (!start.includes(n)) named[n] = 0;
+    const asked = new Set(start);
+    const stops = new Set(nodesOf(spec.around.stopAt ?? []).filter((n) => !asked.has(n)));
+    for (const n of stops) named[n] = 0;
     walkAround(prepared, start, spec.around.hops, stops, kept);
   }
   if (spec.paths) {
@@ -84,7 +85,7 @@ function walkAround(prepared: Prepared, start: readonly number[], hops: number, 
     };
     for (let k = 0; k < level.length; k++) {
       const n = level[k];
-      if (stops.has(n) && !start.includes(n)) continue;
+      if (stops.has(n)) continue;
       for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) visit(inputs.value[i]);
       const broad = nodeRole[n] === Role.Constant || users.start[n + 1] - users.start[n] > MANY_USERS;
       if (broad && !(hop === 0 && k < start.length)) continue;
