@@ -5,7 +5,7 @@
 import { visibleToDot } from "./dot";
 import { type CompoundLayout, layoutCompound } from "./layout";
 import { sceneToPdf } from "./pdf";
-import { buildScene, inOnePiece, isThread, measure, type Scene, THEMES, wrap } from "./scene";
+import { buildScene, inOnePiece, isThread, measure, mergeLoneFrames, type Scene, THEMES, wrap } from "./scene";
 import { sceneToSvg } from "./svg";
 import type { ProgramData, ViewSpec, Visible } from "./types";
 import { buildView } from "./view";
@@ -42,7 +42,7 @@ const steps: Record<string, (argument: never) => string> = {
   },
 
   view(spec: ViewSpec): string {
-    visible = buildView(need(program), spec);
+    visible = mergeLoneFrames(buildView(need(program), spec));
     const named = [...(spec.around?.nodes ?? []), ...(spec.paths ? [spec.paths.from, spec.paths.to] : [])];
     about = new Set(named.map((name) => `n:${escapeName(name)}`));
     return JSON.stringify({ boxes: visible.boxCount, edges: visible.edgeCount, remarks: visible.remarks });

@@ -4,7 +4,7 @@ import type { Visible } from "../types";
 import { upTo } from "./placed";
 
 /** Final pictures are about this much longer along the flow than across. */
-const GOOD_ASPECT = 0.9;
+const GOOD_ASPECT = { TB: 0.9, LR: 1.5 };
 const GAP = 10;
 const LONGEST_ASPECT = 4;
 const SHORT = 1500;
@@ -21,8 +21,8 @@ export function isThread(layout: CompoundLayout, direction: "TB" | "LR"): boolea
 }
 
 /** How many columns bring a picture near to a good aspect, if it now has this length and breadth in so many columns. */
-export function goodColumns(along: number, across: number, now = 1): number {
-  return Math.max(1, Math.round(now * Math.sqrt(along / (GOOD_ASPECT * Math.max(across, 1)))));
+export function goodColumns(along: number, across: number, direction: "TB" | "LR", now = 1): number {
+  return Math.max(1, Math.round(now * Math.sqrt(along / (GOOD_ASPECT[direction] * Math.max(across, 1)))));
 }
 
 /** Ends of the columns along the flow, in order; the last column has none. `start` and `size` are the boxes' extents along it. */

@@ -1,4 +1,5 @@
 export { buildScene } from "./build";
+export { mergeLoneFrames } from "./compact";
 export { isThread } from "./cuts";
 export { measure } from "./measure";
 export * from "./paint";

@@ -18,11 +18,11 @@ const CONTINUED_TITLE = 38;
 
 export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR"): Placed {
   const [along, across] = direction === "TB" ? [layout.height, layout.width] : [layout.width, layout.height];
-  const columns = goodColumns(along, across);
+  const columns = goodColumns(along, across, direction);
   const first = new Wrapping(visible, layout, direction, columns).run();
   // Columns are narrower than the whole was, so that more of them may fit.
   const [length, breadth] = direction === "TB" ? [first.height, first.width] : [first.width, first.height];
-  const better = goodColumns(length, breadth, columns);
+  const better = goodColumns(length, breadth, direction, columns);
   return better > columns ? new Wrapping(visible, layout, direction, better).run() : first;
 }
 
