@@ -5,6 +5,7 @@
 import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/paint";
 import type { Theme } from "../../core/scene/theme";
 import { type Scene, Shape, type TextRun } from "../../core/scene/types";
+import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 import type { Camera } from "./camera";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
 import { querySpatial, type SpatialData } from "./spatial";
@@ -36,8 +37,9 @@ export interface Emphasis {
 /** Below these scales: square corners and no arrow heads; no borders, and edges without their bends. */
 export const PLAIN = 0.26;
 export const COARSE = 0.11;
+/** Below this, small text cannot be read: boxes and frames say only their names, as large as there is room for. */
+const NAMES_ONLY = 0.46;
 const DIMMED = 0.18;
-const TITLE_SIZE = 12;
 const MOST_TEXTS_KEPT = 20_000;
 
 export class ScenePainter {
@@ -92,21 +94,57 @@ export class ScenePainter {
       paintFrame(scene, theme, piece, painter);
     }
     if (edgeOpacity > 0) this.edges(context, theme, scale, edges, painter, emphasis, edgeOpacity);
-    const legible = TITLE_SIZE * scale >= LEGIBLE;
+    const near = scale >= NAMES_ONLY;
     const moved = scene !== this.drawable.scene;
-    if (legible) {
-      for (const piece of frames) {
-        context.globalAlpha = opacity ? opacity(piece) : 1;
-        paintTitle(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
+    if (scale < COARSE) specks(context, theme, scene, leaves, emphasis, 1.25 / (scale * sight.ratio));
+    else {
+      for (const piece of leaves) {
+        context.globalAlpha = (opacity ? opacity(piece) : 1) * (emphasis && emphasis.lit[piece] === 0 ? DIMMED : 1);
+        if (near) paintBox(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
+        else {
+          paintBody(scene, theme, piece, painter);
+          this.boxName(context, theme, scene, piece, scale);
+        }
       }
     }
-    if (scale < COARSE) return specks(context, theme, scene, leaves, emphasis, 1.25 / (scale * sight.ratio));
-    for (const piece of leaves) {
-      context.globalAlpha = (opacity ? opacity(piece) : 1) * (emphasis && emphasis.lit[piece] === 0 ? DIMMED : 1);
-      if (legible) paintBox(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
-      else paintBody(scene, theme, piece, painter);
+    for (const piece of frames) {
+      context.globalAlpha = opacity ? opacity(piece) : 1;
+      if (near) paintTitle(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
+      else this.frameName(context, theme, scene, piece, scale);
     }
     context.globalAlpha = 1;
+  }
+
+  /** From afar a box says only what it is, as large as it can. */
+  private boxName(context: Context, theme: Theme, scene: Scene, piece: number, scale: number): void {
+    const h = scene.h[piece], w = scene.w[piece];
+    if (h * scale < LEGIBLE) return;
+    const run = this.texts(piece).find((each) => each.bold) ?? this.texts(piece)[0];
+    if (!run) return;
+    const size = Math.min(h * 0.62, (run.size * (w - 8)) / run.width);
+    if (size * scale < LEGIBLE) return;
+    context.font = fontOf(size, run.bold);
+    context.fillStyle = theme.text;
+    context.fillText(run.text, scene.x[piece] + (w - (run.width * size) / run.size) / 2, scene.y[piece] + h / 2 + size * 0.35);
+  }
+
+  /** From afar a frame says its name in letters of one size on the screen, where it is large enough to have one. */
+  private frameName(context: Context, theme: Theme, scene: Scene, piece: number, scale: number): void {
+    const width = scene.w[piece] * scale, height = scene.h[piece] * scale;
+    if (width < 34 || height < 22) return;
+    const run = this.texts(piece).find((each) => each.bold);
+    if (!run) return;
+    const pixels = Math.min(11, (run.size * (width - 8)) / run.width);
+    if (pixels < 7) return;
+    const size = pixels / scale;
+    const x = scene.x[piece] + 5 / scale, y = scene.y[piece] + 4 / scale;
+    context.fillStyle = theme.frames[scene.depth[piece] % theme.frames.length];
+    context.globalAlpha *= 0.82;
+    context.fillRect(x - 2 / scale, y - 1 / scale, (run.width * size) / run.size + 4 / scale, size * 1.3);
+    context.globalAlpha /= 0.82;
+    context.font = fontOf(size, true);
+    context.fillStyle = theme.secondary;
+    context.fillText(run.text, x, y + size);
   }
 
   /** Draw these edges and the borders of these boxes once more, in the accent, above everything. */
@@ -177,6 +215,8 @@ export class ScenePainter {
     context.globalAlpha = 1;
   }
 }
+
+const fontOf = (size: number, bold: boolean) => `${bold ? BOLD_WEIGHT : 400} ${size}px ${FONT_STACK}`;
 
 const line = new Float64Array(8);
 

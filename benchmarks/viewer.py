@@ -1,0 +1,181 @@
+"""How long people wait for the viewer, measured in real Chromium (headless, no GPU) with Playwright.
+
+    python benchmarks/viewer.py [--sizes 1000,10000,50000] [--only opscope|model-explorer] [--json FILE]
+
+Opens one-file pages of the transformer training graph, of the compiled 24-layer HLO (`.bench/transformer24.hlo`, made by
+benchmarks/make_hlo.py) and of 100,000 boxes, and prints the time to the first picture, of Expand all and of Flatten (both with repeats
+shown one by one, so that every node is drawn), the frames while panning and zooming, and the longest time the page did not answer.
+Where Model Explorer is installed, it gets the same graphs in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+from training_graph import training_graph
+
+import opscope
+from opscope.program import Program
+from opscope.render.html import write
+from opscope.render.options import ViewOptions
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+HLO = Path(__file__).resolve().parent.parent / ".bench" / "transformer24.hlo"
+PATIENCE = 150.0
+
+WATCH = """
+window.blocked = 0;
+new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.blocked = Math.max(window.blocked, entry.duration); })
+  .observe({type: "longtask", buffered: true});
+"""
+FRAMES = """(milliseconds) => new Promise((done) => {
+  const frames = []; let last = performance.now(); const end = last + milliseconds;
+  const tick = (now) => { frames.push(now - last); last = now; now < end ? requestAnimationFrame(tick) : done(frames); };
+  requestAnimationFrame(tick);
+})"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="1000,10000,50000")
+    parser.add_argument("--boxes", type=int, default=100_000, help="graph size for the frame times; 0 leaves them out")
+    parser.add_argument("--only", choices=["opscope", "model-explorer"])
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    sizes = [int(size) for size in arguments.sizes.split(",") if size]
+    results: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.only != "model-explorer":
+            for size in sizes:
+                results.append(measure(training_graph(size), f"training step, {size:,}", Path(folder)))
+                show(results[-1])
+            if HLO.exists():
+                program = opscope.load(HLO)
+                results.append(measure(program, "compiled 24-layer HLO", Path(folder)))
+                show(results[-1])
+            if arguments.boxes:
+                results.append(frames(training_graph(arguments.boxes), f"{arguments.boxes:,} boxes", Path(folder)))
+                show(results[-1])
+        if arguments.only != "opscope":
+            from model_explorer_bench import measure_model_explorer
+
+            for size in sizes:
+                row = measure_model_explorer(training_graph(size), f"training step, {size:,}", Path(folder), PATIENCE)
+                if row is None:
+                    print("Model Explorer is not installed: pip install ai-edge-model-explorer==0.1.33")
+                    break
+                results.append(row)
+                show(row)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1))
+
+
+def measure(program: Program, name: str, folder: Path) -> dict[str, Any]:
+    """Open, Expand all, Flatten."""
+    target = folder / "page.html"
+    started = time.perf_counter()
+    write([program], target, ViewOptions())
+    export = time.perf_counter() - started
+    with opened(target) as (page, first):
+        press(page, "Fold repeats")
+        expand = press(page, "Expand all")
+        boxes = page.evaluate("window.opscope.state().boxes")
+        flatten = press(page, "Flatten")
+        blocked = page.evaluate("window.blocked")
+    return {
+        "tool": "opscope", "graph": name, "nodes": len(program), "export s": export, "MB": target.stat().st_size / 1e6,
+        "first picture s": first, "Expand all s": expand, "boxes": boxes, "Flatten s": flatten, "longest block ms": blocked,
+    }
+
+
+def frames(program: Program, name: str, folder: Path) -> dict[str, Any]:
+    """Frame times while a person drags and zooms through every box at once, near and far."""
+    target = folder / "frames.html"
+    write([program], target, ViewOptions())
+    with opened(target) as (page, _):
+        press(page, "Fold repeats")
+        press(page, "Expand all")
+        page.evaluate("window.blocked = 0")
+        row: dict[str, Any] = {"tool": "opscope", "graph": name, "nodes": len(program), "boxes": page.evaluate("window.opscope.state().boxes")}
+        row["pan far ms"], row["pan far worst"] = moving(page, lambda: drag(page))
+        row["zoom ms"], row["zoom worst"] = moving(page, lambda: wheel(page))
+        page.evaluate("window.opscope.whenIdle()")
+        row["pan near ms"], row["pan near worst"] = moving(page, lambda: drag(page))
+        row["longest block ms"] = page.evaluate("window.blocked")
+    return row
+
+
+def moving(page: Page, move: Callable[[], None]) -> tuple[float, float]:
+    """Median and worst frame while something moves."""
+    page.evaluate(f"() => {{ window.frames = ({FRAMES})(2500); }}")
+    end = time.perf_counter() + 2.4
+    while time.perf_counter() < end:
+        move()
+    times = page.evaluate("() => window.frames")
+    return statistics.median(times), max(times)
+
+
+def drag(page: Page) -> None:
+    page.mouse.move(700, 500)
+    page.mouse.down()
+    for i in range(12):
+        page.mouse.move(700 + 14 * (i % 6), 500 + 9 * i)
+    page.mouse.up()
+
+
+def wheel(page: Page) -> None:
+    page.mouse.move(800, 500)
+    for _ in range(6):
+        page.mouse.wheel(0, -120)
+
+
+@contextmanager
+def opened(target: Path) -> Iterator[tuple[Page, float]]:
+    """A page with its first picture painted, and the seconds that took from opening it."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.add_init_script(WATCH)
+        page.goto("about:blank")
+        started = time.perf_counter()
+        page.goto(target.as_uri())
+        wait(page, "window.opscope?.state().status === 'ready'")
+        page.evaluate("window.opscope.whenIdle()")
+        yield page, time.perf_counter() - started
+        browser.close()
+
+
+def press(page: Page, name: str) -> float:
+    """Seconds from pressing a button until the picture stands still."""
+    started = time.perf_counter()
+    page.get_by_role("button", name=name, exact=True).click()
+    page.evaluate("window.opscope.whenIdle()")
+    return time.perf_counter() - started
+
+
+def wait(page: Page, condition: str) -> None:
+    end = time.perf_counter() + PATIENCE
+    while not page.evaluate(condition):
+        if time.perf_counter() > end:
+            raise TimeoutError(condition)
+        time.sleep(0.01)
+
+
+def show(row: dict[str, Any]) -> None:
+    cells = [f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value:,}" for name, value in row.items() if name not in ("tool", "graph")]
+    print(f"{row['tool']:15} {row['graph']:24} " + "  ".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

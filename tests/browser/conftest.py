@@ -1,0 +1,103 @@
+"""Real Chromium around the viewer, from a file and from the server, with every console error and every request watched."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.harness import Open, Viewer, until
+
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.render.html import viewer_script, write
+from opscope.render.options import ViewOptions
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--font-render-hinting=none",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="the viewer is tested with Playwright, which is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"the viewer is tested in {CHROMIUM}, which is not here")
+    try:
+        viewer_script()
+    except OpscopeError as error:
+        pytest.skip(str(error))
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_address(browser: Any) -> Iterator[Callable[..., Viewer]]:
+    """Opens an address and waits for the picture. At the end: no console error, no request to anywhere else."""
+    viewers: list[Viewer] = []
+    contexts: list[Any] = []
+
+    def open_address(address: str, *, wait: bool = True, faults: bool = False, **settings: Any) -> Viewer:
+        context = browser.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True, **settings)
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+        viewer = Viewer(page, address)
+        page.on("console", lambda message: viewer.errors.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: viewer.errors.append(str(error)))
+        page.on("request", lambda request: viewer.requests.append(request.url))
+        page.goto(address)
+        if wait:
+            until(lambda: page.evaluate("!!window.opscope && window.opscope.state().status !== 'loading'"))
+            viewer.idle()
+        if not faults:
+            viewers.append(viewer)
+        return viewer
+
+    yield open_address
+    for viewer in viewers:
+        assert viewer.errors == []
+        assert viewer.foreign_requests() == []
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def open_file(open_address: Callable[..., Viewer], tmp_path: Path) -> Open:
+    """Exports programs to one HTML file and opens it from file://."""
+
+    def open_file(*programs: Program, options: ViewOptions | None = None, **settings: Any) -> Viewer:
+        target = tmp_path / "page.html"
+        write(list(programs), target, options or ViewOptions())
+        return open_address(target.as_uri() + settings.pop("hash", ""), **settings)
+
+    return open_file
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Starts `opscope view` and gives its address."""
+    running: list[subprocess.Popen[str]] = []
+
+    def server(*arguments: str | Path) -> str:
+        command = [sys.executable, "-m", "opscope", "view", *map(str, arguments), "--no-browser"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        running.append(process)
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        if not address:
+            raise AssertionError(process.stderr.read() if process.stderr else "the server said nothing")
+        return address
+
+    yield server
+    for process in running:
+        process.terminate()
+        process.wait()

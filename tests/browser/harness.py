@@ -1,0 +1,66 @@
+"""A page with the viewer in it, as tests drive it: through accessible names, never through the page's structure."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Viewer:
+    """A page with the viewer in it, and what went wrong on it."""
+
+    page: Any
+    address: str
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.page.evaluate("window.opscope.state()")
+        return found
+
+    def idle(self) -> dict[str, Any]:
+        """Wait until nothing moves; the state then."""
+        self.page.evaluate("window.opscope.whenIdle()")
+        return self.state()
+
+    def press(self, name: str) -> dict[str, Any]:
+        self.page.get_by_role("button", name=name, exact=True).click()
+        return self.idle()
+
+    def key(self, *names: str) -> dict[str, Any]:
+        for name in names:
+            self.page.keyboard.press(name)
+        return self.idle()
+
+    def choose(self, label: str, value: str) -> dict[str, Any]:
+        self.page.get_by_label(label, exact=True).select_option(value)
+        return self.idle()
+
+    def search(self, text: str) -> dict[str, Any]:
+        self.page.get_by_label("Search", exact=True).fill(text)
+        return self.idle()
+
+    def row(self, name: str) -> Any:
+        """A row of the outline."""
+        return self.page.get_by_role("treeitem", name=re.compile(f"^{re.escape(name)}\\b")).first
+
+    def foreign_requests(self) -> list[str]:
+        """Requests for anything but the page itself and what its own host gives."""
+        own = self.address.split("#")[0]
+        return [url for url in self.requests if not url.startswith((own, "blob:", "data:"))]
+
+
+Open = Callable[..., Viewer]
+
+
+def until(holds: Callable[[], Any]) -> Any:
+    """Ask again until it holds (a page under a strict policy cannot be asked to tell by itself)."""
+    while True:
+        found = holds()
+        if found:
+            return found
+        time.sleep(0.02)

@@ -1,0 +1,269 @@
+"""Every control through its accessible name, in a page from file:// and in one from the server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from browser.harness import Open, Viewer, until
+from browser.samples import network
+
+import opscope
+from opscope.render.options import ViewOptions
+
+
+@pytest.fixture(params=["file", "server"])
+def viewer(request: pytest.FixtureRequest, open_file: Open, open_address: Open, server: Callable[..., str], tmp_path: Path) -> Viewer:
+    if request.param == "file":
+        return open_file(network(), permissions=["clipboard-read", "clipboard-write"])
+    source = tmp_path / "network.json"
+    opscope.save(network(), source)
+    return open_address(server(source), permissions=["clipboard-read", "clipboard-write"])
+
+
+def test_it_shows_the_program(viewer: Viewer) -> None:
+    state = viewer.state()
+    assert state["status"] == "ready"
+    assert state["program"] == "network"
+    assert state["graph"] == "main"
+    assert state["nodes"] == len(network())
+    assert 0 < state["boxes"] <= len(network()) + 10
+    assert state["lastLayoutMs"] > 0
+
+
+def test_expand_collapse_and_flatten(viewer: Viewer) -> None:
+    collapsed = viewer.press("Collapse all")
+    assert collapsed["expanded"] == []
+    expanded = viewer.press("Expand all")
+    assert expanded["boxes"] > collapsed["boxes"]
+    assert any(key.startswith(("g:layer_0", "x:layer_0")) for key in expanded["expanded"])
+    assert "n:fusion.1" in expanded["expanded"]
+    flat = viewer.press("Flatten")
+    assert flat["flatten"] is True
+    assert not any(key.startswith(("g:", "x:")) for key in flat["expanded"])
+    assert viewer.press("Flatten")["flatten"] is False
+
+
+def test_fold_repeats(viewer: Viewer) -> None:
+    folded = viewer.press("Collapse all")
+    assert viewer.row("layer_0").count() == 1
+    unfolded = viewer.press("Fold repeats")
+    assert folded["foldRepeats"] is True and unfolded["foldRepeats"] is False
+    assert unfolded["boxes"] == folded["boxes"] + 2, "three layers were one stack"
+
+
+def test_group_by(viewer: Viewer) -> None:
+    assert viewer.choose("Group by", "phase")["grouping"] == "phase"
+    viewer.press("Collapse all")
+    assert viewer.row("early").count() == 1
+
+
+@pytest.mark.parametrize("colour", ["dtype", "op", "group", "output bytes", "users", "attr:cost", "attr:index"])
+def test_colour_by(viewer: Viewer, colour: str) -> None:
+    viewer.press("Flatten")
+    before = viewer.page.locator(".legend").get_attribute("aria-label")
+    assert viewer.choose("Colour by", colour)["colour"] == colour
+    assert viewer.page.locator(".legend").get_attribute("aria-label") != before
+
+
+def test_direction_and_theme(viewer: Viewer) -> None:
+    tall = viewer.state()
+    assert viewer.press("Direction")["direction"] == "LR"
+    assert viewer.press("Theme")["theme"] != tall["theme"]
+    assert viewer.press("Theme")["theme"] == tall["theme"]
+
+
+def test_fit_and_zoom(viewer: Viewer) -> None:
+    fitted = viewer.press("Fit")["camera"]
+    assert viewer.press("Zoom in")["camera"]["scale"] == pytest.approx(fitted["scale"] * 1.5)
+    assert viewer.press("Zoom out")["camera"]["scale"] == pytest.approx(fitted["scale"])
+    assert viewer.press("Real size")["camera"]["scale"] == pytest.approx(1)
+    assert viewer.press("Fit")["camera"] == pytest.approx(fitted)
+    viewer.row("reduce").click()
+    assert viewer.press("Zoom to selection")["camera"] != pytest.approx(fitted)
+
+
+def test_search_as_you_type_next_previous_and_only_matches(viewer: Viewer) -> None:
+    everything = viewer.press("Flatten")["boxes"]
+    assert viewer.search("op:dot")["matches"] == 3
+    assert viewer.page.get_by_role("listbox", name="Matches").get_by_role("option").count() == 3
+    first = viewer.key("Enter")["selectedNode"]
+    assert viewer.press("Next match")["selectedNode"] != first
+    assert viewer.press("Previous match")["selectedNode"] == first
+    only = viewer.press("Show only matches with their neighbours")["boxes"]
+    assert 0 < only < everything
+    assert viewer.press("Clear")["boxes"] == everything
+    assert viewer.search("/dot\\.[12]$/")["matches"] == 2
+    assert viewer.search("attr.backend_config:algorithm")["matches"] == 3
+    assert viewer.search("/(/")["matches"] == 0
+    assert viewer.page.get_by_role("listbox", name="Matches").inner_text() != ""
+
+
+def test_search_finds_what_is_hidden_in_a_closed_group_or_another_graph(viewer: Viewer) -> None:
+    viewer.press("Collapse all")
+    viewer.search("id:relu.1")
+    assert viewer.key("Enter")["selectedNode"] == "relu.1"
+    viewer.search("op:tanh")
+    state = viewer.key("Enter")
+    assert state["selectedNode"] == "inner"
+    assert "n:fusion.1" in state["expanded"], "the fusion is opened in place"
+
+
+def test_details_of_a_node(viewer: Viewer) -> None:
+    viewer.search("id:dot.1")
+    viewer.key("Enter")
+    details = viewer.page.get_by_role("complementary", name="Details")
+    text = details.inner_text()
+    for expected in ("f32[32, 64]", "8.19 kB", "bf16[64, 64]", "model.py:41", "attention", '"algorithm": 1', "relu.1", "layer_1"):
+        assert expected in text
+    details.get_by_role("button", name="relu.1").first.click()
+    assert viewer.idle()["selectedNode"] == "relu.1"
+    viewer.search("id:dot.1")
+    viewer.key("Enter")
+    details.get_by_role("button", name="Copy backend_config").click()
+    viewer.idle()
+    assert json.loads(viewer.page.evaluate("navigator.clipboard.readText()"))["gemm"]["algorithm"] == 1
+
+
+def test_upstream_and_downstream(viewer: Viewer) -> None:
+    viewer.search("id:relu.1")
+    viewer.key("Enter")
+    viewer.press("Upstream: more")
+    assert "up=1" in viewer.page.url
+    viewer.press("Downstream: all")
+    assert "down=1000" in viewer.page.url
+    viewer.press("Upstream: less")
+    assert "up=" not in viewer.page.url
+
+
+def test_two_selected_nodes_show_all_paths_between(viewer: Viewer) -> None:
+    everything = viewer.press("Flatten")["boxes"]
+    viewer.row("x").click()
+    viewer.page.keyboard.down("Shift")
+    viewer.page.get_by_role("treeitem", name="maximum").first.click()
+    viewer.page.keyboard.up("Shift")
+    assert len(viewer.idle()["selection"]) == 2
+    state = viewer.press("Show all paths between")
+    assert 2 <= state["boxes"] < everything
+    assert viewer.press("Show everything")["boxes"] == everything
+
+
+def test_only_the_neighbours_of_a_node(viewer: Viewer) -> None:
+    everything = viewer.press("Flatten")["boxes"]
+    viewer.row("reduce").click()
+    viewer.idle()
+    near = viewer.press("Only its neighbours")["boxes"]
+    assert near < everything
+    assert viewer.press("One step more")["boxes"] >= near
+
+
+def test_graphs_and_breadcrumbs(viewer: Viewer) -> None:
+    viewer.page.get_by_role("tab", name="Graphs").click()
+    viewer.page.get_by_label("Filter graphs").fill("fus")
+    viewer.page.get_by_role("option", name="fused").click()
+    assert viewer.idle()["graph"] == "fused"
+    viewer.page.get_by_role("navigation").get_by_role("button", name="main").click()
+    assert viewer.idle()["graph"] == "main"
+
+
+def test_back_and_forward_and_the_state_in_the_address(viewer: Viewer, open_address: Open) -> None:
+    first = viewer.state()
+    viewer.press("Collapse all")
+    viewer.press("Flatten")
+    viewer.page.go_back()
+    until(lambda: viewer.state()["flatten"] is False)
+    viewer.page.go_back()
+    until(lambda: viewer.idle()["boxes"] == first["boxes"])
+    viewer.page.go_forward()
+    viewer.page.go_forward()
+    until(lambda: viewer.state()["flatten"] is True)
+    viewer.row("reduce").click()
+    state = viewer.idle()
+    again = open_address(viewer.page.url).state()
+    assert (again["flatten"], again["boxes"], again["selection"]) == (True, state["boxes"], state["selection"])
+
+
+def test_outline_follows_the_canvas_and_leads_it(viewer: Viewer) -> None:
+    viewer.press("Fold repeats")
+    viewer.press("Collapse all")
+    viewer.page.get_by_role("tree").focus()
+    viewer.key("Home", "ArrowDown")
+    viewer.row("layer_0").click()
+    viewer.page.get_by_role("tree").focus()
+    opened = viewer.key("ArrowRight")
+    assert "g:layer_0: Block" in opened["expanded"]
+    assert viewer.row("layer_0").get_attribute("aria-expanded") == "true"
+    assert viewer.row("attention").get_attribute("aria-level") == "2"
+    assert viewer.key("ArrowLeft")["expanded"] == []
+
+
+def test_table_of_nodes_and_modules(viewer: Viewer) -> None:
+    viewer.press("Table")
+    table = viewer.page.get_by_role("table")
+    until(lambda: table.get_by_role("cell", name="dot.0", exact=True).count())
+    viewer.page.get_by_label("Add column").select_option("cost")
+    until(lambda: table.get_by_role("columnheader", name="cost").count())
+    table.get_by_role("button", name="output bytes").click()
+    until(lambda: table.get_by_role("columnheader", name="output bytes").get_attribute("aria-sort") == "descending")
+    viewer.page.get_by_label("Filter rows").fill("op:dot")
+    until(lambda: table.get_by_role("row").count() == 4)
+    table.get_by_role("cell", name="dot.2", exact=True).click()
+    assert viewer.idle()["selectedNode"] == "dot.2"
+    viewer.press("Copy as CSV")
+    lines = viewer.page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert lines[0].startswith("id,op,type,output bytes") and len(lines) == 4
+    viewer.page.get_by_label("Filter rows").fill("")
+    viewer.press("Modules")
+    until(lambda: table.get_by_role("cell", name="layer_1: Block/attention").count())
+    viewer.press("Close table")
+    assert table.count() == 0
+
+
+def test_save_svg_and_png(viewer: Viewer, tmp_path: Path) -> None:
+    with viewer.page.expect_download() as saved:
+        viewer.page.get_by_role("button", name="Save SVG").click()
+    saved.value.save_as(tmp_path / "graph.svg")
+    root = ElementTree.parse(tmp_path / "graph.svg").getroot()
+    texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert "reduce" in texts
+    sizes = []
+    for name in ("Save PNG", "Save visible part as PNG"):
+        with viewer.page.expect_download() as saved:
+            viewer.page.get_by_role("button", name=name, exact=True).click()
+        saved.value.save_as(tmp_path / "graph.png")
+        data = (tmp_path / "graph.png").read_bytes()
+        assert data.startswith(b"\x89PNG")
+        sizes.append(int.from_bytes(data[16:20], "big"))
+    assert sizes[0] > 100 and sizes[1] > 1000
+    viewer.idle()
+
+
+def test_copy_link_and_markdown(viewer: Viewer) -> None:
+    viewer.press("Flatten")
+    viewer.press("Copy link")
+    assert viewer.page.evaluate("navigator.clipboard.readText()") == viewer.page.url
+    viewer.row("reduce").click()
+    viewer.idle()
+    viewer.press("Copy as Markdown")
+    assert "| `sum` | `reduce` | `f32[]` | `fusion.1` |" in viewer.page.evaluate("navigator.clipboard.readText()")
+
+
+def test_panels_fold_away(viewer: Viewer) -> None:
+    for name in ("Outline", "Details"):
+        panel = viewer.page.get_by_role("complementary", name=name)
+        assert panel.count() == 1
+        viewer.press(name)
+        assert panel.count() == 0
+
+
+def test_options_of_the_command_line_are_what_is_shown_first(open_file: Open) -> None:
+    state = open_file(network(), options=ViewOptions(graph="fused", direction="LR", theme="dark")).state()
+    assert (state["graph"], state["direction"], state["theme"]) == ("fused", "LR", "dark")
+
+
+def test_several_sources_can_be_chosen(open_file: Open) -> None:
+    viewer = open_file(network(), network(5))
+    assert viewer.choose("Source", "1")["nodes"] == len(network(5))
