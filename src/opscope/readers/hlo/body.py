@@ -7,7 +7,6 @@ attributes over several lines, omitted types) is left to the careful reader in `
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
@@ -72,7 +71,7 @@ class Body:
         self.inlined: list[tuple[str, int, int]] = []
         """Computations that stand inside an attribute: name, and from where to where."""
         self.calls: set[str] = set()
-        self._given: Counter[str] = Counter()
+        self._given: dict[str, int] = {}
         self._own: dict[str, HloDetails] = {}
         self._position: dict[str, int] = {}
         self._pending: list[tuple[int, int]] = []
@@ -160,8 +159,8 @@ class Body:
 
     def fresh(self, base: str) -> str:
         """A name for what has none. The colon in it keeps it apart from every name that can be written."""
-        self._given[base] += 1
-        return base if self._given[base] == 1 else f"{base}.{self._given[base]}"
+        number = self._given[base] = self._given.get(base, 0) + 1
+        return base if number == 1 else f"{base}.{number}"
 
     def own_details(self, tail: Tail, op: str, payload: str) -> HloDetails:
         """Details of an instruction whose op_name is relative to the call of this computation."""

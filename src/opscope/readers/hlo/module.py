@@ -20,11 +20,9 @@ from opscope.readers.hlo.shapes import shape_end
 
 _ENTRY = re.compile(r"ENTRY(?![\w.-])")
 _TYPE = re.compile(r"\(|[a-z][a-z0-9]*\s*\[")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
-_MODULE = re.compile(r"HloModule(?![\w.-])")
+_SPECIAL = re.compile(rf"(?:HloModule|{'|'.join(TABLES)})(?![\w.-])")
 _SEPARATOR = re.compile(r"^[ \t]*// ?-----[ \t]*$", re.MULTILINE)
 _OPENING = re.compile(r"(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) (\{|\([^\n]*+)\n")
-_UNUSUAL = re.compile(r" = |//")
 _PROGRESS_STEP = 1 << 20
 _DEEPEST = 200
 """Computations inside attributes inside computations: XLA prints one level, people write one or two."""
@@ -79,14 +77,14 @@ class _Reader:
                 self.finish()
             if pos >= len(text):
                 break
-            header = _MODULE.match(text, pos)
-            if header:
-                self.finish()
-                pos = self.read_header(pos, header.end())
-            elif (word := _WORD.match(text, pos)) and word[0] in TABLES:
-                pos = self.module.context.frames.read(text, word.end(), word[0])
-            else:
+            special = _SPECIAL.match(text, pos)
+            if special is None:
                 pos = self.read_computation(pos)
+            elif special[0] == "HloModule":
+                self.finish()
+                pos = self.read_header(pos, special.end())
+            else:
+                pos = self.module.context.frames.read(text, special.end(), special[0])
             if self.progress and pos - reported > _PROGRESS_STEP:
                 reported = pos
                 self.progress(pos / len(text))
@@ -111,7 +109,7 @@ class _Reader:
         """`[ENTRY] [%]name [(parameters) -> type] { … }[, key=value]*`, or instructions without a computation around them."""
         text, start = self.text, pos
         usual = _OPENING.match(text, pos)
-        if usual and (usual[3] == "{" or (usual[3].endswith(" {") and ") -> " in usual[3] and not _UNUSUAL.search(usual[3]))):
+        if usual and _is_signature(usual[3]):
             entry, name, signature = bool(usual[1]), usual[2], usual[3][:-1].rstrip()
             pos = usual.end()
         elif not self.name and not self.bodies and (at_statement(text, pos) or _TYPE.match(text, pos)):
@@ -125,7 +123,7 @@ class _Reader:
         if entry:
             self.entry = body
         if signature:
-            body.attrs["signature"] = without_comments(signature)
+            body.attrs["signature"] = signature
         pos = self.read_bodies(body, pos, len(text))
         attributes, pos = read_attributes(text, pos)
         body.attrs.update(_texts(text, attributes))
@@ -195,6 +193,11 @@ class _Reader:
     def is_excerpt(self) -> bool:
         """One computation without a module around it: what it calls may be elsewhere, and then stays a mere attribute."""
         return not self.name and len({body.name.partition(":")[0] for body in self.bodies}) == 1
+
+
+def _is_signature(text: str) -> bool:
+    """Is this all that stands between a computation's name and its first line: `{`, or `(x: f32[]) -> f32[] {`?"""
+    return text == "{" or (text.endswith(" {") and ") -> " in text and " = " not in text and "//" not in text)
 
 
 def _texts(text: str, attributes: list[Attribute]) -> dict[str, str]:
