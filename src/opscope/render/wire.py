@@ -171,7 +171,8 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
     if node.role == "constant":
         value = next((attrs[key] for key in ("value", "literal") if key in attrs), None)
     elif node.role == "parameter":
-        value = next((attrs[key] for key in ("label", "metadata.op_name", "op_name", "target", "name") if attrs.get(key) not in (None, "None")), None)
+        labels = (attrs.get(key) for key in ("label", "metadata.op_name", "op_name", "target", "name"))
+        value = next((label for label in labels if label not in (None, "None")), None)
     elif node.role in ("gradient", "saved", "output"):
         value = attrs.get("label")
     elif "custom_call_target" in attrs:
