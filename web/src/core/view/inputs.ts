@@ -2,12 +2,14 @@
  * Which parameters are data (the model's input, a batch of tokens), and which come in from the side (weights, optimizer states,
  * targets)? Data starts the flow: following it from its first user on, it meets nothing but bare parameters. What comes from the
  * side meets a flow that is already there. Integers (indices, labels) are data wherever they go. Where two bare parameters meet
- * first (x · w), the first operand is. A parameter is still bare when it was only reshaped, broadcast or the like.
+ * first (x · w), the first operand is. A parameter is still bare when it was only reshaped, broadcast or the like. All of this is a
+ * guess, and only decides where a parameter is drawn.
  */
 
 import { CATEGORIES, type Csr, type ProgramData } from "../types";
 import { bareOp } from "./plumbing";
 import { Role } from "./roles";
+import { isInteger, rank } from "./shapes";
 import { SPREADS } from "./small";
 
 const NOTHING = -1;
@@ -59,7 +61,21 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
     }
     if (user >= 0) kind[n] = meeting(program, rests, raw, n, at, user);
   }
+  smallBesideLarge(program, kind);
   return kind;
+}
+
+/** Where data has several dimensions, a lone number or vector is none, whatever it meets (a norm's running variance, a rate). */
+function smallBesideLarge(program: ProgramData, kind: Uint8Array): void {
+  const { graphCount, graphStart } = program;
+  for (let g = 0; g < graphCount; g++) {
+    let large = false;
+    for (let n = graphStart[g]; n < graphStart[g + 1] && !large; n++) large = kind[n] === Input.Data && rank(program, n) > 1;
+    if (!large) continue;
+    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) {
+      if (kind[n] === Input.Data && rank(program, n) <= 1 && !isInteger(program, n)) kind[n] = Input.Side;
+    }
+  }
 }
 
 /** Tells whether a node only reshapes or converts: by its op, or, for a fusion, by all ops in it. */
@@ -98,9 +114,4 @@ function meeting(program: ProgramData, rests: Int32Array, raw: Uint8Array, param
   }
   if (meets < 0 || !raw[at]) return Input.Data;
   return !isInteger(program, meets) && inputs.value[inputs.start[user]] === at ? Input.Data : Input.MeetsBare;
-}
-
-function isInteger(program: ProgramData, node: number): boolean {
-  const { outputs, types, strings } = program;
-  return outputs.start[node + 1] > outputs.start[node] && /^(s|u|i|int|uint)\d+$/.test(strings.at(types.dtype[outputs.value[outputs.start[node]]]));
 }

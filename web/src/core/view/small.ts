@@ -10,6 +10,7 @@ import { CATEGORIES, type Csr, type ProgramData } from "../types";
 import { Input } from "./inputs";
 import { bareOp } from "./plumbing";
 import { Role } from "./roles";
+import { rank } from "./shapes";
 
 export interface Small {
   /** 1: may become text. */
@@ -60,13 +61,4 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
     }
   }
   return { is, root };
-}
-
-/** Dimensions of a node's first output. */
-function rank(program: ProgramData, node: number): number {
-  const { outputs, types, strings } = program;
-  if (outputs.start[node + 1] === outputs.start[node]) return 0;
-  const text = strings.at(types.text[outputs.value[outputs.start[node]]]);
-  const inside = text.slice(text.indexOf("[") + 1, text.lastIndexOf("]"));
-  return inside === "" || !text.includes("[") ? 0 : inside.split(",").length;
 }
