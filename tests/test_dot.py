@@ -86,7 +86,7 @@ def test_the_view_options_are_honoured(step: Program) -> None:
     near = dot_of(step, ViewOptions(around=(next(node.id for node in step.main if node.op == "dot"),), hops=1))
     assert "dot" in boxes(near) and 2 < len(boxes(near)) < 20
     by_partition = dot_of(everything(), ViewOptions(group_by="partition"))
-    assert "partition 0" in frames(by_partition) and "layer_0" not in frames(by_partition)
+    assert any("partition 0" in name for name in frames(by_partition)) and "layer_0" not in by_partition
 
 
 def test_names_cannot_break_out_of_their_quotes() -> None:
