@@ -1,4 +1,4 @@
-import { PrefixCounter } from "./arrays";
+import { type Buckets, PrefixCounter, sortByKey } from "./arrays";
 import type { Elements } from "./elements";
 
 /**
@@ -15,18 +15,29 @@ export class CrossingCounter {
   private readonly passItems: Int32Array;
   private readonly byPosition: Int32Array;
   private readonly cursor: Int32Array;
+  /** Links by element, from the left port to the right one. */
+  private readonly leaving: Buckets;
+  private readonly arriving: Buckets;
+  /** The place of a link's ends among all ends; links that share a port share a place. */
+  private readonly upperPlace: Int32Array;
+  private readonly lowerPlace: Int32Array;
 
   constructor(private readonly elements: Elements) {
     const { count, boxCount, rankCount, top, bottom, linkUpper } = elements;
+    const links = linkUpper.length;
     this.gapStart = new Int32Array(rankCount + 1);
-    for (let l = 0; l < linkUpper.length; l++) this.gapStart[bottom[linkUpper[l]] + 1]++;
+    for (let l = 0; l < links; l++) this.gapStart[bottom[linkUpper[l]] + 1]++;
     for (let r = 0; r < rankCount; r++) this.gapStart[r + 1] += this.gapStart[r];
-    this.sorted = new Int32Array(linkUpper.length);
-    this.spare = new Int32Array(linkUpper.length);
-    this.cursor = new Int32Array(Math.max(rankCount, count) + 1);
+    this.sorted = new Int32Array(links);
+    this.spare = new Int32Array(links);
+    this.cursor = new Int32Array(Math.max(rankCount, links) + 1);
     this.passing = new PrefixCounter(count);
-    this.lower = new PrefixCounter(count);
+    this.lower = new PrefixCounter(links);
     this.byPosition = new Int32Array(count);
+    this.leaving = fromLeftToRight(elements.below, elements.tiltUpper);
+    this.arriving = fromLeftToRight(elements.above, elements.tiltLower);
+    this.upperPlace = new Int32Array(links);
+    this.lowerPlace = new Int32Array(links);
     // Segments by the rank on which they begin and by that on which they end, interleaved: 2r and 2r + 1.
     this.passStart = new Int32Array(2 * rankCount + 1);
     for (let s = boxCount; s < count; s++) {
@@ -43,7 +54,7 @@ export class CrossingCounter {
   }
 
   count(position: Int32Array): number {
-    const { elements, passing, lower, passStart, passItems, sorted, gapStart } = this;
+    const { elements, passing, lower, passStart, passItems, sorted, gapStart, lowerPlace } = this;
     const { rankCount, linkUpper, linkLower } = elements;
     this.sortLinks(position);
     let crossings = 0;
@@ -53,35 +64,55 @@ export class CrossingCounter {
       const from = gapStart[gap];
       const to = gapStart[gap + 1];
       for (let i = from; i < to; i++) {
-        const upper = position[linkUpper[sorted[i]]];
-        const under = position[linkLower[sorted[i]]];
-        crossings += Math.abs(passing.before(upper) - passing.before(under));
-        crossings += i - from - lower.before(under + 1);
-        lower.add(under, 1);
+        const link = sorted[i];
+        const beside = passing.before(position[linkUpper[link]]) - passing.before(position[linkLower[link]]);
+        crossings += Math.abs(beside) + i - from - lower.before(lowerPlace[link] + 1);
+        lower.add(lowerPlace[link], 1);
       }
-      for (let i = from; i < to; i++) lower.add(position[linkLower[sorted[i]]], -1);
+      for (let i = from; i < to; i++) lower.add(lowerPlace[sorted[i]], -1);
     }
     return crossings;
   }
 
   /** Links by gap, then by the place of their upper end, then of their lower one: three stable passes. */
   private sortLinks(position: Int32Array): void {
-    const { elements, byPosition, sorted, spare, cursor, gapStart } = this;
-    const { count, linkUpper, bottom, above, below } = elements;
+    const { elements, byPosition, sorted, spare, cursor, gapStart, upperPlace } = this;
+    const { count, linkUpper, bottom, tiltUpper, tiltLower } = elements;
     for (let v = 0; v < count; v++) byPosition[position[v]] = v;
-    let next = 0;
-    for (let i = 0; i < count; i++) {
-      cursor[i] = next;
-      next += below.start[byPosition[i] + 1] - below.start[byPosition[i]];
-    }
+    placeEnds(this.leaving, byPosition, tiltUpper, upperPlace);
+    placeEnds(this.arriving, byPosition, tiltLower, this.lowerPlace);
+    cursor.fill(0);
+    for (let l = 0; l < upperPlace.length; l++) cursor[upperPlace[l] + 1]++;
+    for (let i = 0; i + 1 < cursor.length; i++) cursor[i + 1] += cursor[i];
     for (let i = 0; i < count; i++) {
       const v = byPosition[i];
-      for (let k = above.start[v]; k < above.start[v + 1]; k++) {
-        const link = above.items[k];
-        spare[cursor[position[linkUpper[link]]]++] = link;
+      for (let k = this.arriving.start[v]; k < this.arriving.start[v + 1]; k++) {
+        const link = this.arriving.items[k];
+        spare[cursor[upperPlace[link]]++] = link;
       }
     }
     cursor.set(gapStart);
     for (let i = 0; i < spare.length; i++) sorted[cursor[bottom[linkUpper[spare[i]]]]++] = spare[i];
+  }
+}
+
+function fromLeftToRight(links: Buckets, tilt: Float64Array): Buckets {
+  const items = links.items.slice();
+  const spare = new Int32Array(items.length);
+  for (let v = 0; v + 1 < links.start.length; v++) sortByKey(items, links.start[v], links.start[v + 1], tilt, spare);
+  return { start: links.start, items };
+}
+
+function placeEnds(links: Buckets, byPosition: Int32Array, tilt: Float64Array, place: Int32Array): void {
+  let next = -1;
+  for (let i = 0; i < byPosition.length; i++) {
+    const v = byPosition[i];
+    let last = Number.NaN;
+    for (let k = links.start[v]; k < links.start[v + 1]; k++) {
+      const link = links.items[k];
+      if (tilt[link] !== last) next++;
+      last = tilt[link];
+      place[link] = next;
+    }
   }
 }

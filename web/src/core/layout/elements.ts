@@ -1,4 +1,5 @@
 import { type Buckets, bucketBy } from "./arrays";
+import type { FlatGraph } from "./types";
 
 /**
  * What the ranks hold: the boxes, and one segment for every edge that passes ranks. A segment is a single vertical line
@@ -19,6 +20,9 @@ export interface Elements {
   /** Links join an element that ends on a rank with one that starts on the next; every edge is one link or two. */
   readonly linkUpper: Int32Array;
   readonly linkLower: Int32Array;
+  /** Where along its element's border a link ends, as a fraction of the width from the middle: -0.5 … 0.5. */
+  readonly tiltUpper: Float64Array;
+  readonly tiltLower: Float64Array;
   /** Links by their upper element (they leave downwards) and by their lower one. */
   readonly below: Buckets;
   readonly above: Buckets;
@@ -29,13 +33,8 @@ export interface Elements {
 }
 
 /** Edges that were turned round get a segment beside both their ends and no link: they are placed after the ordering. */
-export function buildElements(
-  boxCount: number,
-  source: Int32Array,
-  target: Int32Array,
-  reversed: Uint8Array,
-  rank: Int32Array,
-): Elements {
+export function buildElements(graph: FlatGraph, reversed: Uint8Array, rank: Int32Array): Elements {
+  const { nodeCount: boxCount, edgeSource: source, edgeTarget: target, sourcePort, targetPort, width } = graph;
   const edgeCount = source.length;
   const segmentOfEdge = new Int32Array(edgeCount).fill(-1);
   const linkOfEdge = new Int32Array(edgeCount).fill(-1);
@@ -61,9 +60,13 @@ export function buildElements(
   }
   const linkUpper = new Int32Array(links);
   const linkLower = new Int32Array(links);
+  const tiltUpper = new Float64Array(links);
+  const tiltLower = new Float64Array(links);
   for (let e = 0; e < edgeCount; e++) {
     const s = segmentOfEdge[e];
     const l = linkOfEdge[e];
+    if (l >= 0 && sourcePort) tiltUpper[l] = tilt(sourcePort[e], width[source[e]]);
+    if (l >= 0 && targetPort) tiltLower[s < 0 ? l : l + 1] = tilt(targetPort[e], width[target[e]]);
     if (reversed[e]) {
       top[s] = rank[target[e]];
       bottom[s] = rank[source[e]];
@@ -88,9 +91,16 @@ export function buildElements(
     bottom,
     linkUpper,
     linkLower,
+    tiltUpper,
+    tiltLower,
     below: bucketBy(linkUpper, count),
     above: bucketBy(linkLower, count),
     segmentOfEdge,
     linkOfEdge,
   };
+}
+
+function tilt(port: number, width: number): number {
+  if (!(width > 0) || Number.isNaN(port)) return 0;
+  return Math.min(0.5, Math.max(-0.5, port / width));
 }

@@ -156,7 +156,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions): FlatLayout {
   const reversed = breakCycles(nodeCount, edgeSource, edgeTarget, pin);
   const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
   report(0.2);
-  const elements = buildElements(nodeCount, edgeSource, edgeTarget, reversed, rank);
+  const elements = buildElements(graph, reversed, rank);
   const position = orderElements(elements, spent, graph.previousX);
   if (!graph.previousX) balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);

@@ -1,6 +1,14 @@
 import { type Buckets, bucketBy, sortByKey } from "./arrays";
 import type { Elements } from "./elements";
 
+/** The far ends of each element's links; `shift` sets apart those that end on one box at different ports. */
+interface Ends extends Buckets {
+  readonly shift: Float64Array;
+}
+
+/** Small enough never to reach the next element. */
+const PORT_SHIFT = 1e-5;
+
 /**
  * Improves an order one element at a time: each is lifted out and put where it crosses least, everything else staying as it
  * is. Passing another element changes the number of crossings by an amount that only the two elements' links decide, so one
@@ -9,8 +17,8 @@ import type { Elements } from "./elements";
  * Within a round places are fractions, so that an element can go between any two others; a round begins by renumbering.
  */
 export class Sifter {
-  private readonly upper: Buckets;
-  private readonly lower: Buckets;
+  private readonly upper: Ends;
+  private readonly lower: Ends;
   private readonly starts: Buckets;
   private readonly ends: Buckets;
   private readonly alive: Buckets;
@@ -33,8 +41,8 @@ export class Sifter {
     private readonly fixed?: Uint8Array,
   ) {
     const { count, boxCount, rankCount, top, bottom, above, below, linkUpper, linkLower } = elements;
-    this.upper = { start: above.start, items: above.items.map((l) => linkUpper[l]) };
-    this.lower = { start: below.start, items: below.items.map((l) => linkLower[l]) };
+    this.upper = endsOf(above, linkUpper, elements.tiltUpper);
+    this.lower = endsOf(below, linkLower, elements.tiltLower);
     this.starts = bucketBy(top, rankCount);
     this.ends = bucketBy(bottom, rankCount);
     this.alive = segmentsByRank(elements);
@@ -148,11 +156,11 @@ export class Sifter {
     this.work -= 2;
     if (ups > 0) {
       if (top[d] < rank) change += balance(up, ups, key[d]);
-      else for (let k = upper.start[d]; k < upper.start[d + 1]; k++) change += balance(up, ups, key[upper.items[k]]);
+      else for (let k = upper.start[d]; k < upper.start[d + 1]; k++) change += balance(up, ups, placeOf(upper, k, key));
     }
     if (downs > 0) {
       if (bottom[d] > rank) change += balance(down, downs, key[d]);
-      else for (let k = lower.start[d]; k < lower.start[d + 1]; k++) change += balance(down, downs, key[lower.items[k]]);
+      else for (let k = lower.start[d]; k < lower.start[d + 1]; k++) change += balance(down, downs, placeOf(lower, k, key));
     }
     return change;
   }
@@ -209,11 +217,9 @@ export class Sifter {
     const { top, bottom, boxCount } = this.elements;
     const first = top[s];
     const last = bottom[s];
-    const u = upper.items[upper.start[s]];
-    const w = lower.items[lower.start[s]];
     const stamp = ++this.marks;
-    const keyU = key[u];
-    const keyW = key[w];
+    const keyU = placeOf(upper, upper.start[s], key);
+    const keyW = placeOf(lower, lower.start[s], key);
     const low = Math.min(key[s], keyU, keyW) - this.reach;
     const high = Math.max(key[s], keyU, keyW) + this.reach;
     mark[s] = stamp;
@@ -243,12 +249,12 @@ export class Sifter {
     for (let i = starts.start[first]; i < starts.start[first + 1]; i++) {
       const d = starts.items[i];
       if (!near(d)) continue;
-      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) delta[d] += Math.sign(key[upper.items[k]] - keyU);
+      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) delta[d] += Math.sign(placeOf(upper, k, key) - keyU);
     }
     for (let i = ends.start[last]; i < ends.start[last + 1]; i++) {
       const d = ends.items[i];
       if (!near(d)) continue;
-      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) delta[d] += Math.sign(key[lower.items[k]] - keyW);
+      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) delta[d] += Math.sign(placeOf(lower, k, key) - keyW);
     }
     for (let i = alive.start[first]; i < alive.start[first + 1]; i++) {
       const d = boxCount + alive.items[i];
@@ -283,10 +289,20 @@ function segmentsByRank({ boxCount, count, top, bottom, rankCount }: Elements): 
   return { start, items };
 }
 
-function collect(links: Buckets, v: number, key: Float64Array, into: Float64Array): number {
+function endsOf(links: Buckets, end: Int32Array, tilt: Float64Array): Ends {
+  const items = links.items.map((l) => end[l]);
+  const shift = Float64Array.from(links.items, (l) => tilt[l] * PORT_SHIFT);
+  return { start: links.start, items, shift };
+}
+
+function placeOf({ items, shift }: Ends, k: number, key: Float64Array): number {
+  return key[items[k]] + shift[k];
+}
+
+function collect(links: Ends, v: number, key: Float64Array, into: Float64Array): number {
   const from = links.start[v];
   const size = links.start[v + 1] - from;
-  for (let i = 0; i < size; i++) into[i] = key[links.items[from + i]];
+  for (let i = 0; i < size; i++) into[i] = placeOf(links, from + i, key);
   if (size > 8) into.subarray(0, size).sort();
   return size;
 }

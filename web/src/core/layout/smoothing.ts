@@ -7,7 +7,7 @@ import type { Elements } from "./elements";
  * belong side by side, and it costs little more than reading the links.
  */
 export function smooth(elements: Elements, position: Int32Array, rounds: number): void {
-  const { count, linkUpper, linkLower } = elements;
+  const { count, linkUpper, linkLower, tiltUpper, tiltLower } = elements;
   const links = linkUpper.length;
   const sum = new Float64Array(count);
   const order = new Int32Array(count);
@@ -26,8 +26,8 @@ export function smooth(elements: Elements, position: Int32Array, rounds: number)
     for (let l = 0; l < links; l++) {
       const u = linkUpper[l];
       const v = linkLower[l];
-      sum[u] += position[v];
-      sum[v] += position[u];
+      sum[u] += position[v] + tiltLower[l];
+      sum[v] += position[u] + tiltUpper[l];
     }
     for (let v = 0; v < count; v++) sum[v] = share[v] > 0 ? position[v] / 2 + sum[v] * share[v] : position[v];
     sortByKey(order, 0, count, sum, spare);

@@ -53,7 +53,7 @@ export class Sweeper {
         this.measureAll(entering, from, to, downwards, kind);
         sortByKey(entering, from, to, measure, this.spare);
         for (let i = from; i < to; i++) {
-          const anchor = Math.min(list.length - 1, Math.floor(measure[entering[i]]));
+          const anchor = Math.min(list.length - 1, Math.floor(measure[entering[i]] + 0.5));
           this.spare[i] = anchor < 0 ? -1 : list.at(anchor);
         }
         for (let i = to - 1; i >= from; i--) list.insertAfter(this.spare[i], entering[i]);
@@ -86,34 +86,35 @@ export class Sweeper {
     const { elements, measure } = this;
     const links = downwards ? elements.above : elements.below;
     const other = downwards ? elements.linkUpper : elements.linkLower;
+    const tilt = downwards ? elements.tiltUpper : elements.tiltLower;
     let firstKnown = Number.NaN;
     let last = Number.NaN;
     for (let i = from; i < to; i++) {
       const v = entering[i];
-      const m = this.measureOf(v, links, other, kind);
-      if (m >= 0) {
+      const m = this.measureOf(v, links, other, tilt, kind);
+      if (m > -1) {
         last = m;
         if (Number.isNaN(firstKnown)) firstKnown = m;
       }
-      measure[v] = m >= 0 ? m : last;
+      measure[v] = m > -1 ? m : last;
     }
     if (Number.isNaN(firstKnown)) firstKnown = this.list.length - 1;
     for (let i = from; i < to && Number.isNaN(measure[entering[i]]); i++) measure[entering[i]] = firstKnown;
   }
 
-  private measureOf(v: number, links: Buckets, other: Int32Array, kind: Measure): number {
+  private measureOf(v: number, links: Buckets, other: Int32Array, tilt: Float64Array, kind: Measure): number {
     const { list, places } = this;
     const low = links.start[v];
     const high = links.start[v + 1];
     const degree = high - low;
     if (degree === 0) return -1;
-    if (degree === 1) return list.indexOf(other[links.items[low]]);
+    if (degree === 1) return list.indexOf(other[links.items[low]]) + tilt[links.items[low]];
     if (kind === "mean" || degree === 2) {
       let sum = 0;
-      for (let k = low; k < high; k++) sum += list.indexOf(other[links.items[k]]);
+      for (let k = low; k < high; k++) sum += list.indexOf(other[links.items[k]]) + tilt[links.items[k]];
       return sum / degree;
     }
-    for (let k = low; k < high; k++) places[k - low] = list.indexOf(other[links.items[k]]);
+    for (let k = low; k < high; k++) places[k - low] = list.indexOf(other[links.items[k]]) + tilt[links.items[k]];
     const sorted = places.subarray(0, degree).sort();
     const middle = degree >> 1;
     if (degree & 1) return sorted[middle];
