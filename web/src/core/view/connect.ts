@@ -2,12 +2,12 @@
 
 import { EdgeKind } from "../types";
 import type { Edges } from "./edges";
-import { type Ends, INLINED, type Instance, NOWHERE, sources } from "./instance";
+import { INLINED, type Instance, noEnds, NOWHERE, sources } from "./instance";
 import type { Placement } from "./place";
 import { Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
 import { Role } from "./roles";
-import { operandNote, plural } from "./texts";
+import { operandNote, operandText, plural } from "./texts";
 
 const FEW_RESULTS = 8;
 
@@ -30,7 +30,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
   const { prepared, boxes, options, repeats } = placement;
   const { inputs, outputs } = prepared.program;
   const plumbing = options.rules.plumbing;
-  const ends: Ends = { instance: [], node: [], output: [] };
+  const ends = noEnds();
   const drawn: number[] = [];
   const counting = leftOut !== undefined && !instance.outer;
   for (let t = instance.first; t < instance.first + instance.count; t++) {
@@ -52,7 +52,8 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
         ends.instance[0] = instance;
         ends.node[0] = node;
         ends.output[0] = inputs.extra[i];
-        ends.instance.length = ends.node.length = ends.output.length = 1;
+        ends.carried[0] = false;
+        ends.instance.length = ends.node.length = ends.output.length = ends.carried.length = 1;
       } else {
         sources(instance, node, inputs.extra[i], plumbing, ends);
       }
@@ -65,7 +66,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           continue;
         }
         if (sourceBox === INLINED) {
-          if (leaf && !repeated) boxes.note(place, operandNote(prepared, t, i - from, source));
+          if (leaf && !repeated) boxes.note(place, ends.carried[e] ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source));
           continue;
         }
         if (counting && home === instance) {

@@ -3,7 +3,7 @@
 import type { Visible } from "../types";
 import { TripleMap } from "./columns";
 import type { Edges } from "./edges";
-import { type Ends, INLINED, type Instance, PASSED_ON, sources } from "./instance";
+import { INLINED, type Instance, noEnds, PASSED_ON, sources } from "./instance";
 import type { Placement } from "./place";
 import { Kind } from "./plumbing";
 import { WHOLE } from "./roles";
@@ -55,7 +55,7 @@ function whereNodesAre(placement: Placement): Int32Array {
   const { prepared, instances } = placement;
   const { program, users, plumbing } = prepared;
   const { nodeCount, graphCount, graphStart, calls } = program;
-  const ends: Ends = { instance: [], node: [], output: [] };
+  const ends = noEnds();
   const where = new Int32Array(nodeCount).fill(-1);
   const placed = new Uint8Array(graphCount);
   const first: Instance[] = [];

@@ -112,6 +112,31 @@ export interface Ends {
   readonly instance: Instance[];
   readonly node: number[];
   readonly output: number[];
+  /** The value is only where a loop starts: what it carries from round to round is another. */
+  readonly carried: boolean[];
+}
+
+export const noEnds = (): Ends => ({ instance: [], node: [], output: [], carried: [] });
+
+const LOOP = /(?:^|[._])(?:while|while_loop|scan|for|loop)$/i;
+
+/** Does a loop change this value from round to round? Not if its body returns it as it came. */
+function isCarried(at: Instance, output: number): boolean {
+  const { program, plumbing: pipes } = at.prepared;
+  const { strings, nodeOp, calls, graphOutputs, inputs, graphStart } = program;
+  if (!LOOP.test(strings.at(nodeOp[at.caller]))) return false;
+  for (let c = calls.start[at.caller]; c < calls.start[at.caller + 1]; c++) {
+    const body = calls.value[c];
+    if (!yieldsForCaller(program, at.caller, body) || graphOutputs.start[body + 1] - graphOutputs.start[body] !== 1) continue;
+    const result = graphOutputs.value[graphOutputs.start[body]];
+    const operand = inputs.start[result] + output;
+    if (pipes.kind[result] !== Kind.Bundle || output < 0 || operand >= inputs.start[result + 1]) continue;
+    const pipe = inputs.value[operand];
+    const from = pipes.kind[pipe] === Kind.Pipe ? pipes.node[pipe] : -1;
+    const { start, value } = at.prepared.parameters;
+    if (from >= graphStart[body] && from === value[start[body]] && pipes.output[pipe] === output) return false;
+  }
+  return true;
 }
 
 const MOST_STEPS = 20000;
@@ -120,8 +145,9 @@ const MOST_STEPS = 20000;
 export function sources(instance: Instance, node: number, output: number, plumbing: boolean, ends: Ends): void {
   const { program, plumbing: pipes } = instance.prepared;
   const { inputs, graphOutputs } = program;
-  ends.instance.length = ends.node.length = ends.output.length = 0;
-  const todo: [Instance, number, number][] = [];
+  ends.instance.length = ends.node.length = ends.output.length = ends.carried.length = 0;
+  const todo: [Instance, number, number, boolean][] = [];
+  let carried = false;
   let at: Instance = instance;
   let steps = 0;
   for (;;) {
@@ -137,23 +163,23 @@ export function sources(instance: Instance, node: number, output: number, plumbi
           for (let r = 0; r < resultCount; r++) {
             if (resultCount > 1 && output !== WHOLE && r !== output) continue;
             const whole = graphOutputs.extra[from + r] === WHOLE;
-            todo.push([body, graphOutputs.value[from + r], whole ? output : graphOutputs.extra[from + r]]);
+            todo.push([body, graphOutputs.value[from + r], whole ? output : graphOutputs.extra[from + r], carried]);
             moved = true;
           }
         }
       } else if (place === PASSED_ON) {
         if (pipes.kind[node] === Kind.Pipe) {
-          todo.push([at, pipes.node[node], pipes.output[node]]);
+          todo.push([at, pipes.node[node], pipes.output[node], carried]);
           moved = true;
         } else if (pipes.kind[node] === Kind.Bundle) {
           const from = inputs.start[node];
           const count = inputs.start[node + 1] - from;
-          if (output >= 0 && output < count) todo.push([at, inputs.value[from + output], inputs.extra[from + output]]);
-          else for (let i = count - 1; i >= 0; i--) todo.push([at, inputs.value[from + i], inputs.extra[from + i]]);
+          if (output >= 0 && output < count) todo.push([at, inputs.value[from + output], inputs.extra[from + output], carried]);
+          else for (let i = count - 1; i >= 0; i--) todo.push([at, inputs.value[from + i], inputs.extra[from + i], carried]);
           moved = true;
         } else if (plumbing && at.outer) {
           const operand = inputs.start[at.caller] + at.operand(node);
-          todo.push([at.outer, inputs.value[operand], inputs.extra[operand] === WHOLE ? output : inputs.extra[operand]]);
+          todo.push([at.outer, inputs.value[operand], inputs.extra[operand] === WHOLE ? output : inputs.extra[operand], carried || isCarried(at, output)]);
           moved = true;
         }
       }
@@ -162,9 +188,10 @@ export function sources(instance: Instance, node: number, output: number, plumbi
       ends.instance.push(at);
       ends.node.push(node);
       ends.output.push(output);
+      ends.carried.push(carried);
     }
     const next = todo.pop();
     if (!next) return;
-    [at, node, output] = next;
+    [at, node, output, carried] = next;
   }
 }

@@ -109,18 +109,25 @@ const SIGNS: Record<string, readonly [string, string]> = {
   power: ["^ ", " ^"], pow: ["^ ", " ^"], maximum: ["max ", "max "], max: ["max ", "max "], minimum: ["min ", "min "], min: ["min ", "min "],
 };
 
-/** The text of an operand that sits inside its user: "× 0.125", "γ f32[512]". */
-export function operandNote(prepared: Prepared, user: number, operand: number, source: number): string {
+/** A small value as text: "0.125", "γ f32[512]". */
+export function operandText(prepared: Prepared, source: number): string {
   const { program, small } = prepared;
-  const { strings, nodeText, nodeId, nodeRole, outputs, types, inputs, nodeOp } = program;
+  const { strings, nodeText, nodeId, nodeRole, outputs, types } = program;
   const root = small.root[source];
   const named = nodeRole[root] === Role.Parameter;
-  let text = named ? parameterLabel(program, root) : strings.at(nodeText[root] >= 0 ? nodeText[root] : nodeId[root]);
+  const text = named ? parameterLabel(program, root) : strings.at(nodeText[root] >= 0 ? nodeText[root] : nodeId[root]);
   if (named && outputs.start[root + 1] > outputs.start[root]) {
     const type = outputs.value[outputs.start[root]];
-    if (types.elements[type] !== 1) text = `${text} ${strings.at(types.text[type])}`;
+    if (types.elements[type] !== 1) return `${text} ${strings.at(types.text[type])}`;
   }
-  const signs = inputs.start[user + 1] - inputs.start[user] === 2 ? SIGNS[opTitle(program, nodeOp[user])] : undefined;
+  return text;
+}
+
+/** The text of an operand that sits inside its user: "× 0.125", "γ f32[512]". */
+export function operandNote(prepared: Prepared, user: number, operand: number, source: number): string {
+  const { inputs, nodeOp } = prepared.program;
+  const text = operandText(prepared, source);
+  const signs = inputs.start[user + 1] - inputs.start[user] === 2 ? SIGNS[opTitle(prepared.program, nodeOp[user])] : undefined;
   if (!signs) return text;
   return operand === 1 || signs[0] === signs[1] || signs[0] === "+ " || signs[0] === "× " ? signs[0] + text : text + signs[1];
 }
