@@ -8,18 +8,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, unquote, without_comments
 
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*+)\s*+=")
 _ATOM = re.compile(r"""(?:[^\s"'{}()\[\],/]++|/(?![/*]))+""")
-_SIMPLE_VALUE = re.compile(r"""(?:[^\s"'{}()\[\],/]++|\{[^"'{}()\[\]/]*+\})(?=,|\Z)""")
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+
+
+def _bracketed(depth: int) -> str:
+    """An expression for brackets in brackets, down to some depth."""
+    inner = rf"(?:[^\"'{{}}()\[\]/]++|{_STRING}" + (f"|{_bracketed(depth - 1)}" if depth else "") + ")*+"
+    return rf"\{{{inner}\}}|\({inner}\)|\[{inner}\]"
+
+
+_USUAL = re.compile(rf""", ([A-Za-z_][A-Za-z0-9_.-]*+)=((?:[^\s"'{{}}()\[\],/]++|{_STRING}|{_bracketed(3)})++)(?=,|\Z)""")
+"""An attribute as XLA prints it, for speed: what this does not take is read step by step."""
 _INNER_KEY = re.compile(r"""[\s,]*+(?:([A-Za-z_][A-Za-z0-9_.:/-]*+)|("(?:[^"\\]++|\\.)*+"))\s*+=\s*+""")
 _NAME_MARK = re.compile(r"%(?=[A-Za-z_0-9])")
 
-CALL_KEYS = re.compile(r"calls|to_apply|body|condition|select|scatter|\w*computations?")
-"""Attributes whose value names computations, or holds one."""
+_CALL_KEYS = re.compile(r"calls|to_apply|body|condition|select|scatter|\w*computations?")
+
+
+@lru_cache
+def names_computations(key: str) -> bool:
+    """Does this attribute's value name computations, or hold one?"""
+    return _CALL_KEYS.fullmatch(key) is not None
+
+
 EXPANDED = ("metadata", "frontend_attributes")
 """Attributes whose members are shown one by one: `metadata.op_name`."""
 
@@ -34,9 +52,6 @@ class Attribute(NamedTuple):
 
 def value_end(text: str, pos: int) -> int:
     """Past the value that begins here: brackets, strings and words that touch, and after a space only what no name can begin."""
-    simple = _SIMPLE_VALUE.match(text, pos)
-    if simple:
-        return simple.end()
     size = len(text)
     end = pos
     while pos < size:
@@ -61,6 +76,11 @@ def read_attributes(text: str, pos: int) -> tuple[list[Attribute], int]:
     """All of `, key=value, key=value` from here, and the place after them."""
     found: list[Attribute] = []
     while True:
+        usual = _USUAL.match(text, pos)
+        if usual:
+            found.append(Attribute(usual[1], *usual.span(2)))
+            pos = usual.end()
+            continue
         comma = skip(text, pos)
         if not text.startswith(",", comma):
             return found, pos
@@ -86,7 +106,7 @@ def decoded(text: str) -> Iterator[tuple[str, str]]:
         if members is not None:
             for name, member in members:
                 yield f"{key}.{name}", member
-        elif key == "control-predecessors" or CALL_KEYS.fullmatch(key):
+        elif key == "control-predecessors" or names_computations(key):
             yield key, _NAME_MARK.sub("", value)
         else:
             yield key, unquote(value)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from opscope.program import NO_DETAILS, Details, Frame, Path
-from opscope.readers.hlo.attributes import CALL_KEYS, Attribute, decoded, read_attributes
+from opscope.readers.hlo.attributes import Attribute, decoded, names_computations, read_attributes
 from opscope.readers.hlo.frames import FrameTables, frames_of
 from opscope.readers.hlo.lexing import unquote, without_comments
 from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
@@ -141,7 +141,7 @@ class Flow(NamedTuple):
         control: list[str] = []
         element = -1
         for key, start, end in attributes:
-            if CALL_KEYS.fullmatch(key) and text[start : start + 1] not in ("", '"', "'", "(", "["):
+            if names_computations(key) and text[start : start + 1] not in ("", '"', "'", "(", "["):
                 calls += _names(text[start:end])
             elif key == "control-predecessors":
                 control += _names(text[start:end])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from opscope.errors import SourceError
 from opscope.program import WHOLE, Node, Role, TensorType, ValueRef
-from opscope.readers.hlo.attributes import CALL_KEYS, Attribute, read_attributes
+from opscope.readers.hlo.attributes import Attribute, names_computations, read_attributes
 from opscope.readers.hlo.infer import infer
 from opscope.readers.hlo.lexing import NAME, expected, fail, group_end, skip, split_list, without_comments
 from opscope.readers.hlo.shapes import Typed, at_shape, shape_end
@@ -204,7 +204,7 @@ def _value(body: Body, owner: str, attribute: Attribute) -> str:
     """An attribute's value on one line. Computations inside it get a name, which takes their place."""
     text = body.module.text
     key, start, end = attribute
-    if not CALL_KEYS.fullmatch(key) or not text.startswith("{", start):
+    if not names_computations(key) or not text.startswith("{", start):
         return without_comments(text[start:end])
     if at_statement(text, skip(text, start + 1)):
         return _inline(body, f"{owner}:{key}", start, end)
