@@ -77,6 +77,12 @@ class Diff:
         for x, ys in copies.items():
             yield Match((self._keys_a[x],), tuple([self._keys_b[y] for y in ys]), "neighbourhood", self._changes(x, ys[0]))
 
+    def pairs(self) -> Iterator[tuple[NodeKey, NodeKey]]:
+        """One node of a with its one mate of b, for every pair; copies and groups are not in it."""
+        for x, y in enumerate(self._matching.pairs.mate_a):
+            if y >= 0:
+                yield self._keys_a[x], self._keys_b[y]
+
     @cached_property
     def changed(self) -> tuple[Match, ...]:
         """Pairs that are not the same in every respect."""

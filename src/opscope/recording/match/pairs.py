@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -40,6 +40,8 @@ class Pairs:
         self._heap: list[tuple[int, int, int]] = []
         self._scores: dict[int, dict[int, int]] = {}
         self._suitors: dict[int, list[int]] = {}
+        self._used_alike: set[int] = set()
+        self._twins_a, self._twins_b = _twins(a, labels.of["deep"][0]), _twins(b, labels.of["deep"][1])
 
     def pair(self, x: int, y: int, evidence: str = "") -> int:
         """Match two nodes if both are free; says how many pairs that made."""
@@ -63,8 +65,13 @@ class Pairs:
     def free_b(self, among: Iterable[int]) -> list[int]:
         return [y for y in among if self.mate_b[y] == FREE]
 
-    def by_class(self, xs: Sequence[int], keys_a: Sequence[K], ys: Sequence[int], keys_b: Sequence[K], most: int = 1 << 30) -> int:
-        """Match free nodes whose keys are equal, where as many have the key on both sides: first with first, and so on."""
+    def by_class(
+        self, xs: Sequence[int], keys_a: Sequence[K], ys: Sequence[int], keys_b: Sequence[K], most: int = 1 << 30, some: bool = False
+    ) -> int:
+        """Match free nodes whose keys are equal, where as many have the key on both sides: first with first, and so on.
+
+        With `some` also where there are fewer on side b: of nodes that were merged the first lives on.
+        """
         classes: dict[K, list[int]] = defaultdict(list)
         for x, key in zip(xs, keys_a, strict=True):
             if self.mate_a[x] == FREE:
@@ -76,8 +83,8 @@ class Pairs:
         made = 0
         for key, members in found.items():
             mates = classes[key]
-            if len(mates) == len(members) <= most:
-                for x, y in zip(mates, members, strict=True):
+            if len(mates) == len(members) <= most or (some and len(mates) > len(members)):
+                for x, y in zip(mates, members, strict=False):
                     made += self.pair(x, y)
         return made
 
@@ -106,6 +113,10 @@ class Pairs:
         return made
 
     def _has_rival(self, x: int, y: int, score: int) -> bool:
+        """Whether another pair is as good, or x is one of several equal nodes of which fewer are left: who of them went is not seen
+        from its users, they were handed over."""
+        if self._twins_a[x] > self._twins_b[y]:
+            return True
         mate_a, mate_b, scores = self.mate_a, self.mate_b, self._scores
         if any(mate_b[z] == FREE and z != y and rival >= score for z, rival in scores[x].items()):
             return True
@@ -114,7 +125,8 @@ class Pairs:
     def _mark(self, x: int, y: int, by_user: bool = False) -> None:
         """One more matched neighbour speaks for this pair.
 
-        A rewrite hands the users of a node over to another one, so users alone never make a changed node sure.
+        A rewrite hands the users of a node over to another one. So users count once however many they are, and alone they never
+        make a changed node sure.
         """
         if self.mate_a[x] != FREE or self.mate_b[y] != FREE:
             return
@@ -129,10 +141,14 @@ class Pairs:
             alike = sum(labels[level][0][x] == labels[level][1][y] for level in ("deep", "strict", "meant"))
             scores[y] = alike if same_kind else -2
             self._suitors.setdefault(y, []).append(x)
-        if by_user and labels["strict"][0][x] != labels["strict"][1][y]:
-            scores[y] = max(scores[y], min(scores[y] + 1, _SURE - 1))
+        if not by_user:
+            scores[y] += 3
+        elif x * len(self.b) + y in self._used_alike:
+            return
         else:
-            scores[y] += 2
+            self._used_alike.add(x * len(self.b) + y)
+            same = labels["strict"][0][x] == labels["strict"][1][y]
+            scores[y] = scores[y] + 2 if same else max(scores[y], min(scores[y] + 1, _SURE - 1))
         heapq.heappush(self._heap, (-scores[y], x, y))
 
     def _spread(self) -> None:
@@ -183,3 +199,10 @@ class Pairs:
                 for x in few_a:
                     for y in few_b:
                         self._mark(x, y)
+
+
+def _twins(side: Side, label: list[int]) -> list[int]:
+    """For each node how many of its graph are the same on the same operands, itself counted."""
+    keys = [(side.graph[i], label[i], *side.operands[i]) for i in range(len(side))]
+    counts = Counter(keys)
+    return [counts[key] for key in keys]

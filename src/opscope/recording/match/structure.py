@@ -11,13 +11,15 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
+from opscope.recording.match.derive import derive
 from opscope.recording.match.pairs import FREE, Pairs
 from opscope.recording.match.sides import TAGS, Side
 
 _ROUNDS = 3
 _RARE = 8
 _DEEPEST_VIEW = 8
-_SURE_STEPS = 15
+_SURE_STEPS = 16
+_CLEARLY = 1.5
 _VIEWS = frozenset(
     [
         "reshape",
@@ -42,10 +44,18 @@ def match_structure(pairs: Pairs) -> None:
     pairs.pair_graphs(a.graph_number[a.program.entry], b.graph_number[b.program.entry])
     order = a.callees_last()
     done: set[int] = set()
-    _down_the_calls(pairs, order, done)
-    while _same_contents(pairs, labels.content) or _shared_rarities(pairs) or _same_contents(pairs, labels.form):
+    while True:
         _down_the_calls(pairs, order, done)
+        if _moved(pairs):
+            continue
+        if not (_same_contents(pairs, labels.content) or _shared_rarities(pairs) or _same_contents(pairs, labels.form)):
+            break
     _across_graphs(pairs)
+
+
+def _moved(pairs: Pairs) -> int:
+    """Match free nodes that are computed in another graph now, known by their values. Their graphs may follow them."""
+    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if pairs.a.calls[x] and pairs.mate_a[x] == FREE)
 
 
 def _down_the_calls(pairs: Pairs, order: list[int], done: set[int]) -> None:
@@ -98,7 +108,7 @@ def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
     if len(set(called_b)) > 1:
         shared = [_overlap(pairs, ga, gb) for gb in called_b]
         best = max(shared)
-        if shared.count(best) == 1:
+        if best >= shared[at] * _CLEARLY:
             return called_b[shared.index(best)]
     operands_a, operands_b = pairs.a.operands[caller], pairs.b.operands[mate]
     if len(called_a) > 1 and len(operands_a) == len(operands_b) == len(called_a) + 1:
@@ -135,10 +145,11 @@ def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
     deep_a, deep_b = pairs.labels.of["deep"]
     surroundings = list(_surroundings(pairs, pairs.a.members(ga), pairs.b.members(gb)))
     offset_a, offset_b = pairs.a.first[ga], pairs.b.first[gb]
-    for around_a, around_b in reversed(surroundings):
-        xs, ys = pairs.free_a(xs), pairs.free_b(ys)
-        pairs.by_class(xs, [around_a[x - offset_a] for x in xs], ys, [around_b[y - offset_b] for y in ys])
-        pairs.percolate()
+    for most in (1, len(xs)):
+        for around_a, around_b in reversed(surroundings):
+            xs, ys = pairs.free_a(xs), pairs.free_b(ys)
+            pairs.by_class(xs, [around_a[x - offset_a] for x in xs], ys, [around_b[y - offset_b] for y in ys], most)
+            pairs.percolate()
     pairs.by_class(xs, [deep_a[x] for x in xs], ys, [deep_b[y] for y in ys], most=1)
     pairs.percolate()
     _settle(pairs, xs, ys)
@@ -150,6 +161,8 @@ def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
     for level in ("deep", "strict", "work", "meant"):
         for up, down in ((1, True), (1, False), (2, False), (0, True)):
             steps.append(lambda xs, ys, level=level, up=up, down=down: _by_mates(pairs, level, xs, ys, up, down))  # type: ignore[misc]
+        if level == "deep":
+            steps.append(lambda xs, ys: _by_mates(pairs, "deep", xs, ys, 1, False, some=True))
         steps.append(lambda xs, ys, level=level: _by_place(pairs, level, xs, ys))  # type: ignore[misc]
     steps.append(lambda xs, ys: pairs.percolate(least=2))
     at = 0
@@ -194,7 +207,7 @@ def _widened(side: Side, members: range, label: list[int], known: dict[tuple[obj
     ]
 
 
-def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool) -> int:
+def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool, some: bool = False) -> int:
     """Match nodes that are alike and have the same matched operands (1: as they are, 2: behind reshapes), or users, or both."""
 
     def keys(side: Side, which: int, among: list[int], name: Sequence[int]) -> list[tuple[object, ...] | int]:
@@ -204,11 +217,11 @@ def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, d
             edges = [_origin(side, edge) for edge in side.operands[i]] if up == 2 else side.operands[i]
             above = tuple([name[edge // TAGS] * TAGS + edge % TAGS for edge in edges]) if up else ()
             below = [name[edge // TAGS] * TAGS + edge % TAGS for edge in side.users[i] if name[edge // TAGS] >= 0] if down else []
-            known = (up and any(part >= 0 for part in above)) or below
+            known = (up and any(part >= 0 for part in above)) or below or (some and not edges)
             found.append((label[i], above, tuple(sorted(below))) if known else ~i * 2 - which)
         return found
 
-    return pairs.by_class(xs, keys(pairs.a, 0, xs, pairs.name_a), ys, keys(pairs.b, 1, ys, pairs.name_b))
+    return pairs.by_class(xs, keys(pairs.a, 0, xs, pairs.name_a), ys, keys(pairs.b, 1, ys, pairs.name_b), some=some)
 
 
 def _origin(side: Side, edge: int) -> int:

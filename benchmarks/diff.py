@@ -1,0 +1,126 @@
+"""Is matching right, and how fast is it? Truth is made by taking names away.
+
+    python benchmarks/diff.py                      the 4-layer transformer's dump (made if it is not there)
+    python benchmarks/diff.py FOLDER …             other dumps of XLA
+    python benchmarks/diff.py --speed              100,000 nodes against 100,000
+    python benchmarks/diff.py --without-metadata   the same with op_name, scopes and source lines taken away too
+
+Of two consecutive snapshots every instruction and computation of the second gets a random name, in its text; nothing else changes.
+The programs are matched without names, and compared with the names before. "Surviving" are nodes whose name is in both; "wrong" are
+surviving nodes (of either side) that were matched to another one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import time
+from pathlib import Path
+
+from make_dump import dump
+
+from opscope.program import Program
+from opscope.readers.hlo import parse_hlo
+from opscope.recording.diff import diff
+from opscope.recording.xla import Step, find_steps
+
+_NAME = re.compile(r"%([A-Za-z_][\w.-]*)")
+_PARAMETER = re.compile(r"(?<=[(,] )?([A-Za-z_][\w.-]*)(?=: )")
+_METADATA = re.compile(r", metadata=\{(?:[^{}\"]|\"(?:[^\"\\]|\\.)*\")*\}")
+
+
+def renamed(text: str, seed: int) -> tuple[str, dict[str, str]]:
+    """The text with every instruction and computation named anew at random, and the names by the names before."""
+    names = sorted(set(_NAME.findall(text)))
+    fresh = [f"r{i}" for i in range(len(names))]
+    random.Random(seed).shuffle(fresh)
+    new = dict(zip(names, fresh, strict=True))
+    lines = []
+    for line in text.split("\n"):
+        if line.endswith("{") and line.startswith(("%", "ENTRY")):
+            line = _PARAMETER.sub(lambda found: new.get(found[1], found[1]), line)
+        lines.append(_NAME.sub(lambda found: "%" + new[found[1]], line))
+    return "\n".join(lines), new
+
+
+def nodes(program: Program) -> dict[str, tuple[str, str]]:
+    return {node.id: (graph.name, node.id) for graph in program for node in graph}
+
+
+def truth_of(folder: Path, metadata: bool) -> tuple[float, float]:
+    """Prints a line for each changed step; returns the worst shares of right and wrong."""
+    steps, _ = find_steps(folder)
+    worst_right, worst_wrong = 1.0, 0.0
+    survived = found_right = found_wrong = changed = 0
+    before: tuple[str, Program] | None = None
+    print(f"\n{folder.name}{'' if metadata else ', without metadata'}")
+    print(f"{'survive':>8} {'right':>8} {'wrong':>7} {'seconds':>8}  step")
+    for step in steps:
+        text = step.path.read_text()
+        text = text if metadata else _METADATA.sub("", text)
+        if before is not None and text == before[0]:
+            continue
+        (program,) = parse_hlo(text)
+        if before is not None and before[1] != program:
+            line, right, wrong, total = compare(before[1], text, step, seed=changed)
+            print(line)
+            changed += 1
+            survived, found_right, found_wrong = survived + total, found_right + right, found_wrong + wrong
+            worst_right, worst_wrong = min(worst_right, right / total), max(worst_wrong, wrong / total)
+        before = (text, program)
+    print(f"{changed} changed steps, {survived:,} surviving nodes: {found_right / survived:.3%} right, {found_wrong / survived:.3%} wrong")
+    print(f"worst step: {worst_right:.2%} right (wanted 97 %), {worst_wrong:.2%} wrong (wanted under 1 %)")
+    return worst_right, worst_wrong
+
+
+def compare(a: Program, text: str, step: Step, seed: int) -> tuple[str, int, int, int]:
+    hidden, new = renamed(text, seed)
+    (b,) = parse_hlo(hidden)
+    in_a = nodes(a)
+    key_b = nodes(b)
+    truth = {key: key_b[new[name]] for name, key in in_a.items() if name in new and new[name] in key_b}
+    back = {key for key in truth.values()}
+    started = time.perf_counter()
+    found = diff(a, b, ids="positions")
+    pairs = [(x, y) for x, y in found.pairs()]
+    seconds = time.perf_counter() - started
+    right = sum(truth.get(x) == y for x, y in pairs)
+    wrong = sum((x in truth or y in back) and truth.get(x) != y for x, y in pairs)
+    total = max(1, len(truth))
+    line = f"{len(truth):8,} {right / total:8.2%} {wrong / total:7.2%} {seconds:8.2f}  {step.pipeline} / {step.name}"
+    return line, right, wrong, total
+
+
+def speed() -> None:
+    """The compiled 24-layer step against itself under other names."""
+    from make_hlo import make
+
+    _, compiled = make(24)
+    text = compiled.read_text()
+    (a,) = parse_hlo(text)
+    (b,) = parse_hlo(renamed(text, 1)[0])
+    for title, other, ids in (("by names", a, "names"), ("without names", b, "positions")):
+        started = time.perf_counter()
+        found = diff(a, other, ids=ids)
+        counts = f"+{len(found.added):,} −{len(found.removed):,} ~{len(found.changed):,}"
+        print(f"{len(a):,} against {len(other):,} nodes {title}: {time.perf_counter() - started:.1f} s ({counts}; wanted under 20 s)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--without-metadata", action="store_true")
+    options = parser.parse_args()
+    if options.speed:
+        speed()
+        return
+    results = [truth_of(folder, not options.without_metadata) for folder in options.folders or [dump(4)]]
+    if not options.without_metadata and any(right < 0.97 or wrong >= 0.01 for right, wrong in results):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
