@@ -31,9 +31,7 @@ export class Aligner {
   /** Boxes with a life of their own are worth lining up with; passing edges less; boxes that hang on one edge least. */
   private howLikely(v: number): number {
     if (v >= this.elements.boxCount) return 1;
-    const degree =
-      this.upper.start[v + 1] - this.upper.start[v] + this.lower.start[v + 1] - this.lower.start[v];
-    return degree > 1 ? 2 : 0;
+    return this.elements.isLeaf[v] ? 0 : 2;
   }
 
   align(fromAbove: boolean, fromLeft: boolean): Int32Array {

@@ -23,6 +23,8 @@ export interface Elements {
   /** Where along its element's border a link ends, as a fraction of the width from the middle: -0.5 … 0.5. */
   readonly tiltUpper: Float64Array;
   readonly tiltLower: Float64Array;
+  /** 1 for parameters, constants and the like: boxes that give to one edge and take nothing. */
+  readonly isLeaf: Uint8Array;
   /** Links by their upper element (they leave downwards) and by their lower one. */
   readonly below: Buckets;
   readonly above: Buckets;
@@ -83,6 +85,13 @@ export function buildElements(graph: FlatGraph, reversed: Uint8Array, rank: Int3
       linkLower[l + 1] = target[e];
     }
   }
+  const below = bucketBy(linkUpper, count);
+  const above = bucketBy(linkLower, count);
+  const isLeaf = new Uint8Array(count);
+  for (let v = 0; v < boxCount; v++) {
+    const lone = above.start[v + 1] === above.start[v] && below.start[v + 1] - below.start[v] === 1;
+    isLeaf[v] = lone && !graph.pin?.[v] ? 1 : 0;
+  }
   return {
     count,
     boxCount,
@@ -93,8 +102,9 @@ export function buildElements(graph: FlatGraph, reversed: Uint8Array, rank: Int3
     linkLower,
     tiltUpper,
     tiltLower,
-    below: bucketBy(linkUpper, count),
-    above: bucketBy(linkLower, count),
+    isLeaf,
+    below,
+    above,
     segmentOfEdge,
     linkOfEdge,
   };

@@ -35,7 +35,7 @@ export function balanceLeaves(elements: Elements, position: Int32Array): void {
 
 /** Within inputs[low…high), which stand next to each other: half the leaves, then the others, then the other leaves. */
 function spreadRun(
-  { boxCount, above, below }: Elements,
+  { boxCount, isLeaf, below }: Elements,
   position: Int32Array,
   inputs: Int32Array,
   low: number,
@@ -46,7 +46,7 @@ function spreadRun(
   for (let i = low; i < high; i++) {
     const v = inputs[i];
     if (v >= boxCount || below.start[v + 1] - below.start[v] !== 1) return;
-    if (above.start[v + 1] === above.start[v]) leaves++;
+    leaves += isLeaf[v];
   }
   if (leaves < 2 || leaves === high - low) return;
   const place = spare.subarray(0, high - low);
@@ -56,7 +56,7 @@ function spreadRun(
   let others = 0;
   for (let i = low; i < high; i++) {
     const v = inputs[i];
-    if (above.start[v + 1] > above.start[v]) position[v] = place[half + others++];
+    if (!isLeaf[v]) position[v] = place[half + others++];
     else {
       position[v] = seen < half ? place[seen] : place[seen + high - low - leaves];
       seen++;

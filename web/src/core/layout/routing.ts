@@ -1,5 +1,5 @@
 import type { Elements } from "./elements";
-import { settlePorts } from "./ports";
+import { type Ends, settlePorts } from "./ports";
 import type { FlatGraph } from "./types";
 
 export interface Drawing {
@@ -30,11 +30,12 @@ export function draw(
   const bandHeight = new Float64Array(rankCount);
   for (let v = 0; v < boxCount; v++) bandHeight[top[v]] = Math.max(bandHeight[top[v]], height[v]);
   const bandTop = new Float64Array(rankCount + 1);
+  const gap = gapHeights(graph, elements, x, { sourceX, targetX }, reversed, rankGap);
   const turns = turnsAtBorders(elements, edgeSource, reversed);
   let cursor = turns.first ? rankGap / 2 : 0;
   for (let r = 0; r < rankCount; r++) {
     bandTop[r] = cursor;
-    cursor += bandHeight[r] + (r + 1 < rankCount ? rankGap : 0);
+    cursor += bandHeight[r] + (r + 1 < rankCount ? gap[r] : 0);
   }
   bandTop[rankCount] = cursor + rankGap;
   const total = cursor + (turns.last ? rankGap / 2 : 0);
@@ -80,6 +81,30 @@ export function draw(
   }
   pointStart[edgeSource.length] = n;
   return { y, height: total, points: points.slice(0, 2 * n), pointStart };
+}
+
+/** Edges that go far sideways need a higher gap, or they lie almost flat and their crossings cannot be read. */
+const LEVEL_WAY = 160;
+const WAY_PER_HEIGHT = 12;
+
+function gapHeights(
+  { edgeSource, edgeTarget }: FlatGraph,
+  { rankCount, top, segmentOfEdge }: Elements,
+  x: Float64Array,
+  { sourceX, targetX }: Ends,
+  reversed: Uint8Array,
+  rankGap: number,
+): Float64Array {
+  const way = new Float64Array(rankCount + 1);
+  for (let e = 0; e < edgeSource.length; e++) {
+    if (reversed[e]) continue;
+    const s = segmentOfEdge[e];
+    const below = top[edgeSource[e]];
+    const above = top[edgeTarget[e]] - 1;
+    way[below] = Math.max(way[below], Math.abs(sourceX[e] - (s < 0 ? targetX[e] : x[s])));
+    if (s >= 0) way[above] = Math.max(way[above], Math.abs(x[s] - targetX[e]));
+  }
+  return way.map((w) => rankGap + Math.min(1.2 * rankGap, Math.max(0, (w - LEVEL_WAY) / WAY_PER_HEIGHT)));
 }
 
 /** A box that only gives stands at the floor of its band, near its users; one that only takes at the ceiling. */

@@ -110,15 +110,11 @@ const STREAM = 8;
 const PLAIN = 1;
 const LEAF = 0.3;
 
-function importance({ boxCount, linkUpper, linkLower, above, below }: Elements, streams: Streams): Float64Array {
+function importance({ linkUpper, linkLower, isLeaf }: Elements, streams: Streams): Float64Array {
   const weight = new Float64Array(linkUpper.length).fill(PLAIN);
   for (let l = 0; l < weight.length; l++) {
-    const u = linkUpper[l];
-    const v = linkLower[l];
-    if (streams.below[u] === v) weight[l] = STREAM;
-    else if (u < boxCount && v < boxCount) {
-      if (above.start[u + 1] === above.start[u] && below.start[u + 1] - below.start[u] === 1) weight[l] = LEAF;
-    }
+    if (streams.below[linkUpper[l]] === linkLower[l]) weight[l] = STREAM;
+    else if (isLeaf[linkUpper[l]]) weight[l] = LEAF;
   }
   return weight;
 }

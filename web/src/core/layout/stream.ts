@@ -12,15 +12,15 @@ export interface Streams {
 }
 
 export function findStreams(elements: Elements): Streams {
-  const { count, boxCount, linkUpper, linkLower } = elements;
+  const { count, linkUpper, linkLower } = elements;
   const { fromSource, toSink } = reaches(elements);
   const above = new Int32Array(count).fill(-1);
   const below = new Int32Array(count).fill(-1);
-  for (let u = 0; u < boxCount; u++) {
+  for (let u = 0; u < count; u++) {
     const l = farthest(elements.below, linkLower, u, toSink);
     if (l < 0) continue;
     const v = linkLower[l];
-    if (v >= boxCount || farthest(elements.above, linkUpper, v, fromSource) !== l) continue;
+    if (farthest(elements.above, linkUpper, v, fromSource) !== l) continue;
     above[v] = u;
     below[u] = v;
   }
@@ -41,8 +41,8 @@ function farthest(links: Buckets, end: Int32Array, v: number, reach: Int32Array)
   return best;
 }
 
-/** How many boxes lie on the longest way from any source to each element, and from it to any sink. */
-function reaches({ count, boxCount, rankCount, top, above, below, linkUpper, linkLower }: Elements): {
+/** How many boxes (parameters apart) lie on the longest way from any source to each element, and from it to any sink. */
+function reaches({ count, boxCount, rankCount, top, above, below, isLeaf, linkUpper, linkLower }: Elements): {
   fromSource: Int32Array;
   toSink: Int32Array;
 } {
@@ -54,7 +54,7 @@ function reaches({ count, boxCount, rankCount, top, above, below, linkUpper, lin
     for (let k = above.start[v]; k < above.start[v + 1]; k++) {
       fromSource[v] = Math.max(fromSource[v], fromSource[linkUpper[above.items[k]]]);
     }
-    if (v < boxCount) fromSource[v]++;
+    if (v < boxCount && !isLeaf[v]) fromSource[v]++;
     const w = order[count - 1 - i];
     for (let k = below.start[w]; k < below.start[w + 1]; k++) {
       toSink[w] = Math.max(toSink[w], toSink[linkLower[below.items[k]]]);
