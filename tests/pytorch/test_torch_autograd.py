@@ -226,6 +226,22 @@ def test_cuts_are_marked_with_a_sentence() -> None:
     ]
 
 
+def test_cuts_inside_torchs_own_functions() -> None:
+    """A hard Gumbel-softmax passes its gradient straight through: the one-hot is cut off, the softmax is not. `data` cuts too."""
+
+    class Straight(nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return nn.functional.gumbel_softmax(x * 2, hard=True), (x * 3).data * x
+
+    x = torch.rand(4, 3, requires_grad=True)
+    graph = opscope.capture(Straight(), x, stage="autograd").main
+    hard, data = (node for node in graph if node.attrs["kind"] == "cut")
+    assert (hard.op, hard.inputs) == ("cut: int64, detach", (("SoftmaxBackward0", 0),))
+    assert graph.users["SoftmaxBackward0"] == (hard.id, "AddBackward0_1")
+    assert data.op == "cut: detach"
+    assert graph[data.inputs[0][0]].attrs["cut"].startswith("only a cut leads from here")
+
+
 def test_tensors_without_a_gradient_say_so() -> None:
     """A lone box needs its reason: the sample of a distribution, and a result under no_grad."""
     sample, _ = PROGRAMS["ex4_categorical"]()

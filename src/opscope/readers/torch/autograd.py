@@ -12,7 +12,7 @@ from typing import Any
 from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.nested import tensors
-from opscope.readers.torch.origins import NO_ORIGINS, Cut, Origins
+from opscope.readers.torch.origins import NO_ORIGINS, Cut, Cuts, Origins
 from opscope.readers.torch.saved import Held, attribute_text, held_by
 from opscope.readers.torch.values import dimension, tensor_type
 
@@ -103,14 +103,17 @@ class _AutogradReader:
         if not self.options.show_cuts:
             return functions
         done = set(functions)
-        waiting = [cut for _, tensor in outputs if (cut := self.origins.cut_of(tensor))]
-        waiting += [cut for function in functions for cut in self.origins.cuts_into(function)]
+        waiting = [cut for _, tensor in outputs for cut in self.origins.cuts_of(tensor)]
+        waiting += self._cuts_into(functions)
         while waiting:
             found = in_forward_order([waiting.pop().function], done)
             self.without_gradient.update(found)
             functions += found
-            waiting += [cut for function in found for cut in self.origins.cuts_into(function)]
+            waiting += self._cuts_into(found)
         return functions
+
+    def _cuts_into(self, functions: Iterable[Any]) -> list[Cut]:
+        return [cut for function in functions for cuts in self.origins.cuts_into(function) for cut in cuts]
 
     def facts(self) -> dict[str, Any]:
         """What is true of the whole graph."""
@@ -163,7 +166,7 @@ class _AutogradReader:
             if producer is not None:
                 inputs.append((self.ids[producer], index))
             elif self.options.show_cuts:
-                inputs.append((self._cut(own, position, next(cuts, None), held, scope), 0))
+                inputs.append((self._cut(own, position, next(cuts, ()), scope), 0))
         attrs |= {key: attribute_text(value, self.options.max_attr_chars) for key, value in held.values.items()}
         if held.freed:
             attrs["freed"] = True
@@ -231,33 +234,35 @@ class _AutogradReader:
         elif tensor.requires_grad:
             attrs["cut"] = "a leaf that needs a gradient: nothing was computed from it yet"
         else:
-            cut = self.origins.cut_of(tensor)
-            attrs["cut"] = cut.why if cut else _why_no_gradient(tensor)
+            cuts = self.origins.cuts_of(tensor)
+            attrs["cut"] = _sentences(cuts) or _why_no_gradient(tensor)
             if kind == "output":
                 self.notes.append(f"{own} has no gradient: {attrs['cut']}")
-            shown = cut and cut.function in self.ids and self.options.show_cuts
-            if cut and shown and not (tensor._is_view() and id(tensor._base) in self.ids):  # once, before the base
-                inputs.append((self._cut(own, 0, cut, None, ()), 0))
+            shown = cuts and self.options.show_cuts
+            if shown and not (tensor._is_view() and id(tensor._base) in self.ids):  # once, before the base
+                inputs.append((self._cut(own, 0, cuts, ()), 0))
         base = tensor._base if tensor._is_view() else None
         control = [self.ids[id(base)]] if kind == "output" and base is not None and id(base) in self.ids else []
         self.builder.node(own, kind, inputs, (tensor_type(tensor),), role="output", attrs=attrs, control=control)
         if kind == "output":
             self.builder.outputs.append((own, 0))
 
-    def _cut(self, user: str, position: int, cut: Cut | None, held: Held | None, scope: Path) -> str:
+    def _cut(self, user: str, position: int, cuts: Cuts, scope: Path) -> str:
         """A mark where a value comes in that no gradient flows back through."""
         own = self._id(("cut", user, position), f"{user}.input{position}")
-        if cut is None:
+        if not cuts:
             why = "no gradient flows here: a constant, an input without requires_grad, or a detached tensor"
-            types: tuple[TensorType, ...] = ()
-            self.builder.node(
-                own, "no gradient", (), types, role="constant", attrs={"kind": "no gradient", "cut": why}, scope=scope
-            )
+            self.builder.node(own, "no gradient", (), (), role="constant", attrs={"kind": "no gradient", "cut": why}, scope=scope)
             return own
-        inputs = [(self.ids[cut.function], cut.output)] if cut.function in self.ids else []
-        attrs = {"kind": "cut", "cut": cut.why}
-        self.builder.node(own, f"cut: {cut.by}", inputs, (cut.type,), role="op", attrs=attrs, scope=scope, source=cut.frames)
+        inputs = list(dict.fromkeys((self.ids[cut.function], cut.output) for cut in cuts if cut.function in self.ids))
+        attrs = {"kind": "cut", "cut": _sentences(cuts)}
+        op = f"cut: {', '.join(dict.fromkeys(cut.by for cut in cuts))}"
+        self.builder.node(own, op, inputs, (cuts[0].type,), attrs=attrs, scope=scope, source=cuts[0].frames)
         return own
+
+
+def _sentences(cuts: Cuts) -> str:
+    return ". ".join(dict.fromkeys(cut.why for cut in cuts))
 
 
 def in_forward_order(roots: Iterable[Any], done: set[Any] | None = None) -> list[Any]:

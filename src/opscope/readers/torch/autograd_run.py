@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from opscope.program import Path
+from opscope.program import Frame, Path
 from opscope.readers.torch.module_calls import ModuleCalls
 from opscope.readers.torch.nested import tensors
-from opscope.readers.torch.origins import Cut, Origins
+from opscope.readers.torch.origins import Cut, Cuts, Origins
 from opscope.readers.torch.source_lines import calling_frames
 from opscope.readers.torch.values import tensor_type
 
@@ -21,9 +24,10 @@ class RecordedOrigins(Origins):
         self._numbers: list[int] = []
         self._scopes: list[Path] = []
         """From each number on, the scope: parallel lists, in order."""
-        self._cuts: dict[int, tuple[Any, Cut]] = {}
+        self._cuts: dict[int, tuple[Any, Cuts]] = {}
         """By id of the tensor, which is kept alive so that no other can get its id."""
-        self._cuts_into: dict[Any, list[Cut]] = {}
+        self._cuts_into: dict[Any, list[Cuts]] = {}
+        self._last: tuple[str, list[Any], list[Any], bool, tuple[Frame, ...]] | None = None
 
     def note_scope(self, scope: Path) -> None:
         self._numbers.append(_next_number())
@@ -39,12 +43,13 @@ class RecordedOrigins(Origins):
     def name(self, variable: Any) -> str:
         return self.calls.name(variable)
 
-    def cuts_into(self, function: Any) -> list[Cut]:
+    def cuts_into(self, function: Any) -> list[Cuts]:
         return self._cuts_into.get(function, [])
 
-    def cut_of(self, tensor: Any) -> Cut | None:
+    def cuts_of(self, tensor: Any) -> Cuts:
+        self.settle()
         found = self._cuts.get(id(tensor))
-        return found[1] if found else None
+        return found[1] if found else ()
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """The module's result, with gradients enabled and every function's line recorded."""
@@ -53,52 +58,55 @@ class RecordedOrigins(Origins):
         with (
             torch.enable_grad(),
             torch.autograd.set_detect_anomaly(True, check_nan=False),
-            _cut_watch(self),
+            _cuts_watched(self),
             self.calls.followed(lambda: self.note_scope(self.calls.scope), lambda: self.note_scope(self.calls._scopes[-2])),
         ):
             self.note_scope(())
             return self.calls.root(*args, **kwargs)
 
-    def saw(self, function: Any, inputs: list[Any], results: list[Any]) -> None:
-        """A torch function ran: results that lost their gradient are cut, results that have one may have met a cut."""
-        import torch
+    def settle(self) -> None:
+        """Looks at the last operation again: autograd gives results their functions only after the operation itself has run."""
+        if self._last is not None:
+            operator, inputs, results, grad_enabled, frames = self._last
+            self._last = None
+            self._look(operator, inputs, results, grad_enabled, frames)
 
+    def saw(self, operator: str, inputs: list[Any], results: list[Any], grad_enabled: bool) -> None:
+        """An operation ran. Its lines are read at once, the rest when the next one runs."""
+        self.settle()
+        if inputs and results:
+            loses = any(tensor.requires_grad for tensor in inputs)
+            self._last = (operator, inputs, results, grad_enabled, calling_frames() if loses else ())
+
+    def _look(self, operator: str, inputs: list[Any], results: list[Any], grad_enabled: bool, frames: tuple[Frame, ...]) -> None:
+        """Results that lost their gradient are cut; results that have one may have met a cut."""
         came = [self._cuts[id(tensor)][1] for tensor in inputs if id(tensor) in self._cuts]
         needing = [tensor for tensor in inputs if tensor.requires_grad]
         for result in results:
             if result.grad_fn is not None:
                 if came:
-                    self._cuts_into.setdefault(_function_with_gap(result.grad_fn), []).extend(came)
-            elif not result.requires_grad and id(result) not in self._cuts and (needing or came):
-                if needing and not any(result is tensor for tensor in inputs):
-                    source = needing[0]
-                    by, why = _reason(function, result, torch.is_grad_enabled())
-                    kind = tensor_type(result)
-                    cut = Cut(by, why, source.grad_fn, source.output_nr, kind, calling_frames())
-                elif came:
-                    cut = came[0]
-                else:
-                    continue
-                self._cuts[id(result)] = (result, cut)
+                    self._cuts_into.setdefault(result.grad_fn, came)
+            elif not result.requires_grad and id(result) not in self._cuts:
+                cuts = list(dict.fromkeys(cut for group in came for cut in group))
+                if needing and not VALUELESS.match(operator) and not any(result is tensor for tensor in inputs):
+                    by, why = _reason(operator, result, grad_enabled)
+                    cuts.append(Cut(by, why, needing[0].grad_fn, needing[0].output_nr, tensor_type(result), frames))
+                if cuts:
+                    self._cuts[id(result)] = (result, tuple(cuts))
 
 
-def _function_with_gap(function: Any) -> Any:
-    """A torch function may make several autograd functions; the one that misses a producer took the cut value."""
-    for candidate in (function, *(producer for producer, _ in function.next_functions if producer is not None)):
-        if any(producer is None for producer, _ in candidate.next_functions):
-            return candidate
-    return function
+VALUELESS = re.compile(r"(new|empty|zeros|ones|full|rand)_|.*_like$|(empty|zeros|ones|full|randn?)$")
+"""Operations that take a tensor only for its shape."""
 
 
-def _reason(function: Any, result: Any, grad_enabled: bool) -> tuple[str, str]:
-    name = getattr(function, "__name__", str(function))
+def _reason(name: str, result: Any, grad_enabled: bool) -> tuple[str, str]:
     if not (result.is_floating_point() or result.is_complex()):
         kind = str(result.dtype).removeprefix("torch.")
         return kind, f"{name} gives {kind}, and only floating-point and complex tensors have gradients"
-    if name in ("detach", "detach_", "__get__"):
-        return "detach", "detach() takes the value out of the graph: no gradient flows back through it"
     if not grad_enabled:
         return "no_grad", f"{name} ran under no_grad (or inference_mode): no gradient flows back through it"
+    if name in ("detach", "detach_", "data"):
+        return "detach", "detach() takes the value out of the graph: no gradient flows back through it"
     return "not differentiable", f"{name} has no derivative: no gradient flows back through it"
 
 
@@ -108,15 +116,28 @@ def _next_number() -> int:
     return int(torch.autograd._get_sequence_nr())
 
 
-def _cut_watch(origins: RecordedOrigins) -> Any:
+@contextmanager
+def _cuts_watched(origins: RecordedOrigins) -> Iterator[None]:
+    """Sees every operator that runs, and `tensor.data`, which is none."""
+    import torch
     from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
 
-    class CutWatch(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    class Operators(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            origins.settle()
             result = func(*args, **(kwargs or {}))
             given = [tensor for _, tensor in tensors([args, kwargs or {}])]
-            if given:
-                origins.saw(func, given, [tensor for _, tensor in tensors(result)])
+            origins.saw(func._schema.name.rpartition("::")[2], given, [t for _, t in tensors(result)], torch.is_grad_enabled())
             return result
 
-    return CutWatch()
+    class Data(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            if func == torch.Tensor.data.__get__:
+                origins.saw("data", [args[0]], [result], True)
+            return result
+
+    with Operators(), Data():
+        yield
+    origins.settle()

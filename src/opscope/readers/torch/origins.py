@@ -21,6 +21,10 @@ class Cut(NamedTuple):
     frames: tuple[Frame, ...] = ()
 
 
+Cuts = tuple[Cut, ...]
+"""A value may be made of several that lost their gradients, each in its own way."""
+
+
 class Origins:
     """Knows nothing: for tensors that somebody else computed."""
 
@@ -35,11 +39,12 @@ class Origins:
     def name(self, variable: Any) -> str:
         return ""
 
-    def cuts_into(self, function: Any) -> list[Cut]:
+    def cuts_into(self, function: Any) -> list[Cuts]:
+        """For each input of a function that carries no gradient, as far as known: where it lost it."""
         return []
 
-    def cut_of(self, tensor: Any) -> Cut | None:
-        return None
+    def cuts_of(self, tensor: Any) -> Cuts:
+        return ()
 
 
 NO_ORIGINS = Origins()
