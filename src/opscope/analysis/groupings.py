@@ -102,7 +102,8 @@ class GroupTrees:
             tree.start_graph(graph)
             shared = len(_common_prefix(scopes))
             for scope, mark in zip(scopes, marks, strict=True):
-                tree.put((*scope[:shared], mark, *scope[shared:]) if mark and scope else scope)
+                named = scope[shared : shared + 1] == (mark,)
+                tree.put((*scope[:shared], mark, *scope[shared:]) if mark and scope and not named else scope)
         return tree
 
 

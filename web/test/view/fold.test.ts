@@ -155,4 +155,31 @@ describe("other repeats", () => {
     expect(boxLines(buildView(program, { depth: 0, open: ["x:n:call.1"] }))).toContain("  node x:n:call.1>n:cos.f.1");
     expect(boxLines(buildView(program, { depth: 0, unfolded: ["x:n:call.1"] }))).toContain("call n:call.2");
   });
+
+  it("are many equal chains of nodes side by side, place by place", () => {
+    const nodes: NodeSketch[] = [{ id: "rate", op: "sin" }];
+    for (let i = 0; i < 10; i++) {
+      nodes.push(
+        { id: `m${i}`, op: "parameter", role: "parameter", types: ["f32[4, 4]"], scope: "adam", text: `state['m'][${i}]` },
+        { id: `decay${i}`, op: "mul", inputs: [`m${i}`, "rate"], types: ["f32[4, 4]"], scope: "adam" },
+        { id: `again${i}`, op: "mul", inputs: [`decay${i}`, "rate"], types: ["f32[4, 4]"], scope: "adam" },
+      );
+    }
+    nodes.push({ id: "odd", op: "mul", inputs: ["again3", "rate"], types: ["f32[4, 4]"], scope: "adam" });
+    const view = buildView(makeProgram([{ name: "main", nodes }]), { depth: 1 });
+    expect(boxLines(view)).toEqual([
+      "group g:adam open", "node n:rate", "  stack x:n:m0", "  stack x:n:decay0", "  stack x:n:again0", "  node n:m3", "  node n:decay3", "  node n:again3", "  node n:odd",
+    ]);
+    expect(view.repeat[boxNamed(view, "x:n:again0")]).toBe(9);
+    expect(edgeLines(view)).toContain("x:n:decay0 -> x:n:again0 x9");
+    expect(view.key[view.boxOfNode[1 + 3 * 7]]).toBe("x:n:m0");
+    expect(boxLines(buildView(makeProgram([{ name: "main", nodes }]), { depth: 1, unfolded: ["x:n:decay0"] }))).toContain("  node n:decay7");
+  });
+
+  it("are not a few equal nodes, and not nodes in a row", () => {
+    const few = Array.from({ length: 5 }, (_, i): NodeSketch => ({ id: `a${i}`, op: "sin" }));
+    expect(stacks(few)).toEqual([]);
+    const row = Array.from({ length: 20 }, (_, i): NodeSketch => ({ id: `r${i}`, op: "sin", inputs: i ? [`r${i - 1}`] : [] }));
+    expect(stacks(row)).toEqual([]);
+  });
 });

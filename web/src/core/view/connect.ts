@@ -66,7 +66,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           continue;
         }
         if (sourceBox === INLINED) {
-          if (leaf && !repeated) boxes.note(place, ends.carried[e] ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source));
+          if ((leaf || (place >= 0 && boxes.node[place] === t)) && !repeated) boxes.note(place, ends.carried[e] ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source));
           continue;
         }
         if (counting && home === instance) {

@@ -21,6 +21,8 @@ export function fittingDepth(prepared: Prepared, tree: GroupTree, graph: number,
   }
   for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) {
     const g = tree.nodeGroup[n];
+    const stack = folding ? folding.stackOf[tree.groupCount + n] : -1;
+    if (folding && stack >= 0 && folding.first(stack) !== tree.groupCount + n) continue;
     if (prepared.small.is[n] || prepared.plumbing.kind[n] !== Kind.None || (g >= 0 && hidden[g - from])) continue;
     perLevel[g < 0 ? 0 : Math.min(DEEPEST, tree.depth[g]) + 1]++;
   }

@@ -1,6 +1,7 @@
 /** Turns the growing columns into the view's answer. */
 
 import type { Visible } from "../types";
+import type { Boxes } from "./boxes";
 import { TripleMap } from "./columns";
 import type { Edges } from "./edges";
 import { INLINED, type Instance, noEnds, PASSED_ON, sources } from "./instance";
@@ -39,15 +40,19 @@ export function finish(placement: Placement, edges: Edges): Visible {
     edgeDistinct: Int32Array.from(edges.distinct),
     sourceSlot: Float32Array.from(edges.sourceSlot),
     targetSlot: Float32Array.from(edges.targetSlot),
-    edgeValue: numberValues(edges),
+    edgeValue: numberValues(edges, placement.boxes),
     boxOfNode: whereNodesAre(placement),
     remarks: placement.remarks,
   };
 }
 
-function numberValues(edges: Edges): Int32Array {
+/** What leaves an operation by the same output runs together; what leaves a closed group is one bundle, whatever is in it. */
+function numberValues(edges: Edges, boxes: Boxes): Int32Array {
   const numbers = new TripleMap(edges.count);
-  return Int32Array.from(edges.source, (source, e) => numbers.number(source, edges.node[e], edges.output[e] * 4 + edges.kind[e]));
+  return Int32Array.from(edges.source, (source, e) => {
+    const single = boxes.isLeaf(source);
+    return numbers.number(source, single ? edges.node[e] : -1, single ? edges.output[e] * 4 + edges.kind[e] : edges.kind[e]);
+  });
 }
 
 /** The first box in which each node is seen: its own, its user's where it is text, its source's where it only passes on. */

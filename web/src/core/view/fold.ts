@@ -1,6 +1,6 @@
 /**
- * Repeats: sibling groups with the same content whose names differ only in their numbers (layer_0 … layer_23), and sibling nodes
- * that call graphs with the same content.
+ * Repeats: sibling groups with the same content whose names differ only in their numbers (layer_0 … layer_23), sibling nodes
+ * that call graphs with the same content, and nodes at the same place of many parallel copies.
  *
  * Groups and nodes are both items here: group g is item g, node n is item groupCount + n.
  *
@@ -14,6 +14,7 @@ import { components, successors } from "./components";
 import { Contents } from "./contents";
 import { nodeLabels } from "./labels";
 import { Kind } from "./plumbing";
+import { parallelPlaces } from "./parallel";
 import type { Prepared } from "./prepare";
 import { Role } from "./roles";
 import type { GroupTree } from "./tree";
@@ -107,6 +108,11 @@ function sameContent(prepared: Prepared, tree: GroupTree, contents: Contents): I
   const labels = nodeLabels(prepared.program);
   for (let n = 0; n < nodeCount; n++) {
     if (callsMuch(prepared, n)) classOf[groupCount + n] = exact.number(-1, containerOf(tree.nodeGroup[n], prepared.graphOf[n]), labels[n]);
+  }
+  const containers = Int32Array.from(tree.nodeGroup, (group, n) => containerOf(group, prepared.graphOf[n]));
+  const places = parallelPlaces(prepared, containers);
+  for (let n = 0; n < nodeCount; n++) {
+    if (places[n] >= 0 && classOf[groupCount + n] < 0) classOf[groupCount + n] = exact.number(-2, places[n], 0);
   }
   dropSingles(classOf);
   return classOf;

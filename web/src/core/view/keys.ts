@@ -5,7 +5,7 @@
  *     step     = "n:" id                        a node: "n:dot.3"
  *              | "g:" name { "/" name }         a group: "g:layer_0/attention"
  *              | "x:" name { "/" name }         the stack of repeats whose first is that group: "x:layer_0"
- *              | "x:n:" id                      the stack of repeated calls whose first is that node
+ *              | "x:n:" id                      the stack of repeated nodes whose first is that one
  *              | "c:" number                    one of several graphs that a node calls: "n:while.2>c:1>n:add.1"
  *     stub     = "s:" ( key | "*" ) "@" [ key ] the stub of a node (of many: "*") at a user or in a container
  *     value    = "v:" key "." output            a value drawn as a box (output -1: all of a node's outputs)

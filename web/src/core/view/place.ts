@@ -203,7 +203,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
       level = groups.level[g] + 1;
     }
     const name = `n:${escapeName(strings.at(nodeId[n]))}`;
-    const stack = callStack(placement, instance, n);
+    const stack = nodeStack(placement, instance, n);
     if (stack >= 0 && folding !== undefined && folding.first(stack) !== tree.groupCount + n) {
       const first = folding.first(stack) - tree.groupCount - instance.first;
       if (instance.boxOf[first] >= 0) {
@@ -225,7 +225,10 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup]) nameAfterGroup(placement, box, tree.nodeGroup[n]);
     boxes.nodesInside[box] = 1;
     instance.boxOf[i] = box;
-    if (stack >= 0 && folding !== undefined) boxes.repeat[box] = folding.size(stack);
+    if (stack >= 0 && folding !== undefined) {
+      boxes.repeat[box] = folding.size(stack);
+      if (program.nodeRole[n] === Role.Parameter) boxes.title[box] += " …";
+    }
     if (callCount > 0 && !reducer) placeCalls(placement, instance, n, box, key, level);
   }
   repeats.settle(instance);
@@ -242,8 +245,8 @@ function nameAfterGroup(placement: Placement, box: number, group: number): void 
   boxes.subtitle[box] = boxes.subtitle[box] ? `${op} · ${boxes.subtitle[box]}` : op;
 }
 
-/** The stack of calls that a node is drawn in, or -1. */
-function callStack(placement: Placement, instance: Instance, node: number): number {
+/** The stack of nodes that a node is drawn in, or -1. */
+function nodeStack(placement: Placement, instance: Instance, node: number): number {
   const { folding, tree, options, prepared } = placement;
   const stack = folding ? folding.stackOf[tree.groupCount + node] : -1;
   if (!folding || stack < 0 || instance.flat) return -1;
