@@ -3,7 +3,7 @@
  * before the layout) and, with a list to fill, the lines of text at their places (asked when the box is painted).
  */
 import { elideMiddle, elideParts, textWidth } from "../text/measure";
-import { BoxKind } from "../types";
+import { BoxKind, type Visible } from "../types";
 import { type Scene, Shape, type TextRun } from "./types";
 
 export const TITLE = 12;
@@ -47,8 +47,12 @@ export interface BoxSize {
   height: number;
 }
 
-/** Groups and stacks speak on one line; an operation, even one that can be opened, says what and which type on two. */
-export const isGroup = (kind: number): boolean => kind === BoxKind.Group || kind === BoxKind.Stack;
+/**
+ * Groups, and stacks of them, speak on one line; an operation, even one that can be opened or stands for several, says what and
+ * which type on two.
+ */
+export const isGroup = (visible: Visible, box: number): boolean =>
+  visible.kind[box] === BoxKind.Group || (visible.kind[box] === BoxKind.Stack && visible.node[box] < 0);
 
 /** What a piece says, at its place on the picture. */
 export function boxTexts(scene: Scene, piece: number): TextRun[] {
@@ -63,7 +67,7 @@ export function boxTexts(scene: Scene, piece: number): TextRun[] {
       subtitle: continued ? "continued" : scene.subtitle[box],
       notes: scene.notes[box],
       expandable: scene.expandable[box] === 1,
-      group: isGroup(scene.kind[box]),
+      group: scene.group[box] === 1,
       repeat: scene.repeat[box],
       room: scene.w[piece],
     },

@@ -1,7 +1,7 @@
 /** From a view and the places of its boxes to a scene: styles by number, curves, arrow heads, labels, legend. */
 import { textWidth } from "../text/measure";
 import { EdgeKind, type ProgramData, type Visible } from "../types";
-import { SMALL } from "./boxText";
+import { isGroup, SMALL } from "./boxText";
 import { smooth } from "./curves";
 import { countLabels } from "./labels";
 import { LEGEND_HEIGHT, legendOf, TEXT_AT } from "./legend";
@@ -47,6 +47,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     parent: placed.parent,
     emphasis: emphasised(visible, placed, options.emphasis),
     kind: visible.kind,
+    group: Uint8Array.from(visible.kind, (_, box) => (isGroup(visible, box) ? 1 : 0)),
     expandable: visible.expandable,
     repeat: visible.repeat,
     key: visible.key,

@@ -15,7 +15,7 @@ const LEAF = CATEGORIES.indexOf("leaf");
 export function shapeOf(visible: Visible, box: number): Shape {
   if (visible.open[box]) return Shape.Frame;
   const kind = visible.kind[box];
-  if (visible.repeat[box] > 1 && visible.expandable[box]) return Shape.Stack;
+  if (visible.repeat[box] > 1) return Shape.Stack;
   if (kind === BoxKind.Stub || kind === BoxKind.Value || kind === BoxKind.Omitted) return Shape.Pill;
   const category = visible.category[box];
   const small = category === PARAMETER || category === CONSTANT || category === LEAF;
@@ -65,7 +65,7 @@ function contentOf(visible: Visible, box: number): BoxContent {
     subtitle: visible.subtitle[box],
     notes: visible.notes[box],
     expandable: visible.expandable[box] === 1,
-    group: isGroup(visible.kind[box]),
+    group: isGroup(visible, box),
     repeat: visible.repeat[box],
   };
 }

@@ -21,7 +21,7 @@ export function mixOf(program: ProgramData, visible: Visible): Mix {
   for (let box = 0; box < visible.boxCount; box++) {
     if (visible.open[box] || !visible.expandable[box] || visible.notes[box]?.length) continue;
     const call = visible.kind[box] === BoxKind.Call && visible.node[box] >= 0 && plain(visible.node[box]);
-    if (call || isGroup(visible.kind[box])) row[box] = rows++;
+    if (call || isGroup(visible, box)) row[box] = rows++;
   }
   const shares = new Float32Array(rows * WIDTH);
   if (rows > 0) count(program, visible, plain, row, shares);

@@ -21,8 +21,8 @@ export function categoryPaints(program: ProgramData, visible: Visible): Uint8Arr
     const kind = visible.kind[box];
     const node = visible.node[box];
     paints[box] = visible.category[box];
-    if (kind === BoxKind.Stub || kind === BoxKind.Omitted) paints[box] = PAINT_STUB;
-    else if (isGroup(kind)) paints[box] = PAINT_GROUP;
+    if (kind === BoxKind.Stub || kind === BoxKind.Omitted || kind === BoxKind.Value) paints[box] = PAINT_STUB;
+    else if (isGroup(visible, box)) paints[box] = PAINT_GROUP;
     else if (kind === BoxKind.Call && node >= 0) {
       const op = program.strings.at(program.nodeOp[node]);
       if (PLAIN_CALLS.has(op)) paints[box] = PAINT_GROUP;

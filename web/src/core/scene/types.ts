@@ -45,6 +45,8 @@ export interface Scene {
 
   /** From here to `mixRow`: indexed by the view's box number, straight from the view. */
   readonly kind: Uint8Array;
+  /** 1: a group or a stack of groups, not an operation. */
+  readonly group: Uint8Array;
   readonly expandable: Uint8Array;
   readonly repeat: Int32Array;
   readonly key: readonly string[];
