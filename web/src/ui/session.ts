@@ -212,7 +212,7 @@ export class Session {
     const box = shown.result.boxOfNode[node] ?? -1;
     if (box >= 0 && (shown.result.node[box] === node || !shown.scene.expandable[shown.scene.box[box]])) {
       this.selectPiece(box, false, true);
-      if (shown.result.node[box] !== node) await this.tellNode(node);
+      await this.tellNode(node);
       return;
     }
     if (box < 0) {
@@ -221,8 +221,9 @@ export class Session {
     }
     await this.draw({ reveal: node, ...(box < 0 ? { look: "first" as const } : { keepCamera: true }) });
     const now = this.shown?.result.boxOfNode[node] ?? -1;
-    if (now >= 0) this.selectPiece(now, false, true);
-    if (this.shown && now >= 0 && this.shown.result.node[now] !== node) await this.tellNode(node);
+    if (now < 0) return;
+    this.selectPiece(now, false, true);
+    await this.tellNode(node);
   }
 
   async search(query: string): Promise<void> {

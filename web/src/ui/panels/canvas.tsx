@@ -94,11 +94,12 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
 
 function Zoom({ session }: { readonly session: Session }): JSX.Element {
   useSignal(session.onCamera);
-  const percent = Math.round((session.stage?.camera.scale ?? 1) * 1000) / 10;
+  const scale = 100 * (session.stage?.camera.scale ?? 1);
+  const percent = `${scale >= 10 ? Math.round(scale) : scale >= 0.1 ? Math.round(scale * 10) / 10 : scale.toPrecision(1)}%`;
   return (
     <div class="zoom" role="group" aria-label="Zoom">
       <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => session.stage?.zoomBy(1 / 1.5)}><Icon name="minus" /></button>
-      <button type="button" class="level" aria-label="Real size" title="Real size (0)" onClick={() => session.stage?.zoomBy(1 / session.stage.camera.scale)}>{percent >= 10 ? Math.round(percent) : percent}%</button>
+      <button type="button" class="level" aria-label={`Real size, now ${percent}`} title="Real size (0)" onClick={() => session.stage?.zoomBy(1 / session.stage.camera.scale)}>{percent}</button>
       <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => session.stage?.zoomBy(1.5)}><Icon name="plus" /></button>
       <button type="button" aria-label="Zoom to selection" title="Zoom to selection (z)" onClick={() => actions.zoomToSelection(session)}><Icon name="target" /></button>
       <button type="button" aria-label="Fit" title="Fit (f)" onClick={() => actions.fit(session)}><Icon name="fit" /></button>

@@ -205,10 +205,12 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
   const text = pretty(value);
   return (
     <div class={text.length > 60 || text.includes("\n") ? "attr long" : "attr"}>
-      <dt>{clipped(name)}</dt>
+      <dt>
+        {clipped(name)}
+        <button type="button" class="copy" aria-label={`Copy ${clipped(name, 60)}`} title="Copy" onClick={() => void copy(session, text, `${clipped(name, 40)} copied`)}><Icon name="copy" /></button>
+      </dt>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <dd class="mono" tabIndex={text.split("\n").length > 18 || text.length > 1500 ? 0 : undefined}>{clipped(text, 60_000)}</dd>
-      <button type="button" class="copy" aria-label={`Copy ${clipped(name, 60)}`} title="Copy" onClick={() => void copy(session, text, `${clipped(name, 40)} copied`)}><Icon name="copy" /></button>
     </div>
   );
 }

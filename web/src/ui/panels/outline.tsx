@@ -74,7 +74,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
             // biome-ignore lint/a11y/useKeyWithClickEvents: the tree itself handles the keys
             <div
               key={box} id={`opscope-row-${row}`} class={leaf ? "row leaf" : "row"} role="treeitem" tabIndex={-1}
-              aria-level={depth + 1} aria-selected={chosen.has(box)} aria-expanded={container ? result.open[box] === 1 : undefined} aria-label={labelOf(session, box)}
+              aria-level={depth + 1} aria-selected={chosen.has(box)} aria-expanded={container ? result.open[box] === 1 : undefined}
               style={{ ...style, paddingLeft: `${8 + Math.min(depth, 12) * 13}px` }}
               onClick={(event) => session.selectPiece(box, event.shiftKey || event.ctrlKey || event.metaKey, true)}
               onDblClick={() => session.toggle(box)}
@@ -84,6 +84,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
                 : <span class="dot" aria-hidden="true" style={{ background: fill, borderColor: stroke }} />}
               <span class="name">{clipped(scene.title[box])}</span>
               {scene.repeat[box] > 1 && <span class="times">×{scene.repeat[box]}</span>}
+              {scene.subtitle[box] && <span class="hidden">{clipped(scene.subtitle[box], 80)}</span>}
               {result.nodesInside[box] > 1 && <span class="count">{result.nodesInside[box].toLocaleString("en-US")}</span>}
             </div>
           );
@@ -91,12 +92,6 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
       />
     </div>
   );
-}
-
-function labelOf(session: Session, box: number): string {
-  const { scene, result } = session.shown!;
-  const inside = result.nodesInside[box] > 1 ? `, ${result.nodesInside[box]} nodes` : "";
-  return clipped([scene.title[box], scene.subtitle[box]].filter(Boolean).join(", ")) + inside;
 }
 
 /** Names of ten thousand characters exist. */
