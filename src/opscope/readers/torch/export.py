@@ -100,8 +100,9 @@ def root_class(module: Any) -> str:
     for node in module.graph.nodes:
         stack = node.meta.get("nn_module_stack") or {}
         for path, cls in stack.values():
-            if path == "":
-                return str(getattr(cls, "__name__", cls)).rpartition(".")[2]
+            name = str(getattr(cls, "__name__", cls)).rpartition(".")[2]
+            if path == "" and not name.startswith("GraphModule"):  # a graph that was traced again has lost its class
+                return name
             break
     return ""
 

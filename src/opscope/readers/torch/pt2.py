@@ -122,6 +122,6 @@ def _range(bounds: dict[str, Any]) -> str:
 def _root_class(graph: Any) -> str:
     for node in graph["nodes"]:
         calls = calls_of_text(node["metadata"].get("nn_module_stack", ""))
-        if calls and calls[0].path == "":
+        if calls and calls[0].path == "" and not calls[0].cls.rpartition(".")[2].startswith("GraphModule"):
             return calls[0].cls.rpartition(".")[2]
     return ""
