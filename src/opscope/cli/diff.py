@@ -13,7 +13,7 @@ from opscope.cli.table import short_bytes, short_number, table
 
 if TYPE_CHECKING:
     from opscope.program import Program
-    from opscope.recording.diff import Diff
+    from opscope.recording.diff import Diff, Match
     from opscope.recording.model import Origin
 
 MOST_LINES = 20
@@ -74,13 +74,13 @@ def _text(found: Diff, most: int | None) -> str:
     blocks += _section("fused", [str(fusion) for fusion in found.fusions], most)
     blocks += _section("added", [f"+ {_line(found.b, key)}" for key in found.added], most)
     blocks += _section("removed", [f"− {_line(found.a, key)}" for key in found.removed], most)
-    changes = [
-        f"~ {_named(match.a)} → {_named(match.b)} ({match.evidence}): "
-        + "; ".join(f"{c.field} {_short(c.old)} → {_short(c.new)}" for c in match.changes)
-        for match in found.changed
-    ]
-    blocks += _section("changed", changes, most)
+    blocks += _section("changed", [_changed(match) for match in found.changed], most)
     return "\n\n".join(blocks)
+
+
+def _changed(match: Match) -> str:
+    parts = "; ".join(f"{change.field} {_short(change.old)} → {_short(change.new)}" for change in match.changes)
+    return f"~ {_named(match.a)} → {_named(match.b)} ({match.evidence}): {parts}"
 
 
 def _facts(found: Diff) -> str:

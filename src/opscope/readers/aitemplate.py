@@ -1,8 +1,8 @@
 """AITemplate: its debug dumps (`NN-pass_graph.json`), and live tensors.
 
-A graph of AITemplate is tensors and operators that point at each other; what both carry is in a dict `_attrs`. The dump is the same with
-names in place of pointers, so live objects are brought to that form first and there is one way from it to a Program. AITemplate is
-never imported: objects of its shape are enough.
+A graph of AITemplate is tensors and operators that point at each other; what both carry is in a dict `_attrs`. The dump is the same
+with names in place of pointers, so live objects are brought to that form first and there is one way from it to a Program.
+AITemplate is never imported: objects of its shape are enough.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def plain(tensors: Iterable[Any], names: OpNames | None = None) -> dict[str, lis
         tensor, ready = stack.pop()
         if id(tensor) in found_tensors:
             continue
-        ops = [op for op in tensor._attrs["src_ops"]]
+        ops = list(tensor._attrs["src_ops"])
         if ready:
             found_tensors[id(tensor)] = tensor
             found_ops.update((id(op), op) for op in ops)

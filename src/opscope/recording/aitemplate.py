@@ -1,7 +1,7 @@
 """AITemplate's passes: recorded while it compiles, and its debug dump folders.
 
-Every stage of AITemplate hands its graph to one function, `graph_utils.dump_graph_debug_str_to_file`, whether dumping is switched on or
-not. Recording is standing in for that function.
+Every stage of AITemplate hands its graph to one function, `graph_utils.dump_graph_debug_str_to_file`, whether dumping is switched
+on or not. Recording is standing in for that function.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from opscope.recording.pages import (
 from opscope.recording.values import from_json, to_json
 
 KINDS = ("name", "text", "detail", "node", "graph")
+_MOST_DETAILS = 1 << 16
 _Row = tuple[int, ...]
 
 
@@ -138,6 +139,7 @@ class Decoder:
             "graph": index("graph", self._unpack_graphs),
         }
         self._types: dict[int, tuple[TensorType, ...]] = {}
+        self._details: dict[int, KnownDetails] = {}
 
     def all_of(self, kind: str) -> list[str]:
         """Every name or text: they are few beside the nodes, and a flat list is what makes unpacking nodes fast."""
@@ -149,14 +151,20 @@ class Decoder:
 
     def program(self, body: bytes) -> Program:
         with no_garbage_collection():
-            name, entry, attrs, found = unpack_json(body)  # type: ignore[misc]
+            name, entry, attrs, found = unpack_json(body)
             graphs = [graph for first, end in spans(found) for graph in self.indexes["graph"].slice(first, end)]
             named = MappingProxyType({graph.name: graph for graph in graphs})
         return Program(name, named, entry, MappingProxyType(from_json(attrs) if attrs else {}))
 
     def details(self, number: int) -> KnownDetails:
-        attrs, scope, source = from_json(self.indexes["detail"][number])
-        return KnownDetails(attrs, tuple(scope), tuple(Frame(*frame) for frame in source))
+        known = self._details.get(number)
+        if known is None:
+            attrs, scope, source = from_json(self.indexes["detail"][number])
+            known = KnownDetails(attrs, tuple(scope), tuple(Frame(*frame) for frame in source))
+            if len(self._details) >= _MOST_DETAILS:
+                self._details.clear()
+            self._details[number] = known
+        return known
 
     def _unpack_graphs(self, data: bytes) -> list[Any]:
         return _LazyGraphs(self, _json_list(data))
@@ -248,7 +256,7 @@ class StoredDetails(Details):
             return True
         return super().__eq__(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def _json_list(data: bytes) -> list[str]:

@@ -4,8 +4,8 @@
         ctx.instruments.append(rec.hidet())
         optimized = hidet.graph.optimize(graph)
 
-hidet makes new operators rather than changing old ones. Which came from which is seen where it happens: in `Operator.reforward` (the
-same operator on new inputs) and in the rules that rewrite or resolve operators.
+hidet makes new operators rather than changing old ones. Which came from which is seen where it happens: in `Operator.reforward`
+(the same operator on new inputs) and in the rules that rewrite or resolve operators.
 """
 
 from __future__ import annotations

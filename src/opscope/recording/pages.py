@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 RECORDS_PER_PAGE = 8192
 
@@ -20,9 +20,11 @@ T = TypeVar("T")
 
 
 class Page(NamedTuple):
+    """A row of the store's table of pages."""
+
     kind: str
     first: int
-    count: int
+    records: int
     data: bytes
 
 
@@ -30,7 +32,7 @@ def pack_json(value: object) -> bytes:
     return zlib.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 9)
 
 
-def unpack_json(data: bytes) -> object:
+def unpack_json(data: bytes) -> Any:
     return json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
 
 
@@ -66,7 +68,7 @@ def deltas(numbers: list[int]) -> list[int]:
 
 
 def runs(numbers: Iterable[int]) -> list[int]:
-    """[first, count, first, count, …] of numbers that mostly follow each other; each first relative to the end of the run before."""
+    """[first, count, first, count, …] of numbers that mostly follow each other; a first counts from the end of the run before."""
     found: list[int] = []
     end = next_free = 0
     count = 0

@@ -166,7 +166,7 @@ def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str) -> Re
 
     def origins(index: int) -> tuple[Origin, ...]:
         ((data,),) = rows("SELECT origins FROM snapshot WHERE id = ?", index)
-        return tuple(_origin(*told) for told in unpack_json(data)) if data else ()  # type: ignore[attr-defined]
+        return tuple(_origin(*told) for told in unpack_json(data)) if data else ()
 
     listed = rows(
         "SELECT s.id, s.module, s.pipeline, s.name, s.seconds, s.attrs, p.id, p.nodes FROM snapshot s JOIN program p"

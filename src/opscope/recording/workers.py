@@ -1,7 +1,7 @@
 """Reading many HLO texts at once, in processes of our own.
 
-The processes are plain `python -m` children that get file names and answer with packed programs. So nothing of the caller's is forked
-or imported again: it works under a notebook, from a script without a main guard, and beside any framework's threads.
+The processes are plain `python -m` children that get file names and answer with packed programs. So nothing of the caller's is
+forked or imported again: it works under a notebook, from a script without a main guard, and beside any framework's threads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A live FlowGraph as a Program. hidet is never imported: an object of it is enough.
 
-hidet gives its operators no names. Ids are therefore ours: `FlowNames` gives each object one when it is first seen, and keeps it, so
-that in a recording an equal id means the same object.
+hidet gives its operators no names. Ids are therefore ours: `FlowNames` gives each object one when it is first seen, and keeps it,
+so that in a recording an equal id means the same object.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The text of a FlowGraph, as hidet prints it: how fused graphs are kept in its netron JSON.
 
-    Graph(x: float32[8, 8][cpu]){
-      x_1: float32[8, 8][cpu] = Relu(x)  # share_map={0: 0}
-      return x_1
-    }
+Graph(x: float32[8, 8][cpu]){
+  x_1: float32[8, 8][cpu] = Relu(x)  # share_map={0: 0}
+  return x_1
+}
 """
 
 from __future__ import annotations

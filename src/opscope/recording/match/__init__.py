@@ -1,7 +1,7 @@
 """Which node of one program is which of another.
 
-Evidence in order of trust: what the compiler recorded (`rewrite`, `identity`), stable names (`name`), names of outputs (`output`), what
-nodes are and what stands around them (`neighbourhood`), and at last likeness alone (`similarity`).
+Evidence in order of trust: what the compiler recorded (`rewrite`, `identity`), stable names (`name`), names of outputs (`output`),
+what nodes are and what stands around them (`neighbourhood`), and at last likeness alone (`similarity`).
 """
 
 from __future__ import annotations

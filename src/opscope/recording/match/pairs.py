@@ -1,4 +1,4 @@
-"""The pairs found so far, and the two ways to find more: classes of equal nodes taken in order, and marks from matched neighbours."""
+"""The pairs found so far, and two ways to find more: classes of equal nodes taken in order, and marks from matched neighbours."""
 
 from __future__ import annotations
 
@@ -66,7 +66,13 @@ class Pairs:
         return [y for y in among if self.mate_b[y] == FREE]
 
     def by_class(
-        self, xs: Sequence[int], keys_a: Sequence[K], ys: Sequence[int], keys_b: Sequence[K], most: int = 1 << 30, some: bool = False
+        self,
+        xs: Sequence[int],
+        keys_a: Sequence[K],
+        ys: Sequence[int],
+        keys_b: Sequence[K],
+        most: int = 1 << 30,
+        some: bool = False,
     ) -> int:
         """Match free nodes whose keys are equal, where as many have the key on both sides: first with first, and so on.
 

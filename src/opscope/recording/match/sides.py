@@ -90,8 +90,8 @@ class Side:
 class Labels:
     """Numbers for what nodes are, the same on both sides. From strict to loose:
 
-    `deep` as strict, and the contents of what it calls; `strict` op, type, layout and every attribute; `work` op, shapes and what it
-    does, without where it comes from; `meant` op, shapes and the place in the user's program; `kind` op and shapes; `op` the op.
+    `deep` as strict, and the contents of what it calls; `strict` op, type, layout and every attribute; `work` op, shapes and what
+    it does, without where it comes from; `meant` op, shapes and the place in the user's program; `kind` op and shapes; `op` the op.
     """
 
     LEVELS = ("deep", "strict", "work", "meant", "kind", "op")
@@ -139,7 +139,7 @@ class Labels:
         self.form[which].extend(form)
 
     def _details(self, details: Details) -> tuple[int, int, int]:
-        """Numbers of everything, of what is done and of what was meant. Details are shared between nodes: each is looked at once."""
+        """Numbers of everything, of what is done and of what was meant. Nodes share details: each is looked at once."""
         key = getattr(details, "number", None)
         key = id(details) if key is None else ~key
         known = self._texts.get(key)

@@ -20,23 +20,7 @@ _RARE = 8
 _DEEPEST_VIEW = 8
 _SURE_STEPS = 16
 _CLEARLY = 1.5
-_VIEWS = frozenset(
-    [
-        "reshape",
-        "bitcast",
-        "transpose",
-        "copy",
-        "convert",
-        "broadcast",
-        "view",
-        "permute",
-        "expand",
-        "contiguous",
-        "clone",
-        "squeeze",
-        "unsqueeze",
-    ]
-)
+_VIEWS = frozenset("reshape bitcast transpose copy convert broadcast view permute expand contiguous clone squeeze unsqueeze".split())  # noqa: SIM905
 
 
 def match_structure(pairs: Pairs) -> None:
@@ -97,7 +81,7 @@ def _voted(pairs: Pairs, ga: int) -> int:
 
 
 def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
-    """What the mate of a caller calls in place of `ga`. Branches go by what they say, or by their operands: they may change places."""
+    """What the mate of a caller calls in place of `ga`. Branches may change places: they go by what they say, or by operands."""
     mate = pairs.mate_a[caller]
     if mate < 0:
         return FREE
@@ -288,7 +272,7 @@ def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
     orphans = _by_number(contents[1], _orphans(pairs))
     waiting_a = _by_number(contents[0], free_a)
     left = [zip(waiting_a[c], gs, strict=True) for c, gs in orphans.items() if len(waiting_a.get(c, ())) == len(gs)]
-    if any([pairs.pair_graphs(ga, gb) for found in left for ga, gb in found]):
+    if _pair_all(pairs, [each for found in left for each in found]):
         return True
 
     def called_by(side: Side, which: int, level: str, g: int) -> tuple[int, ...]:
@@ -302,12 +286,16 @@ def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
         for gb in free_b:
             keyed[contents[1][gb], called_by(pairs.b, 1, level, gb)][1].append(gb)
         same = [(ga, gb) for xs, ys in keyed.values() if len(xs) == len(ys) for ga, gb in zip(xs, ys, strict=True)]
-        if any([pairs.pair_graphs(ga, gb) for ga, gb in same]):
+        if _pair_all(pairs, same):
             return True
     alike = _by_number(contents[1], sorted(free_b, key=lambda gb: bool(pairs.b.callers[gb])))
     waiting = {content: iter(graphs) for content, graphs in alike.items()}
     any_order = [(ga, next(waiting.get(contents[0][ga], iter(())), None)) for ga in free_a]
-    return any([pairs.pair_graphs(ga, gb) for ga, gb in any_order if gb is not None])
+    return _pair_all(pairs, [(ga, gb) for ga, gb in any_order if gb is not None])
+
+
+def _pair_all(pairs: Pairs, found: list[tuple[int, int]]) -> bool:
+    return sum(pairs.pair_graphs(ga, gb) for ga, gb in found) > 0
 
 
 def _by_number(number: Sequence[int], graphs: Sequence[int]) -> dict[int, list[int]]:
