@@ -70,7 +70,9 @@ def truth_of(folder: Path, metadata: bool) -> tuple[float, float]:
             survived, found_right, found_wrong = survived + total, found_right + right, found_wrong + wrong
             worst_right, worst_wrong = min(worst_right, right / total), max(worst_wrong, wrong / total)
         before = (text, program)
-    print(f"{changed} changed steps, {survived:,} surviving nodes: {found_right / survived:.3%} right, {found_wrong / survived:.3%} wrong")
+    print(
+        f"{changed} changed steps, {survived:,} surviving nodes: {found_right / survived:.3%} right, {found_wrong / survived:.3%} wrong"
+    )
     print(f"worst step: {worst_right:.2%} right (wanted 97 %), {worst_wrong:.2%} wrong (wanted under 1 %)")
     return worst_right, worst_wrong
 
@@ -81,7 +83,7 @@ def compare(a: Program, text: str, step: Step, seed: int) -> tuple[str, int, int
     in_a = nodes(a)
     key_b = nodes(b)
     truth = {key: key_b[new[name]] for name, key in in_a.items() if name in new and new[name] in key_b}
-    back = {key for key in truth.values()}
+    back = set(truth.values())
     started = time.perf_counter()
     found = diff(a, b, ids="positions")
     pairs = [(x, y) for x, y in found.pairs()]
@@ -105,7 +107,9 @@ def speed() -> None:
         started = time.perf_counter()
         found = diff(a, other, ids=ids)
         counts = f"+{len(found.added):,} −{len(found.removed):,} ~{len(found.changed):,}"
-        print(f"{len(a):,} against {len(other):,} nodes {title}: {time.perf_counter() - started:.1f} s ({counts}; wanted under 20 s)")
+        print(
+            f"{len(a):,} against {len(other):,} nodes {title}: {time.perf_counter() - started:.1f} s ({counts}; wanted under 20 s)"
+        )
 
 
 def main() -> None:

@@ -1,0 +1,61 @@
+"""How small is a recording, how fast does a snapshot open, and what does reading a dump folder take?
+
+python benchmarks/record.py                 the 4-layer transformer's dump (made if it is not there)
+python benchmarks/record.py --layers 24     383 MB of text
+python benchmarks/record.py FOLDER …        other dumps of XLA
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+from make_dump import dump
+
+from opscope.recording.rows import rows
+from opscope.recording.store import open_recording
+from opscope.recording.xla import read_dump
+
+
+def measure(folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch, "run.opscope")
+        started = time.perf_counter()
+        recording = read_dump(folder, path=path)
+        took = time.perf_counter() - started
+        text = sum((folder / snapshot.attrs["file"]).stat().st_size for snapshot in recording)
+        stored = path.stat().st_size
+        print(
+            f"\n{folder.name}: {len(recording)} snapshots, {text / 1e6:.1f} MB of text, last {len(recording[-1].program):,} nodes"
+        )
+        print(f"  read and recorded in {took:.1f} s ({text / 1e6 / took:.1f} MB/s)")
+        print(f"  {stored / 1e3:.0f} kB: 1/{text / stored:.0f} of the text (wanted 1/50)")
+        slowest = max(_seconds_to_open(path, i) for i in range(len(recording)))
+        print(f"  slowest snapshot opens in {slowest:.3f} s from a cold file (wanted 0.2 s)")
+        started = time.perf_counter()
+        count = sum(not row.unchanged for row in rows(open_recording(path)))
+        print(f"  all passes compared in {time.perf_counter() - started:.1f} s ({count} changed something)")
+    own, children = (resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(f"  memory: at most {own:.2f} GB, and {children:.2f} GB in the largest reading process (wanted under 2 GB)")
+
+
+def _seconds_to_open(path: Path, index: int) -> float:
+    started = time.perf_counter()
+    assert open_recording(path)[index].program.main
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--layers", type=int, default=4)
+    options = parser.parse_args()
+    for folder in options.folders or [dump(options.layers)]:
+        measure(folder)
+
+
+if __name__ == "__main__":
+    main()
