@@ -285,10 +285,11 @@ export class Session {
   };
 
   private click(picked: Picked | undefined, how: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void {
-    if (picked?.kind === "edge") return this.selectPiece(this.shown!.scene.edgeSource[picked.edge], how.add);
-    if (!picked) return how.double ? this.stage?.fit() : this.selectPiece(undefined);
-    if (picked.part === "chevron" || how.double) return this.toggle(picked.piece, how.deep);
-    this.selectPiece(picked.piece, how.add);
+    if (!picked && how.double) this.stage?.fit();
+    else if (!picked) this.selectPiece(undefined);
+    else if (picked.kind === "edge") this.selectPiece(this.shown!.scene.edgeSource[picked.edge], how.add);
+    else if (picked.part === "chevron" || how.double) this.toggle(picked.piece, how.deep);
+    else this.selectPiece(picked.piece, how.add);
   }
 
   private stepTo(view: ViewState): void {
@@ -348,7 +349,7 @@ export class Session {
       }, tell));
       if (this.disposed) return;
       const shown = new Shown(result);
-      view.selection.forEach((key, i) => shown.remember(key, result.located[i + 1]));
+      for (const [i, key] of view.selection.entries()) shown.remember(key, result.located[i + 1]);
       if (result.opened.length) {
         const opened = new Set(result.opened);
         this.view = { ...this.view, open: [...this.view.open, ...opened], closed: this.view.closed.filter((key) => !opened.has(key)) };

@@ -128,7 +128,10 @@ export class Stage {
   }
 
   flyTo(camera: Camera): void {
-    if (this.still) return this.moveTo(camera);
+    if (this.still) {
+      this.moveTo(camera);
+      return;
+    }
     const from = this.camera;
     this.flight = this.endFlight();
     this.begin(() => { this.flight = { from, to: camera, start: performance.now() }; });

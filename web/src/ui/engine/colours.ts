@@ -27,14 +27,14 @@ export function colourBy(
   if (what === "category" || what === "") return undefined;
   const number = NUMBERS[what];
   if (number) return heat(visible, lookup.program.nodeCount, (node) => number(lookup, node), what.includes("bytes") ? bytesText : countText);
-  const value = valueOf(what, lookup, groupName, details);
+  const value = textOf(what, lookup, groupName, details);
   if (!value) return undefined;
   const numeric = numbersOnly(visible, value);
   if (numeric) return heat(visible, lookup.program.nodeCount, numeric, countText);
   return kinds(visible, value);
 }
 
-function valueOf(what: string, lookup: Lookup, groupName: (node: number) => string, details: (node: number) => NodeDetails | undefined): ((node: number) => string) | undefined {
+function textOf(what: string, lookup: Lookup, groupName: (node: number) => string, details: (node: number) => NodeDetails | undefined): ((node: number) => string) | undefined {
   const { program } = lookup;
   if (what === "op") return (node) => lookup.op(node);
   if (what === "group") return groupName;

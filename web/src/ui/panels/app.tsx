@@ -52,7 +52,6 @@ export function App({ session, compact }: { readonly session: Session; readonly 
     return () => document.removeEventListener("keydown", listener);
   }, [session]);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: shortcuts are caught for the whole viewer
     <div class="app" ref={root} data-theme={session.theme.name} onKeyDown={onPageKey}>
       <Toolbar session={session} panels={panels} setPanels={setPanels} />
       <div class="body">

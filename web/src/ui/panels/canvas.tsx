@@ -16,7 +16,6 @@ export function Canvas({ session, onKey }: { readonly session: Session; readonly
   const { shown, problem, progress } = session;
   return (
     <main class="stage">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the graph is walked with the arrow keys */}
       <canvas ref={canvas} class="graph" tabIndex={0} role="application" aria-label="Graph" aria-roledescription="graph" aria-describedby="opscope-said" onKeyDown={onKey} />
       <p id="opscope-said" class="hidden" aria-live="polite">{spoken(session)}</p>
       {shown && <Remarks session={session} />}

@@ -13,7 +13,6 @@ export function Details({ session }: { readonly session: Session }): JSX.Element
   const { node, group } = session;
   return (
     <aside class="side right" aria-label="Details">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div class="facts" tabIndex={0} role="region" aria-label="About the selection">
         {session.view.selection.length > 1 && <Several session={session} />}
         {node ? <NodeDetails session={session} facts={node} /> : group ? <GroupDetails session={session} facts={group} /> : <ProgramDetails session={session} />}
@@ -209,7 +208,6 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
         {clipped(name)}
         <button type="button" class="copy" aria-label={`Copy ${clipped(name, 60)}`} title="Copy" onClick={() => void copy(session, text, `${clipped(name, 40)} copied`)}><Icon name="copy" /></button>
       </dt>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <dd class="mono" tabIndex={text.split("\n").length > 18 || text.length > 1500 ? 0 : undefined}>{clipped(text, 60_000)}</dd>
     </div>
   );

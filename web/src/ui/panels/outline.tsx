@@ -71,7 +71,6 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
           const depth = result.outlineDepth[row];
           const { fill, stroke } = theme.paints[scene.paint[box]];
           return (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the tree itself handles the keys
             <div
               key={box} id={`opscope-row-${row}`} class={leaf ? "row leaf" : "row"} role="treeitem" tabIndex={-1}
               aria-level={depth + 1} aria-selected={chosen.has(box)} aria-expanded={container ? result.open[box] === 1 : undefined}
@@ -124,7 +123,6 @@ function Graphs({ session }: { readonly session: Session }): JSX.Element {
         <VirtualRows
           count={rows.length} height={ROW} focus={current} scroller={scroller}
           render={(i, style) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself handles the keys
             <div key={rows[i].name} id={`opscope-graph-${i}`} class="row" role="option" tabIndex={-1} aria-selected={i === current} style={style} title={clipped(rows[i].name)} onClick={() => enter(rows[i].name)}>
               <span class="name">{clipped(rows[i].name)}</span>
               {rows[i].callers > 1 && <span class="extra">called ×{rows[i].callers}</span>}

@@ -68,7 +68,6 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
       {open && view.query !== "" && (
         <ul class="hits" id="opscope-hits" role="listbox" aria-label="Matches">
           {rows.map((row, i) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the text field that owns the list
             <li
               key={row.node} id={`opscope-hit-${i}`} role="option" aria-selected={i === at} tabIndex={-1}
               onPointerDown={(event) => event.preventDefault()} onClick={() => choose(i)}

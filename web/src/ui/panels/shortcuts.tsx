@@ -102,7 +102,6 @@ export function ShortcutSheet({ onClose }: { readonly onClose: () => void }): JS
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => card.current?.focus(), []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it too
     <div class="veil" role="presentation" onClick={onClose}>
       <div
         class="card" ref={card} role="dialog" aria-modal="true" aria-label="Keyboard" tabIndex={-1} onClick={(event) => event.stopPropagation()}

@@ -80,7 +80,6 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
         <button type="button" class="tool" onClick={() => void copyCsv()}>Copy as CSV</button>
         <IconButton name="Close table" icon="close" onClick={onClose} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div class="grid" ref={scroller} role="table" aria-label={rows} aria-rowcount={(table?.total ?? 0) + 1} tabIndex={0}>
         <div class="line head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
           {columns.map((column) => (
@@ -97,7 +96,6 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
             const line = cells(row);
             const id = table!.rows[row];
             return (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the outline is the way by keyboard; this is a second view of it
               <div
                 key={id} class="line data" role="row" aria-rowindex={row + 2} aria-selected={chosen.has(id)} style={{ ...style, gridTemplateColumns: template }}
                 onClick={() => rows === "nodes" ? void session.goTo(id, graph) : line && void session.search(`scope:${lastName(String(line[0]))}`)}
