@@ -7,6 +7,10 @@ import type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOption
 
 const PADDING = 16;
 
+/** Up to this many boxes every container gets the full search for a good order; beyond, they share it. */
+const FULL_EFFORT_BOXES = 4000;
+const LEAST_EFFORT = 0.01;
+
 /** Room that a frame keeps around its content. */
 interface Insets {
   readonly left: number;
@@ -49,6 +53,7 @@ class CompoundRun {
   /** Where a container's content begins within its frame. */
   private readonly contentX: Float64Array;
   private readonly contentY: Float64Array;
+  private readonly effort: number;
   private laidOut = 0;
   private reused = 0;
 
@@ -59,6 +64,7 @@ class CompoundRun {
     private readonly sideways: boolean,
   ) {
     const { boxCount } = graph;
+    this.effort = Math.max(LEAST_EFFORT, Math.min(1, FULL_EFFORT_BOXES / Math.max(1, boxCount)));
     this.nodeGap = options.nodeGap ?? NODE_GAP;
     this.rankGap = options.rankGap ?? RANK_GAP;
     this.padding = options.padding ?? PADDING;
@@ -141,7 +147,7 @@ class CompoundRun {
     let layout = this.cache.find(content);
     if (layout) this.reused++;
     else {
-      layout = layoutFlat(flat, { ...this.options, progress: undefined });
+      layout = layoutFlat(flat, { ...this.options, progress: undefined }, this.effort);
       this.cache.keep(content, layout);
       this.laidOut++;
     }

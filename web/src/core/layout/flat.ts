@@ -15,11 +15,14 @@ import type { FlatGraph, FlatLayout, LayoutOptions } from "./types";
 export const NODE_GAP = 24;
 export const RANK_GAP = 40;
 
-/** Lays out one container's content: boxes in ranks from top to bottom, unconnected parts packed beside each other. */
-export function layoutFlat(graph: FlatGraph, options: LayoutOptions = {}): FlatLayout {
+/**
+ * Lays out one container's content: boxes in ranks from top to bottom, unconnected parts packed beside each other. `effort`
+ * (0…1) is how hard to look for a better order, where this is one container of many.
+ */
+export function layoutFlat(graph: FlatGraph, options: LayoutOptions = {}, effort = 1): FlatLayout {
   const { count, of } = findComponents(graph.nodeCount, graph.edgeSource, graph.edgeTarget);
-  if (count === 1) return layoutConnected(graph, options);
-  return joinParts(graph, inEarlierOrder(graph, splitParts(graph, count, of)), options);
+  if (count === 1) return layoutConnected(graph, options, effort);
+  return joinParts(graph, inEarlierOrder(graph, splitParts(graph, count, of)), options, effort);
 }
 
 interface Part {
@@ -87,12 +90,12 @@ function singleBox(graph: FlatGraph, node: number): FlatLayout {
   };
 }
 
-function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions): FlatLayout {
+function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effort: number): FlatLayout {
   const local = new Int32Array(graph.nodeCount);
   const layouts = parts.map((part) =>
     part.nodes.length === 1 && part.edges.length === 0
       ? singleBox(graph, part.nodes[0])
-      : layoutConnected(partGraph(graph, part, local), options),
+      : layoutConnected(partGraph(graph, part, local), options, effort),
   );
   const pinned = parts.map(({ nodes }) => graph.pin !== undefined && nodes.some((v) => graph.pin![v] !== 0));
   const packed = packParcels(
@@ -145,7 +148,7 @@ function stretchToBottom(graph: FlatGraph, layout: FlatLayout): void {
   }
 }
 
-function layoutConnected(graph: FlatGraph, options: LayoutOptions): FlatLayout {
+function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: number): FlatLayout {
   const { nodeCount, width, edgeSource, edgeTarget, pin } = graph;
   const nodeGap = options.nodeGap ?? NODE_GAP;
   const rankGap = options.rankGap ?? RANK_GAP;
@@ -157,7 +160,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions): FlatLayout {
   const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
   report(0.2);
   const elements = buildElements(graph, reversed, rank);
-  const position = orderElements(elements, spent, graph.previousX);
+  const position = orderElements(elements, spent, effort, graph.previousX);
   if (!graph.previousX) balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);

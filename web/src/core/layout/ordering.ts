@@ -15,12 +15,13 @@ const SIFTING_LIFE = 10_000_000;
 /**
  * Orders all elements so that edges cross little. Two ways lead to a first order: sweeps rank by rank, good for deep graphs,
  * and smoothing of the whole, good for wide ones. Graphs that are not too large go on from both by moving single elements, and
- * then from the better one with small disturbances. Returns the place of each element in one order of the whole drawing.
+ * then from the better one with small disturbances. `effort` (0…1) is the share of all that which this graph deserves, where it
+ * is one of many. Returns the place of each element in one order of the whole drawing.
  */
-export function orderElements(elements: Elements, spent: Spent, previousX?: Float64Array): Int32Array {
+export function orderElements(elements: Elements, spent: Spent, effort = 1, previousX?: Float64Array): Int32Array {
   const resumed = previousX && resumeOrder(elements, previousX);
   if (resumed) return settleResumed(elements, resumed, spent);
-  const search = new Search(elements, spent);
+  const search = new Search(elements, spent, effort);
   const { count } = elements;
   const first = firstOrder(elements);
   if (count < 3) return first;
@@ -28,9 +29,9 @@ export function orderElements(elements: Elements, spent: Spent, previousX?: Floa
   search.sweeps(swept);
   if (search.fewest === 0) return search.best;
   const smoothed = first.slice();
-  smooth(elements, smoothed, Math.max(40, Math.min(300, Math.round(1_000_000 / (count + 1000)))));
+  smooth(elements, smoothed, Math.max(effort < 1 ? 16 : 40, Math.min(300 * effort, Math.round(1_000_000 / (count + 1000)))));
   search.offer(smoothed);
-  if (totalLife(elements) <= SIFTING_LIFE) search.sift(count < 4000 ? [swept, smoothed, first] : [search.best.slice()]);
+  if (totalLife(elements) <= SIFTING_LIFE) search.sift(effort === 1 && count < 4000 ? [swept, smoothed, first] : [search.best.slice()]);
   return search.best;
 }
 
@@ -53,6 +54,7 @@ class Search {
   constructor(
     private readonly elements: Elements,
     private readonly spent: Spent,
+    private readonly effort: number,
   ) {
     this.best = new Int32Array(elements.count);
     this.counter = new CrossingCounter(elements);
@@ -71,7 +73,7 @@ class Search {
   /** Sweeps down and up in turn, by mean and by median; leaves the best of them in `position`. */
   sweeps(position: Int32Array): void {
     const { sweeper } = this;
-    const rounds = Math.max(4, Math.min(24, Math.round(100_000 / (this.elements.count + 1000))));
+    const rounds = Math.max(4, Math.min(24 * this.effort, Math.round(100_000 / (this.elements.count + 1000))));
     this.offer(position);
     let stale = 0;
     for (let round = 0; round < rounds && this.fewest > 0 && stale < 6 && !this.spent(); round++) {
@@ -83,7 +85,7 @@ class Search {
 
   sift(starts: Int32Array[]): void {
     const sifter = new Sifter(this.elements);
-    sifter.work = starts.length > 1 ? SIFTING_WORK : SIFTING_WORK / 2;
+    sifter.work = this.effort * (starts.length > 1 ? SIFTING_WORK : SIFTING_WORK / 2);
     const share = sifter.work / (starts.length + 1);
     for (const start of starts) {
       this.settle(sifter, start, starts.length > 1 ? share : sifter.work);
@@ -91,7 +93,7 @@ class Search {
     }
     const position = this.best.slice();
     let stale = 0;
-    for (let turn = 0; turn < 12 && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
+    for (let turn = 0; turn < 12 * this.effort && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
       if (turn % 2 === 0) smooth(this.elements, position, 1 + (turn % 3));
       else this.sweeper.sweep(position, turn % 4 === 1, "mean", false);
       this.settle(sifter, position, sifter.work);

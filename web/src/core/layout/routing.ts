@@ -104,7 +104,7 @@ function gapHeights(
     way[below] = Math.max(way[below], Math.abs(sourceX[e] - (s < 0 ? targetX[e] : x[s])));
     if (s >= 0) way[above] = Math.max(way[above], Math.abs(x[s] - targetX[e]));
   }
-  return way.map((w) => rankGap + Math.min(1.2 * rankGap, Math.max(0, (w - LEVEL_WAY) / WAY_PER_HEIGHT)));
+  return way.map((w) => rankGap + Math.min(0.8 * rankGap, Math.max(0, (w - LEVEL_WAY) / WAY_PER_HEIGHT)));
 }
 
 /** A box that only gives stands at the floor of its band, near its users; one that only takes at the ceiling. */
