@@ -70,6 +70,18 @@ def test_attention_has_multiply_adds() -> None:
     assert (projection["called"], projection["params"]) == (False, 16 * 16 + 16)
 
 
+def test_info_counts_attention_as_torch_does() -> None:
+    """`opscope info` of an exported attention, live or from a file, agrees with the measured run."""
+    from opscope.analysis.info import info_of
+
+    class Attention(nn.Module):
+        def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+            return nn.functional.scaled_dot_product_attention(q, k, v)
+
+    inputs = (torch.rand(2, 3, 5, 8), torch.rand(2, 3, 7, 8), torch.rand(2, 3, 7, 4))
+    assert info_of(opscope.capture(Attention(), *inputs)).flops == flops_of(Attention(), *inputs)
+
+
 def test_recurrent_layers() -> None:
     """An LSTM is one fused kernel; its outputs are nested, and its products are those of four gates at every step."""
     table = opscope.summary(nn.LSTM(8, 16, num_layers=2, batch_first=True, bidirectional=True), input_size=(2, 5, 8))

@@ -236,6 +236,19 @@ def _convolution(graph: Graph, node: Node) -> int | None:
     return convolution_taps(inputs[0], inputs[1], node.outputs[0], node.attrs)
 
 
+def _attention(graph: Graph, node: Node) -> int | None:
+    """Query times key for the scores, scores times value for the result: what torch's own counter counts."""
+    shapes = [each.shape for each in _input_types(graph, node)[:3]]
+    if len(shapes) < 3 or any(len(shape) < 2 for shape in shapes):
+        return None
+    (*batch, rows, width), key, value = shapes
+    sizes = [*batch, rows, width, key[-2], value[-1]]
+    if not all(isinstance(size, int) for size in sizes):
+        return None
+    *batch_and_rows, depth, columns, wide = [int(size) for size in sizes]
+    return 2 * prod(batch_and_rows) * columns * (depth + wide)
+
+
 def _sort(graph: Graph, node: Node) -> int | None:
     """Comparisons of a sort by comparing; what one comparison costs is left out."""
     count = _elements(_input_types(graph, node)[:1])
@@ -250,6 +263,14 @@ def _custom_call(graph: Graph, node: Node) -> int | None:
     return 0 if node.attrs.get("custom_call_target") in _ANNOTATIONS else None
 
 
+_ATTENTIONS = (
+    "scaled_dot_product_attention",
+    "scaled_dot_product_flash_attention",
+    "scaled_dot_product_flash_attention_for_cpu",
+    "scaled_dot_product_efficient_attention",
+    "scaled_dot_product_cudnn_attention",
+)
+
 _RULES: dict[str, Callable[[Graph, Node], int | None]] = {
     "dot": _dot,
     "dot_general": _dot,
@@ -257,6 +278,8 @@ _RULES: dict[str, Callable[[Graph, Node], int | None]] = {
     "copy": _nothing,
     "identity": _nothing,
     "custom_call": _custom_call,
+    "assert_tensor_metadata": _nothing,
+    **dict.fromkeys(_ATTENTIONS, _attention),
     **dict.fromkeys(_MATMULS, _matmul),
     **dict.fromkeys(_ADDED_MATMULS, _added_matmul),
     **dict.fromkeys(_CONVOLUTIONS, _convolution),
