@@ -70,9 +70,8 @@ def truth_of(folder: Path, metadata: bool) -> tuple[float, float]:
             survived, found_right, found_wrong = survived + total, found_right + right, found_wrong + wrong
             worst_right, worst_wrong = min(worst_right, right / total), max(worst_wrong, wrong / total)
         before = (text, program)
-    print(
-        f"{changed} changed steps, {survived:,} surviving nodes: {found_right / survived:.3%} right, {found_wrong / survived:.3%} wrong"
-    )
+    shares = f"{found_right / survived:.3%} right, {found_wrong / survived:.3%} wrong"
+    print(f"{changed} changed steps, {survived:,} surviving nodes: {shares}")
     print(f"worst step: {worst_right:.2%} right (wanted 97 %), {worst_wrong:.2%} wrong (wanted under 1 %)")
     return worst_right, worst_wrong
 

@@ -20,7 +20,9 @@ _RARE = 8
 _DEEPEST_VIEW = 8
 _SURE_STEPS = 16
 _CLEARLY = 1.5
-_VIEWS = frozenset("reshape bitcast transpose copy convert broadcast view permute expand contiguous clone squeeze unsqueeze".split())  # noqa: SIM905
+_VIEWS = frozenset(
+    ("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze")
+)
 
 
 def match_structure(pairs: Pairs) -> None:

@@ -1,0 +1,193 @@
+"""The recording file: nothing is lost, nothing is stored twice, and nothing is believed unchecked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from programs import everything, programs
+
+from opscope.errors import OpscopeError, SourceError
+from opscope.program import Frame, Program, ProgramBuilder, TensorType
+from opscope.recording.model import Origin
+from opscope.recording.pages import PageIndex
+from opscope.recording.store import APPLICATION_ID, FORMAT_VERSION, StoreWriter, open_recording, save_recording
+
+
+def chain(length: int, changed: int = -1) -> Program:
+    """A long chain of adds; `changed` has another op."""
+    builder = ProgramBuilder("chain")
+    graph = builder.graph("main")
+    graph.node("x", "parameter", outputs=[TensorType("f32", (8,))], role="parameter")
+    last = "x"
+    for i in range(length):
+        op = "multiply" if i == changed else "add"
+        attrs = {"metadata.op_name": f"jit(step)/layer_{i % 7}/{op}"}
+        last = graph.node(f"{op}.{i}", op, [(last, 0), ("x", 0)], [TensorType("f32", (8,))], attrs=attrs).id
+    graph.outputs.append((last, 0))
+    return builder.build()
+
+
+def test_a_program_comes_back_equal_with_every_field(tmp_path: Path) -> None:
+    path = tmp_path / "run.opscope"
+    writer = StoreWriter(path)
+    origin = Origin(
+        (("main.7", "pair"),), (("main.7", "add.3"), ("main.7", "pair")), "rewrite", "fold", Frame("rules.py", 7, "fold")
+    )
+    writer.add(
+        everything(), "one", pipeline=("outer", "inner"), module="m", seconds=0.25, origins=[origin], attrs={"file": "a.txt"}
+    )
+    writer.close()
+    recording = open_recording(path)
+    assert recording[0].program == everything()
+    assert recording[0].origins == (origin,)
+    assert (recording[0].pipeline, recording[0].module, recording[0].seconds) == (("outer", "inner"), "m", 0.25)
+    assert recording[0].attrs == {"file": "a.txt"}
+
+
+def test_tuples_in_attributes_stay_tuples() -> None:
+    builder = ProgramBuilder("p")
+    builder.graph("g").node("n", "op", attrs={"shape": (1, (2, [3, (4,)])), "text": "\x00tuple"})
+    writer = StoreWriter()
+    writer.add(builder.build(), "one")
+    assert dict(writer.recording()[0].program["g"]["n"].attrs) == {"shape": (1, (2, [3, (4,)])), "text": "\x00tuple"}
+
+
+@given(programs(), programs())
+@hypothesis_settings(max_examples=60)
+def test_any_programs_come_back_equal(first: Program, second: Program) -> None:
+    writer = StoreWriter()
+    for program in (first, second, first):
+        writer.add(program, "pass")
+    recording = writer.recording()
+    assert [recording[i].program for i in range(3)] == [first, second, first]
+    assert recording[0].content == recording[2].content
+
+
+def test_what_stays_the_same_is_stored_once(tmp_path: Path) -> None:
+    """100 passes that change one node each cost little more than the first."""
+    one, many = tmp_path / "one.opscope", tmp_path / "many.opscope"
+    writer = StoreWriter(one)
+    writer.add(chain(3000), "first")
+    writer.close()
+    writer = StoreWriter(many)
+    for i in range(100):
+        writer.add(chain(3000, changed=29 * i), f"pass {i}")
+    writer.close()
+    assert many.stat().st_size < 4 * one.stat().st_size
+    assert open_recording(many)[57].program == chain(3000, changed=29 * 57)
+
+
+def test_opening_a_snapshot_reads_only_its_own_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.opscope"
+    writer = StoreWriter(path)
+    for i in range(20):
+        builder = ProgramBuilder("p")
+        for j in range(50):
+            builder.graph("g" if j == 0 else f"g{j}").node(f"n{i}.{j}", "op", attrs={"literal": f"{i} {j}"})
+        writer.add(builder.build(), f"pass {i}")
+    writer.close()
+    with sqlite3.connect(path) as connection:
+        (total,) = connection.execute("SELECT count(*) FROM page").fetchone()
+    touched: set[tuple[int, int]] = set()
+    original = PageIndex.page
+
+    def watched(self: PageIndex[object], at: int) -> list[object]:
+        touched.add((id(self), at))
+        return original(self, at)
+
+    monkeypatch.setattr(PageIndex, "page", watched)
+    recording = open_recording(path)
+    assert recording[3].program["g"]["n3.0"].attrs["literal"] == "3 0"
+    assert total >= 80 and len(touched) < total / 2
+
+
+def test_a_killed_compiler_leaves_every_finished_snapshot(tmp_path: Path) -> None:
+    """kill -9 in the middle of passes, several times, at different moments."""
+    script = """
+import sys
+sys.path[:0] = [sys.argv[2] + "/tests", sys.argv[2] + "/tests/recording"]
+from test_store import chain
+import opscope
+with opscope.record(sys.argv[1]) as rec:
+    for i in range(10_000):
+        rec.snapshot(chain(400, changed=i % 400), f"pass {i}")
+        print(i, flush=True)
+"""
+    root = str(Path(__file__).resolve().parents[2])
+    for round_ in range(4):
+        path = tmp_path / f"run{round_}.opscope"
+        child = subprocess.Popen([sys.executable, "-c", script, str(path), root], stdout=subprocess.PIPE, cwd=root)
+        assert child.stdout is not None
+        for _ in range(3 + 4 * round_):
+            child.stdout.readline()
+        time.sleep(0.003 * round_)
+        os.kill(child.pid, signal.SIGKILL)
+        told = [int(line) for line in child.stdout.read().split()]
+        child.wait()
+        recording = open_recording(path)
+        assert len(recording) >= (told[-1] + 1 if told else 3 + 4 * round_)
+        assert recording[len(recording) - 1].program == chain(400, changed=(len(recording) - 1) % 400)
+        assert "finished" not in recording.attrs
+
+
+def test_a_recording_is_never_overwritten_silently(tmp_path: Path) -> None:
+    path = tmp_path / "run.opscope"
+    path.write_text("my notes")
+    with pytest.raises(OpscopeError, match="exists already"):
+        StoreWriter(path)
+    assert path.read_text() == "my notes"
+    writer = StoreWriter(path, overwrite=True)
+    writer.add(chain(3), "one")
+    writer.close()
+    assert len(open_recording(path)) == 1
+
+
+def test_foreign_cut_and_newer_files_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    good = tmp_path / "good.opscope"
+    writer = StoreWriter(good)
+    writer.add(chain(2000), "one")
+    writer.close()
+    bad = tmp_path / "bad.opscope"
+
+    def refusal(data: bytes) -> str:
+        bad.write_bytes(data)
+        with pytest.raises(SourceError) as error:
+            open_recording(bad)[0].program  # noqa: B018
+        assert bad.read_bytes() == data
+        return str(error.value)
+
+    whole = good.read_bytes()
+    assert "is cut short" in refusal(whole[: len(whole) // 2])
+    assert "is empty" in refusal(b"")
+    assert "no recording of opscope" in refusal(b"HloModule jit_step")
+    other = tmp_path / "other.db"
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    assert "of another program" in refusal(other.read_bytes())
+    newer = bytearray(whole)
+    newer[60:64] = (FORMAT_VERSION + 1).to_bytes(4, "big")
+    assert "pip install -U opscope" in refusal(bytes(newer))
+    broken = bytearray(whole)
+    broken[2048:6000] = b"\xff" * (6000 - 2048)
+    assert "damaged" in refusal(bytes(broken))
+    assert whole[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def test_a_recording_in_memory_can_be_saved(tmp_path: Path) -> None:
+    writer = StoreWriter(attrs={"producer": "toy"})
+    writer.add(chain(5), "one", pipeline=("p",), seconds=1.0)
+    writer.add(chain(5, changed=2), "two", pipeline=("p",))
+    save_recording(writer.recording(), tmp_path / "saved.opscope")
+    saved = open_recording(tmp_path / "saved.opscope")
+    assert [(s.name, s.pipeline, s.seconds) for s in saved] == [("one", ("p",), 1.0), ("two", ("p",), None)]
+    assert saved[1].program == chain(5, changed=2) and saved.attrs["producer"] == "toy"
