@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "load": "opscope.loading",
-    "capture": "opscope.readers:capture_object",
+    "capture": "opscope.loading",
     "save": "opscope.render",
     "summary": "opscope.analysis.summary",
     "record": "opscope.recording.recorder",
@@ -56,9 +56,8 @@ __all__ = [
 if TYPE_CHECKING:
     from opscope.analysis.summary import summary
     from opscope.errors import OpscopeError, SourceError
-    from opscope.loading import load
+    from opscope.loading import capture, load
     from opscope.program import Frame, Graph, Link, Node, Program, ProgramBuilder, TensorType
-    from opscope.readers import capture_object as capture
     from opscope.recording.diff import diff
     from opscope.recording.recorder import record
     from opscope.render import save

@@ -10,6 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from opscope.analysis.clusters import with_clusters
 from opscope.errors import OpscopeError, SourceError
 from opscope.program import Program, select_program
 from opscope.readers import Progress, capture_object, read
@@ -33,6 +34,11 @@ def load(
     if module is None and len(programs) != 1:
         return programs
     return select_program(programs, module)
+
+
+def capture(obj: Any, *args: Any, **options: Any) -> Program:
+    """A live object as a Program, with what analysis can say about it: the clusters of a quantized model are a grouping."""
+    return with_clusters(capture_object(obj, *args, **options))
 
 
 def load_all(source: str | PathLike[str], *, reader: str | None = None, progress: Progress | None = None) -> list[Program]:
@@ -90,7 +96,7 @@ def _programs_of(name: str, found: Any) -> list[Program]:
         return found
     obj, *inputs = found if type(found) is tuple and found else (found,)
     try:
-        return [capture_object(obj, *inputs)]
+        return [capture(obj, *inputs)]
     except SourceError as error:
         raise error.at(name) from None
     except OpscopeError as error:

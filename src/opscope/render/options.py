@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
+from opscope.analysis.clusters import with_clusters
+from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
 from opscope.errors import OpscopeError
 from opscope.program import Graph, Program
 
@@ -82,8 +84,8 @@ class ViewOptions:
             if node not in graph:
                 help = _elsewhere(program, node) or _closest(node, graph.position)
                 raise OpscopeError(f"no node named {node!r} in graph {name!r}{help}")
-        if self.group_by not in (None, "module") and self.group_by not in graph.groupings:
-            known = ["module", *graph.groupings]
+        known = [MODULE, *with_clusters(program).graphs[name].groupings, SOURCE_LINE, OP, DIRECTION] if self.group_by else []
+        if self.group_by is not None and self.group_by not in known:
             raise OpscopeError(f"no grouping named {self.group_by!r} in graph {name!r}; there are: {', '.join(known)}")
         return graph
 

@@ -29,6 +29,8 @@ def capture(
     """
     import torch
 
+    if type(obj).__module__.startswith("executorch.") and callable(getattr(obj, "exported_program", None)):
+        obj = obj.exported_program()  # an EdgeProgramManager or ExecutorchProgramManager
     if isinstance(obj, torch.export.ExportedProgram):
         if stage == "joint":
             return _joint(obj, obj.example_inputs[0], obj.example_inputs[1], "")
@@ -88,6 +90,12 @@ def _module_of(function: Any) -> Any:
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
 
+    try:
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        parameters = [p for p in inspect.signature(function).parameters.values() if p.name != own.name]
+        Function.forward.__signature__ = inspect.Signature([own, *parameters])  # type: ignore[attr-defined]  # names the inputs
+    except (TypeError, ValueError):  # built-in functions have none
+        pass
     return Function()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.torch.fx import MISSING, FxGraphReader, Placeholder, Signature, attribute
+from opscope.readers.torch.tags import tag_groupings
 from opscope.readers.torch.values import plain
 
 ENTRY = "main"
@@ -61,6 +62,10 @@ def _read_all(program: ProgramBuilder, root: Any, signature: Signature) -> None:
         reader.read(module.graph.nodes)
         classes.update(reader.owners.classes)
         builder.attrs.update(_delegate_attrs(module))
+        if not isinstance(module, _Delegate):  # everything in it went to the same backend
+            drawn = {node.id for node in builder.nodes}
+            for grouping, paths in tag_groupings(module.graph.nodes).items():
+                builder.groupings[grouping] = {node_id: path for node_id, path in paths.items() if node_id in drawn}
     if classes:
         program.attrs["modules"] = {path: cls for path, cls in classes.items() if path}
 

@@ -1,0 +1,162 @@
+"""Clusters of quantized arithmetic: dequantize → one operation with its auxiliary ones → quantize, whichever backend wrote them.
+
+A quantized program says "multiply int8 matrices" in float: its inputs are dequantized, the float operation follows, its result is
+quantized again. A backend takes such a cluster for one integer operation. Where a backend marked its clusters itself, its marks
+count; elsewhere they are found here by their shape, in time linear in the graph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+from opscope.analysis.category import category_of, plain_name
+from opscope.program import Graph, Node, Path, Program
+from opscope.readers.torch.tags import CLUSTER, PARTITION, cluster_title
+
+Kind = Literal["quantize", "dequantize", "parameters", "auxiliary", "main"]
+
+_QUANTIZE = re.compile(r"_?(?:uniform_)?(de)?quantize(?:_\w+)?")
+_AUXILIARY_OPS = """
+    getitem clone clone_dim_order copy to_dim_order_copy to_copy lift_fresh_copy alias alias_copy identity dropout
+    clamp elu gelu hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 sigmoid silu softplus swish tanh
+"""
+_AUXILIARY = frozenset(_AUXILIARY_OPS.split())
+"""Operations that a backend does on the way: activations and copies. Those that only reshape belong to them too."""
+
+
+@lru_cache(maxsize=4096)
+def kind_of(op: str) -> Kind:
+    """What an operation is to quantization, by any dialect's name for it (ATen, torchao, edge, ONNX, StableHLO)."""
+    for part in re.split(r"::|[./]", op):
+        word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", part).lower()
+        found = _QUANTIZE.fullmatch(word)
+        if found:
+            return "dequantize" if found[1] else "quantize"
+        if word.startswith("choose_qparams"):
+            return "parameters"
+        if word.strip("_") in _AUXILIARY:
+            return "auxiliary"
+    return "auxiliary" if plain_name(op) in _AUXILIARY or category_of(op) == category_of("reshape") else "main"
+
+
+def find_clusters(graph: Graph) -> dict[str, str]:
+    """Cluster of each node that is in one; a cluster is named after its main operation: `conv_cluster`.
+
+    A cluster is closed on both sides: nothing but dequantized values and weights come in, nothing but values to be quantized go
+    out. Where the input is quantized on the fly (`choose_qparams`), the float result may go anywhere. What stands between two
+    main operations without being quantized is float arithmetic, and no cluster.
+    """
+    kinds = {node.id: kind_of(node.op) for node in graph if node.role == "op"}
+    if "dequantize" not in kinds.values():
+        return {}
+    clusters: dict[str, str] = {}
+    for region in _regions(graph, kinds):
+        found = _cluster(graph, kinds, region)
+        if found:
+            name, members = found
+            for member in members:
+                clusters.setdefault(member, name)
+    _take_in_constants(graph, clusters)
+    return clusters
+
+
+def _regions(graph: Graph, kinds: Mapping[str, Kind]) -> Iterable[list[Node]]:
+    """Operations that hand values to each other without quantizing them, in the graph's order."""
+    leader: dict[str, str] = {node_id: node_id for node_id, kind in kinds.items() if kind in ("main", "auxiliary")}
+
+    def find(node_id: str) -> str:
+        while leader[node_id] != node_id:
+            leader[node_id] = node_id = leader[leader[node_id]]
+        return node_id
+
+    for node in graph:
+        if node.id in leader:
+            for source, _ in node.inputs:
+                if source in leader:
+                    leader[find(node.id)] = find(source)
+    regions: dict[str, list[Node]] = {}
+    for node in graph:
+        if node.id in leader:
+            regions.setdefault(find(node.id), []).append(node)
+    return regions.values()
+
+
+def _cluster(graph: Graph, kinds: Mapping[str, Kind], region: list[Node]) -> tuple[str, list[str]] | None:
+    """Name and members of the cluster around a region, if it is one."""
+    mains = [node for node in region if kinds[node.id] == "main"]
+    if len(mains) > 1:
+        return None
+    inside = {node.id for node in region}
+    before: dict[str, None] = {}
+    after: dict[str, None] = {}
+    open_end = False
+    for node in region:
+        for source, _ in node.inputs:
+            if source in inside:
+                continue
+            if kinds.get(source) == "dequantize":
+                before[source] = None
+            elif not _is_weight(graph[source]):
+                return None
+        for user in graph.users.get(node.id, ()):
+            if kinds.get(user) == "quantize":
+                after[user] = None
+            elif user not in inside:
+                open_end = True
+    on_the_fly = [name for source in before for name in _quantized_on_the_fly(graph, kinds, source)]
+    if not before or ((open_end or not after) and not on_the_fly):
+        return None
+    return f"{(mains or region)[-1].id}_cluster", [*on_the_fly, *before, *(node.id for node in region), *after]
+
+
+def _is_weight(node: Node) -> bool:
+    """A float value that is part of the model (a bias), and not data that runs through it."""
+    return node.role == "constant" or (node.role == "parameter" and node.op != "input")
+
+
+def _quantized_on_the_fly(graph: Graph, kinds: Mapping[str, Kind], dequantize: str) -> list[str]:
+    """What makes the input of a dynamically quantized operation: its scale is computed just before."""
+    made: dict[str, None] = {}
+    for source, _ in graph[dequantize].inputs:
+        if kinds.get(source) != "quantize":
+            continue
+        for scale, _ in graph[source].inputs:
+            origins = [scale, *(name for name, _ in graph[scale].inputs)] if kinds.get(scale) == "auxiliary" else [scale]
+            if any(kinds.get(origin) == "parameters" for origin in origins):
+                made.update(dict.fromkeys([*reversed(origins), source]))
+    return list(made)
+
+
+def _take_in_constants(graph: Graph, clusters: dict[str, str]) -> None:
+    """Weights, scales and zero points sit with the only cluster that uses them."""
+    for node in graph:
+        if node.id not in clusters and _is_weight(node):
+            homes = {clusters.get(user) for user in graph.users.get(node.id, ())}
+            if len(homes) == 1 and (home := homes.pop()) is not None:
+                clusters[node.id] = home
+
+
+def with_clusters(program: Program) -> Program:
+    """The program with the grouping "qdq cluster" where it has quantized clusters that nobody marked, and inside its partitions."""
+    graphs = {name: _grouped(graph) for name, graph in program.graphs.items()}
+    same = all(graphs[name] is graph for name, graph in program.graphs.items())
+    return program if same else replace(program, graphs=MappingProxyType(graphs))
+
+
+def _grouped(graph: Graph) -> Graph:
+    if CLUSTER in graph.groupings:
+        return graph
+    clusters = find_clusters(graph)
+    if not clusters:
+        return graph
+    paths: dict[str, Path] = {node_id: (cluster_title(name),) for node_id, name in clusters.items()}
+    groupings: dict[str, Mapping[str, Path]] = {**graph.groupings, CLUSTER: paths}
+    partitions = graph.groupings.get(PARTITION)
+    if partitions:
+        groupings[PARTITION] = {**paths, **{node_id: (*path, *paths.get(node_id, ())) for node_id, path in partitions.items()}}
+    return replace(graph, groupings=groupings)

@@ -1,0 +1,69 @@
+"""Small real programs on their way through ExecuTorch, made once per test session: quantized, tagged, lowered."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, 3, padding=1)
+        self.act = nn.ReLU()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.act(self.conv(x))
+
+
+class Net(nn.Module):
+    """Two quantized blocks, a float operation that XNNPACK does not take, and a quantized head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.b1 = Block(3, 8)
+        self.b2 = Block(8, 8)
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.b2(self.b1(x))
+        x = torch.cumsum(x, dim=1)
+        return self.head(x.mean((2, 3)))
+
+
+class Stages(NamedTuple):
+    quantized: Any
+    """ExportedProgram with quantize and dequantize operations, ATen dialect."""
+    tagged: Any
+    """ExportedProgram in edge dialect, with `delegation_tag` on the nodes that XNNPACK takes."""
+    lowered: Any
+    """EdgeProgramManager after lowering."""
+
+
+@lru_cache(maxsize=1)
+def stages() -> Stages:
+    logging.disable(logging.WARNING)
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
+
+    quantized = quantize(Net().eval(), (torch.ones(1, 3, 8, 8),))
+    edge = to_edge(quantized, compile_config=EdgeCompileConfig(_check_ir_validity=False)).exported_program()
+    tagged = XnnpackPartitioner().partition(edge).tagged_exported_program
+    lowered = to_edge_transform_and_lower(quantized, partitioner=[XnnpackPartitioner()])
+    logging.disable(logging.NOTSET)
+    return Stages(quantized, tagged, lowered)
+
+
+def quantize(model: Any, inputs: tuple[Any, ...], dynamic: bool = False) -> Any:
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    torch.manual_seed(0)
+    config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=dynamic)
+    prepared = prepare_pt2e(torch.export.export(model, inputs, strict=True).module(), XNNPACKQuantizer().set_global(config))
+    prepared(*inputs)
+    return torch.export.export(convert_pt2e(prepared), inputs, strict=True)
