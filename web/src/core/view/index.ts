@@ -6,6 +6,7 @@ import { connectAll } from "./connect";
 import { fittingDepth } from "./depth";
 import { Edges } from "./edges";
 import { finish } from "./finish";
+import { fromFirstLook } from "./firstLook";
 import { findRepeats } from "./fold";
 import { showLeftOut } from "./omitted";
 import { readOptions } from "./options";
@@ -21,6 +22,11 @@ export { DEFAULT_RULES } from "./options";
 
 /** Throws only for a graph that does not exist; other names that lead nowhere become remarks. */
 export function buildView(program: ProgramData, spec: ViewSpec): Visible {
+  return spec.depth === undefined && !spec.flatten ? build(program, fromFirstLook(program, spec)) : build(program, spec);
+}
+
+/** The view of a description as it stands; without a depth, as deep as a page holds. */
+export function build(program: ProgramData, spec: ViewSpec): Visible {
   const prepared = prepare(program);
   const options = readOptions(spec);
   const remarks: string[] = [];

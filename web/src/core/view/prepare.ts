@@ -1,5 +1,6 @@
 /** What the view needs to know of a program beyond its columns: worked out once, kept as long as the program is. */
 
+import type { FirstLook } from "./firstLook";
 import type { Csr, ProgramData } from "../types";
 import { transpose } from "./columns";
 import { findInputs } from "./inputs";
@@ -21,6 +22,8 @@ export interface Prepared {
   readonly small: Small;
   /** The op that a graph applies, if it does nothing else (`to_apply=add`): its string number, otherwise -1. */
   readonly reducerOp: Int32Array;
+  /** What views without a depth open, by their description (firstLook.ts). */
+  readonly firstLooks: Map<string, FirstLook>;
   /** 1: the body of a fusion, which is shown without groups: a fusion is one step. */
   readonly isFusionBody: Uint8Array;
   /** Parameters of each graph, in order. */
@@ -93,5 +96,6 @@ function work(program: ProgramData): Prepared {
     parameters: { start: parameterStart, value: Int32Array.from(parameterList) },
     find,
     graphNamed,
+    firstLooks: new Map(),
   };
 }
