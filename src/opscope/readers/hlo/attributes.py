@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, unquote, without_comments
+from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, unquote
 
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*+)\s*+=")
 _ATOM = re.compile(r"""(?:[^\s"'{}()\[\],/]++|/(?![/*]))+""")
@@ -91,11 +91,6 @@ def read_attributes(text: str, pos: int) -> tuple[list[Attribute], int]:
         start = skip(text, key.end())
         pos = value_end(text, start)
         found.append(Attribute(key[1], start, pos))
-
-
-def joined(text: str, attributes: list[Attribute]) -> str:
-    """The attributes on one line again, without comments."""
-    return "".join(f", {key}={without_comments(text[start:end])}" for key, start, end in attributes)
 
 
 def decoded(text: str) -> Iterator[tuple[str, str]]:

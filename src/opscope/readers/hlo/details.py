@@ -18,6 +18,7 @@ from opscope.readers.hlo.lexing import unquote, without_comments
 from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
+_FIRST_ELEMENT = re.compile(r'op_name="([^"/]*+)')
 _INDEX = re.compile(r"[0-9]{1,9}")
 _METADATA = re.compile(r""", metadata=\{[^"'{}()\[\]/]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"'{}()\[\]/]*+)*+\}""")
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
@@ -208,6 +209,6 @@ class Tails(dict[str, Tail]):
     def _tail(self, text: str, flow: Flow, op: str = "", payload: str = "") -> Tail:
         if not text and not op:
             return Tail(text, NO_DETAILS, flow)
-        name = text.find('op_name="')
-        is_own = name >= 0 and self.context.is_relative(text[name + 9 :])
+        first = _FIRST_ELEMENT.search(text)
+        is_own = first is not None and self.context.is_relative(first[1])
         return Tail(text, None if is_own else HloDetails(self.context, text, op, payload), flow)

@@ -11,6 +11,8 @@ _SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/|(?<![^\n])#[^\n]*+)*+", re.DOT
 _PLAIN = re.compile(r"""(?:[^"'{}()\[\]/]++|/(?![/*]))*+""")
 _STRING = re.compile(r""""[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'""", re.DOTALL)
 _COMMENT = re.compile(rf"({_STRING.pattern})|//[^\n]*+|/\*.*?\*/", re.DOTALL)
+_MARK = re.compile(r"/\*.*?\*/", re.DOTALL)
+"""The comments that XLA prints into long lists, `/*index=5*/`."""
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _CLOSING = {"{": "}", "(": ")", "[": "]"}
@@ -106,7 +108,9 @@ _ITEM = re.compile(r"""(?:[^\s"'{}()\[\],/]++|/(?![/*]))+""")
 
 def without_comments(text: str) -> str:
     """The same without comments; what looks like one inside a string stays."""
-    return _COMMENT.sub(r"\1", text) if "/*" in text or "//" in text else text
+    if "//" in text or ("/*" in text and ('"' in text or "'" in text)):
+        return _COMMENT.sub(r"\1", text)
+    return _MARK.sub("", text) if "/*" in text else text
 
 
 def unquote(text: str) -> str:

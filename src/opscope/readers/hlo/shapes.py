@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from opscope.program import WHOLE, TensorType
 from opscope.readers.hlo.lexing import expected, fail, group_end, skip, split_list, without_comments
 
 _ARRAY = re.compile(r"([a-z][a-z0-9]*+)\s*+\[([^\]\[{}()\"]*+)\]")
+_PRINTED = re.compile(r"[a-z][a-z0-9]*+\[[0-9,<=?]*+\](?:\{[^{}]*+\})?+")
 _LAYOUT = re.compile(r"\{(?=\})|\s*+\{(?=\s*+[\d:])")
 _SIGNATURE_LAYOUT = re.compile(r"\s*+\{(?=\s*+[\d:])")
 _START = re.compile(r"[a-z][a-z0-9]*+\s*+\[|b?\(")
@@ -44,6 +46,7 @@ def shape_end(text: str, pos: int, *, in_signature: bool = False) -> int:
     return end
 
 
+@lru_cache(maxsize=4096)
 def tensor_type(text: str) -> TensorType:
     """One type as text. A nested tuple stays text."""
     if text.startswith(("(", "b(")):
@@ -60,11 +63,19 @@ class Types(dict[str, Typed]):
 
     def __missing__(self, text: str) -> Typed:
         if text.startswith("("):
-            parts = [text[start:end] for start, end in split_list(text, 1, group_end(text, 0) - 1)]
-            typed = Typed(tuple(tensor_type(part) for part in parts), WHOLE)
+            typed = Typed(tuple(map(tensor_type, _elements(text))), WHOLE)
         else:
             if shape_end(text, 0) != len(text):
                 raise expected(text, skip(text, shape_end(text, 0)), "the end of the type")
             typed = Typed((tensor_type(text),), 0)
         self[text] = typed
         return typed
+
+
+def _elements(text: str) -> list[str]:
+    """The texts of a tuple's element types. A tuple of a thousand arrays, as XLA prints it, is split in one go."""
+    if "(" not in text[1:] and text.endswith(")"):
+        parts = without_comments(text[1:-1]).split(", ")
+        if all(map(_PRINTED.fullmatch, parts)):
+            return parts
+    return [text[start:end] for start, end in split_list(text, 1, group_end(text, 0) - 1)]
