@@ -28,6 +28,8 @@ const FRAME_PAD = 14;
 const SUBTITLE_GAP = 6;
 /** A shorter piece of a subtitle says nothing. */
 const LEAST_SUBTITLE = 24;
+/** A single word is shown whole or not at all. */
+const WORD = 12;
 
 export interface BoxContent {
   readonly shape: Shape;
@@ -244,7 +246,7 @@ function planFrame(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   shorten(parts, most, [1]);
   const rest = most - lineWidth(parts) - SUBTITLE_GAP;
   const subtitle = rest > LEAST_SUBTITLE ? elideParts(content.subtitle, rest, SMALL) : "";
-  if (subtitle) {
+  if (subtitle && (subtitle === content.subtitle || content.subtitle.length > WORD)) {
     parts.push({ text: subtitle, size: SMALL, bold: false, colour: "secondary", gap: SUBTITLE_GAP });
     whole.push(content.subtitle);
   }

@@ -4,7 +4,7 @@ import type { Visible } from "../types";
 import { upTo } from "./placed";
 
 /** Final pictures are about this much longer along the flow than across. */
-const GOOD_ASPECT = { TB: 0.9, LR: 1.5 };
+const GOOD_ASPECT = { TB: 1, LR: 1.5 };
 const GAP = 10;
 const LONGEST_ASPECT = 4;
 const SHORT = 1500;
@@ -18,6 +18,11 @@ function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {
 /** Is it a thread that nobody can read on one page? A short chain is narrow too, but needs no help. */
 export function isThread(layout: CompoundLayout, direction: "TB" | "LR"): boolean {
   return aspectOf(layout, direction) > LONGEST_ASPECT && (direction === "TB" ? layout.height : layout.width) > SHORT;
+}
+
+/** How far a picture of this length and breadth is from a good aspect (0: it has it). */
+export function offAspect(along: number, across: number, direction: "TB" | "LR"): number {
+  return Math.abs(Math.log(along / Math.max(across, 1) / GOOD_ASPECT[direction]));
 }
 
 /** How many columns bring a picture near to a good aspect, if it now has this length and breadth in so many columns. */

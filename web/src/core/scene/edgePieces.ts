@@ -89,6 +89,13 @@ export class EdgePieces {
     }
   }
 
+  /** Every edge that was kept whole, with its points (across, along, across, …). */
+  eachKept(visit: (edge: number, column: number, points: readonly number[]) => void): void {
+    for (let e = 0; e < this.edge.length; e++) {
+      if (this.source[e] >= 0 && this.target[e] >= 0) visit(this.edge[e], this.column[e], this.points.slice(2 * this.starts[e], 2 * this.starts[e + 1]));
+    }
+  }
+
   eachPoint(visit: (column: number, u: number, v: number) => void): void {
     for (let e = 0; e < this.edge.length; e++) {
       for (let p = this.starts[e]; p < this.starts[e + 1]; p++) visit(this.column[e], this.points[2 * p], this.points[2 * p + 1]);

@@ -7,7 +7,7 @@
  */
 import type { CompoundLayout } from "../layout/types";
 import type { Visible } from "../types";
-import { below, cutLines, goodColumns } from "./cuts";
+import { below, cutLines, goodColumns, offAspect } from "./cuts";
 import { EdgePieces, STUB_ROOM } from "./edgePieces";
 import { depths, type Placed, upTo } from "./placed";
 
@@ -17,13 +17,18 @@ const PADDING = 14;
 const CONTINUED_TITLE = 38;
 
 export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR"): Placed {
-  const [along, across] = direction === "TB" ? [layout.height, layout.width] : [layout.width, layout.height];
-  const columns = goodColumns(along, across, direction);
-  const first = new Wrapping(visible, layout, direction, columns).run();
-  // Columns are narrower than the whole was, so that more of them may fit.
-  const [length, breadth] = direction === "TB" ? [first.height, first.width] : [first.width, first.height];
-  const better = goodColumns(length, breadth, direction, columns);
-  return better > columns ? new Wrapping(visible, layout, direction, better).run() : first;
+  const down = direction === "TB";
+  const shape = ({ width, height }: { width: number; height: number }): [number, number] => (down ? [height, width] : [width, height]);
+  const few = goodColumns(...shape(layout), direction);
+  let best = new Wrapping(visible, layout, direction, few).run();
+  // Columns are narrower than the whole was, so that more of them may fit: as many as that suggests, or half the way there.
+  const many = goodColumns(...shape(best), direction, few);
+  for (const columns of new Set([many, Math.round((few + many) / 2)])) {
+    if (columns <= few) continue;
+    const other = new Wrapping(visible, layout, direction, columns).run();
+    if (offAspect(...shape(other), direction) < offAspect(...shape(best), direction)) best = other;
+  }
+  return best;
 }
 
 class Wrapping {
@@ -43,6 +48,8 @@ class Wrapping {
   private readonly pieceOf = new Map<number, number>();
   /** Column of the pieces beyond the view's boxes. */
   private readonly pieceColumn = new Map<number, number>();
+  private readonly depth: Int32Array;
+  /** Boxes with children before their parents. */
   private readonly order: Int32Array;
   private readonly left: Float64Array;
   private readonly right: Float64Array;
@@ -63,7 +70,8 @@ class Wrapping {
     this.column = new Int32Array(visible.boxCount);
     this.lastColumn = new Int32Array(visible.boxCount);
     for (let b = 0; b < visible.boxCount; b++) this.column[b] = this.lastColumn[b] = below(cuts, v[b] + vSize[b] / 2);
-    this.order = innermostFirst(visible);
+    this.depth = depths(visible.parent);
+    this.order = upTo(visible.boxCount).sort((a, b) => this.depth[b] - this.depth[a] || a - b);
     this.left = new Float64Array(this.columns).fill(Number.POSITIVE_INFINITY);
     this.right = new Float64Array(this.columns).fill(Number.NEGATIVE_INFINITY);
     this.top = new Float64Array(this.columns).fill(Number.POSITIVE_INFINITY);
@@ -133,6 +141,18 @@ class Wrapping {
         at.v1 = Math.max(at.v1, v1);
       }
     };
+    edges.eachKept((e, column, points) => {
+      const around = this.commonFrame(visible.edgeSource[e], visible.edgeTarget[e]);
+      for (const end of [visible.edgeSource[e], visible.edgeTarget[e]]) {
+        for (let frame = visible.parent[end]; frame >= 0; frame = visible.parent[frame]) {
+          for (let p = 0; p < points.length; p += 2) {
+            const [u, v] = [points[p], points[p + 1]];
+            if (v > this.v[frame] && v < this.v[frame] + this.vSize[frame]) grow(frame, column, u, u, v, v);
+          }
+          if (frame === around) break;
+        }
+      }
+    });
     for (const b of this.order) {
       const parent = visible.parent[b];
       if (!visible.open[b] || this.column[b] === this.lastColumn[b]) {
@@ -164,6 +184,18 @@ class Wrapping {
       const parent = visible.parent[this.box[piece]];
       if (parent >= 0) this.parent[piece] = this.pieceOf.get(parent * columns + this.columnOfPiece(piece)) ?? parent;
     }
+  }
+
+  /** The innermost frame around both, or -1. */
+  private commonFrame(a: number, b: number): number {
+    const { parent } = this.visible;
+    let [p, q] = [parent[a], parent[b]];
+    while (p !== q) {
+      const higher = p < 0 || (q >= 0 && this.depth[q] > this.depth[p]);
+      if (higher) q = parent[q];
+      else p = parent[p];
+    }
+    return p;
   }
 
   private newPiece(frame: number, column: number): number {
@@ -227,10 +259,4 @@ interface Extent {
   u1: number;
   v0: number;
   v1: number;
-}
-
-/** Boxes with children before their parents. */
-function innermostFirst(visible: Visible): Int32Array {
-  const depth = depths(visible.parent);
-  return upTo(visible.boxCount).sort((a, b) => depth[b] - depth[a] || a - b);
 }
