@@ -37,8 +37,12 @@ class GroupTree:
 
     def put(self, path: Path) -> None:
         """Place the next node (in program order) into the group at `path`, made if it is new."""
+        self.of_node.append(self.number(path))
+
+    def number(self, path: Path) -> int:
+        """The group at `path`, made if it is new; -1 for the empty path."""
         group = self._known.get(path)
-        self.of_node.append(self._make(path) if group is None else group)
+        return self._make(path) if group is None else group
 
     def _make(self, path: Path) -> int:
         group = -1

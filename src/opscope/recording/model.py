@@ -127,3 +127,7 @@ class Recording(Sequence[Snapshot]):
             stable = self.attrs.get("ids")
             self._diffs[snapshot.index] = diff(earlier.program, snapshot.program, origins=snapshot.origins, ids=stable)
         return self._diffs[snapshot.index]
+
+    def forget_diff(self, index: int) -> None:
+        """Let go of what `diff` keeps: a diff of a large program is large, and whoever walks over all of them needs each once."""
+        self._diffs.pop(index, None)

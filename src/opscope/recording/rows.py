@@ -36,12 +36,16 @@ class Row(NamedTuple):
 def rows(recording: Recording, progress: Callable[[float], None] | None = None) -> Iterator[Row]:
     """A row for each snapshot, against the one before it of the same module. The first of a module changes nothing."""
     for snapshot in recording:
-        before = recording.before(snapshot)
-        if before is None or before.content == snapshot.content:
-            yield Row(snapshot, 0, 0, 0)
-        else:
-            diff = recording.diff(snapshot.index)
-            assert diff is not None
-            yield Row(snapshot, len(diff.added), len(diff.removed), len(diff.changed))
+        yield row_of(recording, snapshot)
         if progress:
             progress((snapshot.index + 1) / len(recording))
+
+
+def row_of(recording: Recording, snapshot: Snapshot) -> Row:
+    """What one pass did, in numbers."""
+    before = recording.before(snapshot)
+    if before is None or before.content == snapshot.content:
+        return Row(snapshot, 0, 0, 0)
+    diff = recording.diff(snapshot.index)
+    assert diff is not None
+    return Row(snapshot, len(diff.added), len(diff.removed), len(diff.changed))

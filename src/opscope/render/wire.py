@@ -26,7 +26,7 @@ def encode_wire(program: Program, details: bool = True) -> bytes:
 
 def encode_details(program: Program, start: int, stop: int) -> bytes:
     """The details of nodes `start` … `stop-1` (numbered over all graphs), for hosts that send them when asked."""
-    block = _DetailsWriter()
+    block = DetailsWriter()
     number = 0
     for graph in program:
         if number + len(graph) > start and number < stop:
@@ -42,7 +42,7 @@ class _ProgramWriter:
         self.strings = Interner()
         self.types: dict[TensorType, int] = {}
         self.trees = GroupTrees(program)
-        self.details = _DetailsWriter() if details else None
+        self.details = DetailsWriter() if details else None
         self.out = SectionWriter()
         self._decoded: dict[int, tuple[Mapping[str, Any], Path, tuple[Frame, ...], Details]] = {}
 
@@ -64,7 +64,7 @@ class _ProgramWriter:
         roles = bytearray()
         categories = bytearray()
         texts: list[int] = []
-        inputs, outputs, calls, control, links, results = (_Rows() for _ in range(6))
+        inputs, outputs, calls, control, links, results = (Rows() for _ in range(6))
         types = self.types
         category_known: dict[tuple[str, str, str], int] = {}
         for g, graph in enumerate(graphs):
@@ -110,7 +110,7 @@ class _ProgramWriter:
         control.write(out, "control", "back")
         links.write(out, "links")
         results.write(out, "graphOutputs")
-        self._write_types()
+        write_types(out, self.types, strings)
         groupings = self._write_groupings()
         if self.details is not None:
             out.block("details", self.details.encode(0))
@@ -133,14 +133,6 @@ class _ProgramWriter:
         text = node_text(node, attrs)
         return self.strings[text] if text else -1
 
-    def _write_types(self) -> None:
-        types, strings, out = self.types, self.strings, self.out
-        out.integers("types.text", [strings[str(t)] for t in types])
-        out.integers("types.dtype", [strings[t.dtype] for t in types])
-        out.integers("types.layout", [strings[t.layout] for t in types])
-        out.floats("types.bytes", [-1 if t.bytes is None else t.bytes for t in types])
-        out.floats("types.elements", [-1 if t.elements is None or t.dtype.startswith("(") else t.elements for t in types])
-
     def _write_groupings(self) -> list[str]:
         trees = self.trees.trees()
         for i, tree in enumerate(trees):
@@ -151,7 +143,16 @@ class _ProgramWriter:
         return [tree.name for tree in trees]
 
 
-class _Rows:
+def write_types(out: SectionWriter, types: Mapping[TensorType, int], strings: Interner) -> None:
+    """The table of types: their texts, and sizes where they are known."""
+    out.integers("types.text", [strings[str(t)] for t in types])
+    out.integers("types.dtype", [strings[t.dtype] for t in types])
+    out.integers("types.layout", [strings[t.layout] for t in types])
+    out.floats("types.bytes", [-1 if t.bytes is None else t.bytes for t in types])
+    out.floats("types.elements", [-1 if t.elements is None or t.dtype.startswith("(") else t.elements for t in types])
+
+
+class Rows:
     """Rows of numbers, or of pairs of them, under construction."""
 
     def __init__(self) -> None:
@@ -184,7 +185,7 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
 
 
-class _DetailsWriter:
+class DetailsWriter:
     """Attributes and source frames, dictionary-coded: sets of keys, values and stacks of frames are each stored once."""
 
     def __init__(self) -> None:
@@ -220,11 +221,11 @@ class _DetailsWriter:
 
     def encode(self, start: int) -> bytes:
         out = SectionWriter()
-        sets = _Rows()
+        sets = Rows()
         for keys in self._key_sets:
             sets.length.append(len(keys))
             sets.value.extend([self._keys[key] for key in keys])
-        stacks = _Rows()
+        stacks = Rows()
         for stack in self._stacks:
             stacks.length.append(len(stack))
             stacks.value.extend([self._frames.setdefault(frame, len(self._frames)) for frame in stack])
