@@ -13,7 +13,7 @@ from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, T
 from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import NO_ORIGINS, Cut, Cuts, Origins
-from opscope.readers.torch.saved import Held, attribute_text, held_by
+from opscope.readers.torch.saved import Held, attribute_text, held_by, took_a_number
 from opscope.readers.torch.values import dimension, tensor_type
 
 ENTRY = "autograd"
@@ -165,7 +165,7 @@ class _AutogradReader:
         for position, (producer, index) in enumerate(function.next_functions):
             if producer is not None:
                 inputs.append((self.ids[producer], index))
-            elif self.options.show_cuts:
+            elif self.options.show_cuts and not (self.origins.takes_only_numbers(function) or took_a_number(function, position)):
                 inputs.append((self._cut(own, position, next(cuts, ()), scope), 0))
         attrs |= {key: attribute_text(value, self.options.max_attr_chars) for key, value in held.values.items()}
         if held.freed:

@@ -27,6 +27,7 @@ class RecordedOrigins(Origins):
         self._cuts: dict[int, tuple[Any, Cuts]] = {}
         """By id of the tensor, which is kept alive so that no other can get its id."""
         self._cuts_into: dict[Any, list[Cuts]] = {}
+        self._numbers_only: set[Any] = set()
         self._last: tuple[str, list[Any], list[Any], bool, tuple[Frame, ...]] | None = None
 
     def note_scope(self, scope: Path) -> None:
@@ -45,6 +46,9 @@ class RecordedOrigins(Origins):
 
     def cuts_into(self, function: Any) -> list[Cuts]:
         return self._cuts_into.get(function, [])
+
+    def takes_only_numbers(self, function: Any) -> bool:
+        return function in self._numbers_only
 
     def cuts_of(self, tensor: Any) -> Cuts:
         self.settle()
@@ -84,6 +88,8 @@ class RecordedOrigins(Origins):
         needing = [tensor for tensor in inputs if tensor.requires_grad]
         for result in results:
             if result.grad_fn is not None:
+                if len(needing) == len(inputs):
+                    self._numbers_only.add(result.grad_fn)
                 if came:
                     self._cuts_into.setdefault(result.grad_fn, came)
             elif not result.requires_grad and id(result) not in self._cuts:

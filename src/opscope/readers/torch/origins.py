@@ -43,6 +43,10 @@ class Origins:
         """For each input of a function that carries no gradient, as far as known: where it lost it."""
         return []
 
+    def takes_only_numbers(self, function: Any) -> bool:
+        """Whether what carries no gradient into a function is known to be no tensor: the 2 in `x * 2` is nothing to be marked."""
+        return False
+
     def cuts_of(self, tensor: Any) -> Cuts:
         return ()
 

@@ -56,6 +56,20 @@ def held_by(function: Any, *, values: bool, tensors: bool) -> Held:
     return Held(found, saved, freed)
 
 
+_BINARY = ("MulBackward0", "DivBackward0")
+
+
+def took_a_number(function: Any, position: int) -> bool:
+    """Whether an operand without a gradient was a Python number: products and quotients keep it, as a tensor without dimensions."""
+    if type(function).__name__ not in _BINARY:
+        return False
+    try:
+        kept = getattr(function, f"{PREFIX}{'other' if position else 'self'}")
+    except RuntimeError:  # freed by backward()
+        return False
+    return kept is not None and kept.dim() == 0
+
+
 def _tensors_in(name: str, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, tuple | list):
         return [(f"{name}[{index}]", item) for index, item in enumerate(value) if item is not None]
