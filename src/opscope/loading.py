@@ -29,7 +29,7 @@ def load(
     A recording, or a folder of a compiler's dumps, comes as a Recording; `run.opscope@12` is the program after one pass.
     """
     if module is None and reader is None and is_recording_source(Path(source)):
-        return read_recording(source, progress)
+        return read_recording(fspath(source), progress)
     programs = load_all(source, reader=reader, progress=progress)
     if module is None and len(programs) != 1:
         return programs

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from opscope import native
 from opscope.errors import OpscopeError
 from opscope.render.html import page, policy, viewer_script
 from opscope.serve.sources import Served
@@ -25,6 +27,8 @@ from opscope.serve.sources import Served
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _CHUNK = 1 << 18
 _WATCH_SECONDS = 0.5
+_MOST_SENT = 1 << 30
+"""Bytes of a program that another process of this user sends to be shown."""
 _HEADERS = {
     "Content-Security-Policy": policy("'self'", "'self'", "'self'"),
     "X-Content-Type-Options": "nosniff",
@@ -42,21 +46,23 @@ def make_app(
     config: dict[str, Any] | None = None,
     hosts: frozenset[str] = LOOPBACK,
     watch: bool = False,
+    accept: bool = False,
 ) -> ASGIApp:
-    """The application: everything lives under /TOKEN/."""
+    """The application: everything lives under /TOKEN/. With `accept`, who knows the token may put another program into it."""
+    shelf = _Shelf(served, config or {})
 
     async def show_page(request: Request) -> Response:
-        sources = [{"name": one.name, "url": f"wire/{i}", "details": f"details/{i}"} for i, one in enumerate(served)]
-        settings: dict[str, Any] = {"sources": sources, "url": True, **(config or {})}
-        if watch:
+        sources = [{"name": one.name, "url": f"wire/{i}", "details": f"details/{i}"} for i, one in enumerate(shelf.served)]
+        settings: dict[str, Any] = {"sources": sources, "url": True, **shelf.config}
+        if watch or accept:
             settings["events"] = "events"
-        return HTMLResponse("".join(page(served[0].name, settings, '<script src="viewer.js"></script>')), headers=_HEADERS)
+        return HTMLResponse("".join(page(shelf.served[0].name, settings, '<script src="viewer.js"></script>')), headers=_HEADERS)
 
     async def script(request: Request) -> Response:
         return Response(viewer_script(), media_type="text/javascript", headers=_HEADERS)
 
     async def wire(request: Request) -> Response:
-        one = _chosen(served, request)
+        one = _chosen(shelf.served, request)
         if one is None:
             return _refusal(404, "no such program")
         try:
@@ -67,7 +73,7 @@ def make_app(
         return StreamingResponse(_pieces(packed), media_type="application/octet-stream", headers=headers)
 
     async def details(request: Request) -> Response:
-        one = _chosen(served, request)
+        one = _chosen(shelf.served, request)
         try:
             start, stop = int(request.query_params["start"]), int(request.query_params["stop"])
         except (KeyError, ValueError):
@@ -81,13 +87,44 @@ def make_app(
         return Response(block, media_type="application/octet-stream", headers=_HEADERS)
 
     async def events(request: Request) -> Response:
-        return StreamingResponse(_changes(served, request), media_type="text/event-stream", headers=_HEADERS)
+        return StreamingResponse(_changes(shelf, request), media_type="text/event-stream", headers=_HEADERS)
+
+    async def show(request: Request) -> Response:
+        received = bytearray()
+        async for piece in request.stream():
+            received += piece
+            if len(received) > _MOST_SENT:
+                return _refusal(413, "the program is too large to be sent; save it and use `opscope view FILE`")
+        try:
+            await run_in_threadpool(shelf.replace, bytes(received))
+        except (OpscopeError, ValueError, KeyError, TypeError) as error:
+            return _refusal(422, str(error))
+        return JSONResponse({"tabs": shelf.tabs}, headers=_HEADERS)
 
     routes = [Route("/", show_page), Route("/viewer.js", script)]
     routes += [Route("/wire/{number}", wire), Route("/details/{number}", details)]
-    if watch:
+    if watch or accept:
         routes.append(Route("/events", events))
+    if accept:
+        routes.append(Route("/show", show, methods=["POST"]))
     return _Gate(Starlette(routes=routes), token, hosts)
+
+
+class _Shelf:
+    """What is served now."""
+
+    def __init__(self, served: Sequence[Served], config: dict[str, Any]) -> None:
+        self.served = served
+        self.config = config
+        self.edition = 0
+        self.tabs = 0
+
+    def replace(self, sent: bytes) -> None:
+        """Take another program in place of all that is here. What was sent is checked like any file."""
+        document = json.loads(sent)
+        programs, config = native.loads(document["programs"]), dict(document["config"])
+        self.served, self.config = [Served.of(program) for program in programs], config
+        self.edition += 1
 
 
 class _Gate:
@@ -138,15 +175,22 @@ async def _pieces(block: bytes) -> AsyncIterator[bytes]:
         yield block[at : at + _CHUNK]
 
 
-async def _changes(served: Sequence[Served], request: Request) -> AsyncIterator[str]:
-    """One event whenever a file has changed."""
+async def _changes(shelf: _Shelf, request: Request) -> AsyncIterator[str]:
+    """One event whenever a file has changed, or another program has come."""
     yield ": watching\n\n"
-    seen = [one.stamp() for one in served]
-    while not await request.is_disconnected():
-        await asyncio.sleep(_WATCH_SECONDS)
-        now = [one.stamp() for one in served]
-        if now != seen:
-            for one in served:
-                one.refresh()
-            seen = now
-            yield "event: changed\ndata: 1\n\n"
+    edition, seen = shelf.edition, [one.stamp() for one in shelf.served]
+    shelf.tabs += 1
+    try:
+        while not await request.is_disconnected():
+            await asyncio.sleep(_WATCH_SECONDS)
+            now = [one.stamp() for one in shelf.served]
+            if shelf.edition != edition:
+                edition, seen = shelf.edition, now
+                yield "event: replaced\ndata: 1\n\n"
+            elif now != seen:
+                for one in shelf.served:
+                    one.refresh()
+                seen = now
+                yield "event: changed\ndata: 1\n\n"
+    finally:
+        shelf.tabs -= 1

@@ -8,9 +8,11 @@ import secrets
 import socket
 import webbrowser
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from opscope.errors import OpscopeError
+from opscope.serve.running import announced
 from opscope.serve.sources import Served
 
 
@@ -21,10 +23,14 @@ def serve(
     port: int = 0,
     browser: bool = True,
     watch: bool = False,
+    accept: bool = False,
     config: dict[str, Any] | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve until Ctrl-C. Says the address, and how to reach it from another machine."""
+    """Serve until Ctrl-C. Says the address, and how to reach it from another machine.
+
+    With `accept`, later calls of this user find the server and show their programs in it (see `running`).
+    """
     import uvicorn
 
     from opscope.serve.app import LOOPBACK, make_app
@@ -35,7 +41,7 @@ def serve(
     shown = "localhost" if host in LOOPBACK else host
     address = f"http://{shown}:{port}/{token}/"
     hosts = LOOPBACK if host in LOOPBACK else LOOPBACK | {host, socket.gethostname().lower()}
-    app = make_app(served, token, config=config, hosts=hosts, watch=watch)
+    app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept)
     settings = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
     server = uvicorn.Server(settings)
     say(address)
@@ -44,7 +50,8 @@ def serve(
     if browser:
         webbrowser.open(address)
     try:
-        server.run(sockets=[listener])
+        with announced(port, token) if accept else nullcontext():
+            server.run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:

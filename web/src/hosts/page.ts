@@ -52,7 +52,14 @@ function start(script: HTMLScriptElement | null): void {
       sources: config.sources.map(sourceOf), start: engineStarter(script), ...(config.initial ? { initial: config.initial } : {}),
       theme: config.theme ?? "auto", url: config.url ?? false, compact: config.compact ?? false,
     });
-    if (config.events) new EventSource(config.events).addEventListener("changed", () => viewer.reload());
+    if (config.events) {
+      const events = new EventSource(config.events);
+      events.addEventListener("changed", () => viewer.reload());
+      events.addEventListener("replaced", () => {
+        history.replaceState(null, "", location.pathname);
+        location.reload();
+      });
+    }
   } catch (error) {
     place.textContent = `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
     return;

@@ -1,0 +1,125 @@
+"""ExecuTorch's visualization functions: same names, arguments and meaning, without Model Explorer.
+
+    from opscope.compat.executorch import visualize_with_clusters
+
+    visualize_with_clusters(tagged_program)                       # a tab in the browser, until Ctrl-C
+    visualize_with_clusters(tagged_program, "clusters.json")      # only the file that Model Explorer opens
+"""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from opscope.analysis.clusters import with_clusters
+from opscope.compat.executorch_file import collection
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.readers import capture_object
+from opscope.readers.torch.tags import CLUSTER, PARTITION, NameOf, cluster_name, partition_name, tag_groupings
+
+_MODEL_EXPLORERS_OWN = ("cors_host", "skip_health_check")
+"""Arguments about Model Explorer's server that have nothing to do here."""
+
+
+def visualize(visualizable: Any, reuse_server: bool = True, no_open_in_browser: bool = False, **kwargs: Any) -> None:
+    """Show an ExportedProgram, EdgeProgramManager or ExecutorchProgramManager in the browser.
+
+    Starts a server and blocks until Ctrl-C; with `reuse_server`, a server that is already running shows it, and this returns.
+    `host` and `port` choose where to listen.
+    """
+    program = with_clusters(capture_object(_exported(visualizable)))
+    _show(program, {}, reuse_server, no_open_in_browser, kwargs)
+
+
+def visualize_graph(
+    graph_module: Any, exported_program: Any, reuse_server: bool = True, no_open_in_browser: bool = False, **kwargs: Any
+) -> None:
+    """Show a graph that passes have changed, with the names and roles of the program that it was made from."""
+    from opscope.readers.torch.export import program_of_exported
+
+    program = program_of_exported(_WithGraph(_exported(exported_program), graph_module))
+    _show(with_clusters(program), {}, reuse_server, no_open_in_browser, kwargs)
+
+
+def visualize_with_clusters(
+    exported_program: Any,
+    json_file_name: str | PathLike[str] | None = None,
+    no_open_in_browser: bool = False,
+    reuse_server: bool = False,
+    get_node_partition_name: NameOf = partition_name,
+    get_node_qdq_cluster_name: NameOf = cluster_name,
+    **kwargs: Any,
+) -> None:
+    """Show a program grouped by partition and quantized cluster; modules stay one switch away ("Group by").
+
+    With a file name nothing is shown: the file is what ExecuTorch writes for Model Explorer, with the names that the two functions
+    give. In the viewer, clusters are found by their shape where no node has one.
+    """
+    exported = _exported(exported_program)
+    if json_file_name is not None:
+        encoded = collection(exported, get_node_partition_name, get_node_qdq_cluster_name)
+        Path(json_file_name).write_text(json.dumps(encoded), "utf-8")
+        return
+    program = clustered(exported, get_node_partition_name, get_node_qdq_cluster_name)
+    grouping = next((name for name in (PARTITION, CLUSTER) if name in program.main.groupings), None)
+    config: dict[str, Any] = {"styles": "clusters", **({"initial": {"grouping": grouping, "depth": 2}} if grouping else {})}
+    _show(program, config, reuse_server, no_open_in_browser, kwargs)
+
+
+def clustered(exported: Any, partition: NameOf = partition_name, cluster: NameOf = cluster_name) -> Program:
+    """The program with the groupings "partition" and "qdq cluster" as the two functions say, beside "module"."""
+    program = capture_object(_exported(exported))
+    main = program.main
+    said = tag_groupings(_exported(exported).graph.nodes, partition, cluster)
+    own = {name: paths for name, paths in main.groupings.items() if name not in (PARTITION, CLUSTER)}
+    drawn = {name: {node_id: path for node_id, path in paths.items() if node_id in main} for name, paths in said.items()}
+    graphs = {**program.graphs, program.entry: replace(main, groupings=MappingProxyType({**own, **drawn}))}
+    return with_clusters(replace(program, graphs=MappingProxyType(graphs)))
+
+
+def _exported(visualizable: Any) -> Any:
+    """The ExportedProgram behind what ExecuTorch's functions take."""
+    import torch
+
+    if callable(getattr(visualizable, "exported_program", None)):
+        visualizable = visualizable.exported_program()
+    if not isinstance(visualizable, torch.export.ExportedProgram):
+        kind = type(visualizable)
+        taken = "an ExportedProgram, EdgeProgramManager or ExecutorchProgramManager"
+        raise OpscopeError(f"cannot show a {kind.__module__}.{kind.__qualname__}; give {taken}")
+    return visualizable
+
+
+class _WithGraph:
+    """An exported program with another graph in place of its own."""
+
+    def __init__(self, exported: Any, graph_module: Any) -> None:
+        self.exported = exported
+        self.graph_module = graph_module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.exported, name)
+
+
+def _show(program: Program, config: dict[str, Any], reuse: bool, no_browser: bool, kwargs: dict[str, Any]) -> None:
+    unknown = [name for name in kwargs if name not in ("host", "port", *_MODEL_EXPLORERS_OWN)]
+    if unknown:
+        raise OpscopeError(f"{unknown[0]!r} is for Model Explorer's server and means nothing here; leave it out")
+    from opscope.serve.run import serve
+    from opscope.serve.running import show_in_running
+    from opscope.serve.sources import Served
+
+    shown = show_in_running(program, config) if reuse else None
+    if shown is None:
+        where = {name: kwargs[name] for name in ("host", "port") if name in kwargs}
+        serve([Served.of(program)], browser=not no_browser, accept=True, config=config, **where)
+        return
+    print(shown.address)
+    if shown.tabs == 0 and not no_browser:
+        webbrowser.open(shown.address)
