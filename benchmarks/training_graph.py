@@ -1,7 +1,7 @@
-"""A transformer's training step as a Program of any size: forward, loss, backward, update, with groups. The viewer's benchmark opens it.
+"""A transformer's training step as a Program of any size: forward, loss, backward, update, with groups.
 
-The hard part of such graphs for a layout is real here: every layer's activations are used again by its backward half at the other end
-of the graph, and a few constants and the step's mask are used everywhere.
+The hard part of such graphs for a layout is real here: every layer's activations are used again by its backward half at the other
+end of the graph, and the mask is used everywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class _Step:
         self.kept: dict[str, str] = {}
 
     def op(self, name: str, op: str, inputs: list[str], type: TensorType, scope: tuple[str, ...], **attrs: object) -> str:
-        self.graph.node(name, op, [(each, 0) for each in inputs], [type], scope=scope, attrs={"op_name": "/".join((*scope, op)), **attrs})
+        self.graph.node(
+            name, op, [(each, 0) for each in inputs], [type], scope=scope, attrs={"op_name": "/".join((*scope, op)), **attrs}
+        )
         return name
 
     def parameter(self, name: str, type: TensorType, scope: tuple[str, ...]) -> str:
@@ -62,12 +64,19 @@ class _Step:
         weight, wide = TensorType("f32", (512, 512)), TensorType("f32", (512, 2048))
         n = self.op(p + "norm1", "layer_norm", [x, self.parameter(p + "scale1", TensorType("f32", (512,)), at)], self.hidden, at)
         q, k, v = (
-            self.op(p + "reshape_" + s, "reshape", [self.op(p + "dot_" + s, "dot", [n, self.parameter(p + "w" + s, weight, attention)],
-                                                            self.hidden, attention)], TensorType("f32", (8, 8, 256, 64)), attention)
+            self.op(
+                p + "reshape_" + s,
+                "reshape",
+                [self.op(p + "dot_" + s, "dot", [n, self.parameter(p + "w" + s, weight, attention)], self.hidden, attention)],
+                TensorType("f32", (8, 8, 256, 64)),
+                attention,
+            )
             for s in "qkv"
         )
         s = self.op(p + "scores", "dot", [q, k], self.scores, attention)
-        s = self.op(p + "scale", "multiply", [s, self.op(p + "c", "constant", [], TensorType("f32"), attention)], self.scores, attention)
+        s = self.op(
+            p + "scale", "multiply", [s, self.op(p + "c", "constant", [], TensorType("f32"), attention)], self.scores, attention
+        )
         s = self.op(p + "masked", "select", ["mask", s], self.scores, attention)
         s = self.op(p + "softmax", "softmax", [s], self.scores, attention, dim=-1)
         c = self.op(p + "context", "dot", [s, v], self.hidden, attention)
@@ -99,7 +108,13 @@ class _Step:
         r = grad("add1", "add", [d, n], self.hidden, at)
         weight_grad("wo", p + "context", r, weight, attention)
         c = grad("context", "dot", [r, p + "wo"], self.hidden, attention)
-        s = grad("softmax", "multiply", [grad("s", "dot", [c, p + "reshape_v"], self.scores, attention), p + "softmax"], self.scores, attention)
+        s = grad(
+            "softmax",
+            "multiply",
+            [grad("s", "dot", [c, p + "reshape_v"], self.scores, attention), p + "softmax"],
+            self.scores,
+            attention,
+        )
         s = grad("sum", "subtract", [s, grad("reduce", "reduce", [s], self.scores, attention)], self.scores, attention)
         s = grad("masked", "select", ["mask", s], self.scores, attention)
         parts = []

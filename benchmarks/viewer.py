@@ -3,9 +3,9 @@
     python benchmarks/viewer.py [--sizes 1000,10000,50000] [--only opscope|model-explorer] [--json FILE]
 
 Opens one-file pages of the transformer training graph, of the compiled 24-layer HLO (`.bench/transformer24.hlo`, made by
-benchmarks/make_hlo.py) and of 100,000 boxes, and prints the time to the first picture, of Expand all and of Flatten (both with repeats
-shown one by one, so that every node is drawn), the frames while panning and zooming, and the longest time the page did not answer.
-Where Model Explorer is installed, it gets the same graphs in the same run.
+benchmarks/make_hlo.py) and of 100,000 boxes, and prints the time to the first picture, of Expand all and of Flatten (both with
+repeats shown one by one, so that every node is drawn), the frames while panning and zooming, and the longest time the page did not
+answer. Where Model Explorer is installed, it gets the same graphs in the same run.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ PATIENCE = 150.0
 
 WATCH = """
 window.blocked = 0;
-new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.blocked = Math.max(window.blocked, entry.duration); })
-  .observe({type: "longtask", buffered: true});
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) window.blocked = Math.max(window.blocked, entry.duration);
+}).observe({type: "longtask", buffered: true});
 """
 FRAMES = """(milliseconds) => new Promise((done) => {
   const frames = []; let last = performance.now(); const end = last + milliseconds;
@@ -94,8 +95,16 @@ def measure(program: Program, name: str, folder: Path) -> dict[str, Any]:
         flatten = press(page, "Flatten")
         blocked = page.evaluate("window.blocked")
     return {
-        "tool": "opscope", "graph": name, "nodes": len(program), "export s": export, "MB": target.stat().st_size / 1e6,
-        "first picture s": first, "Expand all s": expand, "boxes": boxes, "Flatten s": flatten, "longest block ms": blocked,
+        "tool": "opscope",
+        "graph": name,
+        "nodes": len(program),
+        "export s": export,
+        "MB": target.stat().st_size / 1e6,
+        "first picture s": first,
+        "Expand all s": expand,
+        "boxes": boxes,
+        "Flatten s": flatten,
+        "longest block ms": blocked,
     }
 
 
@@ -107,7 +116,12 @@ def frames(program: Program, name: str, folder: Path) -> dict[str, Any]:
         press(page, "Fold repeats")
         press(page, "Expand all")
         page.evaluate("window.blocked = 0")
-        row: dict[str, Any] = {"tool": "opscope", "graph": name, "nodes": len(program), "boxes": page.evaluate("window.opscope.state().boxes")}
+        row: dict[str, Any] = {
+            "tool": "opscope",
+            "graph": name,
+            "nodes": len(program),
+            "boxes": page.evaluate("window.opscope.state().boxes"),
+        }
         row["pan far ms"], row["pan far worst"] = moving(page, lambda: drag(page))
         row["zoom ms"], row["zoom worst"] = moving(page, lambda: wheel(page))
         page.evaluate("window.opscope.whenIdle()")
@@ -173,7 +187,11 @@ def wait(page: Page, condition: str) -> None:
 
 
 def show(row: dict[str, Any]) -> None:
-    cells = [f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value:,}" for name, value in row.items() if name not in ("tool", "graph")]
+    cells = [
+        f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value:,}"
+        for name, value in row.items()
+        if name not in ("tool", "graph")
+    ]
     print(f"{row['tool']:15} {row['graph']:24} " + "  ".join(cells), flush=True)
 
 

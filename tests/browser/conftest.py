@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.harness import Open, Viewer, until
 
+from browser.harness import Open, Viewer, until
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.render.html import viewer_script, write
@@ -19,8 +19,14 @@ from opscope.render.options import ViewOptions
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--font-render-hinting=none",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--font-render-hinting=none",
 ]
 
 

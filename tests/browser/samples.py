@@ -22,7 +22,9 @@ def network(layers: int = 3) -> Program:
     for i in range(layers):
         scope = (f"layer_{i}: Block",)
         main.node(f"w{i}", "parameter", outputs=[W], role="parameter", scope=scope)
-        main.node(f"dot.{i}", "dot", [(last, 0), (f"w{i}", 0)], [X], scope=(*scope, "attention"), attrs=_attrs(i), source=_frames(i))
+        main.node(
+            f"dot.{i}", "dot", [(last, 0), (f"w{i}", 0)], [X], scope=(*scope, "attention"), attrs=_attrs(i), source=_frames(i)
+        )
         main.node(f"relu.{i}", "maximum", [(f"dot.{i}", 0)], [X], scope=(*scope, "attention"))
         main.node(f"add.{i}", "add", [(last, 0), (f"relu.{i}", 0)], [X], scope=scope, links=[Link("backward_of", f"dot.{i}")])
         last = f"add.{i}"
@@ -35,7 +37,11 @@ def network(layers: int = 3) -> Program:
 
 
 def _attrs(i: int) -> dict[str, object]:
-    return {"backend_config": '{"gemm":{"algorithm":' + str(i) + ',"tiles":[{"m":64},{"n":32}]}}', "cost": 1.5 * (i + 1), "index": i}
+    return {
+        "backend_config": '{"gemm":{"algorithm":' + str(i) + ',"tiles":[{"m":64},{"n":32}]}}',
+        "cost": 1.5 * (i + 1),
+        "index": i,
+    }
 
 
 def _frames(i: int) -> list[Frame]:
@@ -64,7 +70,7 @@ def hub(inputs: int) -> Program:
     return builder.build()
 
 
-HOSTILE = "</script><img src=x onerror=\"window.broken=1\"><!--"
+HOSTILE = '</script><img src=x onerror="window.broken=1"><!--'
 AWKWARD = {
     "long": "n" * 10_000,
     "right to left": "שכבה_עליונה.مرحبا",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from browser.harness import Open, Viewer, until
 from browser.samples import network
 
@@ -18,7 +19,7 @@ def viewer(open_file: Open) -> Viewer:
 
 
 def place(viewer: Viewer, name: str) -> tuple[float, float]:
-    """Where a box stands on the page: select it, then ask where its accent is painted, by the camera that "Zoom to selection" takes."""
+    """Bring a box to the middle of the canvas; where that is on the page."""
     viewer.row(name).click()
     viewer.press("Zoom to selection")
     box = viewer.page.locator("canvas.graph").bounding_box()
@@ -80,7 +81,10 @@ def test_pinch_zooms(open_file: Open) -> None:
     session = viewer.page.context.new_cdp_session(viewer.page)
 
     def touch(kind: str, *points: tuple[int, int]) -> None:
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]})
+        session.send(
+            "Input.dispatchTouchEvent",
+            {"type": kind, "touchPoints": [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]},
+        )
 
     touch("touchStart", (600, 400), (700, 400))
     touch("touchMove", (580, 400), (720, 400))
@@ -148,7 +152,8 @@ def test_every_shortcut_does_what_the_sheet_says(viewer: Viewer) -> None:
 def pixel(viewer: Viewer, x: float, y: float) -> tuple[int, ...]:
     """The colour at a point of the canvas, in CSS pixels."""
     script = """([x, y]) => {
-      const canvas = document.querySelector("#opscope").shadowRoot.querySelector("canvas.graph"), ratio = canvas.width / canvas.clientWidth;
+      const canvas = document.querySelector("#opscope").shadowRoot.querySelector("canvas.graph");
+      const ratio = canvas.width / canvas.clientWidth;
       const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
       copy.drawImage(canvas, -Math.round(x * ratio), -Math.round(y * ratio));
       return [...copy.getImageData(0, 0, 1, 1).data];
@@ -172,7 +177,7 @@ def test_the_picture_has_the_colours_of_its_theme(open_file: Open, scheme: str, 
 def test_it_is_crisp_on_a_dense_screen(open_file: Open) -> None:
     viewer = open_file(network(), device_scale_factor=2)
     size = viewer.page.evaluate(
-        "(() => { const c = document.querySelector('#opscope').shadowRoot.querySelector('canvas.graph'); return [c.width, c.clientWidth]; })()"
+        "((c) => [c.width, c.clientWidth])(document.querySelector('#opscope').shadowRoot.querySelector('canvas.graph'))"
     )
     assert size[0] == 2 * size[1]
 

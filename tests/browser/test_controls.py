@@ -8,15 +8,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from browser.harness import Open, Viewer, until
-from browser.samples import network
 
 import opscope
+from browser.harness import Open, Viewer, until
+from browser.samples import network
 from opscope.render.options import ViewOptions
 
 
 @pytest.fixture(params=["file", "server"])
-def viewer(request: pytest.FixtureRequest, open_file: Open, open_address: Open, server: Callable[..., str], tmp_path: Path) -> Viewer:
+def viewer(
+    request: pytest.FixtureRequest, open_file: Open, open_address: Open, server: Callable[..., str], tmp_path: Path
+) -> Viewer:
     if request.param == "file":
         return open_file(network(), permissions=["clipboard-read", "clipboard-write"])
     source = tmp_path / "network.json"

@@ -4,13 +4,15 @@
  */
 import { THEMES, type Theme } from "../core/scene/theme";
 import type { Rect } from "./canvas/camera";
-import type { Emphasis, Sight } from "./canvas/paint";
+import { boxesOf, emphasisOf } from "./canvas/marks";
+import type { Sight } from "./canvas/paint";
 import { type Picked, Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient, type StartEngine } from "./engine/client";
 import type { GroupFacts, NodeFacts, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
 import { type History, memoryHistory, urlHistory } from "./state/history";
 import { Idle } from "./state/idle";
+import { type Progress, patiently, type Tell } from "./state/patience";
 import { Signal } from "./state/signal";
 import { ALL, enterGraph, sameView, select, specOf, START, toggle, type ViewState } from "./state/view";
 
@@ -28,11 +30,6 @@ export interface SessionOptions {
   readonly url?: boolean;
 }
 
-export interface Progress {
-  readonly part: number;
-  readonly stage: string;
-}
-
 export interface Tip {
   readonly x: number;
   readonly y: number;
@@ -41,8 +38,6 @@ export interface Tip {
 
 type Look = { readonly anchor?: string; readonly look?: "fit" | "first"; readonly reveal?: number; readonly keepCamera?: boolean };
 
-/** A wait shorter than this needs no explanation. */
-const QUIET_MS = 300;
 const MOST_MATCHES_SHOWN = 3000;
 
 export class Session {
@@ -72,6 +67,7 @@ export class Session {
   private readonly history: History;
   private readonly darkScheme: MediaQueryList;
   private noticeTimer = 0;
+  private turn = 0;
   private attributesOf: string | undefined;
   private scheduled = false;
   private disposed = false;
@@ -307,28 +303,14 @@ export class Session {
     this.changed();
   }
 
-  /** Wait for the engine, and after a moment say so. */
-  private async waiting<T>(task: (tell: (part: number, stage: string) => void) => Promise<T>): Promise<T> {
-    const start = performance.now();
-    let last: Progress = { part: 0, stage: "" };
-    const show = () => {
-      this.progress = last;
+  /** Wait for the engine, and after a moment say so. Of several tasks the latest is told about. */
+  private waiting<T>(task: (tell: Tell) => Promise<T>): Promise<T> {
+    const turn = ++this.turn;
+    return this.idle.during(patiently(task, (progress) => {
+      if (turn !== this.turn || this.progress === progress) return;
+      this.progress = progress;
       this.changed();
-    };
-    const timer = setTimeout(show, QUIET_MS);
-    const tell = (part: number, stage: string) => {
-      last = { part, stage };
-      if (performance.now() - start > QUIET_MS) show();
-    };
-    try {
-      return await this.idle.during(task(tell));
-    } finally {
-      clearTimeout(timer);
-      if (this.progress === last) {
-        this.progress = undefined;
-        this.changed();
-      }
-    }
+    }));
   }
 
   private async draw(look: Look): Promise<void> {
@@ -386,7 +368,7 @@ export class Session {
     this.hit = -1;
     if (!query.trim()) this.found = undefined;
     else {
-      const found = await this.idle.during(this.client.ask("search", { query, limit: 200_000 })).catch(() => undefined);
+      const found = await this.idle.during(this.client.ask("search", { query, limit: 200_000, first: this.graphName })).catch(() => undefined);
       if (query !== this.view.query) return;
       this.found = found;
     }
@@ -397,16 +379,8 @@ export class Session {
     this.changed();
   }
 
-  /** Boxes in which hits are seen. */
   private hitPieces(): Int32Array {
-    const { shown, found } = this;
-    if (!shown || !found) return new Int32Array(0);
-    const marked = new Uint8Array(shown.scene.boxCount);
-    for (const node of found.nodes) if (shown.result.boxOfNode[node] >= 0) marked[shown.result.boxOfNode[node]] = 1;
-    let count = 0;
-    const pieces = new Int32Array(marked.length);
-    for (let piece = 0; piece < marked.length; piece++) if (marked[piece] && !shown.result.open[piece]) pieces[count++] = piece;
-    return pieces.slice(0, count);
+    return this.shown && this.found ? boxesOf(this.shown, this.found.nodes) : new Int32Array(0);
   }
 
   /** Details and highlights of what is selected now. */
@@ -470,17 +444,4 @@ export class Session {
     const emphasis = this.stage?.emphasis;
     return this.client.ask("picture", { ...sight, theme: this.theme.name, ...(emphasis ? { lit: emphasis.lit, litEdge: emphasis.litEdge } : {}) });
   }
-}
-
-/** Boxes that hold a marked node are lit, and edges between lit boxes stand out. */
-function emphasisOf(shown: Shown, mark: Uint8Array): Emphasis {
-  const { scene, result } = shown;
-  const lit = new Uint8Array(scene.boxCount);
-  for (let node = 0; node < mark.length; node++) if (mark[node] && result.boxOfNode[node] >= 0) lit[result.boxOfNode[node]] = 1;
-  const litEdge = new Uint8Array(scene.edgeCount);
-  for (let e = 0; e < scene.edgeCount; e++) {
-    const a = scene.edgeSource[e], b = scene.edgeTarget[e];
-    litEdge[e] = a >= 0 && b >= 0 && lit[a] && lit[b] ? 1 : 0;
-  }
-  return { lit, litEdge };
 }

@@ -15,6 +15,8 @@ export interface Rect {
 export const MIN_SCALE = 0.00002;
 export const MAX_SCALE = 6;
 const PADDING = 28;
+/** The legend's line at the bottom. */
+const FOOT = 22;
 /** Below this a whole graph is only a texture: the first look shows its beginning at a readable size instead. */
 const READABLE = 0.16;
 const FIRST_LOOK = 0.62;
@@ -39,8 +41,8 @@ export function panBy(camera: Camera, dx: number, dy: number): Camera {
 
 /** The camera that shows a rectangle as large as it goes, never larger than life. */
 export function fit(rect: Rect, width: number, height: number, most = 1): Camera {
-  const scale = clampScale(Math.min(most, (width - 2 * PADDING) / Math.max(1, rect.w), (height - 2 * PADDING) / Math.max(1, rect.h)));
-  return centred(rect.x + rect.w / 2, rect.y + rect.h / 2, scale, width, height);
+  const scale = clampScale(Math.min(most, (width - 2 * PADDING) / Math.max(1, rect.w), (height - FOOT - 2 * PADDING) / Math.max(1, rect.h)));
+  return centred(rect.x + rect.w / 2, rect.y + rect.h / 2, scale, width, height - FOOT);
 }
 
 export function centred(x: number, y: number, scale: number, width: number, height: number): Camera {

@@ -184,14 +184,25 @@ export class Engine {
     return { ...spec, around: { nodes: Array.from(inGraph, (node) => this.names.id(node)), hops: near.hops } };
   }
 
-  private async search({ query, limit, graph }: Params<"search">): Promise<SearchResult> {
+  private async search({ query, limit, first }: Params<"search">): Promise<SearchResult> {
     await this.needFor(query);
     const start = performance.now();
-    const found = search(this.names.program, query, graph === undefined ? {} : { graph });
+    const found = search(this.names.program, query);
+    const nodes = this.graphFirst(found.nodes, first).slice(0, limit);
     return {
-      nodes: found.nodes.slice(0, limit), total: found.nodes.length, rows: Array.from(found.nodes.subarray(0, MOST_SEARCH_ROWS), (node) => this.names.name(node)),
+      nodes, total: found.nodes.length, rows: Array.from(nodes.subarray(0, MOST_SEARCH_ROWS), (node) => this.names.name(node)),
       milliseconds: performance.now() - start, ...(found.problem ? { problem: found.problem } : {}),
     };
+  }
+
+  private graphFirst(nodes: Int32Array, name: string): Int32Array {
+    const { graphStart } = this.names.program;
+    const graph = Math.max(0, this.names.graphNumber(name));
+    const from = nodes.findIndex((node) => node >= graphStart[graph]);
+    const after = nodes.findIndex((node) => node >= graphStart[graph + 1]);
+    if (from < 0) return nodes;
+    const to = after < 0 ? nodes.length : after;
+    return Int32Array.from([...nodes.subarray(from, to), ...nodes.subarray(0, from), ...nodes.subarray(to)]);
   }
 
   /** Attributes that a query asks for may still be with the host. */

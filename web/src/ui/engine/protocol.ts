@@ -185,7 +185,8 @@ export interface PictureRequest {
 export interface Methods {
   load(params: { readonly at: WireAt }): ProgramSummary;
   view(params: ViewRequest): ViewResult;
-  search(params: { readonly query: string; readonly limit: number; readonly graph?: string }): SearchResult;
+  /** Hits in the graph named `first` come before the others. */
+  search(params: { readonly query: string; readonly limit: number; readonly first: string }): SearchResult;
   node(params: { readonly node: number }): NodeFacts;
   find(params: { readonly graph: string; readonly id: string }): number;
   group(params: { readonly key: string }): GroupFacts | undefined;

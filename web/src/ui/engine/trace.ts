@@ -1,4 +1,7 @@
-/** What feeds some nodes and what uses them, so many steps away. */
+/**
+ * What feeds some nodes and what uses them, so many steps away. The way leads out of a called graph to those who call it (for the
+ * graphs that the walk began in), and a call that is reached takes all of its body along.
+ */
 import type { Csr } from "../../core/types";
 import type { Lookup } from "./names";
 import type { TraceResult } from "./protocol";
@@ -6,30 +9,91 @@ import type { TraceResult } from "./protocol";
 export function trace(lookup: Lookup, nodes: readonly number[], up: number, down: number): TraceResult {
   const { program } = lookup;
   const mark = new Uint8Array(program.nodeCount);
-  const upstream = walk(program.inputs, nodes, up, mark, 1);
-  const downstream = walk(lookup.users, nodes, down, mark, 2);
+  const outside = graphsAround(lookup, nodes);
+  const upstream = new Walk(lookup, outside, program.inputs, isSource, 1, mark).run(nodes, up);
+  const downstream = new Walk(lookup, outside, lookup.users, isResult, 2, mark).run(nodes, down);
   for (const node of nodes) mark[node] = 3;
   return { mark, upstream, downstream };
 }
 
-function walk(rows: Csr, from: readonly number[], steps: number, mark: Uint8Array, bit: number): number {
-  let edge = [...from];
-  let reached = 0;
-  const seen = new Uint8Array(mark.length);
-  for (const node of from) seen[node] = 1;
-  for (let step = 0; step < steps && edge.length; step++) {
-    const next: number[] = [];
-    for (const node of edge) {
-      for (let i = rows.start[node]; i < rows.start[node + 1]; i++) {
-        const other = rows.value[i];
-        if (seen[other]) continue;
-        seen[other] = 1;
-        mark[other] |= bit;
-        reached++;
-        next.push(other);
+/** Nodes at which a walk leaves a graph: those that take nothing from within it, or those that it yields. */
+const isSource = (lookup: Lookup, node: number) => lookup.program.inputs.start[node + 1] === lookup.program.inputs.start[node];
+const isResult = (lookup: Lookup, node: number) => {
+  const { start, value } = lookup.program.graphOutputs;
+  const graph = lookup.graphOf(node);
+  for (let i = start[graph]; i < start[graph + 1]; i++) if (value[i] === node) return true;
+  return false;
+};
+
+/** The graphs of some nodes and all that call them, directly or not. */
+function graphsAround(lookup: Lookup, nodes: readonly number[]): Uint8Array {
+  const around = new Uint8Array(lookup.program.graphCount);
+  const todo = nodes.map((node) => lookup.graphOf(node));
+  for (let graph = todo.pop(); graph !== undefined; graph = todo.pop()) {
+    if (around[graph]) continue;
+    around[graph] = 1;
+    for (let i = lookup.callers.start[graph]; i < lookup.callers.start[graph + 1]; i++) todo.push(lookup.graphOf(lookup.callers.value[i]));
+  }
+  return around;
+}
+
+class Walk {
+  private readonly seen: Uint8Array;
+  private reached = 0;
+  private next: number[] = [];
+
+  constructor(
+    private readonly lookup: Lookup, private readonly outside: Uint8Array, private readonly rows: Csr,
+    private readonly leaves: (lookup: Lookup, node: number) => boolean, private readonly bit: number, private readonly mark: Uint8Array,
+  ) {
+    this.seen = new Uint8Array(mark.length);
+  }
+
+  run(from: readonly number[], steps: number): number {
+    for (const node of from) this.seen[node] = 1;
+    let edge = [...from];
+    for (let step = 0; step < steps && edge.length; step++) {
+      this.next = [];
+      for (const node of edge) {
+        for (let i = this.rows.start[node]; i < this.rows.start[node + 1]; i++) this.reach(this.rows.value[i]);
+        this.leave(node);
+      }
+      edge = this.next;
+    }
+    return this.reached;
+  }
+
+  private reach(node: number): void {
+    if (this.seen[node]) return;
+    this.seen[node] = 1;
+    this.mark[node] |= this.bit;
+    this.reached++;
+    this.next.push(node);
+    this.takeBodies(node);
+  }
+
+  private leave(node: number): void {
+    const graph = this.lookup.graphOf(node);
+    if (!this.outside[graph] || !this.leaves(this.lookup, node)) return;
+    const { start, value } = this.lookup.callers;
+    for (let i = start[graph]; i < start[graph + 1]; i++) this.reach(value[i]);
+  }
+
+  /** Everything that a reached node runs, unless the walk came from in there. */
+  private takeBodies(node: number): void {
+    const { calls, graphStart } = this.lookup.program;
+    const todo = [node];
+    for (let at = todo.pop(); at !== undefined; at = todo.pop()) {
+      for (let c = calls.start[at]; c < calls.start[at + 1]; c++) {
+        const graph = calls.value[c];
+        const first = graphStart[graph];
+        if (this.outside[graph] || first === graphStart[graph + 1] || this.seen[first]) continue;
+        for (let inner = first; inner < graphStart[graph + 1]; inner++) {
+          this.seen[inner] = 1;
+          this.mark[inner] |= this.bit;
+          if (calls.start[inner + 1] > calls.start[inner]) todo.push(inner);
+        }
       }
     }
-    edge = next;
   }
-  return reached;
 }
