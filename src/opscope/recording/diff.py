@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from opscope.program import Node, Program, TensorType
+from opscope.recording.codec import no_garbage_collection
 from opscope.recording.match import Matching, match_programs
 from opscope.recording.match.sides import TAGS, Labels, Side
 from opscope.recording.model import NodeKey, Origin
@@ -165,14 +166,15 @@ class Diff:
         found: list[Change] = []
         if old.op != new.op:
             found.append(Change("op", old.op, new.op))
-        if old.outputs is not new.outputs and old.outputs != new.outputs:
-            found.append(Change("type", _types(old.outputs), _types(new.outputs)))
-        if old.details is not new.details and not _same_stored(old, new):
+        strict_a, strict_b = self._matching.pairs.labels.of["strict"]
+        if strict_a[x] != strict_b[y]:
+            if old.outputs != new.outputs:
+                found.append(Change("type", _types(old.outputs), _types(new.outputs)))
             found.extend(_detail_changes(old, new, self._matching.pairs.labels))
         if not self._same_operands(side_a.operands[x], side_b.operands[y]):
             found.append(Change("operands", _operands(old), _operands(new)))
         called_a, called_b = side_a.calls[x], side_b.calls[y]
-        if [self._matching.pairs.graph_a[g] for g in called_a] != called_b:
+        if (called_a or called_b) and [self._matching.pairs.graph_a[g] for g in called_a] != called_b:
             found.append(Change("calls", ", ".join(old.calls), ", ".join(new.calls)))
         if (old.control or new.control) and self._controls(x) != set(new.control):
             found.append(Change("control", ", ".join(old.control), ", ".join(new.control)))
@@ -205,7 +207,8 @@ class Diff:
 def diff(a: Program, b: Program, *, origins: Iterable[Origin] = (), ids: str | None = None) -> Diff:
     """What changed from program a to program b. Takes anything that has a `program`, such as a Snapshot, too."""
     first, second = _program(a), _program(b)
-    return Diff(first, second, match_programs(first, second, origins, ids))
+    with no_garbage_collection():
+        return Diff(first, second, match_programs(first, second, origins, ids))
 
 
 def _program(given: Any) -> Program:
@@ -217,11 +220,6 @@ def _program(given: Any) -> Program:
 
 def _keys(side: Side) -> list[NodeKey]:
     return [(graph.name, node.id) for graph in side.graphs for node in graph.nodes]
-
-
-def _same_stored(old: Node, new: Node) -> bool:
-    number = getattr(old.details, "number", None)
-    return number is not None and number == getattr(new.details, "number", None) and old.details == new.details
 
 
 def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:

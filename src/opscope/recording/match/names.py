@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TypeVar
+from collections import Counter
 
 from opscope.recording.match.pairs import FREE, Pairs
 from opscope.recording.match.sides import TAGS, Side
 
 _ENOUGH = 0.5
 _LOOKED_AT = 5000
-
-K = TypeVar("K", bound=Hashable)
 
 
 def match_names(pairs: Pairs, evidence: str) -> None:
@@ -29,22 +26,18 @@ def match_names(pairs: Pairs, evidence: str) -> None:
                 _pair_if_same_op(pairs, x, base + at, evidence)
         if len(pairs.fresh) > before or not (a.graphs[ga].nodes and b.graphs[gb].nodes):
             pairs.pair_graphs(ga, gb)
-    elsewhere = _once(b, lambda y: b.nodes[y].id)
-    for id, x in _once(a, lambda x: a.nodes[x].id).items():
+    elsewhere = _once([(node.id, y) for y, node in enumerate(b.nodes)])
+    for id, x in _once([(node.id, x) for x, node in enumerate(a.nodes)]).items():
         if id in elsewhere:
             _pair_if_same_op(pairs, x, elsewhere[id], evidence)
 
 
 def match_outputs(pairs: Pairs) -> None:
     """Nodes that make a value of the same name, whatever they are: a fused op goes on making what its last part made."""
-    a, b = pairs.a, pairs.b
-
-    def names(side: Side) -> Callable[[int], str]:
-        return lambda i: str(side.nodes[i].attrs.get("output_names", ""))
-
-    made_b = _once(b, names(b), free=lambda y: pairs.mate_b[y] == FREE)
-    for name, x in _once(a, names(a), free=lambda x: pairs.mate_a[x] == FREE).items():
-        if name and name in made_b:
+    names_a, names_b = pairs.labels.output_names
+    made_b = _once([(name, y) for y, name in names_b.items() if pairs.mate_b[y] == FREE])
+    for name, x in _once([(name, x) for x, name in names_a.items() if pairs.mate_a[x] == FREE]).items():
+        if name in made_b:
             pairs.pair(x, made_b[name], "output")
 
 
@@ -78,13 +71,7 @@ def _pair_if_same_op(pairs: Pairs, x: int, y: int, evidence: str) -> None:
         pairs.pair(x, y, evidence)
 
 
-def _once(side: Side, key: Callable[[int], K], free: Callable[[int], bool] = lambda i: True) -> dict[K, int]:
-    """What occurs once, by key."""
-    found: dict[K, int] = {}
-    twice: set[K] = set()
-    for i in range(len(side)):
-        if free(i):
-            name = key(i)
-            if found.setdefault(name, i) != i:
-                twice.add(name)
-    return {name: i for name, i in found.items() if name not in twice}
+def _once(named: list[tuple[str, int]]) -> dict[str, int]:
+    """What occurs once, by name."""
+    counts = Counter(name for name, _ in named)
+    return {name: i for name, i in named if counts[name] == 1}

@@ -99,6 +99,9 @@ class Labels:
     def __init__(self, a: Side, b: Side) -> None:
         self._known: dict[Hashable, int] = {}
         self._texts: dict[int, tuple[Details, int, int, int]] = {}
+        self._makes: dict[int, str] = {}
+        self.output_names: tuple[dict[int, str], dict[int, str]] = ({}, {})
+        """Per side, the names of what nodes make, for nodes that say it."""
         self._graph_names = {*a.graph_number, *b.graph_number}
         self.content: tuple[list[int], list[int]] = ([], [])
         """Per side and graph: equal numbers mean the same nodes in the same order but for their names."""
@@ -114,8 +117,11 @@ class Labels:
     def _label(self, which: int, side: Side) -> None:
         number = self._number
         strict, work, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
-        for node in side.nodes:
+        made = self.output_names[which]
+        for i, node in enumerate(side.nodes):
             everything, done, place = self._details(node.details)
+            if everything in self._makes:
+                made[i] = self._makes[everything]
             shapes = number(tuple([(t.dtype, t.shape) for t in node.outputs]))
             types = number(node.outputs)
             own = number((node.op, node.role))
@@ -153,6 +159,8 @@ class Labels:
             places = scope, details.source
             numbers = self._number((tuple(texts), *places)), self._number(done), self._number((meant, *places))
             known = self._texts[key] = (details, *numbers)
+            if "output_names" in attrs:
+                self._makes[numbers[0]] = str(attrs["output_names"])
         return known[1:]
 
     def is_name(self, name: str, value: Any) -> bool:
