@@ -16,7 +16,11 @@ interface NodeLiteral {
 function programOf(graphs: readonly (readonly NodeLiteral[])[]): ProgramData {
   const nodes = graphs.flat();
   const ops = [...new Set(nodes.map((node) => node.op))];
-  const starts = (counts: readonly number[]) => Int32Array.from(counts.reduce((sums, count) => [...sums, sums[sums.length - 1] + count], [0]));
+  const starts = (counts: readonly number[]) => {
+    const sums = new Int32Array(counts.length + 1);
+    counts.forEach((count, i) => { sums[i + 1] = sums[i] + count; });
+    return sums;
+  };
   return {
     ...NO_PROGRAM,
     strings: { length: ops.length, at: (i) => ops[i] },

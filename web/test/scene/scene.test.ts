@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { layoutCompound } from "../../src/core/layout";
-import { buildScene, inOnePiece, measure, paintScene, type Painter, type Scene, Shape, THEMES, wrap } from "../../src/core/scene";
+import { boxTooltip, buildScene, edgeTooltip, inOnePiece, measure, paintScene, type Painter, type Scene, Shape, THEMES, wrap } from "../../src/core/scene";
 import { smooth } from "../../src/core/scene/curves";
 import { escapeXml, sceneToSvg } from "../../src/core/svg";
 import { BoxKind, type Visible } from "../../src/core/types";
@@ -145,6 +145,14 @@ describe("wrapping", () => {
       expect(scene.y[i] + scene.h[i]).toBeLessThanOrEqual(scene.y[frame] + scene.h[frame]);
     }
     expect(sceneToSvg(scene, THEMES.light)).toMatch(/>continued</);
+  });
+});
+
+describe("tooltips", () => {
+  it("give a node's own id, which people search for, beside what it is", () => {
+    const scene = sceneOf(visibleOf([{ id: "n:while.1>n:dot%2F12", subtitle: "f32[2]" }, { id: "g:layer_0" }], [["n:while.1>n:dot%2F12", "g:layer_0"]], { "n:while.1>n:dot%2F12": "dot", "g:layer_0": "layer_0" }));
+    expect(boxTooltip(scene, 0)).toBe("dot\ndot/12\nf32[2]");
+    expect(edgeTooltip(scene, 0)).toBe("dot/12 → layer_0");
   });
 });
 

@@ -1,15 +1,26 @@
 /** What a person reads when the pointer rests on something. */
+import { unescapeName } from "../view/keys";
 import type { Scene } from "./types";
+
+/** The node's own id ("dot.12") from its key, or nothing for what is no single node. */
+function idOf(key: string): string {
+  const last = key.slice(key.lastIndexOf(">") + 1);
+  return last.startsWith("n:") ? unescapeName(last.slice(2)) : "";
+}
+
+/** What people call a box: "dot.12" where it is one node, its title otherwise. */
+const nameOf = (scene: Scene, box: number): string => idOf(scene.key[box]) || scene.title[box];
 
 export function boxTooltip(scene: Scene, piece: number): string {
   const box = scene.box[piece];
-  const lines = [scene.title[box], scene.subtitle[box], ...(scene.notes[box] ?? [])].filter(Boolean);
+  const id = idOf(scene.key[box]);
+  const lines = [scene.title[box], id === scene.title[box] ? "" : id, scene.subtitle[box], ...(scene.notes[box] ?? [])].filter(Boolean);
   if (scene.repeat[box] > 1) lines.push(`${scene.repeat[box]} repeats`);
   return lines.join("\n");
 }
 
 export function edgeTooltip(scene: Scene, e: number): string {
-  const name = (piece: number) => (piece < 0 ? "…" : scene.title[scene.box[piece]]);
+  const name = (piece: number) => (piece < 0 ? "…" : nameOf(scene, scene.box[piece]));
   const type = scene.edgeType[e] < 0 ? "" : `\n${scene.typeTexts[scene.edgeType[e]]}`;
   const merged = scene.edgeMerged[e] > 1 ? `\n${scene.edgeMerged[e]} values` : "";
   return `${name(scene.edgeSource[e])} → ${name(scene.edgeTarget[e])}${type}${merged}`;
