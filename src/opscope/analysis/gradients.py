@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from opscope.program import Graph, Link, Node, Program
+from opscope.program import Details, Graph, Link, Node, Program
 
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
 BACKWARD_OF = "backward_of"
@@ -94,15 +94,19 @@ class BackwardLink(NamedTuple):
 def backward_links(program: Program) -> list[BackwardLink]:
     """Every node that is marked backward, with its forward nodes. Unlinked ones have none, and the evidence "none"."""
     index = _ForwardIndex()
+    origins: dict[int, _Origin] = {}  # nodes share their details, and a compiled module has few different ones
     waiting = []
     for graph in program:
         for node in graph:
-            attrs = node.attrs
-            if attrs.get("direction") == FORWARD:
-                index.add(graph, node, _keys(node, attrs))
-            elif attrs.get("direction") == BACKWARD:
-                waiting.append((graph, node, _keys(node, attrs)))
-    return [BackwardLink(graph.name, node.id, *index.find(graph, node, keys)) for graph, node, keys in waiting]
+            details = node.details
+            origin = origins.get(id(details))
+            if origin is None:
+                origin = origins[id(details)] = _origin(node)
+            if origin.direction == FORWARD:
+                index.add(graph, node, origin)
+            elif origin.direction == BACKWARD:
+                waiting.append((graph, node, origin))
+    return [BackwardLink(graph.name, node.id, *index.find(graph, node, origin)) for graph, node, origin in waiting]
 
 
 def with_backward_links(program: Program) -> Program:
@@ -124,39 +128,20 @@ def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
-class _ForwardIndex:
-    """Forward nodes by what they share with their backward nodes, from the surest key to the loosest."""
-
-    def __init__(self) -> None:
-        self.by_key: dict[_Key, list[tuple[str, str]]] = defaultdict(list)
-        self.node: dict[tuple[str, str], Node] = {}
-
-    def add(self, graph: Graph, node: Node, keys: list[tuple[str, _Key]]) -> None:
-        self.node[graph.name, node.id] = node
-        for _, key in keys:
-            self.by_key[key].append((graph.name, node.id))
-
-    def find(self, graph: Graph, node: Node, keys: list[tuple[str, _Key]]) -> tuple[tuple[tuple[str, str], ...], str]:
-        for evidence, key in keys:
-            if found := self.by_key.get(key):
-                return self._nearest(node, found[:_MOST_COMPARED]), evidence
-        operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
-        return tuple(operands[:MOST_LINKS]), "operands" if operands else "none"
-
-    def _nearest(self, node: Node, candidates: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """Those that the backward node reads, or shares an operand with, if there are any."""
-        operands = {name for name, _ in node.inputs}
-        near = [key for key in candidates if key[1] in operands or any(name in operands for name, _ in self.node[key].inputs)]
-        return tuple((near or candidates)[:MOST_LINKS])
-
-
 _Key: TypeAlias = tuple[object, ...]
-_MOST_COMPARED = 64
+_MOST_COMPARED = 24
 
 
-def _keys(node: Node, attrs: Mapping[str, Any]) -> list[tuple[str, _Key]]:
-    """From the surest to the loosest, each with the evidence that it is."""
-    scope, frames = node.scope, node.source
+class _Origin(NamedTuple):
+    """What a node's details say of where it comes from: keys to find relatives by, from the surest to the loosest."""
+
+    direction: str
+    keys: tuple[tuple[str, _Key], ...]
+    details: Details
+
+
+def _origin(node: Node) -> _Origin:
+    attrs, scope, frames = node.attrs, node.scope, node.source
     name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or node.op)
     primitive = name.partition(";")[0].rpartition("/")[2]
     keys: list[tuple[str, _Key]] = [
@@ -165,7 +150,46 @@ def _keys(node: Node, attrs: Mapping[str, Any]) -> list[tuple[str, _Key]]:
         ("scope", (scope, primitive)),
         ("scope", (scope,)),
     ]
-    return [*keys, ("source", frames)] if frames else keys
+    if frames:
+        keys.append(("source", frames))
+    return _Origin(str(attrs.get("direction", "")), tuple(keys), node.details)
+
+
+class _ForwardIndex:
+    """Forward nodes by what they share with their backward nodes."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[_Key, list[tuple[str, str]]] = {}
+        self.node: dict[tuple[str, str], Node] = {}
+        self._rows: dict[int, list[list[tuple[str, str]]]] = {}
+        self._found: dict[int, tuple[list[tuple[str, str]], str]] = {}
+
+    def add(self, graph: Graph, node: Node, origin: _Origin) -> None:
+        place = (graph.name, node.id)
+        self.node[place] = node
+        rows = self._rows.get(id(origin))
+        if rows is None:
+            rows = self._rows[id(origin)] = [self.by_key.setdefault(key, []) for _, key in origin.keys]
+        for row in rows:
+            row.append(place)
+
+    def find(self, graph: Graph, node: Node, origin: _Origin) -> tuple[tuple[tuple[str, str], ...], str]:
+        found = self._found.get(id(origin))
+        if found is None:
+            hits = ((self.by_key[key][:_MOST_COMPARED], evidence) for evidence, key in origin.keys if key in self.by_key)
+            found = self._found[id(origin)] = next(hits, ([], ""))
+        if found[0]:
+            return self._nearest(node, found[0]), found[1]
+        operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
+        return tuple(operands[:MOST_LINKS]), "operands" if operands else "none"
+
+    def _nearest(self, node: Node, candidates: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Those that the backward node reads, or shares an operand with, if there are any."""
+        if len(candidates) == 1:
+            return tuple(candidates)
+        operands = {name for name, _ in node.inputs}
+        near = [key for key in candidates if key[1] in operands or any(name in operands for name, _ in self.node[key].inputs)]
+        return tuple((near or candidates)[:MOST_LINKS])
 
 
 class Kept(NamedTuple):
