@@ -99,6 +99,7 @@ def test_links_are_written_on_the_nodes_and_change_nothing_else(program: Program
     assert written == sum(len(link.forward) for link in backward_links(program)) > 0
     bare = [node._replace(links=()) for graph in linked for node in graph]
     assert bare == [node._replace(links=()) for graph in program for node in graph]
+    assert with_backward_links(linked) == linked, "links are written once"
 
 
 def test_a_forward_only_program_has_no_directions() -> None:

@@ -110,7 +110,7 @@ def backward_links(program: Program) -> list[BackwardLink]:
 
 
 def with_backward_links(program: Program) -> Program:
-    """The same program with the links written on its nodes (as `backward_of`)."""
+    """The same program with the links written on its nodes (as `backward_of`). Nodes that have such a link keep theirs."""
     added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
     for link in backward_links(program):
         targets = (Link(BACKWARD_OF, node, "" if graph == link.graph else graph) for graph, node in link.forward)
@@ -124,8 +124,12 @@ def with_backward_links(program: Program) -> Program:
 def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
     if not any(added.values()):
         return graph
-    nodes = (node._replace(links=node.links + added[node.id]) if added.get(node.id) else node for node in graph)
-    return replace(graph, nodes=tuple(nodes))
+
+    def linked(node: Node) -> Node:
+        links = () if any(link.kind == BACKWARD_OF for link in node.links) else added.get(node.id, ())
+        return node._replace(links=node.links + links) if links else node
+
+    return replace(graph, nodes=tuple(map(linked, graph.nodes)))
 
 
 _Key: TypeAlias = tuple[object, ...]

@@ -12,6 +12,7 @@ from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
+from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTrees
 from opscope.program import ROLES, Details, Frame, Node, Path, Program, TensorType
 from opscope.render.sections import Interner, SectionWriter
@@ -21,7 +22,7 @@ _LONGEST_TEXT = 80
 
 def encode_wire(program: Program, details: bool = True) -> bytes:
     """The whole program as bytes; without details it is a third of the size and shows the same picture."""
-    return _ProgramWriter(with_clusters(program), details).encode()
+    return _ProgramWriter(with_backward_links(with_clusters(program)), details).encode()
 
 
 def encode_details(program: Program, start: int, stop: int) -> bytes:
