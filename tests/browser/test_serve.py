@@ -79,7 +79,7 @@ def test_without_the_token_there_is_nothing(address: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "wire/1", "wire/-1", "wire/0x0", "wire/٣", "wire/99999999999999999",
+        "../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "wire/1", "wire/-1", "wire/0x0", "wire/٣", "wire/9999999999",
         "wire/../../network.json", "network.json", "details/0", "details/0?start=a&stop=b", "details/0?start=-5&stop=5",
         "details/0?start=0&stop=99999999999", "details/7?start=0&stop=1", "events", "%00", "viewer.js.map", "?" + "x" * 9000,
     ],

@@ -1,0 +1,97 @@
+"""Model Explorer on the same graphs, driven the same way: its own server, its own page, its own buttons."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+import opscope
+from opscope.program import Program
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+
+QUIET = 1.5
+"""Between the steps of one action its worker rests for a moment."""
+
+SPY = """
+const Plain = window.Worker;
+window.asked = window.answered = 0;
+window.Worker = class extends Plain {
+  constructor(...args) { super(...args); this.addEventListener("message", () => { window.answered++; }); }
+  postMessage(...args) { window.asked++; super.postMessage(...args); }
+};
+"""
+
+
+def measure_model_explorer(program: Program, name: str, folder: Path, patience: float) -> dict[str, Any] | None:
+    """A row of the table, or None if it is not installed. What does not end in time is infinite."""
+    command = shutil.which("model-explorer", path=str(Path(sys.executable).parent))
+    if command is None:
+        return None
+    target = folder / "model_explorer.json"
+    opscope.save(program, target, format="model-explorer")
+    row: dict[str, Any] = {"tool": "Model Explorer", "graph": name, "nodes": len(program), "MB": target.stat().st_size / 1e6}
+    with _server(command, target) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.add_init_script(SPY)
+        started = time.perf_counter()
+        page.goto(address)
+        page.wait_for_selector("mat-icon.expand-all", timeout=patience * 1000)
+        row["first picture s"] = _settled(page, 0, started, patience)
+        for label, selector in (("Expand all s", "mat-icon.expand-all"), ("Flatten s", "mat-icon.flatten-layers")):
+            answered = page.evaluate("window.answered")
+            started = time.perf_counter()
+            page.click(selector)
+            row[label] = _settled(page, answered, started, patience)
+            if row[label] == float("inf"):
+                break
+        browser.close()
+    return row
+
+
+def _settled(page: Page, answered: int, started: float, patience: float) -> float:
+    """Seconds until its worker has answered everything, and asks nothing more for a while; infinite if that takes too long."""
+    page.set_default_timeout(patience * 1000)
+    since: float | None = None
+    while time.perf_counter() - started < patience:
+        asked, replies = page.evaluate("[window.asked, window.answered]")
+        now = time.perf_counter()
+        if replies <= answered or replies < asked:
+            since = None
+        elif since is None:
+            since = now
+        elif now - since > QUIET:
+            return since - started
+        time.sleep(0.02)
+    return float("inf")
+
+
+@contextmanager
+def _server(command: str, target: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = [command, str(target), "--no_open_in_browser", "--port", str(port), "--skip_health_check"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("http://"):
+                break
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield line.strip()
+        process.terminate()
