@@ -12,6 +12,7 @@ from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
+from opscope.analysis.derivatives import rule_for
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTrees
 from opscope.program import ROLES, Details, Frame, Node, Path, Program, TensorType
@@ -116,7 +117,8 @@ class _ProgramWriter:
         if self.details is not None:
             out.block("details", self.details.encode(0))
         out.strings("strings", strings)
-        return out.finish({"name": self.program.name, "entry": number_of[self.program.entry], "groupings": groupings})
+        about = {"name": self.program.name, "entry": number_of[self.program.entry], "groupings": groupings}
+        return out.finish({**about, "derivatives": _derivatives({node.op for graph in graphs for node in graph.nodes})})
 
     def _describe(self, node: Node) -> int:
         """Take in what stands in a node's details; the number of its short text.
@@ -166,6 +168,12 @@ class Rows:
         out.integers(f"{name}.value", self.value, coding)
         if self.extra:
             out.integers(f"{name}.extra", self.extra)
+
+
+def _derivatives(ops: set[str]) -> dict[str, Any]:
+    """The derivative rules of the operations that have one, for the panel that explains them."""
+    found = ((op, rule_for(op)) for op in sorted(ops))
+    return {op: {"y": rule.y, "vjp": rule.vjp, "note": rule.note} for op, rule in found if rule is not None}
 
 
 def node_text(node: Node, attrs: Mapping[str, Any]) -> str:

@@ -28,6 +28,8 @@ export interface ProgramData {
   readonly links: Csr2;
   readonly types: TypeTable;
   readonly groupings: readonly Grouping[];
+  /** Derivative rules of the ops that have one, by the op's name. */
+  readonly derivatives?: Readonly<Record<string, DerivativeRule>>;
   /** Short text of a constant or scalar parameter value, or -1. */
   readonly nodeText: Int32Array;
   /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
@@ -38,6 +40,14 @@ export interface ProgramData {
    */
   readonly findAttribute?: (key: string, test: (value: string) => boolean) => Uint8Array | undefined;
   readonly findSource?: (test: (frame: string) => boolean) => Uint8Array | undefined;
+}
+
+/** For y = f(x): what backpropagation does with dy, in the notation of a textbook. */
+export interface DerivativeRule {
+  readonly y: string;
+  /** The gradient of each operand, in the order of the operands. */
+  readonly vjp: Readonly<Record<string, string>>;
+  readonly note: string;
 }
 
 export interface StringTable {

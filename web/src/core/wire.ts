@@ -14,7 +14,7 @@ type Entry = readonly [type: string, coding: string, offset: number, count: numb
 type Column = Uint8Array | Int8Array | Uint16Array | Int16Array | Int32Array | Float64Array;
 
 /** Columns by name. */
-class Sections {
+export class Sections {
   readonly fields: Record<string, unknown>;
   private readonly directory: Record<string, Entry>;
   private readonly base: number;
@@ -236,6 +236,7 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
       bytes: sections.floats("types.bytes"),
       elements: sections.floats("types.elements"),
     },
+    derivatives: (sections.fields.derivatives ?? {}) as ProgramData["derivatives"],
     groupings: (sections.fields.groupings as string[]).map((name, i): Grouping => {
       const groupName = sections.integers(`grouping${i}.name`);
       return {
