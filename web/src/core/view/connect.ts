@@ -7,6 +7,7 @@ import type { Placement } from "./place";
 import { Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
 import { Role } from "./roles";
+import { placeOperands } from "./slots";
 import { operandNote, operandText, plural } from "./texts";
 
 const FEW_RESULTS = 8;
@@ -94,7 +95,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
       }
     }
     if (unchanged > 0) boxes.note(place, `${plural(unchanged, "parameter")} unchanged`);
-    for (let k = 0; k < drawn.length; k += 2) edges.targetSlot[drawn[k]] = drawn[k + 1] / (operandsDrawn + 1);
+    placeOperands(prepared, edges, drawn, operandsDrawn);
   }
 }
 
