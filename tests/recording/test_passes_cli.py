@@ -1,0 +1,69 @@
+"""`opscope passes` and `opscope diff`, as a person runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from conftest import Run
+from hlo_texts import AFTER, BEFORE, write_dump
+
+
+def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
+    folder = write_dump(tmp_path / "dump")
+    done = run("passes", folder)
+    assert done.returncode == 0 and done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0] == "module_0007.jit_step"
+    assert [line.split()[0] for line in lines[2:6]] == ["0", "3", "4", "5"]
+    assert "fusion" in lines[5] and "+2" in lines[5]
+    assert "7 passes, 4 of them changed nothing (--all lists them)" in done.stdout
+    assert "2 files left out" in done.stdout
+    assert len(run("passes", folder, "--all").stdout.splitlines()) == len(lines) + 3
+
+
+def test_passes_json_follows_the_contract(run: Run, tmp_path: Path) -> None:
+    rows = json.loads(run("passes", write_dump(tmp_path / "dump"), "--json").stdout)
+    assert len(rows) == 7
+    assert set(rows[0]) >= {"index", "pipeline", "pass", "seconds", "nodes", "added", "removed", "changed"}
+    assert (rows[3]["pipeline"], rows[3]["pass"], rows[3]["changed"]) == ("outer / inner", "algsimp", 1)
+
+
+def test_a_dump_becomes_a_recording_and_its_passes_are_sources(run: Run, tmp_path: Path) -> None:
+    folder = write_dump(tmp_path / "dump")
+    assert run("export", folder, "-o", "run.opscope").returncode == 0
+    assert run("passes", "run.opscope", "--json").stdout == run("passes", folder, "--json").stdout
+    assert "jit_step" in run("info", "run.opscope@4").stdout
+    again = run("export", folder, "-o", "run.opscope")
+    assert again.returncode == 2 and "exists already" in again.stderr
+
+
+def test_diff_of_two_files_and_of_two_passes(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BEFORE)
+    (tmp_path / "b.txt").write_text(AFTER)
+    folder = write_dump(tmp_path / "dump")
+    files, passes = run("diff", "a.txt", "b.txt", "--json"), run("diff", f"{folder}@4", "@5", "--json")
+    assert files.returncode == passes.returncode == 0
+    assert json.loads(files.stdout) == json.loads(passes.stdout)
+    told = run("diff", "a.txt", "b.txt").stdout
+    assert "these 2 became fusion.12: tanh.4, negate.5" in told
+    assert "+ fusion.12: f32[8, 8] = fusion(dot.3)  in main.9" in told
+    assert "type f32[8, 8]{1,0} → f32[8, 8]{0,1}" in told
+    by_structure = json.loads(run("diff", "a.txt", "b.txt", "--no-names", "--json").stdout)
+    assert "name" not in {match["evidence"] for match in by_structure["matched"]}
+
+
+def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
+    folder = write_dump(tmp_path / "dump")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.opscope").write_text("notes")
+    for args, said in (
+        (("passes", "nothing"), "no such file"),
+        (("passes", "empty"), "holds no passes"),
+        (("passes", "notes.opscope"), "no recording of opscope"),
+        (("passes", folder, "--module", "x"), "no module 'x'; there are: module_0007.jit_step"),
+        (("diff", f"{folder}@99", "@1"), "no snapshot 99"),
+        (("diff", f"{folder}@pipeline-start", "@1"), "ran 2 times: give one of [1, 2]"),
+    ):
+        done = run(*args)
+        assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, (args, done.stderr)

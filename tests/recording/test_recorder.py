@@ -1,0 +1,135 @@
+"""`opscope.record` around anyone's compiler."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import opscope
+from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.recording.model import Origin
+
+F32 = TensorType("f32", (4,))
+
+
+def program(*ops: str) -> Program:
+    """A chain of unary operations on one input."""
+    builder = ProgramBuilder("toy")
+    graph = builder.graph("main")
+    last = graph.node("x", "input", outputs=[F32], role="parameter").id
+    for op in ops:
+        last = graph.node(op, op, [(last, 0)], [F32]).id
+    graph.outputs.append((last, 0))
+    return builder.build()
+
+
+def test_a_toy_compiler_in_ten_lines(tmp_path: Path) -> None:
+    path = tmp_path / "toy.opscope"
+    with opscope.record(path) as rec:
+        rec.set(ids="names")
+
+        @rec.watch
+        def drop_relu(graph: Program) -> Program:
+            return program("neg", "exp")
+
+        rec.snapshot(program("neg", "relu", "exp"), "as written")
+        drop_relu(program("neg", "relu", "exp"))
+    recording = opscope.load(path)
+    assert [s.name for s in recording] == ["as written", "drop_relu"]
+    assert recording[1].seconds is not None and recording[0].seconds is None
+    assert recording.diff(1).removed == () and [m.a for m in recording.diff(1).matched if len(m.a) > 1] == [
+        (("main", "relu"), ("main", "exp"))
+    ]
+    assert recording.attrs["finished"] is True
+
+
+def test_watched_passes_nest_and_keep_the_first_state() -> None:
+    with opscope.record() as rec:
+        inner = rec.watch(lambda graph: program("neg"), name="inner")
+        outer = rec.watch(lambda graph: inner(graph), name="outer")
+        outer(program("neg", "relu"))
+    found = [(s.pipeline, s.name, s.nodes) for s in rec.recording]
+    assert found == [((), "before passes", 3), (("outer",), "inner", 2), ((), "outer", 2)]
+
+
+def test_a_pass_that_works_in_place_returns_nothing() -> None:
+    class Graph:
+        def __init__(self) -> None:
+            self.ops = ["neg", "relu"]
+
+        def __opscope_program__(self) -> Program:
+            return program(*self.ops)
+
+    graph = Graph()
+    with opscope.record() as rec:
+        rec.watch(lambda g: g.ops.clear(), name="clear")(graph)
+    assert [s.nodes for s in rec.recording] == [3, 1]
+
+
+def test_provenance_by_id_and_by_graph() -> None:
+    with opscope.record() as rec:
+        rec.snapshot(program("a", "b"), "one")
+        rec.snapshot(program("ab"), "two", provenance={"ab": ["a", ("main", "b")]})
+        with pytest.raises(opscope.OpscopeError, match="no node of"):
+            rec.snapshot(program("ab"), "three", provenance={"ab": ["nothing"]})
+    recording = rec.recording
+    assert recording[1].origins == (Origin((("main", "a"), ("main", "b")), (("main", "ab"),)),)
+    (match,) = [match for match in recording.diff(1).matched if match.evidence == "rewrite"]
+    assert match.a == (("main", "a"), ("main", "b")) and len(recording) == 2
+
+
+def test_times_are_printed_as_passes_end(capsys: pytest.CaptureFixture[str]) -> None:
+    with opscope.record(times=True) as rec:
+        rec.snapshot(program("neg"), "fold", pipeline="simplify", seconds=0.5)
+    assert capsys.readouterr().err.split() == ["0.500", "s", "simplify", "/", "fold", "2", "nodes"]
+
+
+def test_each_snapshot_as_json_in_a_folder(tmp_path: Path) -> None:
+    with opscope.record(folder=tmp_path / "passes") as rec:
+        rec.snapshot(program("neg"), "as written")
+        rec.snapshot(program("neg", "exp"), "lower / it", pipeline=["a", "b"], module="jit f")
+    files = sorted(path.name for path in (tmp_path / "passes").iterdir())
+    assert files == ["0000_as_written.json", "0001_jit_f.a.b.lower_it.json"]
+    assert opscope.load(tmp_path / "passes" / files[1]) == program("neg", "exp")
+    assert json.loads((tmp_path / "passes" / files[0]).read_text())["format"] == "opscope"
+    with pytest.raises(opscope.OpscopeError, match="not an empty folder"):
+        opscope.record(folder=tmp_path / "passes")
+
+
+def test_a_compiler_that_fails_leaves_what_was_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "failed.opscope"
+    with pytest.raises(ZeroDivisionError), opscope.record(path) as rec:
+        rec.snapshot(program("neg"), "one")
+        raise ZeroDivisionError
+    recording = opscope.load(path)
+    assert len(recording) == 1 and "finished" not in recording.attrs
+
+
+def test_modules_are_followed_apart() -> None:
+    with opscope.record() as rec:
+        for module, ops in (("f", ["a"]), ("g", ["b"]), ("f", ["a", "c"]), ("g", ["b"])):
+            rec.snapshot(program(*ops), "pass", module=module)
+    recording = rec.recording
+    assert recording.before(recording[2]) == recording[0]
+    assert recording.diff(2).added == (("main", "c"),) and recording.diff(3).same
+
+
+def test_a_jax_function_is_recorded_while_it_compiles() -> None:
+    jax = pytest.importorskip("jax")
+
+    def loss(w: object, x: object) -> object:
+        return jax.numpy.tanh(x @ w).sum()
+
+    x, w = jax.numpy.ones((4, 8)), jax.numpy.ones((8, 2))
+    with opscope.record() as rec:
+        compiled = rec.jax(jax.grad(loss), w, x)
+        rec.jax(loss, w, x, every_pass=True, module="forward")
+    recording = rec.recording
+    assert compiled(w, x).shape == (8, 2)
+    assert recording.modules == ["jit_loss", "forward"]
+    assert recording[0].name == "before optimizations"
+    passes = {module: [s for s in recording if s.module == module] for module in recording.modules}
+    assert len(passes["forward"]) > len(passes["jit_loss"]) > 10
+    assert any(s.name == "fusion" for s in passes["forward"])

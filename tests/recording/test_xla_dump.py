@@ -1,0 +1,107 @@
+"""Folders written with --xla_dump_to: order, nesting, what is left out, and reading in several processes."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+from pathlib import Path
+
+import pytest
+from hlo_texts import AFTER, BEFORE, parse, write_dump
+
+from opscope.errors import SourceError
+from opscope.recording.rows import rows
+from opscope.recording.store import open_recording
+from opscope.recording.xla import Step, find_steps, pipelines, read_dump
+
+
+def test_steps_come_in_order_with_their_pipelines(tmp_path: Path) -> None:
+    recording = read_dump(write_dump(tmp_path / "dump"))
+    assert [(s.pipeline, s.name) for s in recording] == [
+        ((), "before optimizations"),
+        (("outer",), "pipeline-start"),
+        (("outer", "inner"), "pipeline-start"),
+        (("outer", "inner"), "algsimp"),
+        (("outer",), "inner"),
+        (("outer",), "fusion"),
+        ((), "after optimizations"),
+    ]
+    assert recording[5].program == parse(AFTER)
+    assert recording[0].content == recording[1].content == recording[2].content != recording[3].content
+
+
+def test_other_files_are_left_out_by_name_and_reason(tmp_path: Path) -> None:
+    skipped = read_dump(write_dump(tmp_path / "dump")).skipped
+    assert len(skipped) == 2
+    assert any("buffer-assignment" in line and "memory" in line for line in skipped)
+    assert any(".ll: generated code" in line for line in skipped)
+
+
+def test_a_broken_text_is_left_out_and_the_rest_is_read(tmp_path: Path) -> None:
+    folder = write_dump(tmp_path / "dump")
+    (folder / "module_0007.jit_step.0002.inner.after_algsimp.before_pipeline-end.txt").write_text(BEFORE[:700])
+    recording = read_dump(folder)
+    assert len(recording) == 6
+    assert any("after_algsimp" in line for line in recording.skipped)
+
+
+def test_several_modules_and_packed_files(tmp_path: Path) -> None:
+    folder = write_dump(write_dump(tmp_path / "dump"), "module_0001.jit_add.3")
+    plain = folder / "module_0001.jit_add.3.0004.outer.after_fusion.before_pipeline-end.txt"
+    (folder / f"{plain.name}.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    recording = read_dump(folder)
+    assert recording.modules == ["module_0001.jit_add.3", "module_0007.jit_step"]
+    assert len(recording) == 14
+    assert recording[5].program == parse(AFTER)
+    assert recording.before(recording[7]) is None
+
+
+def test_processes_read_the_same_as_one_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opscope.recording.workers._SMALL", 0)
+    folder = write_dump(tmp_path / "dump")
+    told: list[float] = []
+    alone, together = read_dump(folder, jobs=1), read_dump(folder, told.append, jobs=3)
+    assert [s.program for s in alone] == [s.program for s in together]
+    assert told == sorted(told) and told[-1] == 1
+
+
+def test_a_folder_without_texts_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "module_0001.jit_f.before_optimizations.hlo.pb").write_bytes(b"\x0a")
+    with pytest.raises(SourceError, match="xla_dump_hlo_as_text"):
+        read_dump(tmp_path)
+
+
+def test_a_pipeline_that_runs_twice_is_two_pipelines() -> None:
+    names = [("a", "pipeline-start"), ("b", "pipeline-start"), ("a", "x"), ("b", "pipeline-start"), ("b", "y")]
+    steps = [Step(Path(str(i)), "m", i, pipeline, name) for i, (pipeline, name) in enumerate(names)]
+    assert pipelines(steps) == [("a",), ("a", "b"), ("a",), ("b",), ("b",)]
+
+
+def test_rows_count_what_each_pass_did(tmp_path: Path) -> None:
+    found = list(rows(read_dump(write_dump(tmp_path / "dump"))))
+    assert [(row.added, row.removed, row.changed) for row in found[:4]] == [(0, 0, 0)] * 3 + [(0, 0, 1)]
+    assert (found[5].added, found[5].removed) == (2, 0)
+    assert found[6].unchanged
+
+
+@pytest.fixture(scope="module")
+def gpu_dump(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gpu")
+    with tarfile.open(shared_data / "xla_gpu_scan_passes.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return next(path for path in folder.rglob("*") if path.is_dir() and find_steps(path)[0])
+
+
+def test_a_real_gpu_dump_is_small_and_whole(gpu_dump: Path, tmp_path: Path) -> None:
+    """The promise: at most 1/50 of the text, and every snapshot equal to its text."""
+    path = tmp_path / "gpu.opscope"
+    recording = read_dump(gpu_dump, path=path)
+    assert len(recording) == 108
+    files = [gpu_dump / snapshot.attrs["file"] for snapshot in recording]
+    assert path.stat().st_size <= sum(file.stat().st_size for file in files) / 50
+    again = open_recording(path)
+    for index in (0, 5, 63, 107):
+        assert again[index].program == parse(files[index].read_text())
+    nested = next(s for s in recording if s.name == "scatter_simplifier")
+    assert nested.pipeline == ("optimization", "simplification")
