@@ -7,7 +7,6 @@ touches it; a graph is the rows it is made of, as runs; a program is its graphs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-
 from typing import Any
 
 from opscope.analysis.category import category_of
@@ -131,7 +130,9 @@ class _RecordingWriter:
         outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
         return self.graphs.setdefault((self.strings[graph.name], tuple(runs(members)), outputs), len(self.graphs))
 
-    def _row(self, node: Node, attrs: Mapping[str, Any], detail: int, kinds: bool, paths: tuple[tuple[int, int], ...]) -> tuple[Any, ...]:
+    def _row(
+        self, node: Node, attrs: Mapping[str, Any], detail: int, kinds: bool, paths: tuple[tuple[int, int], ...]
+    ) -> tuple[Any, ...]:
         strings, types = self.strings, self.types
         text = node_text(node, attrs)
         return (

@@ -1,0 +1,52 @@
+/** Reads what `opscope.render.diff_wire` writes. */
+import { Sections } from "../wire";
+import type { Change, PassDiff } from "./types";
+
+export function decodeDiff(bytes: Uint8Array): PassDiff {
+  const sections = new Sections(bytes);
+  const strings = sections.strings("strings");
+  const mate = sections.integers("mate");
+  const beforeCount = sections.fields.before as number;
+  const back = new Int32Array(beforeCount).fill(-1);
+  for (let node = mate.length - 1; node >= 0; node--) if (mate[node] >= 0) back[mate[node]] = node;
+  const changed = sections.integers("changed");
+  const start = sections.integers("changes.rows");
+  const texts = sections.integers("changes.texts");
+  const changes = new Map<number, Change[]>();
+  changed.forEach((node, i) => {
+    const list: Change[] = [];
+    for (let at = start[i]; at < start[i + 1]; at++) {
+      list.push({ field: strings.at(texts[3 * at]), old: strings.at(texts[3 * at + 1]), new: strings.at(texts[3 * at + 2]) });
+    }
+    changes.set(node, list);
+  });
+  const ruled = sections.integers("ruled"), rules = sections.integers("rules");
+  return {
+    beforeCount,
+    mate,
+    back,
+    evidence: sections.octets("evidence"),
+    added: sections.integers("added"),
+    removed: sections.integers("removed"),
+    groups: {
+      old: sections.rows("groupsOld"), new: sections.rows("groupsNew"), evidence: sections.octets("groupEvidence"),
+      rule: Array.from(sections.integers("groupRule"), (text) => strings.at(text)),
+    },
+    fusions: { old: sections.rows("fusionsOld"), new: sections.integers("fusionsNew") },
+    changed,
+    changes,
+    rule: new Map(Array.from(ruled, (node, i) => [node, strings.at(rules[i])])),
+    places: sections.fields.places as Record<string, string>,
+  };
+}
+
+/** Nothing has changed: every node is itself. */
+export function sameDiff(count: number): PassDiff {
+  const itself = Int32Array.from({ length: count }, (_, node) => node);
+  const none = new Int32Array(0), noRows = { start: new Int32Array(1), value: none };
+  return {
+    beforeCount: count, mate: itself, back: itself, evidence: new Uint8Array(count).fill(2), added: none, removed: none, changed: none,
+    groups: { old: noRows, new: noRows, evidence: new Uint8Array(0), rule: [] }, fusions: { old: noRows, new: none },
+    changes: new Map(), rule: new Map(), places: {},
+  };
+}

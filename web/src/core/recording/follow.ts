@@ -1,0 +1,100 @@
+/** Following nodes through passes: what they were before, what they are after, and what was told about it on the way. */
+import { EVIDENCE, type Change, type Evidence, type PassDiff } from "./types";
+
+/** A crowd that grows beyond this is not a history any more. */
+const MOST = 200;
+
+export interface Step {
+  readonly old: readonly number[];
+  readonly new: readonly number[];
+  readonly kind: "added" | "removed" | "changed" | "fused" | "became";
+  readonly evidence?: Evidence;
+  readonly rule?: string;
+  readonly place?: string;
+  readonly changes: readonly Change[];
+}
+
+/** What some nodes after a pass were before it. */
+export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
+  const found = new Set<number>();
+  for (const node of nodes) {
+    if (diff.mate[node] >= 0) found.add(diff.mate[node]);
+    for (const old of partners(diff.groups.new, diff.groups.old, node)) found.add(old);
+    diff.fusions.new.forEach((fusion, i) => {
+      if (fusion === node) for (let at = diff.fusions.old.start[i]; at < diff.fusions.old.start[i + 1]; at++) found.add(diff.fusions.old.value[at]);
+    });
+  }
+  return [...found].slice(0, MOST);
+}
+
+/** What some nodes before a pass became. */
+export function resultsOf(diff: PassDiff, nodes: Iterable<number>): number[] {
+  const found = new Set<number>();
+  for (const node of nodes) {
+    if (diff.back[node] >= 0) found.add(diff.back[node]);
+    for (const made of partners(diff.groups.old, diff.groups.new, node)) found.add(made);
+  }
+  return [...found].slice(0, MOST);
+}
+
+/** What the pass did to some nodes (by their numbers before and after), or undefined if nothing. */
+export function stepOf(diff: PassDiff, old: readonly number[], made: readonly number[]): Step | undefined {
+  if (old.length === 0) return made.length ? { old, new: made, kind: "added", changes: [] } : undefined;
+  const fusion = fusionOf(diff, old, made);
+  if (fusion >= 0) {
+    const { start, value } = diff.fusions.old;
+    return { old: Array.from(value.subarray(start[fusion], start[fusion + 1])), new: [diff.fusions.new[fusion]], kind: "fused", ...told(diff, made), changes: changesOf(diff, made) };
+  }
+  if (made.length === 0) return { old, new: made, kind: "removed", changes: [] };
+  const changes = changesOf(diff, made);
+  const told_ = told(diff, made);
+  if (old.length > 1 || made.length > 1) return { old, new: made, kind: "became", ...told_, changes };
+  return changes.length || told_.rule ? { old, new: made, kind: "changed", ...told_, changes } : undefined;
+}
+
+/** The first of the fusions that took these nodes in, or -1. */
+function fusionOf(diff: PassDiff, old: readonly number[], made: readonly number[]): number {
+  const { old: rows, new: fusions } = diff.fusions;
+  const wanted = new Set(old), result = new Set(made);
+  for (let i = 0; i < fusions.length; i++) {
+    if (result.has(fusions[i])) return i;
+    for (let at = rows.start[i]; at < rows.start[i + 1]; at++) if (wanted.has(rows.value[at])) return i;
+  }
+  return -1;
+}
+
+function changesOf(diff: PassDiff, nodes: readonly number[]): Change[] {
+  return nodes.flatMap((node) => diff.changes.get(node) ?? []);
+}
+
+function told(diff: PassDiff, nodes: readonly number[]): { evidence?: Evidence; rule?: string; place?: string } {
+  for (const node of nodes) {
+    const { start, value } = diff.groups.new;
+    for (let g = 0; g + 1 < start.length; g++) {
+      for (let i = start[g]; i < start[g + 1]; i++) if (value[i] === node) return withPlace(diff, EVIDENCE[diff.groups.evidence[g]], diff.groups.rule[g]);
+    }
+    if (diff.mate[node] >= 0) return withPlace(diff, EVIDENCE[diff.evidence[node]], diff.rule.get(node) ?? "");
+  }
+  return {};
+}
+
+function withPlace(diff: PassDiff, evidence: Evidence, rule: string): { evidence: Evidence; rule?: string; place?: string } {
+  const place = diff.places[rule];
+  return { evidence, ...(rule ? { rule } : {}), ...(place ? { place } : {}) };
+}
+
+interface Rows {
+  readonly start: Int32Array;
+  readonly value: Int32Array;
+}
+
+/** Everything in the rows of `there` that stand beside rows of `here` with the node in them. */
+function partners(here: Rows, there: Rows, node: number): number[] {
+  const found: number[] = [];
+  for (let row = 0; row + 1 < here.start.length; row++) {
+    for (let i = here.start[row]; i < here.start[row + 1]; i++) {
+      if (here.value[i] === node) for (let at = there.start[row]; at < there.start[row + 1]; at++) found.push(there.value[at]);
+    }
+  }
+  return found;
+}

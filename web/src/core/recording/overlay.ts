@@ -1,0 +1,294 @@
+/**
+ * Before and after in one program: everything that is there after a pass, and as ghosts what went. A ghost stands where it stood,
+ * takes its values from what its operands became, and leads (as a control edge, which carries nothing) to those who used it.
+ */
+import type { Csr, Csr2, Grouping, ProgramData, StringTable } from "../types";
+import type { PassDiff } from "./types";
+
+export interface Overlay {
+  readonly program: ProgramData;
+  /** The node after, and the node before, that each node is; -1 for none. */
+  readonly after: Int32Array;
+  readonly before: Int32Array;
+}
+
+export function overlay(before: ProgramData, after: ProgramData, diff: PassDiff): Overlay {
+  return new Merging(before, after, diff).result();
+}
+
+class Merging {
+  private readonly ghosts: Int32Array;
+  private readonly graphs: { readonly after: number; readonly before: number }[] = [];
+  /** Merged graph of each graph before. */
+  private readonly graphOfBefore: Int32Array;
+  private readonly afterOf: number[] = [];
+  private readonly beforeOf: number[] = [];
+  private readonly graphStart: number[] = [0];
+  private readonly numberOfAfter: Int32Array;
+  private readonly numberOfGhost: Int32Array;
+  private readonly stringShift: number;
+  private readonly typeShift: number;
+
+  constructor(private readonly old: ProgramData, private readonly now: ProgramData, private readonly diff: PassDiff) {
+    this.ghosts = ghostsOf(diff);
+    this.graphOfBefore = this.pairGraphs();
+    this.numberOfAfter = new Int32Array(now.nodeCount).fill(-1);
+    this.numberOfGhost = new Int32Array(old.nodeCount).fill(-1);
+    const shared = old.strings === now.strings;
+    this.stringShift = shared ? 0 : now.strings.length;
+    this.typeShift = shared && old.types === now.types ? 0 : now.types.text.length;
+    for (const graph of this.graphs) this.placeGraph(graph);
+  }
+
+  result(): Overlay {
+    const { now, old } = this;
+    const after = Int32Array.from(this.afterOf), before = Int32Array.from(this.beforeOf);
+    const strings = this.stringShift === 0 ? now.strings : joined(now.strings, old.strings);
+    const renamed: string[] = [];
+    const column = (name: "nodeOp" | "nodeText") => Int32Array.from(after, (node, i) => (node >= 0 ? now[name][node] : this.shift(old[name][before[i]])));
+    const nodeId = this.ids(strings.length, renamed);
+    const program: ProgramData = {
+      name: now.name,
+      entry: now.entry,
+      strings: joined(strings, { length: renamed.length, at: (index) => renamed[index] }),
+      graphCount: this.graphs.length,
+      graphStart: Int32Array.from(this.graphStart),
+      graphName: Int32Array.from(this.graphs, (graph) => (graph.after >= 0 ? now.graphName[graph.after] : this.shift(old.graphName[graph.before]))),
+      graphOutputs: this.outputs(),
+      nodeCount: after.length,
+      nodeId,
+      nodeOp: column("nodeOp"),
+      nodeText: column("nodeText"),
+      nodeRole: Uint8Array.from(after, (node, i) => (node >= 0 ? now.nodeRole[node] : old.nodeRole[before[i]])),
+      nodeCategory: Uint8Array.from(after, (node, i) => (node >= 0 ? now.nodeCategory[node] : old.nodeCategory[before[i]])),
+      outputs: this.rows((push) => (node, ghost) => {
+        if (node >= 0) each(now.outputs, node, (i) => push(now.outputs.value[i]));
+        else each(old.outputs, ghost, (i) => push(old.outputs.value[i] + this.typeShift));
+      }),
+      inputs: this.inputs(),
+      calls: this.rows((push) => (node, ghost) => {
+        if (node >= 0) each(now.calls, node, (i) => push(now.calls.value[i]));
+        else each(old.calls, ghost, (i) => push(this.graphOfBefore[old.calls.value[i]]));
+      }),
+      control: this.control(),
+      links: { start: new Int32Array(after.length + 1), value: new Int32Array(0), extra: new Int32Array(0) },
+      types: this.typeShift === 0 ? now.types : {
+        text: concat(now.types.text, old.types.text.map((text) => text + this.stringShift)),
+        dtype: concat(now.types.dtype, old.types.dtype.map((text) => text + this.stringShift)),
+        layout: concat(now.types.layout, old.types.layout.map((text) => text + this.stringShift)),
+        bytes: Float64Array.from([...now.types.bytes, ...old.types.bytes]),
+        elements: Float64Array.from([...now.types.elements, ...old.types.elements]),
+      },
+      groupings: now.groupings.map((grouping) => this.grouping(grouping, after, before)),
+      ...(now.derivatives ? { derivatives: now.derivatives } : {}),
+      details: (node) => (after[node] >= 0 ? now.details(after[node]) : old.details(before[node])),
+    };
+    return { program, after, before };
+  }
+
+  /** Ids; a ghost whose name somebody else has now gets a name of its own. */
+  private ids(firstNew: number, renamed: string[]): Int32Array {
+    const { now, old } = this;
+    const ids = new Int32Array(this.afterOf.length);
+    for (let g = 0; g < this.graphs.length; g++) {
+      const used = new Set<string>();
+      for (let i = this.graphStart[g]; i < this.graphStart[g + 1]; i++) if (this.afterOf[i] >= 0) used.add(now.strings.at(now.nodeId[this.afterOf[i]]));
+      for (let i = this.graphStart[g]; i < this.graphStart[g + 1]; i++) {
+        ids[i] = this.afterOf[i] >= 0 ? now.nodeId[this.afterOf[i]] : this.shift(old.nodeId[this.beforeOf[i]]);
+        if (this.afterOf[i] >= 0) continue;
+        const name = old.strings.at(old.nodeId[this.beforeOf[i]]);
+        if (used.has(name)) ids[i] = firstNew + renamed.push(`${name} (before)`) - 1;
+      }
+    }
+    return ids;
+  }
+
+  private shift(text: number): number {
+    return text < 0 ? text : text + this.stringShift;
+  }
+
+  /** Graphs are the same by name, else by where most of their nodes went; one that holds only ghosts is kept as it was. */
+  private pairGraphs(): Int32Array {
+    const { old, now, diff } = this;
+    for (let g = 0; g < now.graphCount; g++) this.graphs.push({ after: g, before: -1 });
+    const byName = new Map(Array.from(now.graphName, (name, g) => [now.strings.at(name), g]));
+    const taken = new Uint8Array(now.graphCount);
+    const graphOfNode = new Int32Array(now.nodeCount);
+    for (let g = 0; g < now.graphCount; g++) graphOfNode.fill(g, now.graphStart[g], now.graphStart[g + 1]);
+    return Int32Array.from({ length: old.graphCount }, (_, g) => {
+      let found = g === old.entry ? now.entry : byName.get(old.strings.at(old.graphName[g])) ?? -1;
+      for (let node = old.graphStart[g]; found < 0 && node < old.graphStart[g + 1]; node++) if (diff.back[node] >= 0) found = graphOfNode[diff.back[node]];
+      if (found < 0) return this.graphs.push({ after: -1, before: g }) - 1;
+      if (!taken[found]) this.graphs[found] = { after: found, before: g };
+      taken[found] = 1;
+      return found;
+    });
+  }
+
+  private placeGraph({ after, before }: { readonly after: number; readonly before: number }): void {
+    const { old, now, diff, ghosts } = this;
+    const first = after < 0 ? 0 : now.graphStart[after], end = after < 0 ? 0 : now.graphStart[after + 1];
+    const behind = new Map<number, number[]>();
+    let anchor = -1;
+    if (before >= 0) {
+      for (let node = old.graphStart[before]; node < old.graphStart[before + 1]; node++) {
+        const mate = diff.back[node];
+        if (mate >= first && mate < end) anchor = mate;
+        if (!ghosts[node]) continue;
+        const list = behind.get(anchor);
+        if (list) list.push(node);
+        else behind.set(anchor, [node]);
+      }
+    }
+    const putGhosts = (at: number) => {
+      for (const ghost of behind.get(at) ?? []) {
+        this.numberOfGhost[ghost] = this.afterOf.push(-1) - 1;
+        this.beforeOf.push(ghost);
+      }
+    };
+    putGhosts(-1);
+    for (let node = first; node < end; node++) {
+      this.numberOfAfter[node] = this.afterOf.push(node) - 1;
+      this.beforeOf.push(diff.mate[node]);
+      putGhosts(node);
+    }
+    this.graphStart.push(this.afterOf.length);
+  }
+
+  /** What a node of before is in the merged program, if it stands in the same graph. */
+  private standsFor(node: number, graph: number): number {
+    const number = this.numberOfGhost[node] >= 0 ? this.numberOfGhost[node] : this.diff.back[node] >= 0 ? this.numberOfAfter[this.diff.back[node]] : -1;
+    return number >= this.graphStart[graph] && number < this.graphStart[graph + 1] ? number : -1;
+  }
+
+  private rows(fill: (push: (value: number) => void) => (after: number, before: number, number: number) => void): Csr {
+    const start = new Int32Array(this.afterOf.length + 1);
+    const value: number[] = [];
+    const put = fill((number) => value.push(number));
+    for (let i = 0; i < this.afterOf.length; i++) {
+      put(this.afterOf[i], this.beforeOf[i], i);
+      start[i + 1] = value.length;
+    }
+    return { start, value: Int32Array.from(value) };
+  }
+
+  private inputs(): Csr2 {
+    const { old, now } = this;
+    const extra: number[] = [];
+    const graphAt = this.graphOfMerged();
+    const rows = this.rows((push) => (node, ghost, number) => {
+      if (node >= 0) {
+        each(now.inputs, node, (i) => {
+          push(this.numberOfAfter[now.inputs.value[i]]);
+          extra.push(now.inputs.extra[i]);
+        });
+        return;
+      }
+      each(old.inputs, ghost, (i) => {
+        const from = this.standsFor(old.inputs.value[i], graphAt[number]);
+        if (from < 0) return;
+        push(from);
+        extra.push(old.inputs.extra[i]);
+      });
+    });
+    return { ...rows, extra: Int32Array.from(extra) };
+  }
+
+  private control(): Csr {
+    const { old, now, numberOfGhost } = this;
+    const graphAt = this.graphOfMerged();
+    return this.rows((push) => (node, before, number) => {
+      if (node >= 0) each(now.control, node, (i) => push(this.numberOfAfter[now.control.value[i]]));
+      if (node < 0 || before < 0) return;
+      each(old.inputs, before, (i) => {
+        const ghost = numberOfGhost[old.inputs.value[i]];
+        if (ghost >= 0 && graphAt[ghost] === graphAt[number]) push(ghost);
+      });
+    });
+  }
+
+  private graphOfMerged(): Int32Array {
+    const of = new Int32Array(this.afterOf.length);
+    for (let g = 0; g < this.graphs.length; g++) of.fill(g, this.graphStart[g], this.graphStart[g + 1]);
+    return of;
+  }
+
+  private outputs(): Csr2 {
+    const { now, old } = this;
+    const start = new Int32Array(this.graphs.length + 1);
+    const value: number[] = [], extra: number[] = [];
+    this.graphs.forEach(({ after, before }, g) => {
+      const from = after >= 0 ? now.graphOutputs : old.graphOutputs;
+      each(from, after >= 0 ? after : before, (i) => {
+        const node = after >= 0 ? this.numberOfAfter[from.value[i]] : this.standsFor(from.value[i], g);
+        if (node < 0) return;
+        value.push(node);
+        extra.push(from.extra[i]);
+      });
+      start[g + 1] = value.length;
+    });
+    return { start, value: Int32Array.from(value), extra: Int32Array.from(extra) };
+  }
+
+  /** A ghost stands in the group of the same path; one that is gone comes back for it. */
+  private grouping(grouping: Grouping, after: Int32Array, before: Int32Array): Grouping {
+    const { now, old } = this;
+    const names = Array.from(grouping.groupName), parents = Array.from(grouping.groupParent), graphs = Array.from(grouping.groupGraph);
+    const byPath = new Map<string, number>();
+    const key = (graph: number, parent: number, name: string) => `${graph} ${parent} ${name}`;
+    names.forEach((name, g) => byPath.set(key(graphs[g], parents[g], now.strings.at(name)), g));
+    const theirs = old.groupings.find((other) => other.name === grouping.name);
+    const known = new Map<string, number>();
+    const graphAt = this.graphOfMerged();
+    const groupOfGhost = (ghost: number, graph: number): number => {
+      if (!theirs) return -1;
+      const trail: number[] = [];
+      for (let at = theirs.nodeGroup[ghost]; at >= 0; at = theirs.groupParent[at]) trail.push(at);
+      let group = -1;
+      for (let at = trail.pop(); at !== undefined; at = trail.pop()) {
+        const name = theirs.groupName[at];
+        const path = key(graph, group, old.strings.at(name));
+        let found = byPath.get(path) ?? known.get(path);
+        if (found === undefined) {
+          parents.push(group);
+          graphs.push(graph);
+          found = names.push(this.shift(name)) - 1;
+          known.set(path, found);
+        }
+        group = found;
+      }
+      return group;
+    };
+    const nodeGroup = Int32Array.from(after, (node, i) => (node >= 0 ? grouping.nodeGroup[node] : groupOfGhost(before[i], graphAt[i])));
+    return {
+      name: grouping.name, groupCount: names.length, groupName: Int32Array.from(names), groupParent: Int32Array.from(parents),
+      groupGraph: Int32Array.from(graphs), nodeGroup,
+    };
+  }
+}
+
+/** 1 for nodes before that nobody after is: removed, or become part of something else. */
+function ghostsOf(diff: PassDiff): Int32Array {
+  const copied = new Set<number>();
+  const { old, new: made } = diff.groups;
+  for (let g = 0; g + 1 < old.start.length; g++) {
+    const one = old.start[g + 1] - old.start[g] === 1;
+    if (one && made.start[g + 1] - made.start[g] > 0) copied.add(old.value[old.start[g]]);
+  }
+  return Int32Array.from(diff.back, (mate, node) => (mate < 0 && !copied.has(node) ? 1 : 0));
+}
+
+function each(rows: Csr, row: number, visit: (at: number) => void): void {
+  for (let i = rows.start[row]; i < rows.start[row + 1]; i++) visit(i);
+}
+
+function concat(a: Int32Array, b: Int32Array): Int32Array {
+  const both = new Int32Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
+
+function joined(a: StringTable, b: StringTable): StringTable {
+  return { length: a.length + b.length, at: (index) => (index < a.length ? a.at(index) : b.at(index - a.length)) };
+}

@@ -1,0 +1,58 @@
+/** Recordings: programs after passes, and what each pass did. */
+import type { Csr, ProgramData } from "../types";
+
+export interface PassRow {
+  readonly name: string;
+  readonly pipeline: readonly string[];
+  readonly module: string;
+  readonly seconds: number | null;
+  readonly nodes: number;
+  /** Equal numbers mean equal programs. */
+  readonly content: number;
+  /** The pass before it of the same module, or -1. */
+  readonly before: number;
+  /** Absent while nobody has compared them yet. */
+  readonly added?: number;
+  readonly removed?: number;
+  readonly changed?: number;
+}
+
+/** As `opscope.recording.match` names and ranks it. */
+export const EVIDENCE = ["rewrite", "identity", "name", "output", "neighbourhood", "similarity"] as const;
+export type Evidence = (typeof EVIDENCE)[number];
+
+export interface Change {
+  readonly field: string;
+  readonly old: string;
+  readonly new: string;
+}
+
+/** What a pass did, over node numbers of the programs before and after. */
+export interface PassDiff {
+  readonly beforeCount: number;
+  /** For each node after the pass the one before that it is, or -1. */
+  readonly mate: Int32Array;
+  /** The same the other way round. */
+  readonly back: Int32Array;
+  readonly evidence: Uint8Array;
+  readonly added: Int32Array;
+  readonly removed: Int32Array;
+  /** Nodes that are others now without being one pair: n before, m after. */
+  readonly groups: { readonly old: Csr; readonly new: Csr; readonly evidence: Uint8Array; readonly rule: readonly string[] };
+  /** New nodes that stand for several old ones. */
+  readonly fusions: { readonly old: Csr; readonly new: Int32Array };
+  /** Nodes after the pass that are not the same in every respect. */
+  readonly changed: Int32Array;
+  readonly changes: ReadonlyMap<number, readonly Change[]>;
+  readonly rule: ReadonlyMap<number, string>;
+  /** Where a rule is written. */
+  readonly places: Readonly<Record<string, string>>;
+}
+
+/** A recording that brings everything along. */
+export interface RecordingData {
+  readonly name: string;
+  readonly passes: readonly PassRow[];
+  program(content: number): ProgramData;
+  diff(pass: number): PassDiff | undefined;
+}

@@ -1,0 +1,203 @@
+/** The engine's recording: programs after passes, what passes did, and how nodes run through them. */
+import { decodeDiff, sameDiff } from "../../core/recording/diff";
+import { decodeRecording } from "../../core/recording/decode";
+import { resultsOf, sourcesOf, type Step, stepOf } from "../../core/recording/follow";
+import { marksAfter, marksBefore, REMOVED } from "../../core/recording/marks";
+import { type Overlay, overlay } from "../../core/recording/overlay";
+import type { PassDiff, PassRow } from "../../core/recording/types";
+import type { ProgramData } from "../../core/types";
+import { decodeWire } from "../../core/wire";
+import { RemoteDetails } from "./details";
+
+export type PassMode = "before" | "after" | "overlay";
+
+/** Where programs and diffs come from: the page itself, or the server. */
+export interface PassSource {
+  readonly name: string;
+  readonly passes: readonly PassRow[];
+  program(pass: number): Promise<{ program: ProgramData; remote?: RemoteDetails }>;
+  diff(pass: number): Promise<PassDiff>;
+}
+
+/** One program of a recording on show. */
+export interface PassShown {
+  readonly pass: number;
+  readonly mode: PassMode;
+  readonly program: ProgramData;
+  readonly remote: RemoteDetails | undefined;
+  /** What happened to each node; undefined: nothing is known, or nothing happened. */
+  readonly marks: Uint8Array | undefined;
+  readonly overlay: Overlay | undefined;
+}
+
+export interface Place {
+  readonly pass: number;
+  readonly nodes: readonly number[];
+}
+
+const KEPT_PROGRAMS = 24;
+
+export class Passes {
+  private readonly programs = new Map<number, Promise<{ program: ProgramData; remote?: RemoteDetails }>>();
+  private readonly diffs = new Map<number, Promise<PassDiff>>();
+
+  constructor(readonly source: PassSource) {}
+
+  get rows(): readonly PassRow[] {
+    return this.source.passes;
+  }
+
+  valid(pass: number): number {
+    return Math.max(0, Math.min(this.rows.length - 1, pass));
+  }
+
+  program(pass: number): Promise<{ program: ProgramData; remote?: RemoteDetails }> {
+    const { content } = this.rows[pass];
+    const found = this.programs.get(content) ?? this.source.program(pass);
+    this.programs.delete(content);
+    this.programs.set(content, found);
+    for (const oldest of this.programs.keys()) {
+      if (this.programs.size <= KEPT_PROGRAMS) break;
+      this.programs.delete(oldest);
+    }
+    return found;
+  }
+
+  /** What a pass did; undefined for the first of a module. */
+  async diff(pass: number): Promise<PassDiff | undefined> {
+    const row = this.rows[pass];
+    if (row.before < 0) return undefined;
+    if (this.rows[row.before].content === row.content) return sameDiff(row.nodes);
+    const found = this.diffs.get(pass) ?? this.source.diff(pass);
+    this.diffs.set(pass, found);
+    return found;
+  }
+
+  async show(wanted: number, mode: PassMode): Promise<PassShown> {
+    const pass = this.valid(wanted);
+    const [now, diff] = await Promise.all([this.program(pass), this.diff(pass)]);
+    const { before } = this.rows[pass];
+    if (before < 0 || !diff) return { pass, mode, program: now.program, remote: now.remote, marks: undefined, overlay: undefined };
+    if (mode === "after") return { pass, mode, program: now.program, remote: now.remote, marks: marksAfter(diff), overlay: undefined };
+    const old = await this.program(before);
+    if (mode === "before") return { pass, mode, program: old.program, remote: old.remote, marks: marksBefore(diff), overlay: undefined };
+    await Promise.all([now.remote?.need(0, now.program.nodeCount), old.remote?.need(0, old.program.nodeCount)]);
+    const both = overlay(old.program, now.program, diff);
+    const after = marksAfter(diff);
+    const marks = Uint8Array.from(both.after, (node) => (node >= 0 ? after[node] : REMOVED));
+    return { pass, mode, program: both.program, remote: undefined, marks, overlay: both };
+  }
+
+  /** A node of what is shown, as a node of the program after a pass. */
+  placeOf(shown: PassShown, node: number): { pass: number; node: number } {
+    const { before } = this.rows[shown.pass];
+    if (shown.overlay) {
+      const after = shown.overlay.after[node];
+      return after >= 0 ? { pass: shown.pass, node: after } : { pass: before, node: shown.overlay.before[node] };
+    }
+    return { pass: shown.mode === "before" && before >= 0 ? before : shown.pass, node };
+  }
+
+  /** Nodes of the program after one pass, as nodes of the program after another of the same module. */
+  async follow(from: Place, to: number): Promise<number[]> {
+    let { nodes } = from;
+    if (this.rows[from.pass].module !== this.rows[to].module) return [];
+    for (let pass = from.pass; pass > to && nodes.length; pass = this.rows[pass].before) {
+      const diff = await this.diff(pass);
+      nodes = diff ? sourcesOf(diff, nodes) : [];
+    }
+    if (to > from.pass) for (const pass of this.between(from.pass, to)) nodes = resultsOf((await this.diff(pass))!, nodes);
+    return [...nodes];
+  }
+
+  /** For each node of `now` the node of `was` that it is, or -1: what stays when another pass is shown. */
+  async mates(was: PassShown, now: PassShown): Promise<Int32Array | undefined> {
+    if (this.rows[was.pass].module !== this.rows[now.pass].module) return undefined;
+    const from = this.snapshotOf(was), to = this.snapshotOf(now);
+    let mates = Int32Array.from({ length: this.rows[to].nodes }, (_, node) => node);
+    if (from < to) {
+      for (const pass of this.between(from, to).reverse()) {
+        const { mate } = (await this.diff(pass))!;
+        mates = mates.map((node) => (node < 0 ? -1 : mate[node]));
+      }
+    } else {
+      for (const pass of this.between(to, from)) {
+        const { back } = (await this.diff(pass))!;
+        mates = mates.map((node) => (node < 0 ? -1 : back[node]));
+      }
+    }
+    if (was.overlay) {
+      const number = new Int32Array(this.rows[from].nodes).fill(-1);
+      was.overlay.after.forEach((node, i) => { if (node >= 0) number[node] = i; });
+      mates = mates.map((node) => (node < 0 ? -1 : number[node]));
+    }
+    return now.overlay ? now.overlay.after.map((node) => (node < 0 ? -1 : mates[node])) : mates;
+  }
+
+  /** Everything that passes did to a node: from where it came to what became of it. */
+  async history(pass: number, node: number): Promise<{ pass: number; step: Step }[]> {
+    const found: { pass: number; step: Step }[] = [];
+    let nodes = [node];
+    for (let at = pass; nodes.length && this.rows[at].before >= 0; at = this.rows[at].before) {
+      const diff = await this.diff(at);
+      if (!diff) break;
+      const old = sourcesOf(diff, nodes);
+      const step = stepOf(diff, old, nodes);
+      if (step) found.unshift({ pass: at, step });
+      nodes = old;
+    }
+    nodes = [node];
+    for (const at of this.between(pass, this.rows.length - 1, this.rows[pass].module)) {
+      const diff = await this.diff(at);
+      if (!diff) continue;
+      const made = resultsOf(diff, nodes);
+      const step = stepOf(diff, nodes, made);
+      if (step) found.push({ pass: at, step });
+      nodes = made;
+      if (nodes.length === 0) break;
+    }
+    return found;
+  }
+
+  private snapshotOf(shown: PassShown): number {
+    const { before } = this.rows[shown.pass];
+    return shown.mode === "before" && before >= 0 ? before : shown.pass;
+  }
+
+  /** Passes of a module after `from`, up to `to`. */
+  private between(from: number, to: number, module = this.rows[to].module): number[] {
+    const found: number[] = [];
+    for (let pass = from + 1; pass <= to; pass++) if (this.rows[pass].module === module && this.rows[pass].before >= 0) found.push(pass);
+    return found;
+  }
+}
+
+/** A recording that came with the page. */
+export function embedded(bytes: Uint8Array): PassSource {
+  const recording = decodeRecording(bytes);
+  return {
+    name: recording.name,
+    passes: recording.passes,
+    program: (pass) => Promise.resolve({ program: recording.program(recording.passes[pass].content) }),
+    diff: (pass) => Promise.resolve(recording.diff(pass) ?? sameDiff(recording.passes[pass].nodes)),
+  };
+}
+
+/** A recording that a server holds: everything is fetched when it is first needed. */
+export function remoteRecording(index: { readonly name: string; readonly passes: readonly PassRow[] }, address: string): PassSource {
+  const get = async (path: string): Promise<Uint8Array> => {
+    const response = await fetch(`${address}/${path}`);
+    if (response.status === 422) throw new Error(await response.text());
+    if (!response.ok) throw new Error("the server no longer answers; start `opscope view` again");
+    return new Uint8Array(await response.arrayBuffer());
+  };
+  return {
+    ...index,
+    program: async (pass) => {
+      const remote = new RemoteDetails(`${address}/${pass}/details`);
+      return { program: decodeWire(await get(`${pass}/wire`), (node) => remote.get(node)), remote };
+    },
+    diff: async (pass) => decodeDiff(await get(`${pass}/diff`)),
+  };
+}
+
