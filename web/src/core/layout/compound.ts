@@ -54,6 +54,7 @@ class CompoundRun {
   private readonly contentX: Float64Array;
   private readonly contentY: Float64Array;
   private readonly effort: number;
+  private readonly deadline: number | undefined;
   private laidOut = 0;
   private reused = 0;
 
@@ -64,6 +65,7 @@ class CompoundRun {
     private readonly sideways: boolean,
   ) {
     const { boxCount } = graph;
+    this.deadline = options.now && options.budget !== undefined ? options.now() + options.budget : undefined;
     this.effort = Math.max(LEAST_EFFORT, Math.min(1, FULL_EFFORT_BOXES / Math.max(1, boxCount)));
     this.nodeGap = options.nodeGap ?? NODE_GAP;
     this.rankGap = options.rankGap ?? RANK_GAP;
@@ -147,7 +149,7 @@ class CompoundRun {
     let layout = this.cache.find(content);
     if (layout) this.reused++;
     else {
-      layout = layoutFlat(flat, { ...this.options, progress: undefined }, this.effort);
+      layout = layoutFlat(flat, { ...this.options, progress: undefined, budget: this.timeLeft() }, this.effort);
       this.cache.keep(content, layout);
       this.laidOut++;
     }
@@ -166,6 +168,11 @@ class CompoundRun {
       const gate = gatesOf.items[k];
       this.gateOffset[gate] = this.contentX[container] + layout.x[boxes + k - gatesOf.start[container]];
     }
+  }
+
+  /** The budget is for the whole drawing, so each container gets what those before it left. */
+  private timeLeft(): number | undefined {
+    return this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.options.now!());
   }
 
   private insetsOf(container: number): Insets {

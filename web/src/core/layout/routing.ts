@@ -1,4 +1,5 @@
 import type { Elements } from "./elements";
+import { simplify } from "./polyline";
 import { type Ends, settlePorts } from "./ports";
 import type { FlatGraph } from "./types";
 
@@ -77,7 +78,7 @@ export function draw(
       push(x2, ceiling);
     }
     push(x2, y[v] - height[v] / 2);
-    n = straighten(points, pointStart[e], n);
+    n = simplify(points, pointStart[e], n, pointStart[e]);
   }
   pointStart[edgeSource.length] = n;
   return { y, height: total, points: points.slice(0, 2 * n), pointStart };
@@ -129,25 +130,4 @@ function turnsAtBorders(
     if (bottom[segmentOfEdge[e]] === rankCount - 1) last = true;
   }
   return { first, last };
-}
-
-/** Drops points that repeat their neighbour or lie on an upright line between neighbours; returns the new end. */
-function straighten(points: Float64Array, from: number, to: number): number {
-  let kept = from + 1;
-  for (let i = from + 1; i < to; i++) {
-    const px = points[2 * i];
-    const py = points[2 * i + 1];
-    const lastX = points[2 * kept - 2];
-    if (px === lastX && py === points[2 * kept - 1]) continue;
-    if (kept - from > 1 && px === lastX && points[2 * kept - 4] === lastX) kept--;
-    points[2 * kept] = px;
-    points[2 * kept + 1] = py;
-    kept++;
-  }
-  if (kept - from === 1) {
-    points[2 * kept] = points[2 * from];
-    points[2 * kept + 1] = points[2 * from + 1];
-    kept++;
-  }
-  return kept;
 }

@@ -1,4 +1,5 @@
 import type { Pieces } from "./pieces";
+import { simplify } from "./polyline";
 import type { FlatLayout } from "./types";
 
 export interface Lines {
@@ -76,31 +77,4 @@ export function stitch(
       points[i++] = boxY[c] + boxHeight[c];
     }
   }
-}
-
-/** Moves the points of one line to `out`, without repeated ones and without those on an upright line; returns the end. */
-function simplify(points: Float64Array, from: number, to: number, out: number): number {
-  const start = out;
-  const near = 1e-6;
-  let n = out;
-  for (let i = from; i < to; i++) {
-    const x = points[2 * i];
-    const y = points[2 * i + 1];
-    if (n > start) {
-      const lastX = points[2 * n - 2];
-      const lastY = points[2 * n - 1];
-      if (Math.abs(x - lastX) < near && Math.abs(y - lastY) < near) continue;
-      const upright = n - start > 1 && Math.abs(x - lastX) < near && Math.abs(points[2 * n - 4] - lastX) < near;
-      if (upright && (y - lastY) * (lastY - points[2 * n - 3]) > 0) n--;
-    }
-    points[2 * n] = x;
-    points[2 * n + 1] = y;
-    n++;
-  }
-  if (n - start === 1) {
-    points[2 * n] = points[2 * start];
-    points[2 * n + 1] = points[2 * start + 1];
-    n++;
-  }
-  return n;
 }
