@@ -19,7 +19,7 @@ from opscope.readers.torch.pt2_graph import effects, read_graphs, signature
 ENTRY = "main"
 ZIP_MAGIC = b"PK\x03\x04"
 OLD_PROGRAM = "serialized_exported_program.json"
-LARGEST_JSON = 4 << 30
+LARGEST_JSON = 1 << 30
 
 
 def is_archive(source: Source) -> bool:
@@ -78,7 +78,7 @@ def _why_nothing(names: dict[str, str]) -> str:
 
 def _json(archive: zipfile.ZipFile, name: str) -> Any:
     if archive.getinfo(name).file_size > LARGEST_JSON:
-        raise SourceError(f"{name} in it is larger than 4 GiB")
+        raise SourceError(f"{name} in it is larger than 1 GiB")
     try:
         return json.loads(archive.read(name))
     except (ValueError, RecursionError) as error:
@@ -90,7 +90,9 @@ def _tensor_table(archive: zipfile.ZipFile, by_name: dict[str, str]) -> dict[str
     table: dict[str, Any] = {}
     for name, full_name in by_name.items():
         if name.startswith("data/") and name.endswith("_config.json"):
-            table.update(_json(archive, full_name).get("config", {}))
+            listed = _json(archive, full_name)
+            config = listed.get("config") if isinstance(listed, dict) else None
+            table.update({key: held for key, held in config.items() if isinstance(held, dict)} if isinstance(config, dict) else {})
     return table
 
 
@@ -105,7 +107,7 @@ def _program(name: str, written: Any, weights: dict[str, Any], source: Source) -
             program.attrs["range_constraints"] = ranges
         read_graphs(program, ENTRY, graph, placeholders, same, effects(module["signature"]))
         return program.build()
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, StopIteration) as error:
         version = written.get("schema_version") if isinstance(written, dict) else None
         text = ".".join(str(part) for part in version.values()) if isinstance(version, dict) else "unknown"
         raise SourceError(

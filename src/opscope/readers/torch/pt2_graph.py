@@ -94,6 +94,13 @@ def read_graphs(
         program.attrs["modules"] = {path: cls for path, cls in classes.items() if path}
 
 
+def _check_texts(written: Json) -> None:
+    """Details are decoded later, where nobody expects a broken file: what they rely on is checked while reading."""
+    texts = [*written["metadata"].values(), *(argument["name"] for argument in written["inputs"]), written.get("name") or ""]
+    if not all(type(text) is str for text in texts):
+        raise TypeError("a name or a piece of metadata is no text")
+
+
 class _GraphReader:
     def __init__(self, builder: GraphBuilder, graph: Json, prefix: str, same: Mapping[str, str]) -> None:
         self.builder = builder
@@ -166,13 +173,14 @@ class _GraphReader:
             kind, value = variant(output)
             values.append([item["name"] for item in value] if kind == "as_tensors" else next(iter(Argument(output).names), None))
         single = len(values) == 1 and not isinstance(values[0], list)
+        _check_texts(written)
         name = written.get("name") or (values[0] if single else None) or self._unique(op.split(".")[1 if "." in op else 0])
         inputs: list[ValueRef] = []
         calls: list[str] = []
         for argument in written["inputs"]:
-            tensor = argument["arg"].get("as_tensor")
-            if tensor is not None:  # nearly every argument: not worth an object
-                inputs.append(self._ref(tensor["name"]))
+            kind, held = variant(argument["arg"])
+            if kind == "as_tensor":  # nearly every argument: not worth an object
+                inputs.append(self._ref(held["name"]))
                 continue
             decoded = Argument(argument["arg"])
             inputs.extend([self._ref(each) for each in decoded.names])

@@ -33,7 +33,7 @@ def symbol_text(written: str) -> str:
     """Readable text of an expression; the text itself where it is no expression of that form."""
     try:
         return _print(ast.parse(written, mode="eval").body)[0]
-    except (SyntaxError, ValueError, RecursionError, _UnknownForm):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, _UnknownForm):
         return written
 
 
