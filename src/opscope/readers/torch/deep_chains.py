@@ -3,7 +3,7 @@
 Looking at an autograd function from Python makes torch keep a Python object for it, and such functions free what they depend on
 recursively: after somebody has looked at a chain of 50,000 functions, dropping its last tensor overflows the C stack (torch 2.13).
 So each band of a deep graph holds on to the functions just below it, and gives them to a queue when it is freed: the recursion ends
-at the band's border, and the queue frees the next band from a fresh stack.
+at the band's border, and the queue frees the next band from a fresh stack. The interpreter waits for that before it goes down.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Hold:
         self.functions = []
         if emptying.acquire(blocking=False):
             try:
-                threading.Thread(target=_empty, name="opscope frees autograd functions", daemon=True).start()
+                threading.Thread(target=_empty, name="opscope frees autograd functions").start()
             except (RuntimeError, TypeError):  # the interpreter is going down, and frees the queue itself
                 emptying.release()
 
