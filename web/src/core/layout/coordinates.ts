@@ -56,9 +56,18 @@ function distances(elements: Elements, separations: Separations, width: Float64A
     const b = separations.right[i];
     const half = ((a < boxCount ? width[a] : 0) + (b < boxCount ? width[b] : 0)) / 2;
     const boxes = (a < boxCount ? 1 : 0) + (b < boxCount ? 1 : 0);
+    if (boxes === 0 && carrySame(elements, a, b)) continue;
     distance[i] = half + (boxes === 2 ? gaps.betweenBoxes : boxes === 1 ? gaps.besideSegment : gaps.betweenSegments);
   }
   return distance;
+}
+
+/** Long edges that leave one box at one place carry one value: they may run as one line and part late. */
+function carrySame({ above, linkUpper, tiltUpper }: Elements, a: number, b: number): boolean {
+  if (above.start[a] === above.start[a + 1] || above.start[b] === above.start[b + 1]) return false;
+  const first = above.items[above.start[a]];
+  const second = above.items[above.start[b]];
+  return linkUpper[first] === linkUpper[second] && tiltUpper[first] === tiltUpper[second];
 }
 
 /**

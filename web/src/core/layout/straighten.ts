@@ -48,6 +48,7 @@ export function straighten(
     const r = separations.right[i];
     tail[a] = blocks.of[l];
     head[a] = blocks.of[r];
+    if (distance[i] === 0) weight[a] = TOGETHER;
     length[a++] = distance[i] + blocks.offset[l] - blocks.offset[r];
   }
   for (let l = 0; l < linkUpper.length; l++) {
@@ -109,6 +110,8 @@ function joinStreams(
 const STREAM = 8;
 const PLAIN = 1;
 const LEAF = 0.3;
+/** How much two lines that need no distance, because they carry one value, want to be one line. */
+const TOGETHER = 0.2;
 
 function importance({ linkUpper, linkLower, isLeaf }: Elements, streams: Streams): Float64Array {
   const weight = new Float64Array(linkUpper.length).fill(PLAIN);
