@@ -32,13 +32,18 @@ def sniff(source: Source) -> Verdict:
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
+    return [build(read_model(source), source.path.name.removesuffix(".json").removesuffix("_graph"))]
+
+
+def read_model(source: Source) -> dict[str, Any]:
+    """The dump itself, checked for its two lists."""
     try:
         model = json.loads(source.read_text())
     except json.JSONDecodeError as error:
         raise SourceError(f"is broken JSON: {error.msg}", line=error.lineno, column=error.colno) from None
     if not isinstance(model, dict) or not all(isinstance(model.get(key), list) for key in ("Tensors", "Operators")):
         raise SourceError("is no debug dump of AITemplate: it has no lists of Tensors and Operators")
-    return [build(model, source.path.name.removesuffix(".json").removesuffix("_graph"))]
+    return model
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program | None:

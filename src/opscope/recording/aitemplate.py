@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opscope.errors import OpscopeError, SourceError
-from opscope.readers.aitemplate import OpNames, build, plain, read
+from opscope.readers.aitemplate import OpNames, build, plain, read_model
 from opscope.readers.source import Source
 from opscope.recording.model import Recording
 from opscope.recording.store import StoreWriter
@@ -61,8 +61,7 @@ def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> 
     writer = StoreWriter(attrs={"producer": "AITemplate", "ids": "names", "source": folder.name})
     for i, (_, name, path) in enumerate(files):
         try:
-            (program,) = read(Source(path))
-            writer.add(program, name, attrs={"file": path.name})
+            writer.add(build(read_model(Source(path)), "aitemplate"), name, attrs={"file": path.name})
         except SourceError as error:
             skipped.append(f"{path.name}: {error}")
         if progress:

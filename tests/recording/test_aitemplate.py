@@ -1,0 +1,170 @@
+"""AITemplate: its debug dumps, live tensors (objects of its shape: it is on no package index), and its plot_graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tarfile
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope.compat.aitemplate import plot_graph
+from opscope.recording.model import Recording
+
+
+class IntImm:
+    def __init__(self, value: int) -> None:
+        self._attrs = {"name": None, "values": [value]}
+
+
+class IntVar:
+    def __init__(self, name: str, low: int, high: int) -> None:
+        self._attrs = {"name": name, "values": [low, high]}
+
+
+class Tensor:
+    def __init__(self, name: str, shape: list[Any], **attrs: Any) -> None:
+        self._attrs = {
+            "name": name,
+            "shape": shape,
+            "dtype": "float16",
+            "src_ops": set(),
+            "dst_ops": set(),
+            "is_view_of": None,
+            **attrs,
+        }
+
+
+class Operator:
+    def __init__(self, name: str, op: str, inputs: list[Tensor], output: Tensor, **attrs: Any) -> None:
+        self._attrs = {"name": name, "original_name": name, "op": op, "inputs": inputs, "outputs": [output], "depth": 0, **attrs}
+        for tensor in inputs:
+            tensor._attrs["dst_ops"].add(self)
+        output._attrs["src_ops"].add(self)
+
+
+for made in (IntImm, IntVar, Tensor, Operator):
+    made.__module__ = "aitemplate.compiler.base"
+
+
+def linear() -> tuple[Tensor, list[Operator]]:
+    """gemm_rcr_bias, add: the end of AITemplate's documentation example, on a batch of unknown size."""
+    batch = IntVar("batch", 1, 64)
+    x = Tensor("X", [batch, IntImm(16)], is_input=True)
+    weight, bias = Tensor("w", [IntImm(16), IntImm(16)], is_param=True), Tensor("b", [IntImm(16)], is_param=True)
+    hidden = Tensor("gemm_0_0", [batch, IntImm(16)], offset=512)
+    gemm = Operator("gemm_0", "gemm_rcr_bias", [x, weight, bias], hidden, split_k=1, f_ab_alignment=linear)
+    out = Tensor("Y", [batch, IntImm(16)], is_output=True)
+    add = Operator("elementwise_1", "elementwise", [hidden, x], out, func=types.SimpleNamespace(name="ADD"), args=[hidden, x])
+    return out, [gemm, add]
+
+
+def test_tensors_are_captured_with_everything_behind_them() -> None:
+    out, _ = linear()
+    program = opscope.capture(out)
+    assert [(node.id, node.op, node.role) for node in program.main] == [
+        ("X", "input", "parameter"),
+        ("w", "param", "parameter"),
+        ("b", "param", "parameter"),
+        ("gemm_0", "gemm_rcr_bias", "op"),
+        ("elementwise_1", "elementwise", "op"),
+    ]
+    assert program.main["gemm_0"].outputs == (opscope.TensorType("float16", ("batch", 16)),)
+    attrs = program.main["gemm_0"].attrs
+    assert attrs["split_k"] == 1 and attrs["outputs.0.offset"] == 512 and "0x" not in attrs["f_ab_alignment"]
+    assert program.main["elementwise_1"].attrs["func"] == "ADD"
+    assert program.main.outputs == (("elementwise_1", 0),)
+
+
+def test_a_long_chain_does_not_recurse() -> None:
+    tensor = Tensor("t", [IntImm(1)], is_input=True)
+    for i in range(5000):
+        made = Tensor(f"t{i}", [IntImm(1)])
+        Operator(f"op{i}", "elementwise", [tensor], made)
+        tensor = made
+    assert len(opscope.capture(tensor)) == 5001
+
+
+def test_plot_graph_writes_one_page_that_needs_no_network(tmp_path: Path) -> None:
+    out, _ = linear()
+    times = tmp_path / "times.json"
+    times.write_text(json.dumps({"gemm_0": {"ms_per_iter": 0.25}, "elementwise_1": {"ms_per_iter": 0.5}}))
+    page = tmp_path / "model.html"
+    plot_graph([out], str(page), file_with_time_profiles=str(times))
+    text = page.read_text()
+    assert text.lower().startswith("<!doctype html") and 'src="http' not in text and 'href="http' not in text
+    plot_graph(out, tmp_path / "model.json")
+    assert opscope.load(tmp_path / "model.json").main["elementwise_1"].attrs["func"] == "ADD"
+
+
+def test_times_stand_with_their_operators() -> None:
+    from opscope.readers.aitemplate import with_times
+
+    out, _ = linear()
+    timed = with_times(opscope.capture(out), {"gemm_0": {"ms_per_iter": 0.25}})
+    assert timed.main["gemm_0"].attrs["ms_per_iter"] == 0.25 and "ms_per_iter" not in timed.main["elementwise_1"].attrs
+    with pytest.raises(opscope.OpscopeError, match="names no operators"):
+        with_times(timed, {"gemm_0": 3})
+
+
+def test_its_transforms_are_recorded_and_operators_keep_their_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hook stands in for the one function that every stage calls, and is gone afterwards."""
+    calls: list[str] = []
+    graph_utils = types.ModuleType("aitemplate.utils.graph_utils")
+    graph_utils.dump_graph_debug_str_to_file = lambda tensors, workdir, name: calls.append(name)  # type: ignore[attr-defined]
+    utils = types.ModuleType("aitemplate.utils")
+    utils.graph_utils = graph_utils  # type: ignore[attr-defined]
+    for name, module in (
+        ("aitemplate", types.ModuleType("aitemplate")),
+        ("aitemplate.utils", utils),
+        (graph_utils.__name__, graph_utils),
+    ):
+        monkeypatch.setitem(sys.modules, name, module)
+    original = graph_utils.dump_graph_debug_str_to_file
+    out, (gemm, add) = linear()
+    with opscope.record() as rec:
+        rec.aitemplate()
+        graph_utils.dump_graph_debug_str_to_file([out], "workdir", "toposort")
+        gemm._attrs["name"] = add._attrs["name"] = "refined"
+        graph_utils.dump_graph_debug_str_to_file([out], "workdir", "refine_graph")
+        fused = Operator("gemm_2", "gemm_rcr_bias_add", [*gemm._attrs["inputs"], add._attrs["inputs"][1]], out)
+        out._attrs["src_ops"] = {fused}
+        graph_utils.dump_graph_debug_str_to_file([out], "workdir", "fuse_mm_elementwise")
+    recording = rec.recording
+    assert calls == [s.name for s in recording] == ["toposort", "refine_graph", "fuse_mm_elementwise"]
+    assert graph_utils.dump_graph_debug_str_to_file is original
+    renaming, fusing = recording.diff(1), recording.diff(2)
+    assert renaming.added == renaming.removed == () and {m.evidence for m in renaming.matched} == {"identity"}
+    (match,) = [match for match in fusing.matched if match.evidence == "output"]
+    assert [id for _, id in match.a] == ["gemm_0", "elementwise_1"] and match.b == (("main", "gemm_2"),)
+
+
+def test_without_aitemplate_the_recorder_says_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aitemplate", None)
+    with opscope.record() as rec, pytest.raises(opscope.OpscopeError, match="LOGLEVEL=DEBUG"):
+        rec.aitemplate()
+
+
+def test_its_debug_dumps_open_as_a_recording(shared_data: Path, tmp_path: Path) -> None:
+    with tarfile.open(shared_data / "aitemplate_doc_passes.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = next(tmp_path.rglob("00-*_graph.json")).parent
+    recording = opscope.load(folder)
+    assert isinstance(recording, Recording) and len(recording) == 30
+    changed = [i for i in range(1, 30) if recording[i].content != recording[i - 1].content]
+    assert [recording[i].name for i in changed] == ["fuse_mm_elementwise"]
+    found = recording.diff(changed[0])
+    (match,) = [match for match in found.matched if match.evidence == "output" and match.changes]
+    assert [id for _, id in match.a] == ["gemm_rcr_bias_1", "elementwise_2"]
+    assert found.added == found.removed == ()
+
+
+def test_a_broken_dump_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "00-x_graph.json"
+    path.write_text('{"Tensors": [], "Operators": [{"op": "gemm"}]}')
+    with pytest.raises(opscope.SourceError, match="no graph of AITemplate"):
+        opscope.load(path)
