@@ -50,7 +50,7 @@ function start(script: HTMLScriptElement | null): void {
     const config = JSON.parse(element("opscope-config").textContent ?? "") as PageConfig;
     viewer = mount(place, {
       sources: config.sources.map(sourceOf), start: engineStarter(script), ...(config.initial ? { initial: config.initial } : {}),
-      theme: config.theme ?? "auto", url: config.url ?? false, compact: config.compact ?? false,
+      theme: config.theme ?? "auto", url: config.url ?? false, ...(config.compact === undefined ? {} : { compact: config.compact }),
     });
     if (config.events) {
       const events = new EventSource(config.events);

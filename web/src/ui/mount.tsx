@@ -45,6 +45,9 @@ export interface Viewer {
   reload(): void;
 }
 
+/** Below this width the side panels would leave no room for the graph. */
+const NARROW = 760;
+
 export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
@@ -55,7 +58,7 @@ export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
   root.append(holder);
   const session = new Session(options);
   void session.idle.during(loadFonts(document.fonts).catch(() => undefined)).then(() => session.stage?.draw());
-  render(<App session={session} compact={options.compact ?? false} />, holder);
+  render(<App session={session} compact={options.compact ?? element.clientWidth < NARROW} />, holder);
   return {
     dispose: () => {
       render(null, holder);

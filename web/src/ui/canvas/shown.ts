@@ -20,7 +20,8 @@ function lazily<T>(packed: PackedTexts, read: (text: string) => T): readonly T[]
 const same = (text: string) => text;
 const notes = (text: string) => (text === "" ? undefined : text.split(NOTE_BREAK));
 
-export type Picked = { readonly kind: "box"; readonly piece: number; readonly part: "chevron" | "body" } | { readonly kind: "edge"; readonly edge: number };
+/** A box by its body, the triangle that opens it, or (of a frame) the empty room inside. */
+export type Picked = { readonly kind: "box"; readonly piece: number; readonly part: "chevron" | "body" | "room" } | { readonly kind: "edge"; readonly edge: number };
 
 export class Shown implements Drawable {
   readonly scene: Scene;
@@ -98,7 +99,15 @@ export class Shown implements Drawable {
       if (edge >= 0) return { kind: "edge", edge };
     }
     if (best < 0) return undefined;
-    return { kind: "box", piece: best, part: this.onChevron(best, x, y) ? "chevron" : "body" };
+    const part = this.onChevron(best, x, y) ? "chevron" : onLeaf || this.onTitle(best, x, y) ? "body" : "room";
+    return { kind: "box", piece: best, part };
+  }
+
+  /** Frames that hold a point, from the outside in. */
+  framesAt(x: number, y: number): number[] {
+    const found = querySpatial(this.boxIndex, x, y, x, y, this.near);
+    const frames = [...this.near.subarray(0, found)].filter((piece) => this.scene.shape[piece] === Shape.Frame);
+    return frames.sort((a, b) => this.scene.depth[a] - this.scene.depth[b]);
   }
 
   private onTitle(piece: number, x: number, y: number): boolean {
@@ -109,7 +118,8 @@ export class Shown implements Drawable {
 
   /** The little triangle before a group's name: one click on it opens or closes. */
   private onChevron(piece: number, x: number, y: number): boolean {
-    if (!this.scene.expandable[this.scene.box[piece]]) return false;
+    const box = this.scene.box[piece];
+    if (!this.scene.expandable[box] && !this.result.open[box]) return false;
     const run = this.painter.texts(piece)[0];
     return run !== undefined && x < run.x + run.width + 4 && x > run.x - 12 && Math.abs(y - run.y + 4) < 12;
   }

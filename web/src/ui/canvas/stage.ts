@@ -210,7 +210,9 @@ export class Stage {
 
   private point(x: number, y: number): void {
     if (this.moving) return;
-    this.setHovered(this.pick(x, y), x, y);
+    const picked = this.pick(x, y);
+    // The room inside a group is most of the screen: only its title answers to the pointer.
+    this.setHovered(picked?.kind === "box" && picked.part === "room" ? undefined : picked, x, y);
   }
 
   private setHovered(picked: Picked | undefined, x: number, y: number): void {

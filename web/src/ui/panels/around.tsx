@@ -1,0 +1,37 @@
+/** Deep inside a graph the titles of the groups around are off the screen: this says where one is, and leads back out. */
+import type { JSX } from "preact";
+import { Shape } from "../../core/scene/types";
+import type { Session } from "../session";
+import { useSignal } from "./hooks";
+import { clipped } from "./outline";
+
+export function Around({ session }: { readonly session: Session }): JSX.Element | null {
+  useSignal(session.onCamera);
+  const frames = framesAround(session);
+  if (frames.length === 0) return null;
+  const { scene } = session.shown!;
+  return (
+    <nav class="around" aria-label="Groups around here">
+      {frames.map((piece, i) => (
+        <>
+          {i > 0 && <span aria-hidden="true">›</span>}
+          <button type="button" key={piece} title="Select and show this group" onClick={() => { session.selectPiece(piece); session.stage?.reveal([piece], true); }}>
+            {clipped(scene.title[scene.box[piece]], 40)}
+          </button>
+        </>
+      ))}
+    </nav>
+  );
+}
+
+/** Frames that hold the middle of the screen, from the outside in, if the innermost one's title is out of sight. */
+function framesAround(session: Session): number[] {
+  const { shown, stage } = session;
+  if (!shown || !stage || stage.moving) return [];
+  const { camera, width, height } = stage;
+  const frames = shown.framesAt(camera.x + width / 2 / camera.scale, camera.y + height / 2 / camera.scale);
+  const inner = frames.at(-1);
+  if (inner === undefined) return [];
+  const title = stage.onScreen(shown.rect(inner));
+  return title.y < -4 || title.x < -120 ? frames.filter((piece) => shown.scene.shape[piece] === Shape.Frame) : [];
+}
