@@ -129,8 +129,8 @@ def _signature(exported: Any) -> Signature:
     for tied in by_tensor.values():
         if len(tied) > 1:
             drawn = next((fx_name for fx_name in tied if nodes[fx_name].users), tied[0])
-            names = tuple(placeholders[fx_name].name for fx_name in tied)
-            placeholders[drawn] = placeholders[drawn]._replace(name=names[0], tied=names)
+            names = tuple(dict.fromkeys(placeholders[fx_name].name for fx_name in tied))
+            placeholders[drawn] = placeholders[drawn]._replace(name=names[0], tied=names if len(names) > 1 else ())
             same.update((fx_name, drawn) for fx_name in tied if fx_name != drawn)
     return Signature(placeholders, same, _output_attrs(exported))
 

@@ -242,16 +242,20 @@ def signature(written: Json, graph: Json, weights: Saved) -> tuple[dict[int, Pla
         trainable = bool(tensors.get(names[position], {}).get("requires_grad")) if shown == "parameter" else None
         persistent = False if held.get("persistent") is False else None
         placeholders[position] = Placeholder(shown, qualified, (), trainable, persistent)
-        if stored and shown in ("parameter", "buffer"):
-            key = f"{stored.get('path_name')} {json.dumps(stored.get('tensor_meta'), sort_keys=True)}"
+        if shown in ("parameter", "buffer"):
+            key = (
+                f"{stored.get('path_name')} {json.dumps(stored.get('tensor_meta'), sort_keys=True)}"
+                if stored
+                else f"name {qualified}"
+            )
             by_tensor.setdefault(key, []).append(position)
     same: dict[str, str] = {}
     tied_groups = [tied for tied in by_tensor.values() if len(tied) > 1]
     used = _used_names(graph) if tied_groups else set()
     for tied in tied_groups:
         drawn = next((position for position in tied if names[position] in used), tied[0])
-        qualified_names = tuple(placeholders[position].name for position in tied)
-        placeholders[drawn] = placeholders[drawn]._replace(name=qualified_names[0], tied=qualified_names)
+        shared = tuple(dict.fromkeys(placeholders[position].name for position in tied))
+        placeholders[drawn] = placeholders[drawn]._replace(name=shared[0], tied=shared if len(shared) > 1 else ())
         same.update((names[position], names[drawn]) for position in tied if position != drawn)
     return placeholders, same
 
