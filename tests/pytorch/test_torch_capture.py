@@ -208,6 +208,22 @@ def test_other_archives_of_torch_say_what_they_are(tmp_path: Path) -> None:
         read(Source(tmp_path / "odd.pt2"), reader="torch")
 
 
+def test_archives_of_older_torch(tmp_path: Path) -> None:
+    """Until torch 2.7 the program lay at the top of the archive under another name, and nodes had no names of their own."""
+    torch.export.save(torch.export.export(Block(), (torch.ones(2, 8),)), tmp_path / "new.pt2")
+    with zipfile.ZipFile(tmp_path / "new.pt2") as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("models/model.json")]
+        written = json.loads(archive.read(name))
+    for node in written["graph_module"]["graph"]["nodes"]:
+        del node["name"]
+    with zipfile.ZipFile(tmp_path / "old.pt2", "w") as archive:
+        archive.writestr("version", "5.1")
+        archive.writestr("serialized_exported_program.json", json.dumps(written))
+        archive.writestr("serialized_state_dict.pt", b"never looked at")
+    (old,), (new,) = (read(Source(tmp_path / f"{age}.pt2"), reader="torch") for age in ("old", "new"))
+    assert old.main.nodes == new.main.nodes
+
+
 def test_broken_files_are_told_and_never_crash(tmp_path: Path) -> None:
     """Three hundred ways to damage a file: each either still reads, to the last attribute, or is refused in one line."""
     torch.export.save(torch.export.export(Block(), (torch.ones(2, 8),)), tmp_path / "good.pt2")
