@@ -9,11 +9,12 @@ import type { Sight } from "./canvas/paint";
 import { type Picked, Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient, type StartEngine } from "./engine/client";
-import type { GroupFacts, NodeFacts, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
+import type { DataFile, ChainStep, GradientFacts, GroupFacts, NodeFacts, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
 import { type History, memoryHistory, urlHistory } from "./state/history";
 import { Idle } from "./state/idle";
 import { type Progress, patiently, type Tell } from "./state/patience";
 import { Signal } from "./state/signal";
+import { Styling } from "./styling";
 import { ALL, enterGraph, sameView, select, specOf, START, toggle, type ViewState } from "./state/view";
 
 export interface SourceEntry {
@@ -28,6 +29,9 @@ export interface SessionOptions {
   readonly theme?: "light" | "dark" | "auto";
   /** Keep the state in the page's address. */
   readonly url?: boolean;
+  /** Style rules to begin with (else those of the last visit), and files of node data. */
+  readonly styles?: unknown;
+  readonly nodeData?: readonly DataFile[];
 }
 
 export interface Tip {
@@ -48,6 +52,8 @@ export class Session {
   progress: Progress | undefined;
   node: NodeFacts | undefined;
   group: GroupFacts | undefined;
+  gradient: GradientFacts | undefined;
+  chain: readonly ChainStep[] = [];
   found: SearchResult | undefined;
   /** Which of the hits the person is at, or -1. */
   hit = -1;
@@ -58,6 +64,7 @@ export class Session {
   themeChoice: "light" | "dark" | "auto";
   stage: Stage | undefined;
   readonly idle = new Idle();
+  readonly styling: Styling;
   /** The state has changed; the camera has moved; the pointer rests on something else. */
   readonly onChange = new Signal();
   readonly onCamera = new Signal();
@@ -74,6 +81,8 @@ export class Session {
 
   constructor(readonly options: SessionOptions) {
     this.client = new EngineClient(options.start);
+    this.styling = new Styling(this, options.styles, options.nodeData);
+    this.client.data = this.styling.files;
     const begin: ViewState = { ...START, ...options.initial };
     this.history = options.url ? urlHistory((view) => this.stepTo(view)) : memoryHistory(begin, (view) => this.stepTo(view));
     this.view = options.url && location.hash.length > 1 ? this.history.read() : begin;
@@ -141,6 +150,7 @@ export class Session {
       return this.fail(error);
     }
     this.changed();
+    await this.styling.loaded();
     await this.refreshSearch();
     await this.draw({ look: "first" });
   }
@@ -160,6 +170,11 @@ export class Session {
     if (!sameView(before, view)) void this.draw(look);
     else void this.refreshSelection(before);
     this.changed();
+  }
+
+  /** The same picture in other colours. */
+  redraw(): void {
+    void this.draw({ keepCamera: true });
   }
 
   back(): void {
@@ -325,7 +340,7 @@ export class Session {
     const { view } = this;
     try {
       const result = await this.waiting((tell) => this.client.show({
-        spec: specOf(view), direction: view.direction, colour: view.colour, locate: [anchorKey ?? "", ...view.selection],
+        spec: specOf(view), direction: view.direction, colour: view.colour, styles: this.styling.rules, locate: [anchorKey ?? "", ...view.selection],
         ...(view.matchesOnly >= 0 && this.found ? { near: { nodes: this.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } } : {}),
         ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
       }, tell));
@@ -392,6 +407,8 @@ export class Session {
     const piece = stage.selected.at(-1);
     const same = before && before.selection === view.selection;
     if (!same) {
+      this.gradient = undefined;
+      this.chain = [];
       if (piece === undefined) this.node = this.group = undefined;
       else {
         const node = shown.result.node[shown.scene.box[piece]];
@@ -408,6 +425,9 @@ export class Session {
       const facts = await this.idle.during(this.client.ask("node", { node }));
       this.node = facts;
       this.group = undefined;
+      this.gradient = await this.idle.during(this.client.ask("gradient", { node }));
+      const [a, b] = this.selectedNodes;
+      this.chain = this.selectedNodes.length === 2 ? await this.idle.during(this.client.ask("chain", { from: a, to: b })) : [];
       this.changed();
     } catch (error) {
       if (!(error instanceof Cancelled)) this.say(String((error as Error).message));
@@ -425,6 +445,11 @@ export class Session {
     const { shown, stage, view } = this;
     if (!shown || !stage) return;
     const nodes = this.selectedNodes;
+    if (view.related && this.gradient && view.upstream === 0 && view.downstream === 0) {
+      stage.emphasis = emphasisOf(shown, this.gradient.mark);
+      stage.draw();
+      return;
+    }
     const wanted = nodes.length > 0 && (view.upstream > 0 || view.downstream > 0);
     if (!wanted) {
       if (stage.emphasis) {

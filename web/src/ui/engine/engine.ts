@@ -1,7 +1,8 @@
 /** Answers the page's questions about one program. Everything that takes time happens here, away from the page. */
 import { LayoutCache, layoutCompound } from "../../core/layout/index";
 import { buildScene, inOnePiece, measure, type Scene, THEMES } from "../../core/scene/index";
-import { legendOf } from "../../core/scene/legend";
+import { categoryRows } from "../../core/scene/legend";
+import type { Highlights, LegendRow } from "../../core/scene/types";
 import { compileQuery, search } from "../../core/search";
 import { sceneToSvg } from "../../core/svg";
 import type { CompoundLayout } from "../../core/layout/types";
@@ -13,13 +14,19 @@ import { fontCss, loadFonts } from "../fonts";
 import { bytesOf } from "./bytes";
 import { colourBy } from "./colours";
 import { RemoteDetails } from "./details";
-import { groupFacts, nodeFacts, scopeOf } from "./facts";
+import { groupFacts, nodeFacts, programFacts, scopeOf } from "./facts";
 import { markdownOf } from "./markdown";
+import { Overlays } from "./overlays";
 import { Lookup } from "./names";
+import { historyOf, namesIn, passFacts } from "./passAnswers";
+import { type Passes, type PassShown, passesOf } from "./passes";
+import type { PassRequest } from "./passProtocol";
+import { changeColours, keptFrom, type Kept } from "./passView";
 import { buffersOf, incidence, indexBoxes, indexEdges, outlineOf, packScene } from "./pack";
 import { picture, png } from "./pictures";
-import type { Answer, Method, Params, ProgramSummary, SearchResult, TableResult, ViewRequest, ViewResult } from "./protocol";
+import type { Answer, Method, Params, ProgramSummary, SearchResult, TableResult, ViewRequest, ViewResult, WireAt } from "./protocol";
 import { Table } from "./table";
+import { chainRule, gradientFacts } from "./gradient";
 import { trace } from "./trace";
 
 type Progress = (part: number, stage: string) => void;
@@ -36,6 +43,9 @@ interface Drawn {
   readonly visible: Visible;
   readonly layout: CompoundLayout;
   readonly scene: Scene;
+  readonly highlights: Highlights | undefined;
+  /** Where colours come from data: what the legend of a file says. */
+  readonly legendRows: readonly LegendRow[] | undefined;
   readonly painter: ScenePainter;
 }
 
@@ -44,14 +54,19 @@ export class Engine {
   private remote: RemoteDetails | undefined;
   private drawn: Drawn | undefined;
   private table: Table | undefined;
+  private overlays: Overlays | undefined;
+  private passes: Passes | undefined;
+  private passShown: PassShown | undefined;
   private cache = new LayoutCache();
   private fonts: Promise<void> | undefined;
 
   async answer(method: Method, params: unknown, progress: Progress, transfer: Transferable[]): Promise<Answer<Method>> {
     switch (method) {
       case "load": return this.load(params as Params<"load">, progress);
+      case "nodeData": return this.nodeData(params as Params<"nodeData">);
       case "view": {
-        const result = this.view(params as ViewRequest, progress);
+        if (Overlays.needsDetails((params as ViewRequest).styles)) await this.remote?.need(0, this.names.program.nodeCount);
+        const result = await this.view(params as ViewRequest, progress);
         transfer.push(...buffersOf(result));
         return result;
       }
@@ -67,6 +82,13 @@ export class Engine {
         return box < 0 ? undefined : groupFacts(this.names, visible, box);
       }
       case "attributes": return this.attributes((params as Params<"attributes">).graph);
+      case "gradient":
+        return gradientFacts(this.names, (params as Params<"gradient">).node);
+      case "chain": {
+        const { from, to } = params as Params<"chain">;
+        const steps = chainRule(this.names, from, to);
+        return steps.length ? steps : chainRule(this.names, to, from);
+      }
       case "trace": {
         const { nodes, up, down } = params as Params<"trace">;
         return trace(this.names, nodes, up, down);
@@ -88,6 +110,13 @@ export class Engine {
         return png(this.shown.painter, theme, part);
       }
       case "svg": return sceneToSvg(this.withLegend(), THEMES[(params as Params<"svg">).theme], { fontCss: fontCss(), title: this.names.program.name });
+      case "passes": return (await this.passes?.refresh()) ?? [];
+      case "passFacts": return this.passes && passFacts(this.passes, (params as Params<"passFacts">).pass);
+      case "history": return this.passes && this.passShown ? historyOf(this.passes, this.passShown, (params as Params<"history">).node) : [];
+      case "follow": {
+        const { node, to } = params as Params<"follow">;
+        return this.passes && this.passShown ? namesIn(this.passes, this.passShown, node, to) : [];
+      }
       case "markdown": return markdownOf(this.names, this.shown.visible, (params as Params<"markdown">).nodes);
     }
   }
@@ -97,6 +126,11 @@ export class Engine {
     return this.lookup;
   }
 
+  private get over(): Overlays {
+    if (!this.overlays) throw new Error("no program is loaded");
+    return this.overlays;
+  }
+
   private get shown(): Drawn {
     if (!this.drawn) throw new Error("nothing is shown yet");
     return this.drawn;
@@ -104,41 +138,80 @@ export class Engine {
 
   private async load({ at }: Params<"load">, progress: Progress): Promise<ProgramSummary> {
     const start = performance.now();
+    this.passShown = undefined;
+    this.passes = await passesOf(at, (part) => progress(part * 0.8, "Loading"));
+    this.drawn = undefined;
+    this.cache = new LayoutCache();
+    if (this.passes) await this.turnTo({ index: 0, mode: "after", colours: false });
+    else await this.loadProgram(at, progress);
+    return this.summary(performance.now() - start);
+  }
+
+  private async loadProgram(at: WireAt, progress: Progress): Promise<void> {
     const bytes = await bytesOf(at, (part) => progress(part * 0.8, "Loading"));
     this.remote = at.kind === "url" && at.detailsUrl ? new RemoteDetails(at.detailsUrl) : undefined;
     const remote = this.remote;
-    const program = decodeWire(bytes, remote ? (node) => remote.get(node) : undefined);
+    this.use(decodeWire(bytes, remote ? (node) => remote.get(node) : undefined));
+  }
+
+  private use(program: ProgramData): void {
+    if (this.lookup?.program === program) return;
     this.lookup = new Lookup(program);
-    this.drawn = undefined;
-    this.cache = new LayoutCache();
+    this.overlays = new Overlays(program);
+    this.table = undefined;
+  }
+
+  private summary(decodeMs: number): ProgramSummary {
+    const { program } = this.names;
     return {
-      name: program.name, nodes: program.nodeCount, entry: this.lookup.graphName(program.entry),
+      name: program.name, nodes: program.nodeCount, entry: this.names.graphName(program.entry),
       graphs: Array.from({ length: program.graphCount }, (_, g) => this.names.graph(g)),
       groupings: program.groupings.map((grouping) => grouping.name),
-      decodeMs: performance.now() - start,
+      ...programFacts(this.names),
+      decodeMs, ...(this.passes ? { passes: this.passes.rows } : {}),
     };
   }
 
-  private view(request: ViewRequest, progress: Progress): ViewResult {
+  /** Make another program of the recording the one that is shown; says what of the picture stays. */
+  private async turnTo({ index, mode }: PassRequest): Promise<Kept | undefined> {
+    const { passes, passShown: was } = this;
+    if (!passes || (was && was.pass === passes.valid(index) && was.mode === mode)) return undefined;
+    const shown = await passes.show(index, mode);
+    const kept = was && this.drawn ? keptFrom(this.drawn, await passes.mates(was, shown)) : undefined;
+    this.passShown = shown;
+    this.use(shown.program);
+    this.remote = shown.remote;
+    return kept ?? { boxes: () => undefined };
+  }
+
+  private async view(asked: ViewRequest, progress: Progress): Promise<ViewResult> {
     const start = performance.now();
+    const turned = asked.pass ? await this.turnTo(asked.pass) : undefined;
     const program = this.names.program;
+    const request = this.inThisProgram(asked);
     progress(0.05, "Choosing what to show");
     const { visible, opened } = this.revealed(program, request);
-    const chosen = performance.now();
-    const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction]);
+    const stayed = turned?.boxes(visible);
+    const viewed = performance.now();
+    const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction, this.passShown?.pass, this.passShown?.mode]);
     const before = this.drawn;
     const layout = before?.spec === spec ? before.layout : layoutCompound(
-      measure(visible),
+      measure(visible, stayed?.x),
       { direction: request.direction, budget: LAYOUT_BUDGET_MS, now: () => performance.now(), progress: (part) => progress(0.1 + part * 0.7, "Laying out") },
       this.cache,
     );
     const laidOut = performance.now();
     progress(0.85, "Drawing");
     const grouping = request.spec.grouping ?? "";
-    const colouring = colourBy(request.colour, this.names, visible, (node) => scopeOf(this.names, node, grouping).at(-1) ?? "", program.details);
-    const scene = buildScene(program, visible, inOnePiece(visible, layout), { direction: request.direction, ...(colouring ? { paints: colouring.paints } : {}) });
+    const changes = request.pass?.colours && this.passShown ? changeColours(visible, this.passShown) : undefined;
+    const colouring = changes ?? colourBy(request.colour, this.names, visible, (node) => scopeOf(this.names, node, grouping).at(-1) ?? "", program.details);
+    const over = this.over.colours(visible, request.styles, grouping, request.colour);
+    const scene = buildScene(program, visible, inOnePiece(visible, layout), {
+      direction: request.direction, highlights: over.highlights, ...(colouring ? { paints: colouring.paints } : {}),
+    });
+    const legend = over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
     const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);
-    this.drawn = { spec, visible, layout, scene, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
+    this.drawn = { spec, visible, layout, scene, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
     const at = numbersOf(visible.key);
     const outline = outlineOf(visible, scene);
     const { start: incidentStart, edge: incidentEdge } = incidence(scene);
@@ -147,13 +220,33 @@ export class Engine {
       kind: visible.kind.slice(), node: visible.node.slice(), open: visible.open.slice(), nodesInside: visible.nodesInside.slice(), boxOfNode: visible.boxOfNode.slice(),
       outline: outline.order, outlineDepth: outline.depth,
       boxIndex: structuredClone(boxIndex), edgeIndex: structuredClone(edgeIndex), incidentStart, incidentEdge,
-      before: before ? matchKeys(before.scene.key, visible.key) : new Int32Array(visible.boxCount).fill(-1),
-      located: request.locate.map((key) => at.get(key) ?? -1),
+      before: stayed?.box ?? (before ? matchKeys(before.scene.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),
+      located: request.locate.map((key) => at.get(key) ?? stayed?.locate(key) ?? -1),
+      ...(turned ? { program: this.summary(0) } : {}), ...(changes ? { marks: changes.marks } : {}),
       opened,
-      legend: colouring?.legend ?? legendOf(scene.paint, scene.shape, Infinity, [], scene.mixShares).entries.map(({ text, paint }) => ({ text, paint })),
+      legend,
+      rules: this.over.report(request.styles, grouping),
       remarks: visible.remarks,
-      viewMs: chosen - start, layoutMs: laidOut - chosen, totalMs: performance.now() - start,
+      viewMs: viewed - start, layoutMs: laidOut - viewed, totalMs: performance.now() - start,
     };
+  }
+
+  /** Names of tensors are among the details, which may still be with the host. */
+  private async nodeData({ name, text }: Params<"nodeData">): Promise<Answer<"nodeData">> {
+    let file: unknown;
+    try {
+      file = JSON.parse(text);
+    } catch {
+      throw new Error(`${name}: is no JSON`);
+    }
+    await this.remote?.need(0, this.names.program.nodeCount);
+    return this.over.add(file, name);
+  }
+
+  /** A graph that was walked into may not be there after another pass. */
+  private inThisProgram(request: ViewRequest): ViewRequest {
+    const { graph, ...rest } = request.spec;
+    return this.passes && graph !== undefined && this.names.graphNumber(graph) < 0 ? { ...request, spec: rest } : request;
   }
 
   /** The view asked for, with as many groups opened as it takes to see a node. */
@@ -227,7 +320,7 @@ export class Engine {
     const grouping = program.groupings.find((each) => each.name === request.grouping) ?? program.groupings[0];
     if (request.rows === "nodes") await this.needFor(request.filter);
     const matches = request.filter && request.rows === "nodes" ? search(program, request.filter, {}).nodes : undefined;
-    this.table = new Table(this.names, request, grouping, matches, (node) => this.details(node));
+    this.table = new Table(this.names, request, grouping, matches, (node) => this.details(node), this.over.runs);
     return this.table.result;
   }
 
@@ -244,8 +337,10 @@ export class Engine {
   }
 
   private withLegend(): Scene {
-    const { visible, layout, scene } = this.shown;
-    return buildScene(this.names.program, visible, inOnePiece(visible, layout), { direction: scene.direction, legend: true, paints: scene.paint });
+    const { visible, layout, scene, highlights, legendRows } = this.shown;
+    return buildScene(this.names.program, visible, inOnePiece(visible, layout), {
+      direction: scene.direction, legend: true, paints: scene.paint, highlights, legendRows,
+    });
   }
 
   private font(): Promise<void> {

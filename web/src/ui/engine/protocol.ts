@@ -2,16 +2,22 @@
  * What the page asks the engine, and what it answers. The engine runs in a worker: it decodes, lays out, searches and paints
  * big pictures, so that the page only draws what is on screen and listens.
  */
-import type { Scene } from "../../core/scene/types";
-import type { ViewSpec } from "../../core/types";
+import type { DataStatistics } from "../../core/highlight/nodeData";
+import type { StyleRule } from "../../core/highlight/rules";
+import type { LegendRow, Scene } from "../../core/scene/types";
+import type { DerivativeRule, ViewSpec } from "../../core/types";
+import type { PassRow } from "../../core/recording/types";
 import type { Camera } from "../canvas/camera";
 import type { SpatialData } from "../canvas/spatial";
+import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
 
 /** Where a program's bytes are. The engine gets them itself, so that the page never handles megabytes. */
 export type WireAt =
   | { readonly kind: "base64"; readonly text: string }
   | { readonly kind: "bytes"; readonly bytes: ArrayBuffer }
-  | { readonly kind: "url"; readonly url: string; readonly detailsUrl?: string };
+  | { readonly kind: "url"; readonly url: string; readonly detailsUrl?: string }
+  /** A recording that a server holds: its passes, programs and diffs are under this address. */
+  | { readonly kind: "recording"; readonly url: string };
 
 export interface GraphRow {
   readonly name: string;
@@ -20,23 +26,36 @@ export interface GraphRow {
   readonly callers: number;
 }
 
+export interface OpCount {
+  readonly op: string;
+  readonly count: number;
+}
+
 export interface ProgramSummary {
   readonly name: string;
   readonly nodes: number;
   readonly entry: string;
   readonly graphs: readonly GraphRow[];
   readonly groupings: readonly string[];
+  /** The most frequent operations, and the parameters of the entry. */
+  readonly ops: readonly OpCount[];
+  readonly parameters: number;
+  readonly parameterBytes: number;
   readonly decodeMs: number;
+  /** Of a recording: its passes. */
+  readonly passes?: readonly PassRow[];
 }
 
 export interface ViewRequest {
   readonly spec: ViewSpec;
   readonly direction: "TB" | "LR";
   readonly colour: string;
+  readonly styles: readonly StyleRule[];
   /** A node that must be seen: the groups around it are opened (answered in `opened`). */
   readonly reveal?: number;
   /** Show only these nodes and what is so many steps away from them. */
   readonly near?: { readonly nodes: Int32Array; readonly hops: number };
+  readonly pass?: PassRequest;
   /** Boxes whose numbers in the new view the page wants to know. */
   readonly locate: readonly string[];
 }
@@ -59,9 +78,16 @@ export interface PackedScene extends Omit<Scene, TextColumns> {
 
 export const NOTE_BREAK = "\u001f";
 
-export interface LegendRow {
+/** What came of a style rule: how many nodes and groups it matches, or why none. */
+export interface RuleReport {
+  readonly matches: number;
+  readonly problem?: string;
+}
+
+/** A file of data about nodes, as text. */
+export interface DataFile {
+  readonly name: string;
   readonly text: string;
-  readonly paint: number;
 }
 
 export interface ViewResult {
@@ -85,7 +111,13 @@ export interface ViewResult {
   readonly located: readonly number[];
   readonly opened: readonly string[];
   readonly legend: readonly LegendRow[];
+  /** One for each style rule. */
+  readonly rules: readonly RuleReport[];
   readonly remarks: readonly string[];
+  /** The program that is shown, where it is another than before. */
+  readonly program?: ProgramSummary;
+  /** For each piece what the pass did to it (see marks.ts); absent where nothing is coloured. */
+  readonly marks?: Uint8Array;
   readonly viewMs: number;
   readonly layoutMs: number;
   readonly totalMs: number;
@@ -125,6 +157,35 @@ export interface NodeFacts extends NodeName {
   readonly source: readonly { readonly file: string; readonly line: number; readonly function?: string }[];
 }
 
+export interface KeptValue extends NodeName {
+  /** -1: not known. */
+  readonly bytes: number;
+}
+
+export interface GradientFacts {
+  readonly rule?: DerivativeRule;
+  /** The rule's letters and the nodes that they stand for. */
+  readonly operands?: readonly { readonly name: string; readonly node: NodeName }[];
+  /** Backward nodes that differentiate this one, or forward nodes that this one differentiates. */
+  readonly backward: readonly NodeName[];
+  readonly backwardCount: number;
+  readonly forward: readonly NodeName[];
+  readonly forwardCount: number;
+  readonly kept: readonly KeptValue[];
+  readonly keptBytes: number;
+  /** Where a value is used several times: what comes back along each use. */
+  readonly sums: readonly { readonly from: NodeName; readonly text: string }[];
+  /** What lights up with it, as in TraceResult. */
+  readonly mark: Uint8Array;
+}
+
+/** One factor of the chain rule: the gradient of `operand` out of that of `node`. Empty text: no rule is known. */
+export interface ChainStep {
+  readonly node: NodeName;
+  readonly operand: NodeName;
+  readonly text: string;
+}
+
 export interface GroupFacts {
   readonly key: string;
   readonly title: string;
@@ -135,7 +196,7 @@ export interface GroupFacts {
   readonly parameters: number;
   readonly parameterBytes: number;
   readonly outputBytes: number;
-  readonly ops: readonly { readonly op: string; readonly count: number; readonly category: number }[];
+  readonly ops: readonly OpCount[];
   readonly inputs: readonly NodeName[];
   readonly outputs: readonly NodeName[];
 }
@@ -184,6 +245,8 @@ export interface PictureRequest {
 /** Every question with its answer. */
 export interface Methods {
   load(params: { readonly at: WireAt }): ProgramSummary;
+  /** Takes a file of node data; statistics of the runs in it. */
+  nodeData(params: DataFile): readonly DataStatistics[];
   view(params: ViewRequest): ViewResult;
   /** Hits in the graph named `first` come before the others. */
   search(params: { readonly query: string; readonly limit: number; readonly first: string }): SearchResult;
@@ -192,12 +255,20 @@ export interface Methods {
   group(params: { readonly key: string }): GroupFacts | undefined;
   attributes(params: { readonly graph: string }): readonly string[];
   trace(params: { readonly nodes: readonly number[]; readonly up: number; readonly down: number }): TraceResult;
+  gradient(params: { readonly node: number }): GradientFacts | undefined;
+  chain(params: { readonly from: number; readonly to: number }): readonly ChainStep[];
   table(params: TableRequest): TableResult;
   tableRows(params: { readonly from: number; readonly to: number }): readonly (readonly (string | number)[])[];
   picture(params: PictureRequest): ImageBitmap;
   png(params: { readonly theme: "light" | "dark"; readonly part?: PictureRequest }): Blob;
   svg(params: { readonly theme: "light" | "dark" }): string;
   markdown(params: { readonly nodes: readonly number[] }): string;
+  /** The rows of a recording as far as they are known by now. */
+  passes(params: Record<string, never>): readonly PassRow[];
+  passFacts(params: { readonly pass: number }): PassFacts | undefined;
+  history(params: { readonly node: number }): readonly HistoryRow[];
+  /** The shown node by the names it has after another pass. */
+  follow(params: { readonly node: number; readonly to: number }): readonly NodeName[];
 }
 
 export type Method = keyof Methods;

@@ -1,10 +1,11 @@
 /** Everything about what is selected: types, where values come from and go to, attributes, source, and what is upstream and down. */
 import type { JSX } from "preact";
-import { bytesText, countText } from "../engine/colours";
-import type { GroupFacts, NodeFacts, NodeName } from "../engine/protocol";
+import { bytesText } from "../engine/colours";
+import type { GroupFacts, NodeFacts, NodeName, OpCount } from "../engine/protocol";
 import type { Session } from "../session";
 import { ALL, enterGraph } from "../state/view";
 import { copy } from "./actions";
+import { Chain, Gradient } from "./gradient";
 import { Icon } from "./icons";
 import { clipped } from "./outline";
 import { pretty } from "./pretty";
@@ -35,10 +36,11 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       )}
       <NodeList session={session} title="Inputs" nodes={facts.inputs} total={facts.inputCount} types />
       <NodeList session={session} title="Used by" nodes={facts.users} total={facts.userCount} />
+      {session.gradient && <Gradient session={session} facts={session.gradient} />}
       <NodeList session={session} title="Runs after" nodes={facts.control} total={facts.control.length} />
-      {facts.links.length > 0 && (
+      {facts.links.some((link) => link.kind !== "backward_of") && (
         <Section title="Related">
-          <ul>{facts.links.map((link) => <li key={`${link.kind} ${link.node}`}><span class="type">{link.kind.replaceAll("_", " ")} </span><NodeLink session={session} node={link} /></li>)}</ul>
+          <ul>{facts.links.filter((link) => link.kind !== "backward_of").map((link) => <li key={`${link.kind} ${link.node}`}><span class="type">{link.kind.replaceAll("_", " ")} </span><NodeLink session={session} node={link} /></li>)}</ul>
         </Section>
       )}
       {facts.calls.length > 0 && (
@@ -110,10 +112,12 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
         <ul class="bars">
           <li><span>nodes</span><span class="n">{program.nodes.toLocaleString("en-US")}</span></li>
           <li><span>graphs</span><span class="n">{program.graphs.length.toLocaleString("en-US")}</span></li>
+          {program.parameters > 0 && <li><span>parameters</span><span class="n">{program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}</span></li>}
           {shown && <li><span>boxes shown</span><span class="n">{shown.scene.boxCount.toLocaleString("en-US")}</span></li>}
           {shown && <li><span>edges shown</span><span class="n">{shown.scene.edgeCount.toLocaleString("en-US")}</span></li>}
         </ul>
       </Section>
+      <OpCounts session={session} ops={program.ops} />
     </>
   );
 }
@@ -129,6 +133,7 @@ function Several({ session }: { readonly session: Session }): JSX.Element {
           <button type="button" class="tool" onClick={() => void showPaths(session, ends[0], ends[1])}>Show all paths between</button>
         </div>
       )}
+      <Chain session={session} steps={session.chain} />
     </>
   );
 }
@@ -168,14 +173,14 @@ function Reach({ session }: { readonly session: Session }): JSX.Element {
   return <Section title="Highlight">{row("Upstream", "upstream")}{row("Downstream", "downstream")}</Section>;
 }
 
-function OpCounts({ session, ops }: { readonly session: Session; readonly ops: GroupFacts["ops"] }): JSX.Element | null {
+function OpCounts({ session, ops }: { readonly session: Session; readonly ops: readonly OpCount[] }): JSX.Element | null {
   if (ops.length === 0) return null;
   return (
     <Section title="Operations">
       <ul class="bars">{ops.map(({ op, count }) => (
         <li key={op}>
-          <button type="button" class="link" title="Find them" onClick={() => void session.search(`op:${op}`)}>{clipped(op, 80)}</button>
-          <span class="n">{countText(count)}</span>
+          <button type="button" class="link" title="Find them" onClick={() => void session.search(`op:=${op}`)}>{clipped(op, 80)}</button>
+          <span class="n">{count.toLocaleString("en-US")}</span>
         </li>
       ))}</ul>
     </Section>

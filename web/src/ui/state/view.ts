@@ -30,6 +30,8 @@ export interface ViewState {
   /** How far what feeds and what uses the selection is lit; 0: not at all, ALL: to the end. */
   readonly upstream: number;
   readonly downstream: number;
+  /** Light up the other half of the selection: its backward nodes, or its forward ones, and what is kept between them. */
+  readonly related?: boolean;
 }
 
 export const ALL = 1000;

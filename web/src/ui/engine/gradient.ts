@@ -1,0 +1,136 @@
+/**
+ * How gradients flow through a node: its local derivative rule, the backward nodes that differentiate it and what is kept for them,
+ * the gradients that arrive along each of its uses, and the chain rule along a path.
+ */
+import type { Csr, DerivativeRule } from "../../core/types";
+import { type Lookup, reversed } from "./names";
+import type { ChainStep, GradientFacts, KeptValue, NodeName } from "./protocol";
+
+const BACKWARD_OF = "backward_of";
+const MOST_LISTED = 60;
+const LONGEST_CHAIN = 400;
+
+const relatives = new WeakMap<Lookup, { readonly forward: Csr; readonly backward: Csr }>();
+
+/** Links from backward nodes to forward ones, and the other way round. */
+function related(lookup: Lookup): { readonly forward: Csr; readonly backward: Csr } {
+  let found = relatives.get(lookup);
+  if (!found) {
+    const { links, nodeCount } = lookup.program;
+    const start = new Int32Array(nodeCount + 1);
+    const value: number[] = [];
+    for (let n = 0; n < nodeCount; n++) {
+      for (let i = links.start[n]; i < links.start[n + 1]; i++) if (lookup.text(links.value[i]) === BACKWARD_OF) value.push(links.extra[i]);
+      start[n + 1] = value.length;
+    }
+    const forward: Csr = { start, value: Int32Array.from(value) };
+    found = { forward, backward: reversed(forward, nodeCount) };
+    relatives.set(lookup, found);
+  }
+  return found;
+}
+
+const row = (rows: Csr, at: number): number[] => [...rows.value.subarray(rows.start[at], rows.start[at + 1])];
+
+export function gradientFacts(lookup: Lookup, node: number): GradientFacts | undefined {
+  const { forward, backward } = related(lookup);
+  const differentiates = row(forward, node);
+  const differentiatedBy = row(backward, node);
+  const rule = differentiates.length ? undefined : lookup.program.derivatives?.[lookup.op(node)];
+  if (!rule && !differentiates.length && !differentiatedBy.length) return undefined;
+  const kept = keptFor(lookup, node, differentiatedBy);
+  return {
+    ...(rule ? { rule, operands: operandsOf(lookup, node, rule) } : {}),
+    backward: differentiatedBy.slice(0, MOST_LISTED).map((n) => lookup.name(n)),
+    backwardCount: differentiatedBy.length,
+    forward: differentiates.slice(0, MOST_LISTED).map((n) => lookup.name(n)),
+    forwardCount: differentiates.length,
+    kept,
+    keptBytes: kept.reduce((sum, value) => sum + Math.max(0, value.bytes), 0),
+    sums: rule ? sumsOf(lookup, node) : [],
+    mark: marksOf(lookup, node, differentiates.length ? [...differentiates, ...siblings(backward, differentiates)] : differentiatedBy, kept),
+  };
+}
+
+/** Backward nodes that belong to the same forward nodes. */
+function siblings(backward: Csr, forwardNodes: readonly number[]): number[] {
+  return forwardNodes.flatMap((n) => row(backward, n));
+}
+
+/** The rule's letters and the nodes that they stand for. */
+function operandsOf(lookup: Lookup, node: number, rule: DerivativeRule): { name: string; node: NodeName }[] {
+  const { inputs } = lookup.program;
+  const names = Object.keys(rule.vjp);
+  const count = Math.min(names.length, inputs.start[node + 1] - inputs.start[node]);
+  return Array.from({ length: count }, (_, i) => ({ name: names[i], node: lookup.name(inputs.value[inputs.start[node] + i]) }));
+}
+
+/** Values of the forward half that the node's backward nodes read: what it keeps alive, the largest first. */
+function keptFor(lookup: Lookup, node: number, backwardNodes: readonly number[]): KeptValue[] {
+  const { inputs, outputs, types } = lookup.program;
+  const { forward } = related(lookup);
+  const isBackward = (n: number) => forward.start[n + 1] > forward.start[n];
+  const near = new Set([node, ...row(inputs, node), ...row(lookup.users, node)]);
+  const found = new Map<string, KeptValue>();
+  for (const reader of backwardNodes) {
+    for (let i = inputs.start[reader]; i < inputs.start[reader + 1]; i++) {
+      const source = inputs.value[i];
+      const output = Math.max(0, inputs.extra[i]);
+      if (isBackward(source) || lookup.program.nodeRole[source] !== 0 || !near.has(source) || found.has(`${source}.${output}`)) continue;
+      const at = outputs.start[source] + output;
+      found.set(`${source}.${output}`, { ...lookup.name(source), bytes: at < outputs.start[source + 1] ? types.bytes[outputs.value[at]] : -1 });
+    }
+  }
+  return [...found.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LISTED);
+}
+
+/** One value used several times: the gradient is the sum of what comes back along each use. */
+function sumsOf(lookup: Lookup, node: number): { from: NodeName; text: string }[] {
+  const { inputs, derivatives } = lookup.program;
+  const { forward } = related(lookup);
+  const users = row(lookup.users, node).filter((user) => forward.start[user + 1] === forward.start[user] && derivatives?.[lookup.op(user)]);
+  if (users.length < 2) return [];
+  return users.slice(0, MOST_LISTED).flatMap((user) => {
+    const rule = derivatives![lookup.op(user)];
+    const names = Object.keys(rule.vjp);
+    const places = Array.from({ length: inputs.start[user + 1] - inputs.start[user] }, (_, i) => i).filter((i) => inputs.value[inputs.start[user] + i] === node);
+    return places.filter((i) => i < names.length).map((i) => ({ from: lookup.name(user), text: rule.vjp[names[i]] }));
+  });
+}
+
+/** What lights up with a node: its other half, and the values that run between them. */
+function marksOf(lookup: Lookup, node: number, others: readonly number[], kept: readonly KeptValue[]): Uint8Array {
+  const mark = new Uint8Array(lookup.program.nodeCount);
+  for (const other of others) mark[other] = 2;
+  for (const value of kept) mark[value.node] = 1;
+  mark[node] = 3;
+  return mark;
+}
+
+/** The chain rule along the shortest way from one node to another, from the end to the beginning; empty if there is no way. */
+export function chainRule(lookup: Lookup, from: number, to: number): ChainStep[] {
+  const { inputs, derivatives } = lookup.program;
+  const before = new Map<number, number>([[from, -1]]);
+  let edge = [from];
+  while (edge.length && !before.has(to)) {
+    const next: number[] = [];
+    for (const node of edge) {
+      for (const user of row(lookup.users, node)) {
+        if (before.has(user)) continue;
+        before.set(user, node);
+        next.push(user);
+      }
+    }
+    edge = next;
+  }
+  if (!before.has(to) || from === to) return [];
+  const steps: ChainStep[] = [];
+  for (let node = to; node !== from && steps.length < LONGEST_CHAIN; node = before.get(node)!) {
+    const operand = before.get(node)!;
+    const rule = derivatives?.[lookup.op(node)];
+    const place = inputs.value.subarray(inputs.start[node], inputs.start[node + 1]).indexOf(operand);
+    const text = rule ? Object.values(rule.vjp)[place] : undefined;
+    steps.push({ node: lookup.name(node), operand: lookup.name(operand), text: text ?? "" });
+  }
+  return steps;
+}

@@ -1,0 +1,85 @@
+/** How gradients flow through the selection, in the notation of a textbook. */
+import type { JSX } from "preact";
+import { bytesText } from "../engine/colours";
+import type { ChainStep, GradientFacts, NodeName } from "../engine/protocol";
+import type { Session } from "../session";
+import { clipped } from "./outline";
+
+export function Gradient({ session, facts }: { readonly session: Session; readonly facts: GradientFacts }): JSX.Element {
+  const { view } = session;
+  const hasOther = facts.backwardCount + facts.forwardCount > 0;
+  return (
+    <section aria-label="Gradient">
+      <h3>{facts.forwardCount > 0 ? "Backward of" : "Backward"}</h3>
+      {facts.rule && <Rule session={session} facts={facts} />}
+      {facts.kept.length > 0 && (
+        <>
+          <p class="law-note">kept for backward: <strong>{bytesText(facts.keptBytes)}</strong></p>
+          <ul>{facts.kept.map((value) => <li key={value.node}><To session={session} node={value} />{value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}</li>)}</ul>
+        </>
+      )}
+      <List session={session} nodes={facts.forward} total={facts.forwardCount} />
+      <List session={session} nodes={facts.backward} total={facts.backwardCount} />
+      {hasOther && (
+        <div class="actions">
+          <button type="button" class="tool" aria-pressed={view.related === true} onClick={() => session.change({ ...view, related: !view.related })}>
+            {facts.forwardCount > 0 ? "Light up its forward" : "Light up its backward"}
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Rule({ session, facts }: { readonly session: Session; readonly facts: GradientFacts }): JSX.Element {
+  const { y, vjp, note } = facts.rule!;
+  return (
+    <>
+      <p class="law"><code>y = {y}</code></p>
+      {Object.entries(vjp).map(([name, text]) => <p class="law" key={name}><code>d{name} = {text}</code></p>)}
+      {facts.operands && facts.operands.length > 0 && (
+        <p class="law-note">{facts.operands.map(({ name, node }, i) => <span key={name}>{i > 0 && ", "}{name} is <To session={session} node={node} /></span>)}</p>
+      )}
+      {note && <p class="law-note">{note}</p>}
+      {facts.sums.length > 1 && (
+        <>
+          <p class="law-note">y is used {facts.sums.length} times, so its gradient is a sum:</p>
+          <ul>{facts.sums.map((sum, i) => <li key={i}><span class="type">{i > 0 ? "+ " : "dy = "}</span><code>{sum.text}</code><span class="type"> from </span><To session={session} node={sum.from} /></li>)}</ul>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The chain rule between two selected nodes, written out with their names. */
+export function Chain({ session, steps }: { readonly session: Session; readonly steps: readonly ChainStep[] }): JSX.Element | null {
+  if (steps.length === 0) return null;
+  return (
+    <section aria-label="Chain rule">
+      <h3>Chain rule</h3>
+      <ul class="chain">
+        {steps.map((step) => (
+          <li key={step.node.node}>
+            <span class="type">d </span><To session={session} node={step.operand} /><span class="type"> = </span>
+            {step.text ? <code>{step.text}</code> : <span class="type">no rule for {clipped(step.node.op, 60)}</span>}
+            <span class="type">, dy = d </span><To session={session} node={step.node} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function List({ session, nodes, total }: { readonly session: Session; readonly nodes: readonly NodeName[]; readonly total: number }): JSX.Element | null {
+  if (total === 0) return null;
+  return (
+    <ul>
+      {nodes.map((node) => <li key={node.node}><To session={session} node={node} /><span class="type"> {clipped(node.op, 60)}</span></li>)}
+      {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
+    </ul>
+  );
+}
+
+function To({ session, node }: { readonly session: Session; readonly node: NodeName }): JSX.Element {
+  return <button type="button" class="link" onClick={() => void session.goTo(node.node, node.graph)}>{clipped(node.id, 160)}</button>;
+}
