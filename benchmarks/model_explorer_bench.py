@@ -24,10 +24,14 @@ QUIET = 1.5
 """Between the steps of one action its worker rests for a moment."""
 
 SPY = """
+const PROGRESS = 8;  // the kind of message that only says how far it is
 const Plain = window.Worker;
 window.asked = window.answered = 0;
 window.Worker = class extends Plain {
-  constructor(...args) { super(...args); this.addEventListener("message", () => { window.answered++; }); }
+  constructor(...args) {
+    super(...args);
+    this.addEventListener("message", (event) => { if (event.data.eventType !== PROGRESS) window.answered++; });
+  }
   postMessage(...args) { window.asked++; super.postMessage(...args); }
 };
 """

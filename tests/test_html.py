@@ -1,0 +1,79 @@
+"""The one-file page as text: what it may do, what it holds, and how large it is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from html import unescape
+from pathlib import Path
+
+import pytest
+from programs import everything
+
+import opscope
+from opscope.errors import OpscopeError
+from opscope.render.html import document, json_for_script, viewer_script
+from opscope.render.options import ViewOptions
+from opscope.render.wire import encode_wire
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    try:
+        viewer_script()
+    except OpscopeError as error:
+        pytest.skip(str(error))
+
+
+def test_the_viewer_is_small() -> None:
+    assert len(viewer_script().encode()) < 600_000
+
+
+def test_the_policy_allows_this_script_and_no_request() -> None:
+    text = "".join(document([everything()]))
+    policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1])  # type: ignore[index]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == rules["connect-src"] == "'none'"
+    assert re.fullmatch(r"'sha256-[\w+/=]+'", rules["script-src"])
+    assert "unsafe" not in policy and "http" not in policy
+    assert "//cdn" not in text and "https://fonts" not in text
+
+
+def test_the_page_holds_the_program() -> None:
+    text = "".join(document([everything()]))
+    packed = re.search(r'id="opscope-data-0">([^<]*)</script>', text)[1]  # type: ignore[index]
+    assert gzip.decompress(b64decode(packed)) == encode_wire(everything())
+
+
+def test_the_same_program_gives_the_same_page() -> None:
+    assert "".join(document([everything()])) == "".join(document([everything()]))
+
+
+def test_view_options_are_what_it_shows_first() -> None:
+    options = ViewOptions(graph="main.7", depth=2, around=("add.3",), hops=1, group_by="partition", direction="LR", theme="dark")
+    text = "".join(document([everything()], options))
+    config = json.loads(re.search(r'id="opscope-config">([^<]*)</script>', text)[1])  # type: ignore[index]
+    assert config["theme"] == "dark"
+    assert config["initial"] == {
+        "trail": ["main.7"],
+        "depth": 2,
+        "around": {"nodes": ["add.3"], "hops": 1},
+        "grouping": "partition",
+        "direction": "LR",
+    }
+
+
+def test_save_by_suffix(tmp_path: Path) -> None:
+    opscope.save([everything(), everything()], tmp_path / "two.html")
+    assert (tmp_path / "two.html").read_text().count("opscope-data-") == 4
+    with pytest.raises(OpscopeError, match="--scale"):
+        opscope.save(everything(), tmp_path / "one.html", scale=2)
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "&amp;", "\u2028", "🧠"])
+def test_json_in_a_script_is_never_markup(text: str) -> None:
+    written = json_for_script({text: text})
+    assert not re.search(r"[<>&\u2028]", written)
+    assert json.loads(written) == {text: text}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { bytesText } from "../../src/ui/engine/colours";
+import { nodeFacts, scopeOf } from "../../src/ui/engine/facts";
+import { markdownOf } from "../../src/ui/engine/markdown";
+import { Lookup, reversed } from "../../src/ui/engine/names";
+import { outlineOf, packTexts } from "../../src/ui/engine/pack";
+import { Table } from "../../src/ui/engine/table";
+import { trace } from "../../src/ui/engine/trace";
+import type { Scene } from "../../src/core/scene/types";
+import { buildView } from "../../src/core/view";
+import { makeProgram } from "../view/program";
+
+const program = makeProgram([
+  {
+    name: "main",
+    nodes: [
+      { id: "x", role: "parameter" }, { id: "w", role: "parameter" },
+      { id: "a", inputs: ["x"], scope: "layer_0" }, { id: "f", op: "fusion", inputs: ["a", "w"], calls: ["body"], scope: "layer_0" },
+      { id: "g", op: "fusion", inputs: ["w"], calls: ["body"] }, { id: "y", inputs: ["f"] }, { id: "z", inputs: ["g", "y", "y"] },
+    ],
+  },
+  { name: "body", nodes: [{ id: "p", role: "parameter" }, { id: "inner", inputs: ["p"] }, { id: "root", inputs: ["inner"] }] },
+]);
+const lookup = new Lookup(program);
+const number = (id: string) => Array.from({ length: program.nodeCount }, (_, n) => n).find((n) => lookup.id(n) === id)!;
+const names = (mark: Uint8Array, bit: number) => [...mark].flatMap((m, n) => (m & bit ? [lookup.id(n)] : []));
+
+describe("what is upstream and downstream", () => {
+  it("goes as many steps as asked", () => {
+    expect(names(trace(lookup, [number("y")], 1, 0).mark, 1)).toEqual(["f", "y", "p", "inner", "root"]);
+    expect(names(trace(lookup, [number("y")], 0, 1).mark, 2)).toEqual(["y", "z"]);
+  });
+
+  it("takes the body of a call along, but not the other users of that body", () => {
+    const { mark, upstream } = trace(lookup, [number("y")], 99, 0);
+    expect(names(mark, 1)).toEqual(["x", "w", "a", "f", "y", "p", "inner", "root"]);
+    expect(upstream).toBe(4);
+  });
+
+  it("leads out of a body to everyone who calls it", () => {
+    const { mark } = trace(lookup, [number("inner")], 99, 99);
+    expect(names(mark, 1)).toEqual(expect.arrayContaining(["p", "f", "g", "a", "x", "w"]));
+    expect(names(mark, 2)).toEqual(expect.arrayContaining(["root", "f", "g", "y", "z"]));
+  });
+});
+
+describe("lookups", () => {
+  it("turns rows round, each pair once", () => {
+    expect([...lookup.users.value.subarray(lookup.users.start[number("y")], lookup.users.start[number("y") + 1])]).toEqual([number("z")]);
+    expect(reversed({ start: Int32Array.of(0, 2, 2), value: Int32Array.of(1, 1) }, 2)).toEqual({ start: Int32Array.of(0, 0, 1), value: Int32Array.of(0) });
+  });
+
+  it("finds nodes by id within their graph, and graphs of nodes", () => {
+    expect(lookup.find(0, "inner")).toBe(-1);
+    expect(lookup.find(1, "inner")).toBe(number("inner"));
+    expect(lookup.graphName(lookup.graphOf(number("inner")))).toBe("body");
+    expect(lookup.graph(1)).toEqual({ name: "body", nodes: 3, callers: 2 });
+  });
+
+  it("tells everything about a node", () => {
+    const facts = nodeFacts(lookup, number("f"), { attrs: { k: 1 }, source: [] }, scopeOf(lookup, number("f"), ""));
+    expect(facts).toMatchObject({ id: "f", op: "fusion", graph: "main", scope: ["layer_0"], inputCount: 2, userCount: 1, attrs: [["k", 1]] });
+    expect(facts.calls.map((graph) => graph.name)).toEqual(["body"]);
+    expect(facts.inputs.map((input) => input.id)).toEqual(["a", "w"]);
+  });
+});
+
+describe("the outline", () => {
+  it("is the tree of the boxes in the order of the picture", () => {
+    const visible = buildView(program, { depth: 9 });
+    const y = Float64Array.from({ length: visible.boxCount }, (_, box) => 1000 - box);
+    const { order, depth } = outlineOf(visible, { direction: "TB", x: new Float64Array(visible.boxCount), y } as unknown as Scene);
+    expect([...order].sort((a, b) => a - b)).toEqual(Array.from({ length: visible.boxCount }, (_, box) => box));
+    order.forEach((box, row) => {
+      const parent = visible.parent[box];
+      expect(depth[row]).toBe(parent < 0 ? 0 : depth[order.indexOf(parent)] + 1);
+      if (parent >= 0) expect(order.indexOf(parent)).toBeLessThan(row);
+    });
+    const roots = [...order].filter((box) => visible.parent[box] < 0);
+    expect(roots).toEqual([...roots].sort((a, b) => y[a] - y[b]));
+  });
+});
+
+describe("the table", () => {
+  const request = { rows: "nodes", attributes: [], filter: "", sort: "", descending: false } as const;
+
+  it("sorts by any column, both ways, and keeps the program's order otherwise", () => {
+    const table = (sort: string, descending: boolean) => new Table(lookup, { ...request, sort, descending }, program.groupings[0], undefined, () => undefined);
+    expect(table("", false).cells(0, 3).map((row) => row[0])).toEqual(["x", "w", "a"]);
+    expect(table("id", true).cells(0, 2).map((row) => row[0])).toEqual(["z", "y"]);
+    expect(table("users", true).cells(0, 1)[0][0]).toBe("w");
+    expect(table("", false).result.total).toBe(7);
+  });
+
+  it("shows any attribute as a column, and modules with what is in them", () => {
+    const details = (node: number) => ({ attrs: { cost: node }, source: [] });
+    const nodes = new Table(lookup, { ...request, attributes: ["cost"] }, program.groupings[0], Int32Array.of(number("f")), details);
+    expect(nodes.result.columns.at(-1)!.name).toBe("cost");
+    expect(nodes.cells(0, 9).map((row) => row.at(-1))).toEqual([String(number("f"))]);
+    const modules = new Table(lookup, { ...request, rows: "modules" }, program.groupings[0], undefined, () => undefined);
+    expect(modules.cells(0, 9).map((row) => row.slice(0, 2))).toEqual([["layer_0", 2]]);
+  });
+});
+
+describe("texts", () => {
+  it("packs and cuts", () => {
+    const packed = packTexts(3, (i) => ["ab", "", "cé"][i]);
+    expect(packed.text).toBe("abcé");
+    expect([...packed.start]).toEqual([0, 2, 2, 4]);
+  });
+
+  it("writes bytes for people", () => {
+    expect([0, 999, 1000, 16_777_216, 5e12].map(bytesText)).toEqual(["0 B", "999 B", "1.00 kB", "16.8 MB", "5.00 TB"]);
+    expect(bytesText(-1)).toBe("?");
+  });
+
+  it("writes Markdown that names cannot break", () => {
+    const odd = makeProgram([{ name: "m", nodes: [{ id: "a|b`c", op: "x\ny" }] }]);
+    expect(markdownOf(new Lookup(odd), buildView(odd, {}), [0])).toContain("| `a\\|b'c` | `x y` |");
+  });
+});

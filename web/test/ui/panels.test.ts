@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { between, centred, fit, firstLook, zoomAt } from "../../src/ui/canvas/camera";
+import { mix } from "../../src/ui/canvas/paint";
+import { clipped } from "../../src/ui/panels/outline";
+import { pretty } from "../../src/ui/panels/pretty";
+import { KEYS } from "../../src/ui/panels/shortcuts";
+
+describe("values for people", () => {
+  it("puts JSON into lines, also JSON in a text, and leaves the rest alone", () => {
+    expect(pretty({ a: { b: 1 } })).toBe('{\n  "a": {\n    "b": 1\n  }\n}');
+    expect(pretty('{"a":[{"b":1}]}')).toContain("\n");
+    expect(pretty([1, 2, 3])).toBe("[1,2,3]");
+    expect(pretty("{not json")).toBe("{not json");
+    expect(pretty("plain")).toBe("plain");
+    expect(pretty(null)).toBe("null");
+  });
+
+  it("cuts what is too long for a line", () => {
+    expect(clipped("abc", 2)).toBe("ab…");
+    expect(clipped("abc", 3)).toBe("abc");
+  });
+});
+
+describe("the camera", () => {
+  const rect = { x: 100, y: 200, w: 400, h: 300 };
+
+  it("zooms about a point that stays", () => {
+    const camera = zoomAt({ x: 5, y: 6, scale: 1 }, 40, 30, 2);
+    expect([camera.x + 40 / camera.scale, camera.y + 30 / camera.scale]).toEqual([45, 36]);
+  });
+
+  it("fits a rectangle into the screen, not larger than life", () => {
+    expect(fit(rect, 2000, 2000).scale).toBe(1);
+    const small = fit(rect, 200, 200);
+    expect((rect.x - small.x) * small.scale).toBeGreaterThan(0);
+    expect((rect.x + rect.w - small.x) * small.scale).toBeLessThan(200);
+  });
+
+  it("first looks at the whole, or at the beginning of what is too large", () => {
+    expect(firstLook(rect, rect, "TB", 1000, 800)).toEqual(fit(rect, 1000, 800));
+    const long = { x: 0, y: 0, w: 5000, h: 900_000 };
+    const camera = firstLook(long, { x: 3000, y: 20, w: 100, h: 40 }, "TB", 1000, 800);
+    expect((3050 - camera.x) * camera.scale).toBeCloseTo(500);
+    expect((20 - camera.y) * camera.scale).toBeLessThan(100);
+  });
+
+  it("flies from one place to another without leaving the way", () => {
+    const a = centred(0, 0, 1, 100, 100), b = centred(10, 0, 4, 100, 100);
+    expect(between(a, b, 0, 100, 100)).toEqual(a);
+    expect(between(a, b, 1, 100, 100)).toEqual(b);
+    const middle = between(a, b, 0.5, 100, 100);
+    expect(middle.scale).toBeCloseTo(2);
+    expect(middle.x + 50 / middle.scale).toBeGreaterThan(0);
+    expect(middle.x + 50 / middle.scale).toBeLessThan(10);
+  });
+});
+
+it("mixes colours", () => {
+  expect(mix("#000000", "#FFFFFF", 0.5)).toBe("#808080");
+});
+
+it("gives every key one meaning", () => {
+  const presses = KEYS.flatMap(({ press }) => (press ? [press] : []));
+  expect(new Set(presses).size).toBe(presses.length);
+});
