@@ -42,7 +42,7 @@ export function assignX(
     }
   }
   const x = middleOf(layouts, width, elements);
-  const work = resumed ? RESUME_WORK : STRAIGHTEN_WORK * Math.min(1, 10_000 / elements.count);
+  const work = resumed ? RESUME_WORK : STRAIGHTEN_WORK * Math.min(1, 8000 / elements.count);
   straighten(elements, separations, distance, streams, fastenings, x, work);
   return x;
 }

@@ -73,7 +73,7 @@ class Search {
   /** Sweeps down and up in turn, by mean and by median; leaves the best of them in `position`. */
   sweeps(position: Int32Array): void {
     const { sweeper } = this;
-    const rounds = Math.max(4, Math.min(24 * this.effort, Math.round(100_000 / (this.elements.count + 1000))));
+    const rounds = Math.max(4, Math.min(24 * this.effort, Math.round(60_000 / (this.elements.count + 1000))));
     this.offer(position);
     let stale = 0;
     for (let round = 0; round < rounds && this.fewest > 0 && stale < 6 && !this.spent(); round++) {
@@ -85,7 +85,7 @@ class Search {
 
   sift(starts: Int32Array[]): void {
     const sifter = new Sifter(this.elements);
-    sifter.work = this.effort * (starts.length > 1 ? SIFTING_WORK : SIFTING_WORK / 2);
+    sifter.work = this.effort * (starts.length > 1 ? SIFTING_WORK : SIFTING_WORK / 5);
     const share = sifter.work / (starts.length + 1);
     for (const start of starts) {
       this.settle(sifter, start, starts.length > 1 ? share : sifter.work);
