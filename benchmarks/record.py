@@ -33,13 +33,13 @@ def measure(folder: Path) -> None:
         )
         print(f"  read and recorded in {took:.1f} s ({text / 1e6 / took:.1f} MB/s)")
         print(f"  {stored / 1e3:.0f} kB: 1/{text / stored:.0f} of the text (wanted 1/50)")
+        own, children = (resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        print(f"  memory: at most {own:.2f} GB, and {children:.2f} GB in the largest reading process (wanted under 2 GB)")
         slowest = max(_seconds_to_open(path, i) for i in range(len(recording)))
         print(f"  slowest snapshot opens in {slowest:.3f} s from a cold file (wanted 0.2 s)")
         started = time.perf_counter()
         count = sum(not row.unchanged for row in rows(open_recording(path)))
         print(f"  all passes compared in {time.perf_counter() - started:.1f} s ({count} changed something)")
-    own, children = (resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    print(f"  memory: at most {own:.2f} GB, and {children:.2f} GB in the largest reading process (wanted under 2 GB)")
 
 
 def _seconds_to_open(path: Path, index: int) -> float:

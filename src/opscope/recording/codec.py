@@ -7,6 +7,7 @@ it stands; a graph that no pass touches is one number.
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate
@@ -31,6 +32,7 @@ from opscope.recording.values import from_json, to_json
 
 KINDS = ("name", "text", "detail", "node", "graph")
 _MOST_DETAILS = 1 << 16
+_FIRST = json.JSONDecoder()
 _Row = tuple[int, ...]
 
 
@@ -136,10 +138,12 @@ class Decoder:
             "text": index("text", _json_list),
             "detail": index("detail", _json_list),
             "node": index("node", self._unpack_nodes),
-            "graph": index("graph", self._unpack_graphs),
+            "graph": index("graph", _json_list),
         }
         self._types: dict[int, tuple[TensorType, ...]] = {}
         self._details: dict[int, KnownDetails] = {}
+        self._rests: dict[int, tuple[Any, ...]] = {}
+        self._graphs: dict[int, Graph] = {}
 
     def all_of(self, kind: str) -> list[str]:
         """Every name or text: they are few beside the nodes, and a flat list is what makes unpacking nodes fast."""
@@ -152,9 +156,12 @@ class Decoder:
     def program(self, body: bytes) -> Program:
         with no_garbage_collection():
             name, entry, attrs, found = unpack_json(body)
-            graphs = [graph for first, end in spans(found) for graph in self.indexes["graph"].slice(first, end)]
-            named = MappingProxyType({graph.name: graph for graph in graphs})
-        return Program(name, named, entry, MappingProxyType(from_json(attrs) if attrs else {}))
+            numbers = {self._graph_name(number): number for first, end in spans(found) for number in range(first, end)}
+        return Program(name, StoredGraphs(self, numbers), entry, MappingProxyType(from_json(attrs) if attrs else {}))
+
+    def _graph_name(self, number: int) -> str:
+        """The first thing in a graph's record, without reading the rest."""
+        return str(_FIRST.raw_decode(self.indexes["graph"][number], 1)[0])
 
     def details(self, number: int) -> KnownDetails:
         known = self._details.get(number)
@@ -166,10 +173,15 @@ class Decoder:
             self._details[number] = known
         return known
 
-    def _unpack_graphs(self, data: bytes) -> list[Any]:
-        return _LazyGraphs(self, _json_list(data))
+    def graph(self, number: int) -> Graph:
+        """A graph by its number; the same number is the same object."""
+        known = self._graphs.get(number)
+        if known is None:
+            with no_garbage_collection():
+                known = self._graphs[number] = self._build(self.indexes["graph"][number])
+        return known
 
-    def graph(self, record: str) -> Graph:
+    def _build(self, record: str) -> Graph:
         name, outputs, groupings, attrs, found = from_json(record)
         slice = self.indexes["node"].slice
         nodes = [node for first, end in spans(found) for node in slice(first, end)]
@@ -182,7 +194,7 @@ class Decoder:
 
     def _unpack_nodes(self, data: bytes) -> list[Node]:
         ids, ops, types, rests, details, counts, operands, indexes = unpack_columns(data)
-        names, texts, outputs = self.all_of("name"), self.all_of("text"), self._output_types
+        names, texts, outputs, known = self.all_of("name"), self.all_of("text"), self._output_types, self._rests
         nodes = []
         at = 0
         for own, op, type_, rest, detail, count in zip(
@@ -191,15 +203,16 @@ class Decoder:
             end = at + count
             inputs = tuple([(names[own - operands[i]], indexes[i]) for i in range(at, end)])
             at = end
-            text = texts[rest]
             lazy = StoredDetails(self, detail) if detail else NO_DETAILS
-            if text:
-                role, calls, control, links = from_json(text)
-                linked = tuple(Link(*link) for link in links)
-                nodes.append(Node(names[own], texts[op], inputs, outputs(type_), role, calls, control, linked, lazy))
-            else:
-                nodes.append(Node(names[own], texts[op], inputs, outputs(type_), "op", (), (), (), lazy))
+            role, calls, control, links = known.get(rest) or self._rest(rest, texts[rest])
+            nodes.append(Node(names[own], texts[op], inputs, outputs(type_), role, calls, control, links, lazy))
         return nodes
+
+    def _rest(self, number: int, text: str) -> tuple[Any, ...]:
+        """Role, calls, control edges and links; nearly all nodes share a few."""
+        role, calls, control, links = from_json(text) if text else ("op", (), (), ())
+        known = self._rests[number] = (role, calls, control, tuple(Link(*link) for link in links))
+        return known
 
     def _output_types(self, number: int) -> tuple[TensorType, ...]:
         known = self._types.get(number)
@@ -209,21 +222,21 @@ class Decoder:
         return known
 
 
-class _LazyGraphs(list[Any]):
-    """A page of graphs, each built when first asked for: a page holds the graphs of several snapshots."""
+class StoredGraphs(Mapping[str, Graph]):
+    """The graphs of a stored program, each built when first asked for: who looks at one does not wait for thousands."""
 
-    def __init__(self, decoder: Decoder, records: list[str]) -> None:
-        super().__init__(records)
+    def __init__(self, decoder: Decoder, numbers: dict[str, int]) -> None:
         self._decoder = decoder
+        self._numbers = numbers
 
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return [self[i] for i in range(*at.indices(len(self)))]
-        record = super().__getitem__(at)
-        if isinstance(record, str):
-            record = self._decoder.graph(record)
-            self[at] = record
-        return record
+    def __getitem__(self, name: str) -> Graph:
+        return self._decoder.graph(self._numbers[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 class StoredDetails(Details):

@@ -12,6 +12,8 @@ from opscope.program import EMPTY, Frame, Path, Program
 if TYPE_CHECKING:
     from opscope.recording.diff import Diff
 
+_KEPT_DIFFS = 4
+
 NodeKey: TypeAlias = tuple[str, str]
 """(graph name, node id): a node of a Program."""
 
@@ -124,6 +126,8 @@ class Recording(Sequence[Snapshot]):
         if earlier is None:
             return None
         if snapshot.index not in self._diffs:
+            while len(self._diffs) >= _KEPT_DIFFS:
+                del self._diffs[next(iter(self._diffs))]
             stable = self.attrs.get("ids")
             self._diffs[snapshot.index] = diff(earlier.program, snapshot.program, origins=snapshot.origins, ids=stable)
         return self._diffs[snapshot.index]
