@@ -112,7 +112,8 @@ class Winding(nn.Module):
 
 @pytest.fixture(scope="module")
 def run() -> Program:
-    return opscope.capture(Winding(), torch.ones(2, 4), {"push": torch.ones(4)})
+    with pytest.warns(UserWarning, match=r"torch\.export refused Winding"):
+        return opscope.capture(Winding(), torch.ones(2, 4), {"push": torch.ones(4)})
 
 
 def test_where_export_refuses_a_real_run_is_shown(run: Program) -> None:
@@ -163,7 +164,8 @@ class Broken(nn.Module):
 
 def test_a_forward_that_raises_is_shown_up_to_there() -> None:
     """The last node is the operation that failed, in its module, with the error on it."""
-    program = opscope.capture(Broken(), torch.ones(2, 4))
+    with pytest.warns(UserWarning, match=r"torch\.export refused Broken"):
+        program = opscope.capture(Broken(), torch.ones(2, 4))
     last = program.main.nodes[-1]
     assert (last.op, last.scope) == ("aten.addmm.default", ("layer: Linear",))
     assert "shapes cannot be multiplied" in last.attrs["error"]

@@ -118,6 +118,7 @@ class _ProgramWriter:
             out.block("details", self.details.encode(0))
         out.strings("strings", strings)
         about = {"name": self.program.name, "entry": number_of[self.program.entry], "groupings": groupings}
+        about["notes"] = [str(note) for note in self.program.attrs.get("notes", ())]
         return out.finish({**about, "derivatives": _derivatives({node.op for graph in graphs for node in graph.nodes})})
 
     def _describe(self, node: Node) -> int:

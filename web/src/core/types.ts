@@ -27,6 +27,8 @@ export interface ProgramData {
   /** Links: (string number of the kind, node). */
   readonly links: Csr2;
   readonly types: TypeTable;
+  /** What a person should know about the program: why it is not what they asked for, what is missing in it. */
+  readonly notes?: readonly string[];
   readonly groupings: readonly Grouping[];
   /** Derivative rules of the ops that have one, by the op's name. */
   readonly derivatives?: Readonly<Record<string, DerivativeRule>>;
@@ -39,6 +41,8 @@ export interface ProgramData {
    * or with such a source frame ("file:line function"). Absent, or undefined, where details are not all here.
    */
   readonly findAttribute?: (key: string, test: (value: string) => boolean) => Uint8Array | undefined;
+  /** Marks (1) the nodes with any attribute that passes the test; the value is text, JSON where it is no string. */
+  readonly findAttributes?: (test: (key: string, value: string) => boolean) => Uint8Array | undefined;
   readonly findSource?: (test: (frame: string) => boolean) => Uint8Array | undefined;
 }
 

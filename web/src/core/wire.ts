@@ -130,6 +130,7 @@ export interface DetailsBlock {
   details(node: number): NodeDetails | undefined;
   /** Marks among the block's nodes; see ProgramData. */
   findAttribute(key: string, test: (value: string) => boolean): Uint8Array;
+  findAttributes(test: (key: string, value: string) => boolean): Uint8Array;
   findSource(test: (frame: string) => boolean): Uint8Array;
 }
 
@@ -183,6 +184,26 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     }
     return marks;
   };
+  const findAttributes = (test: (key: string, value: string) => boolean): Uint8Array => {
+    const answers = new Map<number, boolean>();
+    const passes = (key: number, text: number): boolean => {
+      const pair = key * texts.length + text;
+      let answer = answers.get(pair);
+      if (answer === undefined) {
+        const value = JSON.parse(texts.at(text)) as unknown;
+        answer = test(keys.at(key), typeof value === "string" ? value : texts.at(text));
+        answers.set(pair, answer);
+      }
+      return answer;
+    };
+    const marks = new Uint8Array(setOf.length);
+    for (let i = 0; i < setOf.length; i++) {
+      for (let k = sets.start[setOf[i]], v = valueStart[i]; k < sets.start[setOf[i] + 1] && !marks[i]; k++, v++) {
+        if (passes(sets.value[k], values[v])) marks[i] = 1;
+      }
+    }
+    return marks;
+  };
   const findSource = (test: (frame: string) => boolean): Uint8Array => {
     const frameHolds = Uint8Array.from(file, (name, frame) => (test(`${keys.at(name)}:${line[frame]} ${keys.at(func[frame])}`) ? 1 : 0));
     const stackHolds = new Uint8Array(stacks.start.length - 1);
@@ -191,7 +212,7 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     }
     return Uint8Array.from(stackOf, (stack) => stackHolds[stack]);
   };
-  return { start, count: setOf.length, details, findAttribute, findSource };
+  return { start, count: setOf.length, details, findAttribute, findAttributes, findSource };
 }
 
 /** A program of the wire. `fetched` answers for details that were not sent along, where the host has them. */
@@ -236,6 +257,7 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
       bytes: sections.floats("types.bytes"),
       elements: sections.floats("types.elements"),
     },
+    notes: (sections.fields.notes ?? []) as readonly string[],
     derivatives: (sections.fields.derivatives ?? {}) as ProgramData["derivatives"],
     groupings: (sections.fields.groupings as string[]).map((name, i): Grouping => {
       const groupName = sections.integers(`grouping${i}.name`);
@@ -251,6 +273,7 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
     nodeText: sections.integers("nodeText"),
     details: (node) => (included ? block()?.details(node) : fetched?.(node)),
     findAttribute: (key, test) => block()?.findAttribute(key, test),
+    findAttributes: (test) => block()?.findAttributes(test),
     findSource: (test) => block()?.findSource(test),
   };
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from typing import Any
@@ -138,7 +139,9 @@ def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: b
     from opscope.readers.torch.eager import program_of_run
 
     instead = "Shown instead is one real run with these inputs: the branches that it took, the sizes that it had."
-    return program_of_run(module, args, kwargs, _name(module), notes=[f"{exported} {instead}"])
+    note = f"{exported} {instead}"
+    warnings.warn(note, stacklevel=4)
+    return program_of_run(module, args, kwargs, _name(module), notes=[note])
 
 
 def _autograd(module: Any, args: Any, kwargs: Any) -> Program:

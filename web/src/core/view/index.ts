@@ -29,7 +29,7 @@ export function buildView(program: ProgramData, spec: ViewSpec): Visible {
 export function build(program: ProgramData, spec: ViewSpec): Visible {
   const prepared = prepare(program);
   const options = readOptions(spec);
-  const remarks: string[] = [];
+  const remarks: string[] = [...(program.notes ?? [])];
   const entry = spec.graph === undefined ? program.entry : prepared.graphNamed(spec.graph);
   if (entry < 0) throw new Error(`no graph named "${spec.graph}"`);
   const grouping = program.groupings.find((one) => one.name === spec.grouping) ?? program.groupings[0];
