@@ -22,6 +22,7 @@ from opscope.render.options import ViewOptions
 ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
 HTML_VIEWS = tuple(name for name in ALL_VIEWS if name not in ("scale", "wrap", "values"))
 PICTURE_VIEWS = tuple(name for name in ALL_VIEWS if name != "scale")
+DOT_VIEWS = tuple(name for name in PICTURE_VIEWS if name not in ("wrap", "style", "node_data"))
 
 
 class Writer(NamedTuple):
@@ -76,7 +77,7 @@ WRITERS: tuple[Writer, ...] = (
     ),
     Writer(
         "dot", "opscope.render.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
-        begins=(b"digraph",), views=tuple(name for name in PICTURE_VIEWS if name != "wrap"), needs=("py_mini_racer",),
+        begins=(b"digraph",), views=DOT_VIEWS, needs=("py_mini_racer",),
     ),
     Writer("netron", "opscope.render.netron", "JSON that Netron opens", (".json",), begins=(b'{"signature": "netron:',), views=()),
     Writer("hidet-netron", "opscope.render.hidet_netron", "hidet's netron JSON", (".json",), begins=(b"{",), views=()),

@@ -20,6 +20,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.render.options import ViewOptions
+from opscope.render.overlays import first_run, page_settings
 from opscope.render.wire import encode_wire
 
 STYLE = (
@@ -109,7 +110,11 @@ def initial(options: ViewOptions) -> dict[str, Any]:
         state["calls"] = False
     if options.direction != "TB":
         state["direction"] = options.direction
+    run = first_run(options.node_data)
+    if run is not None:
+        state["colour"] = f"data:{run}"
     config: dict[str, Any] = {"initial": state} if state else {}
+    config |= page_settings(options.style, options.node_data)
     if options.theme != "light":
         config["theme"] = options.theme
     return config

@@ -15,6 +15,7 @@ from opscope.analysis.clusters import with_clusters
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
 from opscope.errors import OpscopeError
 from opscope.program import Graph, Program
+from opscope.render.overlays import NodeData, Style
 
 Theme: TypeAlias = Literal["light", "dark"]
 Direction: TypeAlias = Literal["TB", "LR"]
@@ -44,6 +45,14 @@ class ViewOptions:
     """Break a very tall picture into columns: yes, no, or (None) when it is taller than 4 : 1."""
     direction: Direction = "TB"
     values: Values = "edges"
+    style: Style | None = None
+    """Rules that colour boxes and edges: a file, a list, or the name of a predefined style."""
+    node_data: tuple[NodeData, ...] = ()
+    """Files of values by node, which become colours."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.node_data, (tuple, list)):  # one file is as good as a list of one
+            object.__setattr__(self, "node_data", (self.node_data,))
 
     @property
     def given(self) -> list[str]:

@@ -10,6 +10,7 @@ from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.render import host
 from opscope.render.options import ViewOptions
+from opscope.render.overlays import only_one, style_rules
 from opscope.render.wire import encode_wire
 
 progress: ContextVar[host.Progress | None] = ContextVar("progress", default=None)
@@ -33,8 +34,15 @@ def draw(program: Program, options: ViewOptions, form: Literal["svg", "pdf"], fo
     how: dict[str, Any] = {"theme": options.theme, "direction": options.direction, "title": program.name, "fontCss": font_css}
     if options.wrap is not None:
         how["wrap"] = options.wrap
+    if options.style is not None:
+        how["style"] = style_rules(options.style)
+    if options.node_data:
+        how["nodeData"] = only_one(options.node_data)
+    if options.group_by is not None:
+        how["grouping"] = options.group_by
+    details = options.style is not None or bool(options.node_data)
     steps = [("view", options.spec), ("layout", how), ("scene", how), (form, how)]
-    view, _, scene, text = host.run(encode_wire(program, details=False), steps, progress.get())
+    view, _, scene, text = host.run(encode_wire(program, details), steps, progress.get())
     counts, size = json.loads(view), json.loads(scene)
     return Drawn(text, size["width"], size["height"], counts["boxes"], counts["edges"], tuple(counts["remarks"]))
 

@@ -3,9 +3,15 @@
  * one call with JSON in and text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
  */
 import { visibleToDot } from "./dot";
+import { highlightsOf, overlaid } from "./highlight/apply";
+import { dataColours } from "./highlight/dataColours";
+import { matchRules } from "./highlight/match";
+import { matchNodeData } from "./highlight/nodeData";
+import { rulesOf } from "./highlight/predefined";
+import { compileRule } from "./highlight/rules";
 import { type CompoundLayout, layoutCompound } from "./layout";
 import { sceneToPdf } from "./pdf";
-import { buildScene, inOnePiece, isThread, measure, mergeLoneFrames, type Scene, THEMES, wrap } from "./scene";
+import { buildScene, inOnePiece, isThread, measure, mergeLoneFrames, type Scene, type SceneOptions, THEMES, wrap } from "./scene";
 import { sceneToSvg } from "./svg";
 import type { ProgramData, ViewSpec, Visible } from "./types";
 import { buildView } from "./view";
@@ -20,6 +26,10 @@ export interface PictureOptions {
   readonly wrap?: boolean;
   readonly title?: string;
   readonly fontCss?: string;
+  /** Style rules, or the name of predefined ones; and a file of data about nodes, whose first run colours the boxes. */
+  readonly style?: unknown;
+  readonly nodeData?: { readonly name: string; readonly file: unknown };
+  readonly grouping?: string;
 }
 
 let bytes = new Uint8Array(0);
@@ -59,7 +69,7 @@ const steps: Record<string, (argument: never) => string> = {
     const seen = need(visible);
     const broken = options.wrap ?? isThread(whole, direction);
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
-    scene = buildScene(need(program), seen, placed, { direction, legend, emphasis: about });
+    scene = buildScene(need(program), seen, placed, { direction, legend, emphasis: about, ...chosenColours(need(program), seen, options) });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });
   },
 
@@ -75,6 +85,19 @@ const steps: Record<string, (argument: never) => string> = {
     return sceneToPdf(need(scene), THEMES[options.theme ?? "light"]);
   },
 };
+
+/** What the person's rules and data say about the boxes of a view. */
+function chosenColours(data: ProgramData, seen: Visible, { style, nodeData, grouping }: PictureOptions): Pick<SceneOptions, "highlights" | "legendRows" | "paints"> {
+  const rules = rulesOf(style).map(compileRule);
+  rules.forEach(({ problem }, i) => {
+    if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
+  });
+  const groups = data.groupings.find(({ name }) => name === grouping) ?? data.groupings[0];
+  const ruled = rules.length ? highlightsOf(seen, rules, matchRules(data, groups, rules)) : undefined;
+  const run = nodeData && matchNodeData(data, nodeData.file, nodeData.name)[0];
+  const coloured = run && dataColours(run, seen);
+  return { highlights: overlaid(ruled, coloured?.highlights), legendRows: coloured?.legend, ...(coloured ? { paints: coloured.paints } : {}) };
+}
 
 function need<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("steps must come in order: load, view, layout, scene, then svg or pdf (dot needs the view only)");

@@ -4,7 +4,7 @@ import { EdgeKind, type ProgramData, type Visible } from "../types";
 import { isGroup, SMALL } from "./boxText";
 import { smooth } from "./curves";
 import { countLabels } from "./labels";
-import { LEGEND_HEIGHT, legendOf, TEXT_AT } from "./legend";
+import { categoryRows, LEGEND_HEIGHT, placeLegend, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
 import { mixOf } from "./mix";
 import { categoryPaints } from "./paints";
@@ -27,9 +27,13 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   }
   const mix = mixOf(program, visible);
   const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
-  const legend = options.legend ? legendOf(paint, shape, placed.width, visible.remarks, mix.shares) : { entries: [], rows: 0 };
+  const { highlights } = options;
+  const custom = piecewise(placed.box, highlights?.box);
+  const rows = options.legendRows ?? categoryRows(paint, shape, custom, highlights?.paints, mix.shares);
+  const legend = options.legend ? placeLegend(rows, placed.width, visible.remarks) : { entries: [], rows: 0 };
   const graphHeight = placed.height + 2 * margin;
-  const curves = smooth(shifted(placed.points, margin), placed.pointStart, direction === "LR", (e) => placed.edgeTarget[e] >= 0);
+  const withHead = (e: number) => placed.edgeTarget[e] >= 0 && visible.edgeKind[placed.edge[e]] !== EdgeKind.Link;
+  const curves = smooth(shifted(placed.points, margin), placed.pointStart, direction === "LR", withHead);
   const edges = edgeColumns(program, visible, placed);
   return {
     width: Math.max(placed.width, ...legend.entries.map((entry) => entry.x + TEXT_AT + textWidth(entry.text, SMALL))) + 2 * margin,
@@ -46,6 +50,8 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     depth,
     parent: placed.parent,
     emphasis: emphasised(visible, placed, options.emphasis),
+    custom,
+    customs: highlights?.paints ?? [],
     kind: visible.kind,
     group: Uint8Array.from(visible.kind, (_, box) => (isGroup(visible, box) ? 1 : 0)),
     expandable: visible.expandable,
@@ -62,6 +68,8 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     edgeSource: placed.edgeSource,
     edgeTarget: placed.edgeTarget,
     ...edges,
+    edgeShade: piecewise(placed.edge, highlights?.edge),
+    edgeShades: highlights?.shades ?? [],
     ...curves,
     labels: [
       ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart),
@@ -76,6 +84,13 @@ function emphasised(visible: Visible, placed: Placed, keys: ReadonlySet<string> 
   const emphasis = new Uint8Array(placed.box.length);
   if (keys?.size) placed.box.forEach((box, piece) => { emphasis[piece] = keys.has(visible.key[box]) ? 1 : 0; });
   return emphasis;
+}
+
+/** Numbers of the view's boxes or edges for the pieces that show them. */
+function piecewise(of: Int32Array, numbers: Int16Array | undefined): Int16Array {
+  const pieces = new Int16Array(of.length).fill(-1);
+  if (numbers) for (let piece = 0; piece < of.length; piece++) pieces[piece] = numbers[of[piece]];
+  return pieces;
 }
 
 function shifted(points: Float64Array, by: number): Float64Array {

@@ -2,8 +2,10 @@
 import { textWidth } from "../text/measure";
 import { CATEGORIES } from "../types";
 import { SMALL } from "./boxText";
-import { type LegendEntry, PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, Shape } from "./types";
+import { type CustomPaint, type LegendEntry, type LegendRow, PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, Shape } from "./types";
 
+/** Sentences are broken into lines of this width at least, however small the picture. */
+const NARROWEST = 420;
 /** Of one row. */
 export const LEGEND_HEIGHT = 24;
 export const SWATCH = 10;
@@ -18,32 +20,52 @@ const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   base: "base of a view", cut: "end of the gradient",
 };
 
-/** Entries and remarks at their places from (0, 0), no wider than the picture where that is possible. */
-export function legendOf(
-  paint: Uint8Array, shape: Uint8Array, width: number, remarks: readonly string[], mixShares: Float32Array = new Float32Array(0),
-): { entries: LegendEntry[]; rows: number } {
+/** Which categories the picture uses. A box that a person gave a fill of its own shows none. */
+export function categoryRows(
+  paint: Uint8Array, shape: Uint8Array, custom: Int16Array, customs: readonly CustomPaint[] = [], mixShares: Float32Array = new Float32Array(0),
+): LegendRow[] {
   const used = new Set<number>();
   for (let i = 0; i < mixShares.length; i++) if (mixShares[i] > 0) used.add(i % CATEGORIES.length);
-  for (let piece = 0; piece < paint.length; piece++) if (shape[piece] !== Shape.Frame) used.add(paint[piece]);
+  for (let piece = 0; piece < paint.length; piece++) {
+    const covered = custom[piece] >= 0 && customs[custom[piece]]?.fill !== undefined;
+    if (shape[piece] !== Shape.Frame && !covered) used.add(paint[piece]);
+  }
   const texts = new Map<number, string>(CATEGORIES.map((category, row) => [row, NAMES[category]]));
   texts.set(PAINT_ADDED, "added").set(PAINT_REMOVED, "removed").set(PAINT_CHANGED, "changed");
+  return [...texts].filter(([row]) => used.has(row)).map(([row, text]) => ({ paint: row, text }));
+}
+
+/** Rows and remarks at their places from (0, 0), no wider than the picture where that is possible. Words without a colour have a line of their own. */
+export function placeLegend(rows: readonly LegendRow[], width: number, remarks: readonly string[]): { entries: LegendEntry[]; rows: number } {
   const entries: LegendEntry[] = [];
+  const sentences = [...rows.filter((row) => row.paint === undefined && !row.shade).map((row) => row.text), ...remarks];
   let x = 0;
   let y = 0;
-  for (const [row, text] of texts) {
-    if (!used.has(row)) continue;
+  for (const { paint = NO_SWATCH, shade, text, scale } of rows) {
+    if (paint === NO_SWATCH && !shade) continue;
     const wide = TEXT_AT + textWidth(text, SMALL);
     if (x > 0 && x + wide > width) {
       x = 0;
       y += LEGEND_HEIGHT;
     }
-    entries.push({ paint: row, text, x, y });
-    x += wide + GAP;
+    entries.push({ paint, ...(shade ? { shade } : {}), text, x, y });
+    x += scale && text === "" ? SWATCH + 2 : wide + (scale ? SWATCH : GAP);
   }
   if (entries.length) y += LEGEND_HEIGHT;
-  for (const text of remarks) {
+  for (const text of sentences.flatMap((sentence) => lines(sentence, Math.max(width, NARROWEST)))) {
     entries.push({ paint: NO_SWATCH, text, x: 0, y });
     y += LEGEND_HEIGHT;
   }
   return { entries, rows: y / LEGEND_HEIGHT };
+}
+
+/** A sentence in lines no wider than the room, broken between words. */
+function lines(sentence: string, room: number): string[] {
+  const found: string[] = [];
+  for (const word of sentence.split(" ")) {
+    const longer = found.length ? `${found[found.length - 1]} ${word}` : word;
+    if (found.length && textWidth(longer, SMALL) <= room) found[found.length - 1] = longer;
+    else found.push(word);
+  }
+  return found;
 }

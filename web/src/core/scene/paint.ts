@@ -7,6 +7,7 @@ import { textWidth } from "../text/measure";
 import { boxTexts, SMALL, STACK_STEP, TINY } from "./boxText";
 import { HEAD_HALF } from "./curves";
 import { NO_SWATCH, SWATCH, TEXT_AT } from "./legend";
+import { boxLook, edgeColour, frameLook } from "./looks";
 import type { Theme } from "./theme";
 import { type Scene, Shape, type TextRun } from "./types";
 
@@ -32,10 +33,12 @@ export interface Painter {
   text(run: TextRun, colour: string): void;
 }
 
-/** The whole picture, back to front: frames, edges, titles over the edges, boxes, labels, legend. */
+/** The whole picture, back to front: frames, links, edges, titles over the edges, boxes, labels, legend. */
 export function paintScene(scene: Scene, theme: Theme, painter: Painter): void {
   for (let i = 0; i < scene.frameCount; i++) paintFrame(scene, theme, scene.order[i], painter);
-  for (let e = 0; e < scene.edgeCount; e++) paintEdge(scene, theme, e, painter);
+  for (const links of [true, false]) {
+    for (let e = 0; e < scene.edgeCount; e++) if ((scene.edgeKind[e] === EdgeKind.Link) === links) paintEdge(scene, theme, e, painter);
+  }
   for (let i = 0; i < scene.frameCount; i++) paintTitle(scene, theme, scene.order[i], painter);
   for (let i = scene.frameCount; i < scene.boxCount; i++) paintBox(scene, theme, scene.order[i], painter);
   for (let i = 0; i < scene.labels.length; i++) paintLabel(scene, theme, i, painter);
@@ -44,27 +47,26 @@ export function paintScene(scene: Scene, theme: Theme, painter: Painter): void {
 
 export function paintFrame(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
   painter.begin("frame", piece);
-  const fill = frameFill(scene, theme, piece);
+  const { fill, stroke } = frameLook(scene, theme, piece);
   const { x, y, w, h } = scene;
   if (scene.repeat[scene.box[piece]] > 1) {
     for (let card = 2; card > 0; card--) {
       const off = card * STACK_STEP;
-      painter.rect(x[piece] + off, y[piece] - off, w[piece], h[piece], 10, fill, theme.frameStroke, 1, "solid");
+      painter.rect(x[piece] + off, y[piece] - off, w[piece], h[piece], 10, fill, stroke, 1, "solid");
     }
   }
-  painter.rect(x[piece], y[piece], w[piece], h[piece], 10, fill, theme.frameStroke, 1, "solid");
+  painter.rect(x[piece], y[piece], w[piece], h[piece], 10, fill, stroke, 1, "solid");
   painter.end();
 }
-
-const frameFill = (scene: Scene, theme: Theme, piece: number) => theme.frames[scene.depth[piece] % theme.frames.length];
 
 /** A frame's title line, on a plate that keeps passing edges away from the words. */
 export function paintTitle(scene: Scene, theme: Theme, piece: number, painter: Painter, runs: readonly TextRun[] = boxTexts(scene, piece)): void {
   if (!runs.length) return;
   painter.begin("title", piece);
+  const look = frameLook(scene, theme, piece);
   const last = runs[runs.length - 1];
-  painter.rect(runs[0].x - 3, scene.y[piece] + 7, last.x + last.width - runs[0].x + 6, 17, 4, frameFill(scene, theme, piece), "", 0, "solid");
-  for (const run of runs) painter.text(run, theme[run.colour]);
+  painter.rect(runs[0].x - 3, scene.y[piece] + 7, last.x + last.width - runs[0].x + 6, 17, 4, look.fill, "", 0, "solid");
+  for (const run of runs) painter.text(run, look[run.colour]);
   painter.end();
 }
 
@@ -74,7 +76,8 @@ export function paintEdge(scene: Scene, theme: Theme, e: number, painter: Painte
   if (to === from) return;
   painter.begin("edge", e);
   const kind = scene.edgeKind[e];
-  const colour = kind === EdgeKind.Data ? theme.edge : theme.faintEdge;
+  const own = kind === EdgeKind.Data ? theme.edge : kind === EdgeKind.Control ? theme.faintEdge : theme.linkEdge;
+  const colour = own === theme.accent ? own : edgeColour(scene, theme, e) ?? own;
   const dash = kind === EdgeKind.Data ? "solid" : kind === EdgeKind.Control ? "dotted" : "dashed";
   painter.curve(scene.curve, from, to, colour, scene.edgeWidth[e], dash);
   paintHead(scene, e, colour, painter);
@@ -100,10 +103,10 @@ export function paintBox(scene: Scene, theme: Theme, piece: number, painter: Pai
   painter.begin("box", piece);
   paintBody(scene, theme, piece, painter);
   paintMix(scene, theme, piece, painter);
-  const { secondary = theme.secondary } = theme.paints[scene.paint[piece]];
+  const look = boxLook(scene, theme, piece);
   for (const run of runs) {
     if (run.pill) painter.rect(run.x - 6, run.y - 11.5, run.width + 12, 16, 8, theme.pill.fill, theme.pill.stroke, 1, "solid");
-    painter.text(run, run.colour === "secondary" && !run.pill ? secondary : theme[run.colour]);
+    painter.text(run, run.pill ? theme[run.colour] : look[run.colour]);
   }
   painter.end();
 }
@@ -126,7 +129,7 @@ function paintMix(scene: Scene, theme: Theme, piece: number, painter: Painter): 
 
 /** The shape without its words (which the page leaves out when zoomed far away). */
 export function paintBody(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
-  const { fill, stroke: own } = theme.paints[scene.paint[piece]];
+  const { fill, stroke: own } = boxLook(scene, theme, piece);
   const stroke = scene.emphasis[piece] ? theme.accent : own;
   const x = scene.x[piece];
   const y = scene.y[piece];
@@ -155,7 +158,7 @@ export function paintLabel(scene: Scene, theme: Theme, index: number, painter: P
     const wide = Math.max(16, width + 8);
     painter.rect(label.x - wide / 2, label.y - 8, wide, 16, 8, theme.panel, theme.edge, 1, "solid");
   } else {
-    const ground = label.ground === undefined || label.ground < 0 ? theme.background : frameFill(scene, theme, label.ground);
+    const ground = label.ground === undefined || label.ground < 0 ? theme.background : frameLook(scene, theme, label.ground).fill;
     painter.rect(label.x - width / 2 - 3, label.y - 6.5, width + 6, 13, 4, ground, "", 0, "solid");
   }
   painter.text(
@@ -167,10 +170,11 @@ export function paintLabel(scene: Scene, theme: Theme, index: number, painter: P
 
 function paintLegend(scene: Scene, theme: Theme, painter: Painter): void {
   for (let i = 0; i < scene.legend.length; i++) {
-    const { text, paint, x, y } = scene.legend[i];
+    const { text, paint, shade, x, y } = scene.legend[i];
     painter.begin("legend", i);
-    if (paint !== NO_SWATCH) painter.rect(x, y, SWATCH, SWATCH, 3, theme.paints[paint].fill, theme.paints[paint].stroke, 1.2, "solid");
-    const at = paint === NO_SWATCH ? x : x + TEXT_AT;
+    if (shade) painter.rect(x, y, SWATCH, SWATCH, 3, shade[theme.name], theme.faintEdge, 1, "solid");
+    else if (paint !== NO_SWATCH) painter.rect(x, y, SWATCH, SWATCH, 3, theme.paints[paint].fill, theme.paints[paint].stroke, 1.2, "solid");
+    const at = paint === NO_SWATCH && !shade ? x : x + TEXT_AT;
     const width = textWidth(text, SMALL);
     painter.text({ x: at, y: y + 8.8, text, size: SMALL, bold: false, colour: "secondary", anchor: "start", width }, theme.secondary);
     painter.end();

@@ -3,6 +3,7 @@
  * differ enough to be told apart with normal sight, with deuteranopia and with protanopia, and all text meets WCAG AA on every
  * fill (test/scene/theme.test.ts computes both).
  */
+import type { Shade } from "../colour";
 import { CATEGORIES, type Category } from "../types";
 
 export interface Paint {
@@ -22,8 +23,10 @@ export interface Theme {
   /** Hairlines of panels. */
   readonly line: string;
   readonly edge: string;
-  /** Control edges and links. */
+  /** Control edges. */
   readonly faintEdge: string;
+  /** Links: relations beside the flow, which must never compete with it. */
+  readonly linkEdge: string;
   /** Frames by nesting depth, taken in turn; the border is the same for all. */
   readonly frames: readonly string[];
   readonly frameStroke: string;
@@ -80,6 +83,9 @@ const DARK: Record<Category, Paint> = {
 const LIGHT_HEAT = ["#F4F6FA", "#E9EEF7", "#DCE6F3", "#E7EAD9", "#F6EDC4", "#FBE3AC", "#FCD39A", "#FBC08C", "#F9AC82", "#F59A7C"];
 const DARK_HEAT = ["#1C1D22", "#1D2430", "#1D2C3E", "#262F33", "#3A331F", "#4A371B", "#583719", "#65341A", "#72301C", "#7E2B20"];
 
+/** The heat scale by step, for both themes. */
+export const HEAT: readonly Shade[] = LIGHT_HEAT.map((light, i) => ({ light, dark: DARK_HEAT[i] }));
+
 const heat = (fills: readonly string[], secondary: string): Paint[] => fills.map((fill) => ({ fill, stroke: "#8A8A97", secondary }));
 const rows = (by: Record<Category, Paint>) => CATEGORIES.map((category) => by[category]);
 
@@ -94,6 +100,7 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     line: "#E4E4EA",
     edge: "#A9A9B3",
     faintEdge: "#B9B9C2",
+    linkEdge: "#D3D3DB",
     frames: ["#F5F6FA", "#FBFBFD"],
     frameStroke: "#DFE0E8",
     pill: paint("#FFFFFF", "#D3D3DB"),
@@ -118,6 +125,7 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     line: "#2B2B32",
     edge: "#63636E",
     faintEdge: "#55555F",
+    linkEdge: "#3E3E48",
     frames: ["#1A1B20", "#212228"],
     frameStroke: "#33343C",
     pill: paint("#17171B", "#4A4A54"),

@@ -5,6 +5,7 @@
  * What a box *says* is worked out only when it is painted (`boxTexts` of text.ts), because most boxes are off screen.
  * How it is *coloured* is a number into the theme's table (theme.ts), so that changing the theme changes no scene.
  */
+import type { Shade } from "../colour";
 import { CATEGORIES } from "../types";
 
 /** How a piece is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
@@ -42,6 +43,9 @@ export interface Scene {
   readonly parent: Int32Array;
   /** 1: what the picture is about (the node that was asked for); it has a strong border. */
   readonly emphasis: Uint8Array;
+  /** Colours that a person chose (rules, data): a row of `customs`, or -1. */
+  readonly custom: Int16Array;
+  readonly customs: readonly CustomPaint[];
 
   /** From here to `mixRow`: indexed by the view's box number, straight from the view. */
   readonly kind: Uint8Array;
@@ -75,6 +79,9 @@ export interface Scene {
   readonly typeTexts: readonly string[];
   /** How many different values it carries. */
   readonly edgeMerged: Int32Array;
+  /** A colour that a person chose: a row of `edgeShades`, or -1. */
+  readonly edgeShade: Int16Array;
+  readonly edgeShades: readonly Shade[];
   /**
    * Cubic curve of edge e: points curveStart[e] … curveStart[e+1]-1 (x = curve[2p], y = curve[2p+1]): a start point, then two
    * control points and an end point per piece.
@@ -102,9 +109,34 @@ export interface SceneLabel {
   readonly ground?: number;
 }
 
+/** Colours of a box in place of its category's; what is absent stays as it is. */
+export interface CustomPaint {
+  readonly fill?: Shade;
+  readonly stroke?: Shade;
+  readonly text?: Shade;
+}
+
+/** Colours that a person chose for a view: rows of `paints` by box and of `shades` by edge, -1 where there is none. */
+export interface Highlights {
+  readonly paints: readonly CustomPaint[];
+  readonly box: Int16Array;
+  readonly shades: readonly Shade[];
+  readonly edge: Int16Array;
+}
+
+/** One line of a legend: a row of `Theme.paints`, a colour of its own, or only words. */
+export interface LegendRow {
+  readonly text: string;
+  readonly paint?: number;
+  readonly shade?: Shade;
+  /** Part of a scale: stands beside its neighbours without a gap. */
+  readonly scale?: boolean;
+}
+
 export interface LegendEntry {
   /** Row of `Theme.paints`, or -1: a remark without a swatch. */
   readonly paint: number;
+  readonly shade?: Shade;
   readonly text: string;
   readonly x: number;
   readonly y: number;
@@ -135,6 +167,9 @@ export interface SceneOptions {
   readonly legend?: boolean;
   /** Row of `Theme.paints` for each box of the view instead of its category (heat, diff). */
   readonly paints?: Uint8Array;
+  readonly highlights?: Highlights | undefined;
+  /** What the legend says in place of the categories. */
+  readonly legendRows?: readonly LegendRow[] | undefined;
   /** Keys of boxes that the picture is about. */
   readonly emphasis?: ReadonlySet<string>;
 }

@@ -29,6 +29,9 @@ export interface GroupTree {
 
 const SHAPE = CATEGORIES.indexOf("shape");
 
+/** Groupings that say exactly who is in a group: a node that a backend does not take is not drawn among those that it takes. */
+const EXACT = new Set(["partition", "qdq cluster"]);
+
 const known = new WeakMap<Grouping, GroupTree>();
 
 export function groupTree(prepared: Prepared, grouping: Grouping): GroupTree {
@@ -44,7 +47,8 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
   const { program } = prepared;
   const { groupCount, groupName } = grouping;
   const firstGroup = groupsByGraph(grouping, program.graphCount);
-  const outer = outerGroups(prepared, grouping, firstGroup);
+  const exact = EXACT.has(grouping.name);
+  const outer = exact ? new Uint8Array(groupCount) : outerGroups(prepared, grouping, firstGroup);
   const parent = new Int32Array(groupCount);
   const depth = new Int32Array(groupCount);
   for (let g = 0; g < groupCount; g++) {
@@ -52,7 +56,7 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
     parent[g] = above < 0 || outer[above] ? -1 : above;
     depth[g] = parent[g] < 0 ? 0 : depth[parent[g]] + 1;
   }
-  const nodeGroup = ownPlaces(prepared, grouping, firstGroup, outer);
+  const nodeGroup = exact ? grouping.nodeGroup.slice() : ownPlaces(prepared, grouping, firstGroup, outer);
   adopt(prepared, { parent, depth, groupName }, nodeGroup);
   return { name: grouping.name, groupCount, groupName, parent, firstGroup, depth, nodeGroup, ...count(prepared, parent, nodeGroup) };
 }

@@ -3,6 +3,7 @@
  * screen and, in the worker, pictures of parts that hold too much for one frame.
  */
 import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/paint";
+import { boxLook, edgeColour, frameLook } from "../../core/scene/looks";
 import type { Theme } from "../../core/scene/theme";
 import { type Scene, Shape, type TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
@@ -124,7 +125,7 @@ export class ScenePainter {
     const size = Math.min(h * 0.62, (run.size * (w - 8)) / run.width);
     if (size * scale < LEGIBLE) return;
     context.font = fontOf(size, run.bold);
-    context.fillStyle = theme.text;
+    context.fillStyle = boxLook(scene, theme, piece).text;
     context.fillText(run.text, scene.x[piece] + (w - (run.width * size) / run.size) / 2, scene.y[piece] + h / 2 + size * 0.35);
   }
 
@@ -138,12 +139,13 @@ export class ScenePainter {
     if (pixels < 7) return;
     const size = pixels / scale;
     const x = scene.x[piece] + 5 / scale, y = scene.y[piece] + 4 / scale;
-    context.fillStyle = theme.frames[scene.depth[piece] % theme.frames.length];
+    const { fill, secondary } = frameLook(scene, theme, piece);
+    context.fillStyle = fill;
     context.globalAlpha *= 0.82;
     context.fillRect(x - 2 / scale, y - 1 / scale, (run.width * size) / run.size + 4 / scale, size * 1.3);
     context.globalAlpha /= 0.82;
     context.font = fontOf(size, true);
-    context.fillStyle = theme.secondary;
+    context.fillStyle = secondary;
     context.fillText(run.text, x, y + size);
   }
 
@@ -207,7 +209,7 @@ export class ScenePainter {
       const colours = pass === 1 ? accented : theme;
       for (const edge of edges) {
         if (emphasis && emphasis.litEdge[edge] !== pass) continue;
-        if (coarse) painter.curve(...straightened(scene, edge), colours.edge, 1, "solid");
+        if (coarse) painter.curve(...straightened(scene, edge), (pass === 1 ? undefined : edgeColour(scene, theme, edge)) ?? colours.edge, 1, "solid");
         else paintEdge(scene, colours, edge, painter);
       }
       painter.flush();
@@ -239,7 +241,10 @@ function specks(context: Context, theme: Theme, scene: Scene, leaves: readonly n
   context.globalAlpha = 1;
   for (const piece of leaves) {
     if (emphasis) context.globalAlpha = emphasis.lit[piece] === 0 ? DIMMED : 1;
-    if (scene.paint[piece] !== current) {
+    if (scene.custom[piece] >= 0) {
+      context.fillStyle = boxLook(scene, theme, piece).fill;
+      current = -1;
+    } else if (scene.paint[piece] !== current) {
       current = scene.paint[piece];
       context.fillStyle = colours[current];
     }

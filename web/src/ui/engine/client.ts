@@ -2,7 +2,7 @@
  * The page's end of the engine: questions as promises over a worker. A view that nobody wants any more is not waited for: if the
  * engine is still laying it out when the next is asked for, it is stopped and a fresh one takes over.
  */
-import type { Answer, Method, Params, Reply, Request, WireAt } from "./protocol";
+import type { Answer, DataFile, Method, Params, Reply, Request, WireAt } from "./protocol";
 
 /** What an engine needs of its carrier: a Worker has it, and so has the stand-in for places that allow no workers. */
 export interface Carrier {
@@ -32,6 +32,8 @@ interface Waiting {
 const PATIENCE_MS = 250;
 
 export class EngineClient {
+  /** Files that a fresh engine must be given again. */
+  data: readonly DataFile[] = [];
   private carrier: Carrier;
   private loaded: WireAt | undefined;
   private waiting = new Map<number, Waiting>();
@@ -82,6 +84,7 @@ export class EngineClient {
     for (const id of [...this.waiting.keys()]) this.drop(id);
     this.carrier = this.begin();
     if (this.loaded) this.ask("load", { at: this.loaded }).catch(() => undefined);
+    for (const file of this.data) this.ask("nodeData", file).catch(() => undefined);
   }
 
   dispose(): void {

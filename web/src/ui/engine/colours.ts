@@ -1,8 +1,7 @@
 /** Colour by something else than the kind of work: a few kinds get a colour each, numbers become a scale from cold to hot. */
-import { PAINT_HEAT, PAINT_HEAT_STEPS } from "../../core/scene/types";
+import { type LegendRow, PAINT_HEAT, PAINT_HEAT_STEPS } from "../../core/scene/types";
 import { CATEGORIES, type NodeDetails, type Visible } from "../../core/types";
 import type { Lookup } from "./names";
-import type { LegendRow } from "./protocol";
 
 export interface Colouring {
   readonly paints: Uint8Array;
@@ -103,7 +102,7 @@ function heat(visible: Visible, nodeCount: number, number: (node: number) => num
   if (known.length) {
     for (let i = 0; i < PAINT_HEAT_STEPS; i++) {
       const edge = from + ((to - from) * i) / PAINT_HEAT_STEPS;
-      legend.push({ paint: PAINT_HEAT + i, text: i === 0 ? text(low) : i === PAINT_HEAT_STEPS - 1 ? text(high) : i === 5 ? text(logarithmic ? Math.exp(edge) : edge) : "" });
+      legend.push({ paint: PAINT_HEAT + i, scale: true, text: i === 0 ? text(low) : i === PAINT_HEAT_STEPS - 1 ? text(high) : i === 5 ? text(logarithmic ? Math.exp(edge) : edge) : "" });
     }
   }
   return { paints, legend };

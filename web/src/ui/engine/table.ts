@@ -1,5 +1,6 @@
 /** Nodes or modules as rows: filtered, sorted, and cut to what is on screen only when asked. */
 import { type Grouping, type NodeDetails, ROLES } from "../../core/types";
+import type { DataRun } from "../../core/highlight/nodeData";
 import { NUMBERS } from "./colours";
 import type { Lookup } from "./names";
 import type { TableColumn, TableRequest, TableResult } from "./protocol";
@@ -17,7 +18,7 @@ export class Table {
   /** `matches` are the nodes that the filter finds, in a table of nodes. */
   constructor(
     lookup: Lookup, request: TableRequest, grouping: Grouping | undefined, matches: Int32Array | undefined,
-    details: (node: number) => NodeDetails | undefined,
+    details: (node: number) => NodeDetails | undefined, runs: readonly DataRun[] = [],
   ) {
     const graph = request.graph === undefined ? lookup.program.entry : lookup.graphNumber(request.graph);
     if (request.rows === "modules" && grouping) {
@@ -26,7 +27,7 @@ export class Table {
       const wanted = request.filter.toLowerCase();
       this.rows = sums.groups.filter((group) => String(this.columns[0].cell(group)).toLowerCase().includes(wanted));
     } else {
-      this.columns = nodeColumns(lookup, grouping, request.attributes, details);
+      this.columns = nodeColumns(lookup, grouping, request.attributes, details, runs);
       const { graphStart } = lookup.program;
       const all = matches ?? Int32Array.from({ length: lookup.program.nodeCount }, (_, n) => n);
       this.rows = all.filter((node) => node >= graphStart[graph] && node < graphStart[graph + 1]);
@@ -50,13 +51,16 @@ export class Table {
     for (const row of this.rows) value.set(row, column.cell(row));
     const compare = new Intl.Collator("en", { numeric: true }).compare;
     const order = Array.from(this.rows);
-    if (column.numeric) order.sort((a, b) => sign * ((value.get(a) as number) - (value.get(b) as number)) || a - b);
+    if (column.numeric) order.sort((a, b) => missing(value.get(a)) - missing(value.get(b)) || sign * ((value.get(a) as number) - (value.get(b) as number)) || a - b);
     else order.sort((a, b) => sign * compare(value.get(a) as string, value.get(b) as string) || a - b);
     this.rows = Int32Array.from(order);
   }
 }
 
-function nodeColumns(lookup: Lookup, grouping: Grouping | undefined, attributes: readonly string[], details: (node: number) => NodeDetails | undefined): Column[] {
+/** Rows without a number come last, whichever way the others run. */
+const missing = (cell: Cell | undefined): number => (Number.isNaN(cell) ? 1 : 0);
+
+function nodeColumns(lookup: Lookup, grouping: Grouping | undefined, attributes: readonly string[], details: (node: number) => NodeDetails | undefined, runs: readonly DataRun[]): Column[] {
   const { program } = lookup;
   const path = grouping ? paths(lookup, grouping) : () => "";
   return [
@@ -68,6 +72,10 @@ function nodeColumns(lookup: Lookup, grouping: Grouping | undefined, attributes:
     { name: "users", numeric: true, cell: (n) => NUMBERS.users(lookup, n) },
     { name: "role", numeric: false, cell: (n) => ROLES[program.nodeRole[n]] },
     { name: "group", numeric: false, cell: (n) => path(grouping!.nodeGroup[n]) },
+    ...runs.map((run): Column => {
+      const numeric = run.statistics.numbers === run.statistics.nodes;
+      return { name: run.name, numeric, cell: numeric ? (n) => (run.has(n) ? run.value[n] : Number.NaN) : (n) => run.text.get(n) ?? "" };
+    }),
     ...attributes.map((name): Column => ({
       name,
       numeric: false,

@@ -7,6 +7,7 @@ import { Details } from "./details";
 import { useSignal } from "./hooks";
 import { Outline } from "./outline";
 import { pressKey, ShortcutSheet } from "./shortcuts";
+import { StylesPanel } from "./styles";
 import { TablePanel } from "./table";
 import { Toolbar } from "./toolbar";
 
@@ -15,11 +16,12 @@ export interface Panels {
   readonly details: boolean;
   readonly table: boolean;
   readonly shortcuts: boolean;
+  readonly styles: boolean;
 }
 
 export function App({ session, compact }: { readonly session: Session; readonly compact: boolean }): JSX.Element {
   useSignal(session.onChange);
-  const [panels, setPanels] = useState<Panels>({ outline: !compact, details: !compact, table: false, shortcuts: false });
+  const [panels, setPanels] = useState<Panels>({ outline: !compact, details: !compact, table: false, shortcuts: false, styles: false });
   const root = useRef<HTMLDivElement>(null);
   const where = {
     session, panels, setPanels,
@@ -57,7 +59,8 @@ export function App({ session, compact }: { readonly session: Session; readonly 
       <div class="body">
         {panels.outline && <Outline session={session} />}
         <Canvas session={session} onKey={onKey} />
-        {panels.details && <Details session={session} />}
+        {panels.styles && <StylesPanel session={session} onClose={() => setPanels({ ...panels, styles: false })} />}
+        {panels.details && !panels.styles && <Details session={session} />}
       </div>
       {panels.table && <TablePanel session={session} onClose={() => setPanels({ ...panels, table: false })} />}
       {panels.shortcuts && <ShortcutSheet onClose={() => setPanels({ ...panels, shortcuts: false })} />}

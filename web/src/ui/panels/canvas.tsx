@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
-import { PAINT_HEAT } from "../../core/scene/types";
 import type { Session } from "../session";
 import { actions } from "./actions";
+import { Around } from "./around";
 import { useSignal } from "./hooks";
 import { Icon } from "./icons";
 import { Minimap } from "./minimap";
@@ -15,7 +15,14 @@ export function Canvas({ session, onKey }: { readonly session: Session; readonly
   useEffect(() => session.attach(canvas.current!), [session]);
   const { shown, problem, progress } = session;
   return (
-    <main class="stage">
+    // biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped on it; "Load node data" does the same by keyboard
+    <main
+      class="stage" onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void session.styling.takeFiles(event.dataTransfer?.files ?? []);
+      }}
+    >
       <canvas ref={canvas} class="graph" tabIndex={0} role="application" aria-label="Graph" aria-roledescription="graph" aria-describedby="opscope-said" onKeyDown={onKey} />
       <p id="opscope-said" class="hidden" aria-live="polite">{spoken(session)}</p>
       {shown && <Remarks session={session} />}
@@ -57,16 +64,20 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
   const { legend } = session.shown!.result;
   const { paints } = session.theme;
   if (legend.length === 0) return null;
-  const scale = legend[0].paint >= PAINT_HEAT;
+  const scale = legend[0].scale === true;
   return (
     <div class={scale ? "legend scale" : "legend"} role="img" aria-label={`Colours: ${legend.map((row) => row.text).filter(Boolean).join(", ")}`}>
-      {legend.map((row) => (
-        <span key={row.paint} title={row.text}>
-          {scale && row.text}
-          <i style={{ background: paints[row.paint].fill, borderColor: paints[row.paint].stroke }} />
-          {!scale && clipped(row.text, 60)}
-        </span>
-      ))}
+      {legend.map((row, i) => {
+        const own = row.shade && { fill: row.shade[session.theme.name], stroke: session.theme.faintEdge };
+        const colour = own ?? (row.paint === undefined ? undefined : paints[row.paint]);
+        return (
+          <span key={i} title={row.text} class={colour ? "" : "words"}>
+            {scale && colour && row.text}
+            {colour && <i style={{ background: colour.fill, borderColor: colour.stroke }} />}
+            {!(scale && colour) && clipped(row.text, colour ? 60 : 200)}
+          </span>
+        );
+      })}
     </div>
   );
 }
@@ -88,7 +99,7 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
   }
   if (view.matchesOnly >= 0) rows.push(<p class="remark" key="only">Only what “{clipped(view.query, 60)}” finds, with neighbours <button type="button" onClick={() => session.change({ ...view, matchesOnly: -1 }, { look: "first" })}>Show everything</button></p>);
   shown?.result.remarks.slice(0, 4).forEach((remark, i) => { rows.push(<p class="remark" key={i}>{clipped(remark, 300)}</p>); });
-  return <div class="remarks">{rows}</div>;
+  return <div class="remarks"><Around session={session} />{rows}</div>;
 }
 
 function Zoom({ session }: { readonly session: Session }): JSX.Element {

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { centred } from "../canvas/camera";
 import { mix } from "../canvas/paint";
+import { look } from "../../core/scene/looks";
 import { Shape } from "../../core/scene/types";
 import type { Session } from "../session";
 import { useSignal } from "./hooks";
@@ -69,12 +70,12 @@ function drawAll(context: CanvasRenderingContext2D, session: Session, scale: num
   const frameStep = Math.max(1, Math.floor(scene.frameCount / MOST_BOXES));
   for (let i = 0; i < scene.frameCount; i += frameStep) {
     const piece = scene.order[i];
-    context.fillStyle = mix(theme.frames[scene.depth[piece] % theme.frames.length], theme.frameStroke, 0.5);
+    context.fillStyle = mix(look(scene, theme, piece).fill, look(scene, theme, piece).stroke, 0.5);
     context.fillRect(scene.x[piece] * scale, scene.y[piece] * scale, scene.w[piece] * scale, scene.h[piece] * scale);
   }
   for (let piece = 0; piece < scene.boxCount; piece += step) {
     if (scene.shape[piece] === Shape.Frame) continue;
-    context.fillStyle = colours[scene.paint[piece]];
+    context.fillStyle = scene.custom[piece] < 0 ? colours[scene.paint[piece]] : look(scene, theme, piece).fill;
     context.fillRect(scene.x[piece] * scale, scene.y[piece] * scale, Math.max(1, scene.w[piece] * scale), Math.max(1, scene.h[piece] * scale));
   }
 }

@@ -1,6 +1,7 @@
 /** The outline: the boxes of the view as a tree, in step with the canvas, and the way through the graph for those who do not see it. */
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
+import { boxLook } from "../../core/scene/looks";
 import { BoxKind } from "../../core/types";
 import type { Session } from "../session";
 import { enterGraph } from "../state/view";
@@ -69,10 +70,10 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
           const container = result.open[box] === 1 || scene.expandable[box] === 1;
           const leaf = result.kind[box] === BoxKind.Node || !container;
           const depth = result.outlineDepth[row];
-          const { fill, stroke } = theme.paints[scene.paint[box]];
+          const { fill, stroke } = boxLook(scene, theme, box);
           return (
             <div
-              key={box} id={`opscope-row-${row}`} class={leaf ? "row leaf" : "row"} role="treeitem" tabIndex={-1}
+              key={box} id={`opscope-row-${row}`} class="row" role="treeitem" tabIndex={-1}
               aria-level={depth + 1} aria-selected={chosen.has(box)} aria-expanded={container ? result.open[box] === 1 : undefined}
               style={{ ...style, paddingLeft: `${8 + Math.min(depth, 12) * 13}px` }}
               onClick={(event) => session.selectPiece(box, event.shiftKey || event.ctrlKey || event.metaKey, true)}
@@ -81,7 +82,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
               {container
                 ? <span class="twist" aria-hidden="true" onClick={(event) => { event.stopPropagation(); session.toggle(box); }}>{result.open[box] ? "▾" : "▸"}</span>
                 : <span class="dot" aria-hidden="true" style={{ background: fill, borderColor: stroke }} />}
-              <span class="name">{clipped(scene.title[box])}</span>
+              <span class={leaf ? "name soft" : "name"}>{clipped(scene.title[box])}</span>
               {scene.repeat[box] > 1 && <span class="times">×{scene.repeat[box]}</span>}
               {scene.subtitle[box] && <span class="hidden">{clipped(scene.subtitle[box], 80)}</span>}
               {result.nodesInside[box] > 1 && <span class="count">{result.nodesInside[box].toLocaleString("en-US")}</span>}

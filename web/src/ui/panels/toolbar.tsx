@@ -1,5 +1,6 @@
 /** The one line of controls. */
 import type { JSX } from "preact";
+import { DATA } from "../engine/overlays";
 import type { Session } from "../session";
 import { enterGraph, groupBy } from "../state/view";
 import { actions } from "./actions";
@@ -33,6 +34,7 @@ export function Toolbar({ session, panels, setPanels }: { readonly session: Sess
         <IconButton name="Copy as Markdown" icon="markdown" disabled={off} onClick={() => void actions.copyMarkdown(session)} />
         <IconButton name="Direction" icon="direction" pressed={view.direction === "LR"} onClick={() => actions.direction(session)} />
         <IconButton name="Theme" icon="theme" pressed={session.theme.name === "dark"} onClick={() => actions.theme(session)} />
+        <IconButton name="Styles" icon="styles" pressed={panels.styles} onClick={() => setPanels({ ...panels, styles: !panels.styles })} />
         <IconButton name="Table" icon="table" pressed={panels.table} onClick={() => setPanels({ ...panels, table: !panels.table })} />
         <IconButton name="Shortcuts" icon="help" onClick={() => setPanels({ ...panels, shortcuts: true })} />
       </div>
@@ -45,6 +47,7 @@ function colourOptions(session: Session): [string, string][] {
   return [
     ["category", "op category"], ["op", "op"], ["dtype", "dtype"], ["group", "group"],
     ["output bytes", "output bytes"], ["inputs", "inputs"], ["users", "users"],
+    ...session.styling.runs.map(({ name }): [string, string] => [`${DATA}${name}`, name]),
     ...session.attributes.map((name): [string, string] => [`attr:${name}`, name]),
   ];
 }

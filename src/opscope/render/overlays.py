@@ -1,0 +1,82 @@
+"""Style rules and node data, as files or as Python data, for whoever draws. What they mean is the drawing core's to say.
+
+A style is a list of rules in Model Explorer's format, a file of them, or the name of a predefined one. Node data is a file in
+Model Explorer's node-data format, or such data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from opscope.errors import OpscopeError, SourceError
+
+PREDEFINED_STYLES = ("clusters",)
+"""The same names as in `web/src/core/highlight/predefined.ts`; a test compares them."""
+
+Style: TypeAlias = "str | PathLike[str] | Sequence[Mapping[str, Any]]"
+NodeData: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
+
+
+def style_rules(style: Style) -> Any:
+    """The rules, or the name of predefined ones, as the core takes them."""
+    if not isinstance(style, (str, PathLike)):
+        return [dict(rule) for rule in style]
+    name = fspath(style)
+    if name in PREDEFINED_STYLES and not Path(name).exists():
+        return name
+    known = f"; predefined styles: {', '.join(PREDEFINED_STYLES)}"
+    rules = _read_json(name, known)
+    if not isinstance(rules, list):
+        raise SourceError(f"style rules are a list, as Model Explorer's style editor exports them{known}", name)
+    return rules
+
+
+def data_files(node_data: NodeData | Sequence[NodeData]) -> list[dict[str, Any]]:
+    """Each file with its name, as the core takes it."""
+    several = [node_data] if isinstance(node_data, (str, PathLike, Mapping)) else list(node_data)
+    return [
+        {"name": "node data", "file": dict(one)}
+        if isinstance(one, Mapping)
+        else {"name": Path(one).name, "file": _read_json(fspath(one))}
+        for one in several
+    ]
+
+
+def page_settings(style: Style | None, node_data: Sequence[NodeData]) -> dict[str, Any]:
+    """The same for a page's settings. The first run is what colours begin with."""
+    settings: dict[str, Any] = {} if style is None else {"styles": style_rules(style)}
+    files = data_files(node_data)
+    if files:
+        settings["nodeData"] = [{"name": one["name"], "text": json.dumps(one["file"])} for one in files]
+    return settings
+
+
+def first_run(node_data: Sequence[NodeData]) -> str | None:
+    """The name of the first run, by the core's rule: its own, else the file's without the suffix."""
+    for one in data_files(node_data)[:1]:
+        file = one["file"]
+        run = file if "results" in file else next(iter(file.values()), None) if isinstance(file, dict) else None
+        name = run.get("name") if isinstance(run, dict) else None
+        return str(name) if name is not None else one["name"].removesuffix(".json")
+    return None
+
+
+def _read_json(name: str, help: str = "") -> Any:
+    try:
+        return json.loads(Path(name).read_text("utf-8"))
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}{help}", name) from None
+    except ValueError as error:
+        line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
+        raise SourceError(f"not valid JSON: {getattr(error, 'msg', error)}", name, line=line, column=column) from None
+
+
+def only_one(node_data: Sequence[NodeData]) -> dict[str, Any]:
+    """A picture has one colour per box."""
+    if len(node_data) > 1:
+        raise OpscopeError(f"a picture shows one file of node data, not {len(node_data)}; write .html to switch between them")
+    return data_files(node_data)[0]

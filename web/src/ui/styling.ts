@@ -1,0 +1,105 @@
+/** Style rules and node data of one viewer: what the person wrote, loaded or dropped, kept from visit to visit where the browser allows. */
+import type { DataStatistics } from "../core/highlight/nodeData";
+import { rulesOf } from "../core/highlight/predefined";
+import { readRules, type StyleRule } from "../core/highlight/rules";
+import { DATA } from "./engine/overlays";
+import type { DataFile } from "./engine/protocol";
+import type { Session } from "./session";
+
+const PLACE = "opscope.styles";
+
+export class Styling {
+  rules: readonly StyleRule[];
+  /** Statistics of the runs that are loaded. */
+  runs: readonly DataStatistics[] = [];
+  readonly files: DataFile[];
+
+  constructor(private readonly session: Session, given: unknown, files: readonly DataFile[] = []) {
+    this.files = [...files];
+    try {
+      this.rules = given === undefined ? remembered() : rulesOf(given);
+    } catch (error) {
+      this.rules = [];
+      session.say(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  setRules(rules: readonly StyleRule[]): void {
+    this.rules = rules;
+    remember(rules);
+    this.session.redraw();
+    this.session.changed();
+  }
+
+  /** A file of rules or of node data, whichever it is. */
+  async take(name: string, text: string): Promise<void> {
+    try {
+      const parsed = parse(name, text);
+      if (Array.isArray(parsed)) {
+        this.setRules(readRules(parsed));
+        this.session.say(`${parsed.length} style ${parsed.length === 1 ? "rule" : "rules"} from ${name}`);
+      } else await this.addData({ name, text });
+    } catch (error) {
+      this.session.say(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async takeFiles(files: Iterable<File>): Promise<void> {
+    for (const file of files) await this.take(file.name, await file.text());
+  }
+
+  /** A program was loaded: match the data with it. */
+  async loaded(): Promise<void> {
+    this.runs = [];
+    for (const file of this.files) {
+      try {
+        this.keep(await this.session.ask("nodeData", file));
+      } catch (error) {
+        this.session.say(error instanceof Error ? error.message : String(error));
+      }
+    }
+  }
+
+  private async addData(file: DataFile): Promise<void> {
+    const fresh = await this.session.ask("nodeData", file);
+    this.files.push(file);
+    this.keep(fresh);
+    const [first] = fresh;
+    if (!first) return;
+    const rest = first.unmatched ? `; ${first.unmatched.toLocaleString("en-US")} entries fit no node of this program` : "";
+    this.session.say(`${first.name}: values for ${first.nodes.toLocaleString("en-US")} nodes${rest}`);
+    this.session.change({ ...this.session.view, colour: `${DATA}${first.name}` }, { keepCamera: true });
+    this.session.redraw();
+  }
+
+  private keep(fresh: readonly DataStatistics[]): void {
+    const names = new Set(fresh.map((run) => run.name));
+    this.runs = [...this.runs.filter((run) => !names.has(run.name)), ...fresh];
+    this.session.changed();
+  }
+}
+
+function parse(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${name}: is no JSON`);
+  }
+}
+
+/** Pages in frames and from files may have no storage: then rules last as long as the page. */
+function remembered(): readonly StyleRule[] {
+  try {
+    return readRules(JSON.parse(localStorage.getItem(PLACE) ?? "[]"));
+  } catch {
+    return [];
+  }
+}
+
+function remember(rules: readonly StyleRule[]): void {
+  try {
+    localStorage.setItem(PLACE, JSON.stringify(rules));
+  } catch {
+    // nothing to be done
+  }
+}
