@@ -19,8 +19,11 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
+from opscope.recording.model import Recording
 from opscope.render.options import ViewOptions
 from opscope.render.overlays import first_run, page_settings
+from opscope.render.picture import progress
+from opscope.render.recording_wire import encode_recording
 from opscope.render.wire import encode_wire
 
 STYLE = (
@@ -71,8 +74,8 @@ def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str]
     yield f'<script type="application/json" id="opscope-config">{json_for_script(config)}</script>\n{script}\n</body>\n</html>\n'
 
 
-def document(programs: Sequence[Program], options: ViewOptions | None = None, **config: Any) -> Iterator[str]:
-    """The self-contained page of some programs, in pieces: a big one need not be in memory twice."""
+def document(programs: Sequence[Program | Recording], options: ViewOptions | None = None, **config: Any) -> Iterator[str]:
+    """The self-contained page of some programs and recordings, in pieces: a big one need not be in memory twice."""
     script = viewer_script()
     names = [f"opscope-data-{i}" for i in range(len(programs))]
     sources = [{"name": program.name, "data": name} for program, name in zip(programs, names, strict=True)]
@@ -84,9 +87,10 @@ def document(programs: Sequence[Program], options: ViewOptions | None = None, **
     yield from page(programs[0].name, settings, f"<script>{script}</script>", blocks, policy(_hash(script)))
 
 
-def packed_wire(program: Program, details: bool = True) -> bytes:
-    """The program's wire, compressed; the same bytes for the same program."""
-    return gzip.compress(encode_wire(program, details), compresslevel=7, mtime=0)
+def packed_wire(program: Program | Recording, details: bool = True) -> bytes:
+    """The wire of a program or recording, compressed; the same bytes for the same program."""
+    wire = encode_recording(program, progress.get()) if isinstance(program, Recording) else encode_wire(program, details)
+    return gzip.compress(wire, compresslevel=7, mtime=0)
 
 
 def initial(options: ViewOptions) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def initial(options: ViewOptions) -> dict[str, Any]:
     return config
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+def write(programs: list[Program | Recording], target: Path, options: ViewOptions) -> None:
     """The writer's entry (see `opscope.render`)."""
     with target.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(document(programs, options))

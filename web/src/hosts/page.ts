@@ -3,6 +3,7 @@
  * worker, is the engine. So a page is one file with one script in it, and needs nothing from anywhere.
  */
 import type { Carrier, StartEngine } from "../ui/engine/client";
+import type { DataFile } from "../ui/engine/protocol";
 import { localCarrier, serveWorker } from "../ui/engine/serve";
 import { mount, type Viewer } from "../ui/mount";
 import type { SourceEntry } from "../ui/session";
@@ -10,11 +11,14 @@ import type { ViewState } from "../ui/state/view";
 
 /** What the host writes into the page, as JSON in an inert script element. */
 interface PageConfig {
-  readonly sources: readonly ({ readonly name: string; readonly data: string } | { readonly name: string; readonly url: string; readonly details: string })[];
+  readonly sources: readonly ({ readonly name: string; readonly data: string } | { readonly name: string; readonly url: string; readonly details: string } | { readonly name: string; readonly recording: string })[];
   readonly initial?: Partial<ViewState>;
   readonly theme?: "light" | "dark" | "auto";
   readonly url?: boolean;
   readonly compact?: boolean;
+  /** Style rules, or the name of predefined ones; files of node data. */
+  readonly styles?: unknown;
+  readonly nodeData?: readonly DataFile[];
   /** Address of a stream of "changed" events, where the host watches its files. */
   readonly events?: string;
 }
@@ -39,6 +43,7 @@ function engineStarter(script: HTMLScriptElement | null): StartEngine {
 }
 
 function sourceOf(source: PageConfig["sources"][number]): SourceEntry {
+  if ("recording" in source) return { name: source.name, at: { kind: "recording", url: new URL(source.recording, location.href).href } };
   if ("url" in source) return { name: source.name, at: { kind: "url", url: new URL(source.url, location.href).href, detailsUrl: new URL(source.details, location.href).href } };
   return { name: source.name, at: { kind: "base64", text: document.getElementById(source.data)?.textContent ?? "" } };
 }
@@ -50,6 +55,7 @@ function start(script: HTMLScriptElement | null): void {
     const config = JSON.parse(element("opscope-config").textContent ?? "") as PageConfig;
     viewer = mount(place, {
       sources: config.sources.map(sourceOf), start: engineStarter(script), ...(config.initial ? { initial: config.initial } : {}),
+      ...(config.styles === undefined ? {} : { styles: config.styles }), ...(config.nodeData ? { nodeData: config.nodeData } : {}),
       theme: config.theme ?? "auto", url: config.url ?? false, ...(config.compact === undefined ? {} : { compact: config.compact }),
     });
     if (config.events) {

@@ -4,6 +4,7 @@ import { loadFonts } from "./fonts";
 import { App } from "./panels/app";
 import { Session, type SessionOptions } from "./session";
 import css from "./style.css";
+import timelineCss from "./timeline/timeline.css";
 
 export interface ViewerOptions extends SessionOptions {
   /** Begin with the side panels folded away (a notebook cell is small). */
@@ -51,7 +52,7 @@ const NARROW = 760;
 export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
+  sheet.replaceSync(css + timelineCss);
   root.adoptedStyleSheets = [sheet];
   const holder = document.createElement("div");
   holder.style.height = "100%";
@@ -78,7 +79,7 @@ function describe(session: Session): ViewerState {
   return {
     status: problem ? "failed" : shown ? "ready" : "loading", problem: problem ?? null, program: program?.name ?? null, graph: session.graphName,
     grouping: view.grouping || (program?.groupings[0] ?? ""), nodes: program?.nodes ?? 0, boxes: shown?.scene.boxCount ?? 0, edges: shown?.scene.edgeCount ?? 0,
-    selection: view.selection, selectedNode: session.node?.id ?? null, expanded, pass: null, query: view.query, matches: session.found?.total ?? null,
+    selection: view.selection, selectedNode: session.node?.id ?? null, expanded, pass: session.timeline.exists ? session.timeline.pass : null, query: view.query, matches: session.found?.total ?? null,
     flatten: view.flatten, foldRepeats: view.fold, direction: view.direction, colour: view.colour, theme: session.theme.name,
     camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 }, remarks: shown?.result.remarks ?? [],
     lastViewMs: shown?.result.viewMs ?? null, lastLayoutMs: shown?.result.layoutMs ?? null, lastTotalMs: shown?.result.totalMs ?? null,

@@ -10,7 +10,7 @@ const states: fc.Arbitrary<ViewState> = fc.record({
   query: fc.string(), matchesOnly: fc.integer({ min: -1, max: 3 }),
   paths: fc.option(fc.tuple(fc.string(), fc.string()), { nil: undefined }),
   around: fc.option(fc.record({ nodes: fc.array(fc.string(), { minLength: 1, maxLength: 3 }), hops: fc.nat(5) }), { nil: undefined }),
-  selection: names, upstream: fc.nat(ALL), downstream: fc.nat(ALL),
+  selection: names, upstream: fc.nat(ALL), pass: fc.nat(500), passMode: fc.constantFrom("before" as const, "after" as const, "overlay" as const), passColours: fc.boolean(), downstream: fc.nat(ALL),
 });
 
 describe("the state in the URL", () => {

@@ -1,22 +1,25 @@
 /** The engine's recording: programs after passes, what passes did, and how nodes run through them. */
 import { decodeDiff, sameDiff } from "../../core/recording/diff";
-import { decodeRecording } from "../../core/recording/decode";
+import { decodeRecording, isRecording } from "../../core/recording/decode";
 import { resultsOf, sourcesOf, type Step, stepOf } from "../../core/recording/follow";
 import { marksAfter, marksBefore, REMOVED } from "../../core/recording/marks";
 import { type Overlay, overlay } from "../../core/recording/overlay";
 import type { PassDiff, PassRow } from "../../core/recording/types";
 import type { ProgramData } from "../../core/types";
 import { decodeWire } from "../../core/wire";
+import { bytesOf } from "./bytes";
 import { RemoteDetails } from "./details";
+import type { WireAt } from "./protocol";
 
 export type PassMode = "before" | "after" | "overlay";
 
 /** Where programs and diffs come from: the page itself, or the server. */
-export interface PassSource {
-  readonly name: string;
+interface PassSource {
   readonly passes: readonly PassRow[];
   program(pass: number): Promise<{ program: ProgramData; remote?: RemoteDetails }>;
   diff(pass: number): Promise<PassDiff>;
+  /** Rows as far as they are known by now. */
+  refresh?(): Promise<readonly PassRow[]>;
 }
 
 /** One program of a recording on show. */
@@ -41,10 +44,16 @@ export class Passes {
   private readonly programs = new Map<number, Promise<{ program: ProgramData; remote?: RemoteDetails }>>();
   private readonly diffs = new Map<number, Promise<PassDiff>>();
 
-  constructor(readonly source: PassSource) {}
+  rows: readonly PassRow[];
 
-  get rows(): readonly PassRow[] {
-    return this.source.passes;
+  constructor(private readonly source: PassSource) {
+    this.rows = source.passes;
+  }
+
+  /** A server that is still comparing passes knows more every time. */
+  async refresh(): Promise<readonly PassRow[]> {
+    if (this.source.refresh) this.rows = await this.source.refresh();
+    return this.rows;
   }
 
   valid(pass: number): number {
@@ -172,11 +181,18 @@ export class Passes {
   }
 }
 
+/** The passes that these bytes hold; undefined for a plain program. */
+export async function passesOf(at: WireAt, progress: (part: number) => void): Promise<Passes | undefined> {
+  if (at.kind === "recording") return new Passes(await remoteRecording(at.url));
+  if (at.kind === "url") return undefined;
+  const bytes = await bytesOf(at, progress);
+  return isRecording(bytes) ? new Passes(embedded(bytes)) : undefined;
+}
+
 /** A recording that came with the page. */
-export function embedded(bytes: Uint8Array): PassSource {
+function embedded(bytes: Uint8Array): PassSource {
   const recording = decodeRecording(bytes);
   return {
-    name: recording.name,
     passes: recording.passes,
     program: (pass) => Promise.resolve({ program: recording.program(recording.passes[pass].content) }),
     diff: (pass) => Promise.resolve(recording.diff(pass) ?? sameDiff(recording.passes[pass].nodes)),
@@ -184,20 +200,22 @@ export function embedded(bytes: Uint8Array): PassSource {
 }
 
 /** A recording that a server holds: everything is fetched when it is first needed. */
-export function remoteRecording(index: { readonly name: string; readonly passes: readonly PassRow[] }, address: string): PassSource {
-  const get = async (path: string): Promise<Uint8Array> => {
+async function remoteRecording(address: string): Promise<PassSource> {
+  const get = async (path: string): Promise<Response> => {
     const response = await fetch(`${address}/${path}`);
     if (response.status === 422) throw new Error(await response.text());
     if (!response.ok) throw new Error("the server no longer answers; start `opscope view` again");
-    return new Uint8Array(await response.arrayBuffer());
+    return response;
   };
+  const bytes = async (path: string): Promise<Uint8Array> => new Uint8Array(await (await get(path)).arrayBuffer());
+  const refresh = async (): Promise<readonly PassRow[]> => ((await (await get("passes")).json()) as { passes: PassRow[] }).passes;
   return {
-    ...index,
+    passes: await refresh(),
+    refresh,
     program: async (pass) => {
-      const remote = new RemoteDetails(`${address}/${pass}/details`);
-      return { program: decodeWire(await get(`${pass}/wire`), (node) => remote.get(node)), remote };
+      const remote = new RemoteDetails(`${address}/details/${pass}`);
+      return { program: decodeWire(await bytes(`wire/${pass}`), (node) => remote.get(node)), remote };
     },
-    diff: async (pass) => decodeDiff(await get(`${pass}/diff`)),
+    diff: async (pass) => decodeDiff(await bytes(`diff/${pass}`)),
   };
 }
-

@@ -28,10 +28,13 @@ const nearby: Field<ViewState["around"]> = {
 };
 const way: Field<"TB" | "LR"> = { write: (value) => value, read: (text) => (text === "LR" || text === "TB" ? text : undefined) };
 
+const moment: Field<ViewState["passMode"]> = { write: (value) => value, read: (text) => (text === "before" || text === "after" || text === "overlay" ? text : undefined) };
+
 const FIELDS: { readonly [K in keyof ViewState]: readonly [string, Field<ViewState[K]>] } = {
   source: ["s", count], trail: ["g", words], grouping: ["by", word], depth: ["d", maybeCount], flatten: ["flat", flag],
   open: ["o", words], closed: ["c", words], fold: ["fold", flag], unfolded: ["u", words], direction: ["dir", way], colour: ["col", word],
   query: ["q", word], matchesOnly: ["only", count], paths: ["p", pair], around: ["near", nearby], selection: ["sel", words],
+  pass: ["pass", count], passMode: ["show", moment], passColours: ["changes", flag],
   upstream: ["up", count], downstream: ["down", count],
 };
 

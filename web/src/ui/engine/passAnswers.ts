@@ -1,0 +1,65 @@
+/** What the page asks about passes: rows, what one pass did, how a node ran through them, and where it is in another. */
+import type { PassDiff } from "../../core/recording/types";
+import type { ProgramData } from "../../core/types";
+import { Lookup } from "./names";
+import type { Passes, PassShown } from "./passes";
+import type { HistoryRow, PassFacts } from "./passProtocol";
+import type { NodeName } from "./protocol";
+
+const MOST_LISTED = 60;
+const MOST_NAMED = 12;
+
+const lookups = new WeakMap<ProgramData, Lookup>();
+
+async function names(passes: Passes, pass: number): Promise<Lookup> {
+  const { program } = await passes.program(pass);
+  const known = lookups.get(program) ?? new Lookup(program);
+  lookups.set(program, known);
+  return known;
+}
+
+/** What happened to a node in passes, in their order. */
+export async function historyOf(passes: Passes, shown: PassShown, node: number): Promise<HistoryRow[]> {
+  const place = passes.placeOf(shown, node);
+  const rows: HistoryRow[] = [];
+  for (const { pass, step } of await passes.history(place.pass, place.node)) {
+    const row = passes.rows[pass];
+    const [before, after] = await Promise.all([names(passes, row.before), names(passes, pass)]);
+    rows.push({
+      pass, name: row.name, kind: step.kind, oldCount: step.old.length, newCount: step.new.length,
+      old: step.old.slice(0, MOST_NAMED).map((each) => before.name(each)), new: step.new.slice(0, MOST_NAMED).map((each) => after.name(each)),
+      changes: step.changes, ...(step.evidence ? { evidence: step.evidence } : {}), ...(step.rule ? { rule: step.rule } : {}), ...(step.place ? { place: step.place } : {}),
+    });
+  }
+  return rows;
+}
+
+/** What a pass did: lists to read, with counts where they are cut. */
+export async function passFacts(passes: Passes, pass: number): Promise<PassFacts | undefined> {
+  const diff = await passes.diff(pass);
+  const row = passes.rows[pass];
+  if (!diff) return undefined;
+  const [before, after] = await Promise.all([names(passes, row.before), names(passes, pass)]);
+  const listed = (nodes: Int32Array, by: Lookup): NodeName[] => Array.from(nodes.subarray(0, MOST_LISTED), (node) => by.name(node));
+  return {
+    pass, added: listed(diff.added, after), addedCount: diff.added.length, removed: listed(diff.removed, before), removedCount: diff.removed.length,
+    changed: listed(diff.changed, after).map((node) => ({ ...node, fields: (diff.changes.get(node.node) ?? []).map(({ field }) => field) })), changedCount: diff.changed.length,
+    fusions: fusionRows(diff, before, after), fusionCount: diff.fusions.new.length,
+  };
+}
+
+function fusionRows(diff: PassDiff, before: Lookup, after: Lookup): PassFacts["fusions"] {
+  const { old, new: made } = diff.fusions;
+  return Array.from(made.subarray(0, MOST_LISTED), (node, i) => {
+    const parts = old.value.subarray(old.start[i], old.start[i + 1]);
+    return { node: after.name(node), count: parts.length, parts: Array.from(parts.subarray(0, MOST_NAMED), (part) => before.name(part)) };
+  });
+}
+
+/** A node that is shown, by the names it has after another pass. */
+export async function namesIn(passes: Passes, shown: PassShown, node: number, to: number): Promise<NodeName[]> {
+  const place = passes.placeOf(shown, node);
+  const found = await passes.follow({ pass: place.pass, nodes: [place.node] }, to);
+  const by = await names(passes, to);
+  return found.slice(0, MOST_NAMED).map((each) => by.name(each));
+}

@@ -1,0 +1,106 @@
+/** Which cards the strip has: one per pass that did something, one for every run of passes that did nothing. */
+import type { PassRow } from "../../core/recording/types";
+
+export type Card =
+  | { readonly kind: "pass"; readonly pass: number; readonly x: number; readonly width: number }
+  | { readonly kind: "fold"; readonly first: number; readonly last: number; readonly count: number; readonly x: number; readonly width: number };
+
+/** A pipeline over the cards of its passes. */
+export interface Band {
+  readonly name: string;
+  readonly level: number;
+  readonly x: number;
+  readonly width: number;
+}
+
+export const PASS_WIDTH = 132;
+export const FOLD_WIDTH = 78;
+export const GAP = 8;
+/** Runs shorter than this are shown as they are. */
+const SHORTEST_FOLD = 2;
+
+export interface CardOptions {
+  /** Part of a pass's or pipeline's name; empty: all. */
+  readonly filter: string;
+  /** Only these passes, where given. */
+  readonly only?: ReadonlySet<number>;
+  /** First passes of folds that were opened. */
+  readonly unfolded: ReadonlySet<number>;
+  readonly chosen: number;
+}
+
+export function didSomething(row: PassRow): boolean {
+  return (row.added ?? 0) + (row.removed ?? 0) + (row.changed ?? 0) > 0 || row.added === undefined;
+}
+
+/** First of a module: the state that everything starts from. */
+export function isStart(row: PassRow): boolean {
+  return row.before < 0;
+}
+
+export function cardsOf(rows: readonly PassRow[], { filter, only, unfolded, chosen }: CardOptions): { cards: Card[]; bands: Band[]; width: number } {
+  const wanted = filter.trim().toLowerCase();
+  const named = (row: PassRow) => wanted === "" || [row.name, row.module, ...row.pipeline].some((text) => text.toLowerCase().includes(wanted));
+  const cards: Card[] = [];
+  let x = 0;
+  const put = (card: { kind: "pass"; pass: number } | { kind: "fold"; first: number; last: number; count: number }, width: number) => {
+    cards.push({ ...card, x, width });
+    x += width + GAP;
+  };
+  const flush = (run: readonly number[]) => {
+    if (run.length === 0) return;
+    if (run.length < SHORTEST_FOLD || unfolded.has(run[0])) for (const pass of run) put({ kind: "pass", pass }, PASS_WIDTH);
+    else put({ kind: "fold", first: run[0], last: run[run.length - 1], count: run.length }, FOLD_WIDTH);
+  };
+  let run: number[] = [];
+  rows.forEach((row, pass) => {
+    if (!named(row) || (only && !only.has(pass))) return;
+    const starts = run.length > 0 && rows[run[0]].module !== row.module;
+    if (didSomething(row) || isStart(row) || pass === chosen || starts) {
+      flush(run);
+      run = [];
+    }
+    if (didSomething(row) || isStart(row) || pass === chosen) put({ kind: "pass", pass }, PASS_WIDTH);
+    else run.push(pass);
+  });
+  flush(run);
+  return { cards, bands: bandsOf(rows, cards), width: Math.max(0, x - GAP) };
+}
+
+/** Pipelines as bands, one level for the outer and one for what is nested in it. Several modules are a level of their own. */
+function bandsOf(rows: readonly PassRow[], cards: readonly Card[]): Band[] {
+  const several = rows.some((row) => row.module !== rows[0].module);
+  const path = (card: Card): string[] => {
+    const row = rows[card.kind === "pass" ? card.pass : card.first];
+    const whole = [...(several ? [row.module] : []), ...row.pipeline];
+    return whole.length > 2 ? [whole[0], whole.slice(1).join(" › ")] : whole;
+  };
+  const bands: Band[] = [];
+  for (const level of [0, 1]) {
+    let open: { name: string; key: string; x: number; end: number } | undefined;
+    const close = () => {
+      if (open) bands.push({ name: open.name, level, x: open.x, width: open.end - open.x });
+      open = undefined;
+    };
+    for (const card of cards) {
+      const names = path(card);
+      const key = names.slice(0, level + 1).join("\n");
+      if (names.length <= level) close();
+      else if (open?.key === key) open.end = card.x + card.width;
+      else {
+        close();
+        open = { name: names[level], key, x: card.x, end: card.x + card.width };
+      }
+    }
+    close();
+  }
+  return bands;
+}
+
+/** The next pass in a direction that did something, or undefined at the end. */
+export function nextChange(rows: readonly PassRow[], from: number, by: 1 | -1, only?: ReadonlySet<number>): number | undefined {
+  for (let pass = from + by; pass >= 0 && pass < rows.length; pass += by) {
+    if ((didSomething(rows[pass]) || isStart(rows[pass])) && (!only || only.has(pass))) return pass;
+  }
+  return undefined;
+}

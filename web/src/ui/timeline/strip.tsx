@@ -1,0 +1,186 @@
+/** The strip of passes below the graph: one card per pass that did something, runs of others folded, and how a pass is shown. */
+import type { JSX } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { PassRow } from "../../core/recording/types";
+import { IconButton } from "../panels/icons";
+import { clipped } from "../panels/outline";
+import type { Session } from "../session";
+import { type Card, cardsOf, didSomething, isStart } from "./cards";
+import type { PassMode } from "./timeline";
+
+const MODES: readonly (readonly [PassMode, string])[] = [["before", "Before"], ["after", "After"], ["overlay", "Overlay"]];
+/** Cards this far beyond the edges exist already when they come into sight. */
+const BEYOND = 400;
+
+export function Strip({ session, onClose, children }: { readonly session: Session; readonly onClose: () => void; readonly children?: JSX.Element | null }): JSX.Element {
+  return (
+    <section class="passes" aria-label="Passes">
+      <Controls session={session} onClose={onClose}>{children}</Controls>
+      <Cards session={session} />
+    </section>
+  );
+}
+
+function Controls({ session, onClose, children }: { readonly session: Session; readonly onClose: () => void; readonly children?: JSX.Element | null }): JSX.Element {
+  const { timeline } = session;
+  const { rows } = timeline;
+  const off = !timeline.row || timeline.row.before < 0;
+  return (
+    <div class="pass-controls">
+      <p class="pass-count">
+        <b>{rows.length.toLocaleString("en-US")} {rows.length === 1 ? "pass" : "passes"}</b>
+        <span>{timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} changed something` : "comparing…"}</span>
+        <IconButton name="Hide passes" icon="down" onClick={onClose} />
+      </p>
+      <div class="pass-row">
+        <button type="button" class="tool" aria-label="Previous change" title="Previous change (k)" disabled={timeline.previous === undefined} onClick={() => timeline.step(-1)}>‹ Previous</button>
+        <button type="button" class="tool" aria-label="Next change" title="Next change (j)" disabled={timeline.next === undefined} onClick={() => timeline.step(1)}>Next ›</button>
+      </div>
+      <div class="pass-row segmented" role="group" aria-label="What is shown of a pass">
+        {MODES.map(([mode, text]) => (
+          <button type="button" key={mode} aria-pressed={timeline.mode === mode} disabled={off && mode !== "after"} onClick={() => timeline.setMode(mode)}>{text}</button>
+        ))}
+        {children}
+      </div>
+      <div class="pass-row">
+        <input
+          type="search" class="filter" aria-label="Filter passes" placeholder="Filter passes" value={timeline.filter}
+          onInput={(event) => {
+            timeline.filter = event.currentTarget.value;
+            session.changed();
+          }}
+        />
+        <button
+          type="button" class="tool" aria-pressed={timeline.touching} title="Only passes that did something to the selected node" disabled={!timeline.history && !timeline.touching}
+          onClick={() => {
+            timeline.touching = !timeline.touching;
+            session.changed();
+          }}
+        >
+          Touches selection
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function Cards({ session }: { readonly session: Session }): JSX.Element {
+  const { timeline } = session;
+  const { rows, pass, only, filter } = timeline;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [sight, setSight] = useState({ from: 0, to: 2400 });
+  const [at, setAt] = useState(-1);
+  const onlyKey = only ? [...only].join(" ") : "all";
+  const { cards, bands, width } = useMemo(
+    () => cardsOf(rows, { filter, unfolded: timeline.unfolded, chosen: pass, ...(only ? { only } : {}) }),
+    [rows, filter, pass, onlyKey, timeline.unfolded.size],
+  );
+  const look = () => {
+    const element = scroller.current;
+    if (element) setSight({ from: element.scrollLeft - BEYOND, to: element.scrollLeft + element.clientWidth + BEYOND });
+  };
+  const chosenAt = cards.findIndex((card) => card.kind === "pass" && card.pass === pass);
+  useLayoutEffect(() => {
+    const element = scroller.current, card = cards[chosenAt];
+    if (!element || !card) return;
+    if (card.x < element.scrollLeft + 40 || card.x + card.width > element.scrollLeft + element.clientWidth - 40) {
+      element.scrollTo({ left: Math.max(0, card.x - element.clientWidth / 2 + card.width / 2), behavior: "instant" });
+    }
+    look();
+  }, [pass, cards.length]);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(look);
+    if (scroller.current) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+  const active = at >= 0 && at < cards.length ? at : chosenAt;
+  const activate = (card: Card | undefined) => {
+    if (card?.kind === "pass") timeline.choose(card.pass);
+    else if (card) {
+      timeline.unfolded.add(card.first);
+      session.changed();
+    }
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const to = { ArrowRight: active + 1, ArrowLeft: active - 1, Home: 0, End: cards.length - 1 }[event.key];
+    if (to !== undefined) {
+      const next = Math.max(0, Math.min(cards.length - 1, to));
+      setAt(next);
+      if (cards[next]?.kind === "pass") activate(cards[next]);
+    } else if (event.key === "Enter" || event.key === " ") activate(cards[active]);
+    else if (event.key === "j" || event.key === "k") timeline.step(event.key === "j" ? 1 : -1);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const most = useMemo(() => ({ seconds: Math.max(0, ...rows.map((row) => row.seconds ?? 0)), nodes: Math.max(1, ...rows.map((row) => row.nodes)) }), [rows]);
+  return (
+    <div
+      class="pass-cards" ref={scroller} onScroll={look} role="listbox" aria-label="Timeline" aria-orientation="horizontal" tabIndex={0} onKeyDown={onKey}
+      aria-activedescendant={active >= 0 ? `opscope-pass-${active}` : undefined}
+      onWheel={(event) => { if (scroller.current && Math.abs(event.deltaY) > Math.abs(event.deltaX)) scroller.current.scrollLeft += event.deltaY; }}
+    >
+      <div class="pass-track" style={{ width: `${width}px` }} role="presentation">
+        {bands.map((band) => (
+          <span key={`${band.level} ${band.x}`} class="pass-band" data-level={band.level} style={{ left: `${band.x}px`, width: `${band.width}px` }} title={band.name} aria-hidden="true"><span>{clipped(band.name, 120)}</span></span>
+        ))}
+        {cards.map((card, i) => (card.x + card.width < sight.from || card.x > sight.to) && i !== active ? null : (
+          <CardView key={card.kind === "pass" ? `p${card.pass}` : `f${card.first}`} session={session} card={card} row={rows[card.kind === "pass" ? card.pass : card.first]} number={i} active={i === active} most={most} onChoose={() => {
+            setAt(-1);
+            activate(card);
+          }} />
+        ))}
+        {cards.length === 0 && <p class="quiet">{timeline.touching ? "No pass did anything to the selected node." : "No pass has such a name."}</p>}
+      </div>
+    </div>
+  );
+}
+
+function CardView({ session, card, row, number, active, most, onChoose }: {
+  readonly session: Session; readonly card: Card; readonly row: PassRow; readonly number: number; readonly active: boolean;
+  readonly most: { readonly seconds: number; readonly nodes: number }; readonly onChoose: () => void;
+}): JSX.Element {
+  const style = { left: `${card.x}px`, width: `${card.width}px` };
+  const id = `opscope-pass-${number}`;
+  if (card.kind === "fold") {
+    return (
+      <div id={id} class={active ? "pass-card fold active" : "pass-card fold"} style={style} role="option" aria-selected="false" onClick={onChoose} title="Show them">
+        <span>{card.count}</span> unchanged passes
+      </div>
+    );
+  }
+  const chosen = session.timeline.pass === card.pass;
+  const share = most.seconds > 0 ? (row.seconds ?? 0) / most.seconds : row.nodes / most.nodes;
+  return (
+    <div
+      id={id} class={["pass-card", chosen && "chosen", active && "active", !didSomething(row) && "still"].filter(Boolean).join(" ")} style={style} role="option" aria-selected={chosen}
+      aria-label={spoken(row, card.pass)} title={[...row.pipeline, row.name].join(" › ")} onClick={onChoose}
+    >
+      <span class="pass-name">{clipped(row.name, 90)}</span>
+      <span class="pass-meter">
+        <i class={most.seconds > 0 ? "seconds" : "size"} style={{ width: `${Math.max(2, 100 * Math.sqrt(share))}%` }} />
+        <span>{row.seconds === null ? "" : `${secondsText(row.seconds)} · `}{row.nodes.toLocaleString("en-US")} nodes</span>
+      </span>
+      <Counts row={row} />
+    </div>
+  );
+}
+
+export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
+  if (isStart(row)) return <span class="pass-counts quiet-text">the beginning</span>;
+  if (row.added === undefined) return <span class="pass-counts quiet-text">…</span>;
+  const part = (name: string, sign: string, count = 0) => (count ? <span class={name}>{sign}{count.toLocaleString("en-US")}</span> : null);
+  const any = didSomething(row);
+  return <span class="pass-counts">{any ? <>{part("added", "+", row.added)}{part("removed", "−", row.removed)}{part("changed", "~", row.changed)}</> : <span class="quiet-text">unchanged</span>}</span>;
+}
+
+function spoken(row: PassRow, pass: number): string {
+  const did = row.added === undefined ? "not compared yet" : didSomething(row) ? `${row.added} added, ${row.removed} removed, ${row.changed} changed` : isStart(row) ? "the beginning" : "unchanged";
+  return `${pass}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}`;
+}
+
+export function secondsText(seconds: number): string {
+  if (seconds < 0.001) return `${Math.round(seconds * 1e6)} µs`;
+  return seconds < 1 ? `${(seconds * 1000).toPrecision(2).replace(/\.0$/, "")} ms` : `${seconds.toPrecision(3)} s`;
+}
+

@@ -1,0 +1,152 @@
+/** The passes of a recording, as the page knows them: which is shown and how, what it did, and what happened to the selected node. */
+import type { PassRow } from "../../core/recording/types";
+import { Cancelled } from "../engine/client";
+import type { HistoryRow, PassFacts, PassRequest } from "../engine/passProtocol";
+import type { NodeFacts, NodeName } from "../engine/protocol";
+import type { Session } from "../session";
+import { didSomething, nextChange } from "./cards";
+
+/** How often a server that is still comparing is asked how far it is. */
+const ASK_MS = 400;
+
+export type PassMode = PassRequest["mode"];
+
+export class Timeline {
+  rows: readonly PassRow[] = [];
+  facts: PassFacts | undefined;
+  /** What passes did to the selected node, and which node that is. */
+  history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[] } | undefined;
+  filter = "";
+  /** Show only passes that did something to the selected node. */
+  touching = false;
+  readonly unfolded = new Set<number>();
+  private asking = 0;
+
+  constructor(private readonly session: Session) {}
+
+  get exists(): boolean {
+    return this.rows.length > 0;
+  }
+
+  get pass(): number {
+    return Math.max(0, Math.min(this.rows.length - 1, this.session.view.pass));
+  }
+
+  get row(): PassRow | undefined {
+    return this.rows[this.pass];
+  }
+
+  get mode(): PassMode {
+    return this.session.view.passMode;
+  }
+
+  /** What the engine is asked for beside the view. */
+  get request(): { readonly pass?: PassRequest } {
+    const { pass, passMode, passColours, colour } = this.session.view;
+    return this.exists ? { pass: { index: pass, mode: passMode, colours: passColours && colour === "category" } } : {};
+  }
+
+  get counted(): boolean {
+    return this.rows.every((row) => row.added !== undefined);
+  }
+
+  get changedCount(): number {
+    return this.rows.filter((row) => row.added !== undefined && didSomething(row)).length;
+  }
+
+  /** Passes that did something to the selected node, where only those are wanted. */
+  get only(): ReadonlySet<number> | undefined {
+    return this.touching && this.history ? new Set(this.history.rows.map((row) => row.pass)) : undefined;
+  }
+
+  /** A source was opened: these are its passes, if it is a recording. */
+  opened(rows: readonly PassRow[] | undefined): void {
+    this.rows = rows ?? [];
+    this.facts = this.history = undefined;
+    this.unfolded.clear();
+    clearTimeout(this.asking);
+    if (this.exists && !this.counted) this.askAgain();
+  }
+
+  dispose(): void {
+    clearTimeout(this.asking);
+  }
+
+  choose(pass: number, mode = this.mode): void {
+    const { session } = this;
+    const view = { ...session.view, pass, passMode: mode };
+    if (pass !== this.pass || mode !== this.mode) session.change(view, { stay: true });
+  }
+
+  setMode(mode: PassMode): void {
+    this.choose(this.pass, mode);
+  }
+
+  setColours(passColours: boolean): void {
+    const { session } = this;
+    session.change({ ...session.view, passColours, ...(passColours ? { colour: "category" } : {}) }, { keepCamera: true });
+  }
+
+  get next(): number | undefined {
+    return nextChange(this.rows, this.pass, 1, this.only);
+  }
+
+  get previous(): number | undefined {
+    return nextChange(this.rows, this.pass, -1, this.only);
+  }
+
+  /** To the next pass that changed something, or the one before. */
+  step(by: 1 | -1): void {
+    const to = by > 0 ? this.next : this.previous;
+    if (to !== undefined) this.choose(to);
+    else if (this.exists) this.session.say(by > 0 ? "No pass after this one changed anything" : "This is the beginning");
+  }
+
+  /** Go to a pass and select a node there (`after`: of the program after it; else of the one before). */
+  async jump(pass: number, node: NodeName, after: boolean): Promise<void> {
+    const { session } = this;
+    await session.follow({ ...session.view, pass, passMode: after ? "after" : "before", trail: [], selection: [] });
+    const number = await session.ask("find", { graph: node.graph, id: node.id });
+    if (number >= 0) await session.goTo(number, node.graph);
+  }
+
+  /** Another picture is there: what this pass did. */
+  async refresh(): Promise<void> {
+    if (!this.exists) return;
+    const { pass } = this;
+    if (this.facts?.pass === pass) return;
+    this.facts = undefined;
+    const facts = await this.quietly(this.session.ask("passFacts", { pass }));
+    if (pass === this.pass) this.facts = facts;
+    this.session.changed();
+  }
+
+  /** Another node is selected. */
+  async follow(node: NodeFacts | undefined): Promise<void> {
+    if (!this.exists) return;
+    if (!node) this.history = undefined;
+    else {
+      const rows = await this.quietly(this.session.ask("history", { node: node.node }));
+      if (this.session.node === node) this.history = rows && { node, rows };
+    }
+    this.session.changed();
+  }
+
+  private askAgain(): void {
+    this.asking = window.setTimeout(async () => {
+      const rows = await this.quietly(this.session.ask("passes", {}));
+      if (rows?.length === this.rows.length) this.rows = rows;
+      this.session.changed();
+      if (!this.counted && rows) this.askAgain();
+    }, ASK_MS);
+  }
+
+  private async quietly<T>(asked: Promise<T>): Promise<T | undefined> {
+    try {
+      return await asked;
+    } catch (error) {
+      if (!(error instanceof Cancelled)) this.session.say(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  }
+}
