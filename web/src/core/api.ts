@@ -96,7 +96,7 @@ function chosenColours(data: ProgramData, seen: Visible, { style, nodeData, grou
   const ruled = rules.length ? highlightsOf(seen, rules, matchRules(data, groups, rules)) : undefined;
   const run = nodeData && matchNodeData(data, nodeData.file, nodeData.name)[0];
   const coloured = run && dataColours(run, seen);
-  return { highlights: overlaid(ruled, coloured?.highlights), legendRows: coloured?.legend, ...(coloured ? { paints: coloured.paints } : {}) };
+  return { highlights: overlaid(ruled, coloured?.highlights, seen), legendRows: coloured?.legend, ...(coloured ? { paints: coloured.paints } : {}) };
 }
 
 function need<T>(value: T | undefined): T {

@@ -29,13 +29,13 @@ function ruleOf(visible: Visible, box: number, ofNode: Int16Array, ofGroup: Int1
   return group >= 0 && group < ofGroup.length ? ofGroup[group] : -1;
 }
 
-/** `over` where it says something, else `under`. */
-export function overlaid(under: Highlights | undefined, over: Highlights | undefined): Highlights | undefined {
+/** Data over rules: where data colours the operations, rules colour only groups and edges. */
+export function overlaid(under: Highlights | undefined, over: Highlights | undefined, visible: Visible): Highlights | undefined {
   if (!under || !over) return over ?? under;
   const at = under.paints.length, shadeAt = under.shades.length;
   return {
     paints: [...under.paints, ...over.paints],
-    box: over.box.map((number, box) => (number >= 0 ? at + number : under.box[box])),
+    box: over.box.map((number, box) => (number >= 0 ? at + number : visible.node[box] >= 0 ? -1 : under.box[box])),
     shades: [...under.shades, ...over.shades],
     edge: over.edge.map((number, edge) => (number >= 0 ? shadeAt + number : under.edge[edge])),
   };

@@ -47,7 +47,7 @@ export class Overlays {
     const ruled = this.matched(rules, grouping);
     const run = this.run(colour);
     const data = run && dataColours(run, visible);
-    return { highlights: overlaid(ruled && highlightsOf(visible, ruled.rules, ruled.matches), data?.highlights), data };
+    return { highlights: overlaid(ruled && highlightsOf(visible, ruled.rules, ruled.matches), data?.highlights, visible), data };
   }
 
   report(rules: readonly StyleRule[], grouping: string): RuleReport[] {

@@ -15,7 +15,6 @@ export function Canvas({ session, onKey }: { readonly session: Session; readonly
   useEffect(() => session.attach(canvas.current!), [session]);
   const { shown, problem, progress } = session;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped on it; "Load node data" does the same by keyboard
     <main
       class="stage" onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {

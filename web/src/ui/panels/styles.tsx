@@ -29,7 +29,7 @@ export function StylesPanel({ session, onClose }: { readonly session: Session; r
   return (
     <aside class="side right styles" aria-label="Styles">
       <div class="facts">
-        <div class="row">
+        <div class="line">
           <h2>Styles</h2>
           <IconButton name="Close styles" icon="close" onClick={onClose} />
         </div>
@@ -71,7 +71,7 @@ function Rule({ rule, number, report, onChange, buttons }: {
   const setQuery = (at: number, query: StyleQuery) => onChange({ ...rule, queries: rule.queries.map((old, i) => (i === at ? query : old)) });
   return (
     <li class="style-rule" aria-label={`Rule ${number}`}>
-      <div class="row">
+      <div class="line">
         <span class={report?.problem ? "said wrong" : "said"} role="status">{said}</span>
         {buttons}
       </div>
