@@ -72,6 +72,7 @@ BUILT_IN: tuple[Reader, ...] = (
     Reader("model-explorer", "opscope.readers.model_explorer", "Model Explorer's graph JSON", (".json",)),
     Reader("jax", "opscope.readers.jax", "JAX functions, jaxprs, Lowered, Compiled, Exported, Flax modules", objects=("jax", "flax")),
     Reader("hidet", "opscope.readers.hidet", "hidet's netron JSON, FlowGraphs", (".json",), objects=("hidet",)),
+    Reader("onnx", "opscope.readers.onnx", "ONNX models", (".onnx",), ("onnx",), "onnx", ("onnx",)),
     Reader("aitemplate", "opscope.readers.aitemplate", "AITemplate's debug dumps, tensors", (".json",), objects=("aitemplate",)),
 )
 

@@ -1,0 +1,265 @@
+"""ONNX models: files and ModelProtos. Weights are named and typed, never loaded; what lies in external files is not touched.
+
+Functions, and the bodies of If, Loop and Scan, are graphs that nodes call. A body may use values of the graphs around it: they
+stand in it as parameters of the same name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opscope.errors import SourceError
+from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers import Progress, Verdict
+from opscope.readers.source import Source
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
+_NAMESPACE = "namespace"
+_NAME_SCOPES = "pkg.torch.onnx.name_scopes"
+_SMALL = 16
+"""Tensors of at most this many elements are shown with their values."""
+
+
+def sniff(source: Source) -> Verdict:
+    if source.is_folder:
+        return Verdict(0, "a folder")
+    head = source.head[:3]
+    begins_alike = len(head) == 3 and head[0] == 0x08 and 3 <= head[1] < 32 and head[2] in (0x12, 0x1A, 0x22, 0x3A, 0x42)
+    if ".onnx" in source.suffixes:
+        return Verdict(0.9 if begins_alike else 0.4, "is named .onnx")
+    return Verdict(0.5, "begins like an ONNX model") if begins_alike else Verdict(0, "does not begin like an ONNX model")
+
+
+def read(source: Source, progress: Progress | None = None) -> list[Program]:
+    import onnx
+
+    try:
+        model = onnx.load_model_from_string(source.read_bytes())
+    except Exception as error:
+        raise SourceError(f"is no ONNX model: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
+    return [model_program(model, source.path.stem)]
+
+
+def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
+    """A ModelProto."""
+    return model_program(obj) if type(obj).__name__ == "ModelProto" else None
+
+
+def model_program(model: Any, name: str = "onnx") -> Program:
+    if not model.HasField("graph"):
+        raise SourceError("is an ONNX model without a graph")
+    program = ProgramBuilder(model.graph.name or name, "main")
+    program.attrs.update(_model_attrs(model))
+    functions = {(f.domain, f.name): f"{f.domain}::{f.name}" if f.domain else f.name for f in model.functions}
+    reader = _Reader(program, functions)
+    reader.graph("main", model.graph)
+    for function in model.functions:
+        reader.function(functions[function.domain, function.name], function)
+    return program.build()
+
+
+def _model_attrs(model: Any) -> dict[str, Any]:
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
+    told = {"ir_version": model.ir_version, "producer": f"{model.producer_name} {model.producer_version}".strip(), "opsets": opsets}
+    told.update((f"metadata.{entry.key}", entry.value) for entry in model.metadata_props)
+    return {key: value for key, value in told.items() if value}
+
+
+class _Reader:
+    """Fills a program. Bodies wait in a list, so nesting of any depth needs no recursion."""
+
+    def __init__(self, program: ProgramBuilder, functions: Mapping[tuple[str, str], str]) -> None:
+        self._program = program
+        self._functions = functions
+        self._waiting: list[tuple[str, Any, Mapping[str, TensorType]]] = []
+
+    def graph(self, name: str, proto: Any) -> None:
+        self._waiting.append((name, proto, {}))
+        while self._waiting:
+            title, body, outer = self._waiting.pop()
+            self._body(title, body, outer)
+
+    def function(self, name: str, proto: Any) -> None:
+        graph = self._program.graph(name)
+        values: dict[str, ValueRef] = {}
+        for i, taken in enumerate(proto.input):
+            graph.node(taken, "input", outputs=[TensorType("?")], role="parameter", attrs={"parameter_number": i})
+            values[taken] = (taken, 0)
+        graph.attrs.update({"attributes": ", ".join(proto.attribute)} if proto.attribute else {})
+        types = {info.name: _type(info.type) for info in proto.value_info}
+        self._nodes(graph, proto.node, values, types)
+        graph.outputs = [values[out] for out in proto.output if out in values]
+        while self._waiting:
+            self._body(*self._waiting.pop())
+
+    def _body(self, name: str, proto: Any, outer: Mapping[str, TensorType]) -> None:
+        graph = self._program.graph(name)
+        values: dict[str, ValueRef] = {}
+        types = dict(outer)
+        types.update((info.name, _type(info.type)) for info in (*proto.value_info, *proto.input, *proto.output))
+        weights = {tensor.name: tensor for tensor in proto.initializer}
+        sparse = {tensor.values.name: tensor for tensor in proto.sparse_initializer}
+        for i, info in enumerate(proto.input):
+            if info.name not in weights:
+                graph.node(info.name, "input", outputs=[types[info.name]], role="parameter", attrs={"parameter_number": i})
+                values[info.name] = (info.name, 0)
+        for tensor in weights.values():
+            types[tensor.name] = _tensor_type(tensor)
+            graph.node(tensor.name, "initializer", outputs=[types[tensor.name]], role="parameter", attrs=_weight_attrs(tensor))
+            values[tensor.name] = (tensor.name, 0)
+        for key, tensor in sparse.items():
+            types[key] = TensorType(_dtype(tensor.values.data_type), tuple(tensor.dims))
+            graph.node(key, "sparse_initializer", outputs=[types[key]], role="parameter")
+            values[key] = (key, 0)
+        self._nodes(graph, proto.node, values, types)
+        graph.outputs = [values[info.name] for info in proto.output if info.name in values]
+
+    def _nodes(self, graph: GraphBuilder, nodes: Iterable[Any], values: dict[str, ValueRef], types: dict[str, TensorType]) -> None:
+        listed = list(nodes)
+        makers = {out for node in listed for out in node.output if out}
+        taken = {node.id for node in graph.nodes}
+        ids = [_unique(node.name or f"{node.op_type}_{i}", taken) for i, node in enumerate(listed)]
+        for node, id_ in zip(listed, ids, strict=True):
+            values.update((out, (id_, i)) for i, out in enumerate(node.output) if out)
+        for node, id_ in zip(listed, ids, strict=True):
+            inputs = []
+            for name in node.input:
+                if name and name not in values and name not in makers:
+                    outer = graph.node(
+                        _unique(name, taken), "outer value", outputs=[types.get(name, TensorType("?"))], role="parameter"
+                    )
+                    values[name] = (outer.id, 0)
+                if name:
+                    inputs.append(values[name])
+            self._node(graph, node, id_, inputs, types)
+
+    def _node(self, graph: GraphBuilder, node: Any, id_: str, inputs: list[ValueRef], types: dict[str, TensorType]) -> None:
+        attrs: dict[str, Any] = {}
+        calls = []
+        called = self._functions.get((node.domain, node.op_type))
+        if called is not None:
+            calls.append(called)
+        for attribute in node.attribute:
+            bodies = [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+            for i, body in enumerate(bodies):
+                title = f"{graph.name}/{id_}.{attribute.name}" + (f".{i}" if len(bodies) > 1 else "")
+                calls.append(title)
+                self._waiting.append((title, body, types))
+            if not bodies:
+                attrs[attribute.name] = _attribute(attribute)
+        missing = [i for i, name in enumerate(node.input) if not name]
+        if missing:
+            attrs["inputs not given"] = missing
+        if node.doc_string:
+            attrs["doc_string"] = node.doc_string
+        attrs["output_names"] = ", ".join(node.output)
+        told = {entry.key: entry.value for entry in getattr(node, "metadata_props", ())}
+        attrs.update((f"metadata.{key}", value) for key, value in told.items())
+        outputs = [types.get(out, TensorType("?")) for out in node.output]
+        op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+        graph.node(id_, op, inputs, outputs, attrs=attrs, scope=_scope(node, told), source=_frames(told), calls=calls)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    found, count = name, 1
+    while found in taken:
+        count += 1
+        found = f"{name}#{count}"
+    taken.add(found)
+    return found
+
+
+def _scope(node: Any, told: Mapping[str, str]) -> Path:
+    """The modules around a node: as the exporter wrote them down, else as its name spells them ("/encoder/layer.0/MatMul")."""
+    written = next((value for key, value in told.items() if key.rpartition(".")[2] == _NAMESPACE), "")
+    if written:
+        parts = [part.partition(": ") for part in written.split("/")[:-1]]
+        outer = ["", *(name for name, _, _ in parts)]
+        return tuple(
+            _module(name.removeprefix(f"{around}."), cls) for around, (name, _, cls) in zip(outer, parts, strict=False) if name
+        )
+    if _NAME_SCOPES in told:
+        try:
+            scopes = [str(scope) for scope in ast.literal_eval(told[_NAME_SCOPES])]
+        except (ValueError, SyntaxError):
+            scopes = []
+        return tuple(name.removeprefix(outer + ".") for outer, name in zip(["", *scopes], scopes[:-1], strict=False) if name)
+    return tuple(part for part in node.name.split("/")[:-1] if part)
+
+
+def _module(name: str, cls: str) -> str:
+    """`mlp` of class `model.layers.MLP` as `mlp: MLP`."""
+    return f"{name}: {cls.rpartition('.')[2]}" if cls else name
+
+
+def _frames(told: Mapping[str, str]) -> list[Frame]:
+    trace = next((value for key, value in told.items() if key.endswith("stack_trace")), "")
+    return [Frame(file, int(line), function or "") for file, line, function in reversed(_FRAME.findall(trace))]
+
+
+def _attribute(attribute: Any) -> Any:
+    import onnx
+
+    if attribute.ref_attr_name:
+        return f"@{attribute.ref_attr_name}"
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, onnx.TensorProto):
+        return _tensor_text(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (int, float)):
+        return value
+    return [_item(item) for item in value] if isinstance(value, Iterable) else str(value)
+
+
+def _item(item: Any) -> Any:
+    if isinstance(item, bytes):
+        return item.decode("utf-8", "replace")
+    return item if isinstance(item, (int, float)) else str(item)
+
+
+def _tensor_text(tensor: Any) -> str:
+    import onnx
+
+    type_ = _tensor_type(tensor)
+    count = type_.elements or 0
+    if count > _SMALL or tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return str(type_)
+    return f"{type_} {onnx.numpy_helper.to_array(tensor).tolist()}"
+
+
+def _weight_attrs(tensor: Any) -> dict[str, Any]:
+    """Where a weight lies, if outside of the model."""
+    return {f"external.{entry.key}": entry.value for entry in tensor.external_data}
+
+
+def _tensor_type(tensor: Any) -> TensorType:
+    return TensorType(_dtype(tensor.data_type), tuple(tensor.dims))
+
+
+def _dtype(number: int) -> str:
+    import onnx
+
+    try:
+        name = str(onnx.TensorProto.DataType.Name(number)).lower()
+    except ValueError:
+        return f"type {number}"
+    return {"float": "float32", "double": "float64"}.get(name, name)
+
+
+def _type(proto: Any) -> TensorType:
+    kind = proto.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        tensor = getattr(proto, kind)
+        if not tensor.HasField("shape"):
+            return TensorType(_dtype(tensor.elem_type), ("?",))
+        return TensorType(_dtype(tensor.elem_type), tuple(_dim(dim) for dim in tensor.shape.dim))
+    return TensorType(kind.removesuffix("_type") if kind else "?")
+
+
+def _dim(dim: Any) -> int | str:
+    kind = dim.WhichOneof("value")
+    return int(dim.dim_value) if kind == "dim_value" else str(dim.dim_param) if kind else "?"
