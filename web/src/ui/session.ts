@@ -10,6 +10,8 @@ import { type Picked, Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient, type StartEngine } from "./engine/client";
 import type { DataFile, ChainStep, GradientFacts, GroupFacts, NodeFacts, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
+import { anchorBetween, changesOutOfSight } from "./timeline/anchor";
+import { Timeline } from "./timeline/timeline";
 import { type History, memoryHistory, urlHistory } from "./state/history";
 import { Idle } from "./state/idle";
 import { type Progress, patiently, type Tell } from "./state/patience";
@@ -40,7 +42,7 @@ export interface Tip {
   readonly picked: Picked;
 }
 
-type Look = { readonly anchor?: string; readonly look?: "fit" | "first"; readonly reveal?: number; readonly keepCamera?: boolean };
+type Look = { readonly anchor?: string; readonly look?: "fit" | "first"; readonly reveal?: number; readonly keepCamera?: boolean; /** What stays keeps its place on the screen. */ readonly stay?: boolean };
 
 const MOST_MATCHES_SHOWN = 3000;
 
@@ -64,6 +66,7 @@ export class Session {
   themeChoice: "light" | "dark" | "auto";
   stage: Stage | undefined;
   readonly idle = new Idle();
+  readonly timeline = new Timeline(this);
   readonly styling: Styling;
   /** The state has changed; the camera has moved; the pointer rests on something else. */
   readonly onChange = new Signal();
@@ -93,6 +96,7 @@ export class Session {
 
   dispose(): void {
     this.disposed = true;
+    this.timeline.dispose();
     this.client.dispose();
     this.history.dispose();
     this.stage?.dispose();
@@ -146,6 +150,7 @@ export class Session {
     if (!entry) return this.fail(new Error("there is nothing to show; give `opscope view` a file"));
     try {
       this.program = await this.waiting((tell) => this.client.load(entry.at, tell));
+      this.timeline.opened(this.program.passes);
     } catch (error) {
       return this.fail(error);
     }
@@ -343,6 +348,7 @@ export class Session {
         spec: specOf(view), direction: view.direction, colour: view.colour, styles: this.styling.rules, locate: [anchorKey ?? "", ...view.selection],
         ...(view.matchesOnly >= 0 && this.found ? { near: { nodes: this.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } } : {}),
         ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
+        ...this.timeline.request,
       }, tell));
       if (this.disposed) return;
       const shown = new Shown(result);
@@ -353,20 +359,40 @@ export class Session {
         this.history.replace(this.view);
       }
       const anchor = result.located[0];
-      const first = this.shown === undefined;
+      const before = this.shown;
+      const first = before === undefined;
       this.shown = shown;
+      if (result.program) this.program = result.program;
       this.problem = undefined;
       stage.hits = this.hitPieces();
       stage.selected = this.selectedPieces;
-      if (screen && anchor >= 0) stage.show(shown, { anchor: { piece: anchor, screen } });
+      const stays = look.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
+      if (stays) this.showChanges(stage, shown, stays);
+      else if (screen && anchor >= 0) stage.show(shown, { anchor: { piece: anchor, screen } });
       else if (look.keepCamera) stage.show(shown, {});
       else stage.show(shown, { look: first ? "first" : look.look ?? "fit" });
       await this.refreshSelection(undefined);
       this.changed();
+      void this.timeline.refresh();
       void this.learnAttributes();
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** Show what the state says now, for whoever has set it. */
+  async follow(view: ViewState): Promise<void> {
+    this.view = view;
+    this.history.push(view);
+    this.changed();
+    await this.draw({ stay: true });
+  }
+
+  /** Another pass: what stays keeps its place, unless nothing that changed would be in sight. */
+  private showChanges(stage: Stage, shown: Shown, anchor: { piece: number; screen: Rect }): void {
+    stage.show(shown, { anchor });
+    const hidden = changesOutOfSight(stage, shown);
+    if (hidden.length) stage.reveal(hidden.slice(0, 1), false);
   }
 
   /** What colours and table columns can be made of; asked once per graph, after the picture is there. */
@@ -409,7 +435,10 @@ export class Session {
     if (!same) {
       this.gradient = undefined;
       this.chain = [];
-      if (piece === undefined) this.node = this.group = undefined;
+      if (piece === undefined) {
+        this.node = this.group = undefined;
+        void this.timeline.follow(undefined);
+      }
       else {
         const node = shown.result.node[shown.scene.box[piece]];
         if (node >= 0) await this.tellNode(node);
@@ -425,6 +454,7 @@ export class Session {
       const facts = await this.idle.during(this.client.ask("node", { node }));
       this.node = facts;
       this.group = undefined;
+      void this.timeline.follow(facts);
       this.gradient = await this.idle.during(this.client.ask("gradient", { node }));
       const [a, b] = this.selectedNodes;
       this.chain = this.selectedNodes.length === 2 ? await this.idle.during(this.client.ask("chain", { from: a, to: b })) : [];

@@ -26,7 +26,7 @@ import { buffersOf, incidence, indexBoxes, indexEdges, outlineOf, packScene } fr
 import { picture, png } from "./pictures";
 import type { Answer, Method, Params, ProgramSummary, SearchResult, TableResult, ViewRequest, ViewResult, WireAt } from "./protocol";
 import { Table } from "./table";
-import { chainRule, gradientFacts } from "./gradient";
+import { chainRule, gradientFacts, keptOverall } from "./gradient";
 import { trace } from "./trace";
 
 type Progress = (part: number, stage: string) => void;
@@ -84,6 +84,8 @@ export class Engine {
       case "attributes": return this.attributes((params as Params<"attributes">).graph);
       case "gradient":
         return gradientFacts(this.names, (params as Params<"gradient">).node);
+      case "kept":
+        return keptOverall(this.names);
       case "chain": {
         const { from, to } = params as Params<"chain">;
         const steps = chainRule(this.names, from, to);
@@ -207,7 +209,7 @@ export class Engine {
     const colouring = changes ?? colourBy(request.colour, this.names, visible, (node) => scopeOf(this.names, node, grouping).at(-1) ?? "", program.details);
     const over = this.over.colours(visible, request.styles, grouping, request.colour);
     const scene = buildScene(program, visible, inOnePiece(visible, layout), {
-      direction: request.direction, highlights: over.highlights, ...(colouring ? { paints: colouring.paints } : {}),
+      direction: request.direction, highlights: over.highlights, ...(over.data ?? colouring ? { paints: (over.data ?? colouring)!.paints } : {}),
     });
     const legend = over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
     const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);

@@ -1,10 +1,11 @@
 /** What the details panel tells about a node or a group. */
 import { CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/types";
 import type { Lookup } from "./names";
-import type { GroupFacts, NodeFacts, NodeName } from "./protocol";
+import type { GroupFacts, NodeFacts, NodeName, OpCount } from "./protocol";
 
 /** Lists in the panel end after this many; the count says how many there are. */
 const MOST_LISTED = 200;
+const MOST_OPS = 60;
 
 export function nodeFacts(lookup: Lookup, node: number, details: NodeDetails | undefined, scope: readonly string[]): NodeFacts {
   const { program } = lookup;
@@ -49,11 +50,39 @@ export function scopeOf(lookup: Lookup, node: number, groupingName: string): str
   return path;
 }
 
+/** How often each operation (by the number of its name) occurs. */
+class Counter {
+  private readonly counts = new Map<number, number>();
+
+  add(op: number): void {
+    this.counts.set(op, (this.counts.get(op) ?? 0) + 1);
+  }
+
+  rows(lookup: Lookup): OpCount[] {
+    const ranked = [...this.counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_OPS);
+    return ranked.map(([op, count]) => ({ op: lookup.text(op), count }));
+  }
+}
+
+/** Operations of the whole program, and the parameters of its entry. */
+export function programFacts(lookup: Lookup): { ops: OpCount[]; parameters: number; parameterBytes: number } {
+  const { nodeCount, nodeOp, nodeRole, graphStart, entry } = lookup.program;
+  const ops = new Counter();
+  for (let n = 0; n < nodeCount; n++) if (ROLES[nodeRole[n]] === "op") ops.add(nodeOp[n]);
+  let parameters = 0, parameterBytes = 0;
+  for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
+    if (ROLES[nodeRole[n]] !== "parameter") continue;
+    parameters++;
+    parameterBytes += lookup.bytes(n);
+  }
+  return { ops: ops.rows(lookup), parameters, parameterBytes };
+}
+
 /** A closed or open container: what is inside it, and which values cross its border. */
 export function groupFacts(lookup: Lookup, visible: Visible, box: number): GroupFacts {
   const { program } = lookup;
   const inside = nodesIn(visible, box, program.nodeCount);
-  const ops = new Map<string, { count: number; category: number }>();
+  const ops = new Counter();
   let nodes = 0, parameters = 0, parameterBytes = 0, outputBytes = 0;
   const inputs = new Map<number, NodeName>(), outputs = new Map<number, NodeName>();
   const users = lookup.users;
@@ -66,10 +95,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number): Group
       parameters++;
       parameterBytes += bytes;
     }
-    const op = lookup.op(n);
-    const known = ops.get(op);
-    if (known) known.count++;
-    else ops.set(op, { count: 1, category: program.nodeCategory[n] });
+    ops.add(program.nodeOp[n]);
     for (let i = program.inputs.start[n]; i < program.inputs.start[n + 1]; i++) {
       const from = program.inputs.value[i];
       if (!inside[from] && inputs.size < MOST_LISTED && !inputs.has(from)) inputs.set(from, lookup.name(from));
@@ -85,7 +111,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number): Group
   return {
     key: visible.key[box], title: visible.title[box], subtitle: visible.subtitle[box], path, nodes: Math.max(nodes, visible.nodesInside[box]),
     repeat: visible.repeat[box], parameters, parameterBytes, outputBytes,
-    ops: [...ops].map(([op, { count, category }]) => ({ op, count, category })).sort((a, b) => b.count - a.count).slice(0, 60),
+    ops: ops.rows(lookup),
     inputs: [...inputs.values()], outputs: [...outputs.values()],
   };
 }

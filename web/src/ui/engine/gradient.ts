@@ -4,7 +4,7 @@
  */
 import type { Csr, DerivativeRule } from "../../core/types";
 import { type Lookup, reversed } from "./names";
-import type { ChainStep, GradientFacts, KeptValue, NodeName } from "./protocol";
+import type { ChainStep, GradientFacts, KeptOverall, KeptValue, NodeName } from "./protocol";
 
 const BACKWARD_OF = "backward_of";
 const MOST_LISTED = 60;
@@ -82,6 +82,31 @@ function keptFor(lookup: Lookup, node: number, backwardNodes: readonly number[])
     }
   }
   return [...found.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LISTED);
+}
+
+/** Everything that the forward half keeps for the backward half, the largest first. */
+export function keptOverall(lookup: Lookup): KeptOverall {
+  const { inputs, outputs, types, nodeRole, nodeCount } = lookup.program;
+  const { forward } = related(lookup);
+  const isBackward = (n: number) => forward.start[n + 1] > forward.start[n];
+  const seen = new Set<number>();
+  const values: { readonly node: number; readonly bytes: number }[] = [];
+  for (let n = 0; n < nodeCount; n++) {
+    if (!isBackward(n)) continue;
+    for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
+      const source = inputs.value[i];
+      const at = outputs.start[source] + Math.max(0, inputs.extra[i]);
+      if (seen.has(at) || isBackward(source) || nodeRole[source] !== 0) continue;
+      seen.add(at);
+      values.push({ node: source, bytes: at < outputs.start[source + 1] ? types.bytes[outputs.value[at]] : -1 });
+    }
+  }
+  values.sort((a, b) => b.bytes - a.bytes);
+  return {
+    bytes: values.reduce((sum, value) => sum + Math.max(0, value.bytes), 0),
+    count: values.length,
+    values: values.slice(0, MOST_LISTED).map(({ node, bytes }) => ({ ...lookup.name(node), bytes })),
+  };
 }
 
 /** One value used several times: the gradient is the sum of what comes back along each use. */

@@ -179,6 +179,12 @@ export interface GradientFacts {
   readonly mark: Uint8Array;
 }
 
+export interface KeptOverall {
+  readonly bytes: number;
+  readonly count: number;
+  readonly values: readonly KeptValue[];
+}
+
 /** One factor of the chain rule: the gradient of `operand` out of that of `node`. Empty text: no rule is known. */
 export interface ChainStep {
   readonly node: NodeName;
@@ -256,6 +262,7 @@ export interface Methods {
   attributes(params: { readonly graph: string }): readonly string[];
   trace(params: { readonly nodes: readonly number[]; readonly up: number; readonly down: number }): TraceResult;
   gradient(params: { readonly node: number }): GradientFacts | undefined;
+  kept(params: object): KeptOverall;
   chain(params: { readonly from: number; readonly to: number }): readonly ChainStep[];
   table(params: TableRequest): TableResult;
   tableRows(params: { readonly from: number; readonly to: number }): readonly (readonly (string | number)[])[];

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../session";
+import { Strip } from "../timeline/strip";
 import { Canvas } from "./canvas";
 import { Details } from "./details";
 import { useSignal } from "./hooks";
@@ -16,12 +17,13 @@ export interface Panels {
   readonly details: boolean;
   readonly table: boolean;
   readonly shortcuts: boolean;
+  readonly passes: boolean;
   readonly styles: boolean;
 }
 
 export function App({ session, compact }: { readonly session: Session; readonly compact: boolean }): JSX.Element {
   useSignal(session.onChange);
-  const [panels, setPanels] = useState<Panels>({ outline: !compact, details: !compact, table: false, shortcuts: false, styles: false });
+  const [panels, setPanels] = useState<Panels>({ outline: !compact, details: !compact, table: false, shortcuts: false, passes: true, styles: false });
   const root = useRef<HTMLDivElement>(null);
   const where = {
     session, panels, setPanels,
@@ -63,6 +65,7 @@ export function App({ session, compact }: { readonly session: Session; readonly 
         {panels.details && !panels.styles && <Details session={session} />}
       </div>
       {panels.table && <TablePanel session={session} onClose={() => setPanels({ ...panels, table: false })} />}
+      {panels.passes && session.timeline.exists && <Strip session={session} onClose={() => setPanels({ ...panels, passes: false })} />}
       {panels.shortcuts && <ShortcutSheet onClose={() => setPanels({ ...panels, shortcuts: false })} />}
     </div>
   );

@@ -4,8 +4,9 @@ import { bytesText } from "../engine/colours";
 import type { GroupFacts, NodeFacts, NodeName, OpCount } from "../engine/protocol";
 import type { Session } from "../session";
 import { ALL, enterGraph } from "../state/view";
+import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
 import { copy } from "./actions";
-import { Chain, Gradient } from "./gradient";
+import { Chain, Gradient, Kept } from "./gradient";
 import { Icon } from "./icons";
 import { clipped } from "./outline";
 import { pretty } from "./pretty";
@@ -16,7 +17,7 @@ export function Details({ session }: { readonly session: Session }): JSX.Element
     <aside class="side right" aria-label="Details">
       <div class="facts" tabIndex={0} role="region" aria-label="About the selection">
         {session.view.selection.length > 1 && <Several session={session} />}
-        {node ? <NodeDetails session={session} facts={node} /> : group ? <GroupDetails session={session} facts={group} /> : <ProgramDetails session={session} />}
+        {node ? <NodeDetails session={session} facts={node} /> : group ? <GroupDetails session={session} facts={group} /> : session.timeline.exists ? <PassDetails session={session} /> : <ProgramDetails session={session} />}
       </div>
     </aside>
   );
@@ -29,6 +30,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <h2>{clipped(facts.op, 2000)}</h2>
       <p class="where">{clipped(facts.id, 12_000)}{where && ` · ${clipped(where, 2000)}`}</p>
       <Actions session={session} facts={facts} />
+      <NodeChanges session={session} facts={facts} />
       {facts.outputs.length > 0 && (
         <Section title={facts.outputs.length > 1 ? `Type, ${facts.outputs.length} outputs` : "Type"}>
           <ul>{facts.outputs.map((output, i) => <li key={i}><code>{clipped(output.type, 600)}</code>{output.bytes >= 0 && <span class="type"> {bytesText(output.bytes)}</span>}</li>)}</ul>
@@ -54,6 +56,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
         </Section>
       )}
       <NodeList session={session} title="Its graph is run by" nodes={facts.calledBy} total={facts.calledBy.length} />
+      <NodeHistory session={session} facts={facts} />
       <Reach session={session} />
       {facts.source.length > 0 && (
         <Section title="Source">
@@ -117,6 +120,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
           {shown && <li><span>edges shown</span><span class="n">{shown.scene.edgeCount.toLocaleString("en-US")}</span></li>}
         </ul>
       </Section>
+      <Kept session={session} />
       <OpCounts session={session} ops={program.ops} />
     </>
   );

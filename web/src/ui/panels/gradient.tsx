@@ -1,7 +1,8 @@
 /** How gradients flow through the selection, in the notation of a textbook. */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { bytesText } from "../engine/colours";
-import type { ChainStep, GradientFacts, NodeName } from "../engine/protocol";
+import type { ChainStep, GradientFacts, KeptOverall, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { clipped } from "./outline";
 
@@ -48,6 +49,24 @@ function Rule({ session, facts }: { readonly session: Session; readonly facts: G
         </>
       )}
     </>
+  );
+}
+
+/** What the forward half keeps alive for the backward half; asked for, because it looks at the whole program. */
+export function Kept({ session }: { readonly session: Session }): JSX.Element | null {
+  const [kept, setKept] = useState<KeptOverall | undefined>(undefined);
+  const ask = async () => setKept(await session.ask("kept", {}));
+  if (!session.program?.groupings.includes("direction")) return null;
+  return (
+    <section aria-label="Kept for backward">
+      <h3>Kept for backward</h3>
+      {kept ? (
+        <>
+          <p class="law-note"><strong>{bytesText(kept.bytes)}</strong> in {kept.count.toLocaleString("en-US")} values</p>
+          <ul>{kept.values.map((value, i) => <li key={i}><To session={session} node={value} />{value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}</li>)}</ul>
+        </>
+      ) : <div class="actions"><button type="button" class="tool" onClick={() => void ask()}>What is kept?</button></div>}
+    </section>
   );
 }
 

@@ -35,6 +35,7 @@ export function Toolbar({ session, panels, setPanels }: { readonly session: Sess
         <IconButton name="Direction" icon="direction" pressed={view.direction === "LR"} onClick={() => actions.direction(session)} />
         <IconButton name="Theme" icon="theme" pressed={session.theme.name === "dark"} onClick={() => actions.theme(session)} />
         <IconButton name="Styles" icon="styles" pressed={panels.styles} onClick={() => setPanels({ ...panels, styles: !panels.styles })} />
+        {session.timeline.exists && <IconButton name="Passes" icon="passes" pressed={panels.passes} onClick={() => setPanels({ ...panels, passes: !panels.passes })} />}
         <IconButton name="Table" icon="table" pressed={panels.table} onClick={() => setPanels({ ...panels, table: !panels.table })} />
         <IconButton name="Shortcuts" icon="help" onClick={() => setPanels({ ...panels, shortcuts: true })} />
       </div>

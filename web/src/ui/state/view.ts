@@ -27,6 +27,10 @@ export interface ViewState {
   readonly calls?: boolean;
   /** Keys of the selected boxes. */
   readonly selection: readonly string[];
+  /** Of a recording: which pass, the program before it, after it or both in one, and whether what it did is coloured. */
+  readonly pass: number;
+  readonly passMode: "before" | "after" | "overlay";
+  readonly passColours: boolean;
   /** How far what feeds and what uses the selection is lit; 0: not at all, ALL: to the end. */
   readonly upstream: number;
   readonly downstream: number;
@@ -41,12 +45,12 @@ export const DEEPEST = 1000;
 export const START: ViewState = {
   source: 0, trail: [], grouping: "", depth: undefined, flatten: false, open: [], closed: [], fold: true, unfolded: [],
   direction: "TB", colour: "category", query: "", matchesOnly: -1, paths: undefined, around: undefined,
-  selection: [], upstream: 0, downstream: 0,
+  selection: [], upstream: 0, downstream: 0, pass: 0, passMode: "after", passColours: true,
 };
 
 /** Does a change need another picture, or only other colours on the one that is there? */
 export function sameView(a: ViewState, b: ViewState): boolean {
-  return a.source === b.source && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
+  return a.source === b.source && a.pass === b.pass && a.passMode === b.passMode && a.passColours === b.passColours && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
     && a.flatten === b.flatten && a.open === b.open && a.closed === b.closed && a.fold === b.fold && a.unfolded === b.unfolded
     && a.direction === b.direction && a.colour === b.colour && a.paths === b.paths && a.around === b.around
     && a.matchesOnly === b.matchesOnly && (a.matchesOnly < 0 || a.query === b.query);

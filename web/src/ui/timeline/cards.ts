@@ -14,11 +14,8 @@ export interface Band {
 }
 
 export const PASS_WIDTH = 132;
-export const FOLD_WIDTH = 78;
+export const FOLD_WIDTH = 88;
 export const GAP = 8;
-/** Runs shorter than this are shown as they are. */
-const SHORTEST_FOLD = 2;
-
 export interface CardOptions {
   /** Part of a pass's or pipeline's name; empty: all. */
   readonly filter: string;
@@ -49,7 +46,7 @@ export function cardsOf(rows: readonly PassRow[], { filter, only, unfolded, chos
   };
   const flush = (run: readonly number[]) => {
     if (run.length === 0) return;
-    if (run.length < SHORTEST_FOLD || unfolded.has(run[0])) for (const pass of run) put({ kind: "pass", pass }, PASS_WIDTH);
+    if (unfolded.has(run[0])) for (const pass of run) put({ kind: "pass", pass }, PASS_WIDTH);
     else put({ kind: "fold", first: run[0], last: run[run.length - 1], count: run.length }, FOLD_WIDTH);
   };
   let run: number[] = [];

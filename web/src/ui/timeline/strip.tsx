@@ -145,7 +145,7 @@ function CardView({ session, card, row, number, active, most, onChoose }: {
   if (card.kind === "fold") {
     return (
       <div id={id} class={active ? "pass-card fold active" : "pass-card fold"} style={style} role="option" aria-selected="false" onClick={onChoose} title="Show them">
-        <span>{card.count}</span> unchanged passes
+        <span>{card.count}</span> unchanged {card.count === 1 ? "pass" : "passes"}
       </div>
     );
   }

@@ -105,7 +105,7 @@ export class Timeline {
   /** Go to a pass and select a node there (`after`: of the program after it; else of the one before). */
   async jump(pass: number, node: NodeName, after: boolean): Promise<void> {
     const { session } = this;
-    await session.follow({ ...session.view, pass, passMode: after ? "after" : "before", trail: [], selection: [] });
+    await session.follow({ ...session.view, pass, passMode: this.mode === "overlay" ? "overlay" : after ? "after" : "before", trail: [], selection: [] });
     const number = await session.ask("find", { graph: node.graph, id: node.id });
     if (number >= 0) await session.goTo(number, node.graph);
   }

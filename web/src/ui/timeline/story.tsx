@@ -1,0 +1,148 @@
+/** Passes in words, for the details panel: what one did, what it changed about the selected node, and the node's whole history. */
+import type { ComponentChildren, JSX } from "preact";
+import type { Change, Evidence } from "../../core/recording/types";
+import type { HistoryRow, PassFacts } from "../engine/passProtocol";
+import type { NodeFacts, NodeName } from "../engine/protocol";
+import { clipped } from "../panels/outline";
+import type { Session } from "../session";
+import { Counts, secondsText } from "./strip";
+
+const EVIDENCE_TEXT: Readonly<Record<Evidence, string>> = {
+  rewrite: "recorded rewrite", identity: "the same object", name: "the same name", output: "the same output", neighbourhood: "the same surroundings", similarity: "likeness",
+};
+/** A list that is longer than this is cut; the count says how long it is. */
+const MOST_CHANGES = 12;
+
+/** Nothing is selected: what the shown pass did. */
+export function PassDetails({ session }: { readonly session: Session }): JSX.Element | null {
+  const { timeline } = session;
+  const { row, facts } = timeline;
+  if (!row) return null;
+  const before = timeline.rows[row.before];
+  return (
+    <>
+      <h2>{clipped(row.name, 600)}</h2>
+      <p class="where">{[`pass ${timeline.pass}`, row.module, ...row.pipeline].filter(Boolean).join(" › ")}</p>
+      <section>
+        <h3>What it did</h3>
+        <ul class="bars">
+          <li><span>nodes</span><span class="n">{before ? `${before.nodes.toLocaleString("en-US")} → ` : ""}{row.nodes.toLocaleString("en-US")}</span></li>
+          {row.seconds !== null && <li><span>time</span><span class="n">{secondsText(row.seconds)}</span></li>}
+          <li><span>changes</span><Counts row={row} /></li>
+        </ul>
+      </section>
+      {facts && <PassLists session={session} facts={facts} />}
+    </>
+  );
+}
+
+function PassLists({ session, facts }: { readonly session: Session; readonly facts: PassFacts }): JSX.Element {
+  return (
+    <>
+      <Listed title="Fused" count={facts.fusionCount} shown={facts.fusions.length}>
+        {facts.fusions.map(({ node, count, parts }) => (
+          <li key={node.node}>these {count} became <Jump session={session} pass={facts.pass} node={node} after /><span class="type">: {named(parts, count)}</span></li>
+        ))}
+      </Listed>
+      <Listed title="Added" count={facts.addedCount} shown={facts.added.length}>
+        {facts.added.map((node) => <li key={node.node}><Jump session={session} pass={facts.pass} node={node} after /><span class="type"> {clipped(node.op, 60)}</span></li>)}
+      </Listed>
+      <Listed title="Removed" count={facts.removedCount} shown={facts.removed.length}>
+        {facts.removed.map((node) => <li key={node.node}><Jump session={session} pass={facts.pass} node={node} after={false} /><span class="type"> {clipped(node.op, 60)}</span></li>)}
+      </Listed>
+      <Listed title="Changed" count={facts.changedCount} shown={facts.changed.length}>
+        {facts.changed.map((node) => <li key={node.node}><Jump session={session} pass={facts.pass} node={node} after /><span class="type"> {clipped(node.fields.map(fieldName).join(", "), 120)}</span></li>)}
+      </Listed>
+    </>
+  );
+}
+
+/** What the shown pass changed about the selected node: old → new. */
+export function NodeChanges({ session, facts }: { readonly session: Session; readonly facts: NodeFacts }): JSX.Element | null {
+  const { history, pass } = session.timeline;
+  const row = history?.node === facts ? history.rows.find((each) => each.pass === pass) : undefined;
+  if (!row || row.changes.length === 0) return null;
+  return (
+    <section>
+      <h3>Changed by this pass</h3>
+      <dl class="changes">{row.changes.map((change, i) => <ChangeRow key={i} change={change} />)}</dl>
+    </section>
+  );
+}
+
+function ChangeRow({ change }: { readonly change: Change }): JSX.Element {
+  return (
+    <div>
+      <dt>{clipped(fieldName(change.field), 80)}</dt>
+      <dd class="mono"><span class="diff-old">{clipped(change.old, 600) || "nothing"}</span> → <span class="diff-new">{clipped(change.new, 600) || "nothing"}</span></dd>
+    </div>
+  );
+}
+
+/** Where the selected node came from, through which passes, and what it became. */
+export function NodeHistory({ session, facts }: { readonly session: Session; readonly facts: NodeFacts }): JSX.Element | null {
+  const { timeline } = session;
+  if (!timeline.exists || timeline.history?.node !== facts) return null;
+  const { rows } = timeline.history;
+  return (
+    <section aria-label="History">
+      <h3>History</h3>
+      {rows.length === 0 && <p class="type">No pass did anything to it.</p>}
+      <ol class="story">
+        {rows.map((row) => (
+          <li key={row.pass} data-kind={row.kind} aria-current={row.pass === timeline.pass ? "true" : undefined}>
+            <Told session={session} row={row} />
+            {row.rule && <div class="sub">rule {clipped(row.rule, 160)}{row.place && `, ${clipped(row.place, 200)}`}</div>}
+            {row.evidence && row.kind !== "changed" && <div class="sub">evidence: {EVIDENCE_TEXT[row.evidence]}</div>}
+            {row.kind === "changed" && <div class="sub">{clipped(row.changes.slice(0, MOST_CHANGES).map((change) => fieldName(change.field)).join(", "), 200)}</div>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Told({ session, row }: { readonly session: Session; readonly row: HistoryRow }): JSX.Element {
+  const own = row.new[0] ?? row.old[0];
+  const pass = <Jump session={session} pass={row.pass} node={own} after={row.newCount > 0} text={row.name} label={`Show ${row.name}`} />;
+  switch (row.kind) {
+    case "added": return <>appeared in {pass}</>;
+    case "removed": return <>removed in {pass}</>;
+    case "changed": return <>{row.old[0].id === row.new[0].id ? "changed" : <>{clipped(row.old[0].id, 80)} became <Jump session={session} pass={row.pass} node={row.new[0]} after /></>} in {pass}</>;
+    default: return (
+      <>
+        <div>{named(row.old, row.oldCount)}</div>
+        {row.kind === "fused" && row.oldCount > 1 && `these ${row.oldCount} `}became {row.new.slice(0, 4).map((node, i) => <>{i > 0 && ", "}<Jump key={node.node} session={session} pass={row.pass} node={node} after /></>)}
+        {row.newCount > 4 && ` and ${row.newCount - 4} more`} in {pass}
+      </>
+    );
+  }
+}
+
+function Jump({ session, pass, node, after, text, label }: {
+  readonly session: Session; readonly pass: number; readonly node: NodeName; readonly after: boolean; readonly text?: string; readonly label?: string;
+}): JSX.Element {
+  return (
+    <button type="button" class={text ? "link pass" : "link"} aria-label={label} title={clipped(`${node.op} in ${node.graph}`, 160)} onClick={() => void session.timeline.jump(pass, node, after)}>
+      {clipped(text ?? node.id, 160)}
+    </button>
+  );
+}
+
+function Listed({ title, count, shown, children }: { readonly title: string; readonly count: number; readonly shown: number; readonly children: ComponentChildren }): JSX.Element | null {
+  if (count === 0) return null;
+  return (
+    <section>
+      <h3>{title} ({count.toLocaleString("en-US")})</h3>
+      <ul>{children}{count > shown && <li class="more">and {(count - shown).toLocaleString("en-US")} more</li>}</ul>
+    </section>
+  );
+}
+
+function named(nodes: readonly NodeName[], count: number): string {
+  return nodes.map((node) => clipped(node.id, 60)).join(", ") + (count > nodes.length ? `, … ${count} in all` : "");
+}
+
+function fieldName(field: string): string {
+  return field.startsWith("attrs.") ? field.slice(6) : field;
+}
