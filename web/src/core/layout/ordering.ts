@@ -73,7 +73,7 @@ class Search {
   /** Sweeps down and up in turn, by mean and by median; leaves the best of them in `position`. */
   sweeps(position: Int32Array): void {
     const { sweeper } = this;
-    const rounds = Math.max(4, Math.min(24 * this.effort, Math.round(60_000 / (this.elements.count + 1000))));
+    const rounds = Math.max(this.effort < 1 ? 2 : 4, Math.min(24 * this.effort, Math.round(60_000 / (this.elements.count + 1000))));
     this.offer(position);
     let stale = 0;
     for (let round = 0; round < rounds && this.fewest > 0 && stale < 6 && !this.spent(); round++) {
@@ -106,8 +106,10 @@ class Search {
   private settle(sifter: Sifter, position: Int32Array, work: number): void {
     const reserve = sifter.work - work;
     sifter.work = work;
-    let saved = 1;
-    while (saved > 0 && sifter.work > 0 && !this.spent()) saved = sifter.round(position);
+    const most = this.effort < 1 ? 3 : 100;
+    for (let round = 0; round < most && sifter.work > 0 && !this.spent(); round++) {
+      if (sifter.round(position) === 0) break;
+    }
     sifter.work = Math.max(0, sifter.work) + reserve;
   }
 }

@@ -290,8 +290,13 @@ function segmentsByRank({ boxCount, count, top, bottom, rankCount }: Elements): 
 }
 
 function endsOf(links: Buckets, end: Int32Array, tilt: Float64Array): Ends {
-  const items = links.items.map((l) => end[l]);
-  const shift = Float64Array.from(links.items, (l) => tilt[l] * PORT_SHIFT);
+  const size = links.items.length;
+  const items = new Int32Array(size);
+  const shift = new Float64Array(size);
+  for (let k = 0; k < size; k++) {
+    items[k] = end[links.items[k]];
+    shift[k] = tilt[links.items[k]] * PORT_SHIFT;
+  }
   return { start: links.start, items, shift };
 }
 
