@@ -19,6 +19,7 @@ from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
 
 KEPT = "model_explorer"
+TENSOR_NAMES = "tensor_names"
 _LOOKS = re.compile(r'"(?:graphs|subgraphs|nodes)"\s*:\s*\[')
 _SPLIT = re.compile(r"(?<!\\)/")
 _TYPED = re.compile(r"(?:torch\.)?([A-Za-z_]\w*)\s*\[([^\]]*)\]")
@@ -104,6 +105,9 @@ def _node(raw: Mapping[str, Any], outputs: Mapping[str, list[Any]], graph_ids: s
         attrs.setdefault(str(item.get("key")), item.get("value"))
     inputs = [_reference(edge, outputs) for edge in _dicts(raw.get("incomingEdges"))]
     types = [_type(item) for item in _dicts(raw.get("outputsMetadata"))]
+    names = _tensor_names(raw)
+    if names:
+        attrs.setdefault(TENSOR_NAMES, names)
     calls = [name for name in raw.get("subgraphIds") or () if name in graph_ids]
     label = str(raw.get("label", ""))
     role: Role = "op"
@@ -114,6 +118,12 @@ def _node(raw: Mapping[str, Any], outputs: Mapping[str, list[Any]], graph_ids: s
     return builder.node(
         str(raw["id"]), label, [ref for ref in inputs if ref], types, role=role, attrs=attrs, scope=scope, calls=calls
     )  # fmt: skip
+
+
+def _tensor_names(raw: Mapping[str, Any]) -> list[str]:
+    """Node data may speak of tensors by their names, so nodes know those of their outputs."""
+    told = [attr for item in _dicts(raw.get("outputsMetadata")) for attr in _dicts(item.get("attrs"))]
+    return [attr["value"] for attr in told if attr.get("key") == "tensor_name" and isinstance(attr.get("value"), str)]
 
 
 def _reference(edge: Mapping[str, Any], outputs: Mapping[str, list[Any]]) -> ValueRef | None:
@@ -184,7 +194,7 @@ def _encode_graph(graph: Graph, grouping: str | None) -> dict[str, Any]:
 
 def encode_node(node: Node) -> dict[str, Any]:
     """One node, with the fields that every version of Model Explorer knows. A tuple passed on as one leaves at output 0 there."""
-    attrs = [{"key": key, "value": _text(value)} for key, value in node.attrs.items() if key != KEPT]
+    attrs = [{"key": key, "value": _text(value)} for key, value in node.attrs.items() if key not in (KEPT, TENSOR_NAMES)]
     if node.source:
         attrs.append({"key": "source", "value": "\n".join(map(str, node.source))})
     edges = [
