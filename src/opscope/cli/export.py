@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from opscope.cli.progress import progress
 from opscope.cli.source import choose, read_all, source_options
 from opscope.cli.view_options import view_options
 from opscope.errors import OpscopeError, SourceError
+
+if TYPE_CHECKING:
+    from opscope.recording.model import Recording
 
 
 @click.command()
@@ -43,6 +46,11 @@ def command(
     row = find_writer(target, format)
     if output != "-" and not force:
         _keep(Path(source), target, row.begins)
+    if row.name == "html" and module is None and reader is None and (recording := _recording(source)):
+        with progress(f"writing {output}") as tell:
+            drawing_progress.set(tell)
+            write([recording], target, options, format)
+        return
     programs = read_all(source, reader)
     if module is not None or not row.several:
         programs = [choose(source, programs, module)]
@@ -74,6 +82,16 @@ def _keep(source: Path, target: Path, begins: tuple[bytes, ...]) -> None:
         head = stream.read(256).lstrip().lower()
     if head and not head.startswith(begins):
         raise OpscopeError(f"{target}: exists and is something else than what would be written; name another file, or give --force")
+
+
+def _recording(source: str) -> Recording | None:
+    """The recording that SOURCE is, if it is one: a page shows all its passes."""
+    from opscope.recording.sources import is_recording_source, read_recording
+
+    if not is_recording_source(Path(source)):
+        return None
+    with progress(f"reading {source}") as tell:
+        return read_recording(source, tell)
 
 
 def _record(source: str, target: Path, force: bool) -> None:

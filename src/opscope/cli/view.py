@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opscope.cli.progress import progress
 from opscope.cli.source import read_all
 from opscope.cli.view_options import view_options
 from opscope.errors import OpscopeError, SourceError
@@ -38,7 +39,8 @@ def command(
 ) -> None:
     """Walk through SOURCE in the browser, served from this machine to this machine only.
 
-    Several sources can be switched between in the viewer. Ctrl-C ends it.
+    Several sources can be switched between in the viewer. A recording, or a folder of a compiler's dumps, is shown with its passes
+    as a timeline. Ctrl-C ends it.
     """
     from opscope.render import HTML_VIEWS
     from opscope.render.html import initial, viewer_script
@@ -62,8 +64,11 @@ def command(
 
 def _served(source: str, module: str | None, reader: str | None) -> list[Served]:
     """A source is read now, so that what is wrong with it is said at once, and again when its file changes."""
+    from opscope.recording.sources import is_recording_source
     from opscope.serve.sources import Served
 
+    if module is None and reader is None and is_recording_source(Path(source)):
+        return [_served_recording(source)]
     programs = read_all(source, reader)
     if module is not None:
         programs = [select_program(programs, module)]
@@ -76,3 +81,16 @@ def _served(source: str, module: str | None, reader: str | None) -> list[Served]
 
     named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]
     return [Served(name, partial(again, program.name), path, program) for name, program in named]
+
+
+def _served_recording(source: str) -> Served:
+    from opscope.recording.model import Recording
+    from opscope.recording.sources import read_recording
+    from opscope.serve.recordings import ServedRecording
+
+    def read() -> Recording:
+        with progress(f"reading {source}") as report:
+            return read_recording(source, report)
+
+    path = Path(source) if Path(source).is_file() else None
+    return ServedRecording(Path(source).name or source, read, read(), path)

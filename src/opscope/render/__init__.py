@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
+from opscope.recording.model import Recording
 from opscope.render.options import ViewOptions
 
 ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
@@ -106,7 +107,7 @@ def find_writer(target: Path, format: str | None = None) -> Writer:
     raise OpscopeError(f"{target}: {what}; there are: {known} (or --format NAME)")
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions, format: str | None = None) -> Writer:
+def write(programs: list[Program] | list[Recording], target: Path, options: ViewOptions, format: str | None = None) -> Writer:
     """Make a file. It appears under its name only when it is complete."""
     row = find_writer(target, format)
     if row.missing:
@@ -136,11 +137,14 @@ def write(programs: list[Program], target: Path, options: ViewOptions, format: s
 
 
 def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **options: Any) -> None:
-    """Write a Program, several, or any live object that can be captured, by the suffix of the path.
+    """Write a Program, several, a Recording, or any live object that can be captured, by the suffix of the path.
 
     `options` are the fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
     """
-    if isinstance(x, Program):
+    programs: list[Program] | list[Recording]
+    if isinstance(x, Recording):
+        programs = [x] if find_writer(Path(path), format).name == "html" else [x.snapshot(-1).program]
+    elif isinstance(x, Program):
         programs = [x]
     elif isinstance(x, (list, tuple)) and x and all(isinstance(each, Program) for each in x):
         programs = list(x)

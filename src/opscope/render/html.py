@@ -124,7 +124,7 @@ def initial(options: ViewOptions) -> dict[str, Any]:
     return config
 
 
-def write(programs: list[Program | Recording], target: Path, options: ViewOptions) -> None:
+def write(programs: Sequence[Program | Recording], target: Path, options: ViewOptions) -> None:
     """The writer's entry (see `opscope.render`)."""
     with target.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(document(programs, options))

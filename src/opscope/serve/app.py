@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from opscope import native
 from opscope.errors import OpscopeError
 from opscope.render.html import page, policy, viewer_script
+from opscope.serve.recordings import JSON, ServedRecording
 from opscope.serve.sources import Served
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -52,7 +53,7 @@ def make_app(
     shelf = _Shelf(served, config or {})
 
     async def show_page(request: Request) -> Response:
-        sources = [{"name": one.name, "url": f"wire/{i}", "details": f"details/{i}"} for i, one in enumerate(shelf.served)]
+        sources = [one.entry(i) for i, one in enumerate(shelf.served)]
         settings: dict[str, Any] = {"sources": sources, "url": True, **shelf.config}
         if watch or accept:
             settings["events"] = "events"
@@ -86,6 +87,20 @@ def make_app(
             return _refusal(422, str(error))
         return Response(block, media_type="application/octet-stream", headers=_HEADERS)
 
+    async def recording(request: Request) -> Response:
+        one = _chosen(shelf.served, request)
+        if not isinstance(one, ServedRecording):
+            return _refusal(404, "no such recording")
+        what, number = request.path_params["what"], request.path_params.get("pass", "0")
+        try:
+            body, kind = await run_in_threadpool(one.answer, what, int(number), request.query_params)
+        except OpscopeError as error:
+            return _refusal(422, str(error))
+        except (KeyError, ValueError):
+            return _refusal(404, "nothing here")
+        packed = {} if kind == JSON else {"Content-Encoding": "gzip"}
+        return Response(body, media_type=kind, headers={**_HEADERS, **packed})
+
     async def events(request: Request) -> Response:
         return StreamingResponse(_changes(shelf, request), media_type="text/event-stream", headers=_HEADERS)
 
@@ -103,6 +118,7 @@ def make_app(
 
     routes = [Route("/", show_page), Route("/viewer.js", script)]
     routes += [Route("/wire/{number}", wire), Route("/details/{number}", details)]
+    routes += [Route("/recording/{number}/{what}", recording), Route("/recording/{number}/{what}/{pass:int}", recording)]
     if watch or accept:
         routes.append(Route("/events", events))
     if accept:

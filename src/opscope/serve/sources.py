@@ -32,6 +32,10 @@ class Served:
         """A program that is in memory."""
         return cls(program.name, lambda: program, program=program)
 
+    def entry(self, number: int) -> dict[str, str]:
+        """How the page is told of it."""
+        return {"name": self.name, "url": f"wire/{number}", "details": f"details/{number}"}
+
     def stamp(self) -> tuple[int, int]:
         """Changes when the file does. A file that is gone for a moment (editors do that) has not changed yet."""
         try:

@@ -1,9 +1,10 @@
 /** What a pass did to each node, and how the boxes that show it are coloured. */
 import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } from "../scene/types";
 import type { Visible } from "../types";
-import type { PassDiff } from "./types";
+import { EVIDENCE, type PassDiff } from "./types";
 
 export const SAME = 0, ADDED = 1, REMOVED = 2, CHANGED = 3;
+const REWRITE = EVIDENCE.indexOf("rewrite");
 const PAINT = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED];
 export const MARK_NAMES = ["unchanged", "added", "removed", "changed"] as const;
 
@@ -11,12 +12,14 @@ export function marksAfter(diff: PassDiff): Uint8Array {
   const marks = new Uint8Array(diff.mate.length);
   for (const node of diff.changed) marks[node] = CHANGED;
   for (const node of diff.added) marks[node] = ADDED;
-  const { old, new: made } = diff.groups;
+  const { old, new: made, evidence } = diff.groups;
   for (let g = 0; g + 1 < made.start.length; g++) {
-    // Several that became these, or one that became several: something new, though not out of nothing.
+    // Something new in place of others, though not out of nothing; one more of the same (a copy for a fusion) is no change.
     for (let i = made.start[g]; i < made.start[g + 1]; i++) {
       const node = made.value[i];
-      if (marks[node] === SAME && (diff.mate[node] >= 0 || old.start[g + 1] - old.start[g] > 1)) marks[node] = CHANGED;
+      if (marks[node] !== SAME) continue;
+      if (evidence[g] === REWRITE && diff.mate[node] < 0) marks[node] = ADDED;
+      else if (diff.mate[node] >= 0 || old.start[g + 1] - old.start[g] > 1) marks[node] = CHANGED;
     }
   }
   return marks;
@@ -25,8 +28,10 @@ export function marksAfter(diff: PassDiff): Uint8Array {
 export function marksBefore(diff: PassDiff): Uint8Array {
   const marks = new Uint8Array(diff.beforeCount);
   for (const node of diff.changed) if (diff.mate[node] >= 0) marks[diff.mate[node]] = CHANGED;
-  const { old } = diff.groups;
-  for (const node of old.value) if (diff.back[node] < 0) marks[node] = CHANGED;
+  const { old, evidence } = diff.groups;
+  for (let g = 0; g + 1 < old.start.length; g++) {
+    for (let i = old.start[g]; i < old.start[g + 1]; i++) if (diff.back[old.value[i]] < 0) marks[old.value[i]] = evidence[g] === REWRITE ? REMOVED : CHANGED;
+  }
   for (const node of diff.removed) marks[node] = REMOVED;
   return marks;
 }

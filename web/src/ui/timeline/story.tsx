@@ -41,7 +41,7 @@ function PassLists({ session, facts }: { readonly session: Session; readonly fac
     <>
       <Listed title="Fused" count={facts.fusionCount} shown={facts.fusions.length}>
         {facts.fusions.map(({ node, count, parts }) => (
-          <li key={node.node}>these {count} became <Jump session={session} pass={facts.pass} node={node} after /><span class="type">: {named(parts, count)}</span></li>
+          <li key={node.node}>{count > 1 ? `these ${count}` : "this one"} became <Jump session={session} pass={facts.pass} node={node} after /><span class="type">: {named(parts, count)}</span></li>
         ))}
       </Listed>
       <Listed title="Added" count={facts.addedCount} shown={facts.added.length}>

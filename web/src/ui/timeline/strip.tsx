@@ -29,7 +29,7 @@ function Controls({ session, onClose, children }: { readonly session: Session; r
     <div class="pass-controls">
       <p class="pass-count">
         <b>{rows.length.toLocaleString("en-US")} {rows.length === 1 ? "pass" : "passes"}</b>
-        <span>{timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} changed something` : "comparing…"}</span>
+        <span>{timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} made changes` : "comparing…"}</span>
         <IconButton name="Hide passes" icon="down" onClick={onClose} />
       </p>
       <div class="pass-row">
@@ -51,13 +51,13 @@ function Controls({ session, onClose, children }: { readonly session: Session; r
           }}
         />
         <button
-          type="button" class="tool" aria-pressed={timeline.touching} title="Only passes that did something to the selected node" disabled={!timeline.history && !timeline.touching}
+          type="button" class="tool" aria-label="Touches selection" aria-pressed={timeline.touching} title="Only passes that did something to the selected node" disabled={!timeline.history && !timeline.touching}
           onClick={() => {
             timeline.touching = !timeline.touching;
             session.changed();
           }}
         >
-          Touches selection
+          Of selection
         </button>
       </div>
     </div>

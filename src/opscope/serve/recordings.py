@@ -1,0 +1,96 @@
+"""A recording behind the server: its passes at once, their programs and diffs when they are asked for.
+
+Comparing passes takes longer than reading them. A thread does it from the first request on, so that the timeline fills while a
+person is already looking at it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.recording.model import Recording, Snapshot
+from opscope.recording.rows import Row, row_of
+from opscope.render.diff_wire import encode_diff
+from opscope.render.recording_wire import pass_rows
+from opscope.render.wire import encode_details, encode_wire
+from opscope.serve.sources import Served
+
+JSON, BYTES = "application/json", "application/octet-stream"
+
+
+class ServedRecording(Served):
+    """What `opscope view run.opscope` serves."""
+
+    def __init__(self, name: str, read: Callable[[], Recording], recording: Recording, path: Path | None = None) -> None:
+        super().__init__(name, lambda: self.recording.snapshot(-1).program, path)
+        self._read_again = read
+        self._use(recording)
+
+    def _use(self, recording: Recording) -> None:
+        if not len(recording):
+            raise OpscopeError(f"{recording.name}: is a recording without any snapshot")
+        self.recording = recording
+        self._rows: list[Row | None] = [None] * len(recording)
+        self._diffs: dict[int, bytes] = {}
+        self._comparing: threading.Thread | None = None
+        self._reading = threading.Lock()
+
+    def entry(self, number: int) -> dict[str, str]:
+        return {"name": self.name, "recording": f"recording/{number}"}
+
+    def refresh(self) -> bool:
+        if not super().refresh():
+            return False
+        self._use(self._read_again())
+        return True
+
+    def program(self) -> Program:
+        with self._reading:
+            return self.recording.snapshot(-1).program
+
+    def answer(self, what: str, pass_: int, query: Mapping[str, str]) -> tuple[bytes, str]:
+        """The body and its media type; what the page asks for under /recording/NUMBER/."""
+        if what == "passes":
+            self._compare()
+            return json.dumps({"name": self.name, "passes": pass_rows(self.recording, self._rows)}).encode(), JSON
+        if not 0 <= pass_ < len(self.recording):
+            raise OpscopeError(f"there are {len(self.recording)} passes")
+        snapshot = self.recording.snapshots[pass_]
+        if what == "diff":
+            return gzip.compress(self._diff(snapshot), 4, mtime=0), BYTES
+        with self._reading:
+            program = snapshot.program
+        if what == "wire":
+            return gzip.compress(encode_wire(program, details=False), 4, mtime=0), BYTES
+        if what == "details":
+            start, stop = int(query["start"]), min(int(query["stop"]), len(program))
+            return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES
+        raise KeyError(what)
+
+    def _compare(self) -> None:
+        if self._comparing is None:
+            self._comparing = threading.Thread(target=self._compare_all, args=(self._rows, self.recording), daemon=True)
+            self._comparing.start()
+
+    def _compare_all(self, rows: list[Row | None], recording: Recording) -> None:
+        for snapshot in recording:
+            if rows is not self._rows:
+                return
+            self._diff(snapshot)
+
+    def _diff(self, snapshot: Snapshot) -> bytes:
+        with self._reading:
+            known = self._diffs.get(snapshot.index)
+            if known is None:
+                row = row_of(self.recording, snapshot)
+                diff = None if row.unchanged else self.recording.diff(snapshot.index)
+                known = self._diffs[snapshot.index] = b"" if diff is None else encode_diff(diff, snapshot.origins)
+                self.recording.forget_diff(snapshot.index)
+                self._rows[snapshot.index] = row
+            return known
