@@ -106,7 +106,7 @@ class Diff:
 
     @property
     def same(self) -> bool:
-        return not (self.added or self.removed or self.changed)
+        return not (self.added or self.removed or self.changed or self._matching.groups)
 
     @cached_property
     def fusions(self) -> tuple[Fusion, ...]:

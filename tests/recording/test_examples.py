@@ -1,0 +1,55 @@
+"""The examples do what they say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opscope
+from opscope.recording.model import Recording
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_example(name: str, folder: Path, python: Path | str = sys.executable) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
+    command = [str(python), str(ROOT / "examples" / name)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def recorded(path: Path) -> Recording:
+    found = opscope.load(path)
+    assert isinstance(found, Recording)
+    return found
+
+
+def test_the_toy_compiler(tmp_path: Path) -> None:
+    told = run_example("passes_toy.py", tmp_path)
+    assert "['exp+tanh']" in told
+    recording = recorded(tmp_path / "toy.opscope")
+    assert [s.nodes for s in recording] == [5, 3, 2]
+    (match,) = [match for match in recording.diff(2).matched if match.evidence == "rewrite"]
+    assert [id for _, id in match.a] == ["a", "d"]
+
+
+def test_a_jax_function_through_xla(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    told = run_example("passes_xla.py", tmp_path)
+    assert "before optimizations" in told and "became" in told
+    assert len(recorded(tmp_path / "xla.opscope")) > 20
+
+
+@pytest.mark.parametrize("version", ["0.6.1", "0.3.1"])
+def test_hidets_tutorial(version: str, tmp_path: Path) -> None:
+    python = ROOT / f".venv-hidet-{version}" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"no environment with hidet {version} (tests/support/hidet_env.sh)")
+    told = run_example("passes_hidet.py", tmp_path, python)
+    assert "return Rearrange" in told and "SubgraphRewritePass: " in told
+    assert recorded(tmp_path / "hidet.opscope").snapshot("FuseOperatorPass").nodes > 30
