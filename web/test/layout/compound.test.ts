@@ -1,7 +1,9 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type CompoundGraph, type CompoundLayout, LayoutCache, layoutCompound } from "../../src/core/layout";
 import { anyCompound, linesThroughBoxes, overlaps, type Rectangles } from "./graphs";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const rectangles = (l: CompoundLayout): Rectangles => ({ left: l.x, top: l.y, width: l.w, height: l.h });
 const directions = fc.constantFrom("TB" as const, "LR" as const);

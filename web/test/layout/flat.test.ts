@@ -1,7 +1,9 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { layoutFlat } from "../../src/core/layout";
 import { anyEdges, boxesOf, flatGraph, linesThroughBoxes, overlaps } from "./graphs";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const all = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 

@@ -1,6 +1,6 @@
 /** The phases of the layout by themselves, each against the slow and obvious way. */
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { PositionSet, PrefixCounter, sortByKey } from "../../src/core/layout/arrays";
 import { CrossingCounter } from "../../src/core/layout/crossings";
 import { breakCycles } from "../../src/core/layout/cycles";
@@ -13,6 +13,8 @@ import { Sifter } from "../../src/core/layout/sifting";
 import { improve } from "../../src/core/layout/simplex";
 import { Sweeper } from "../../src/core/layout/sweeps";
 import { anyEdges, type EdgeList, flatGraph } from "./graphs";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 function elementsOf(list: EdgeList, withPorts = true): Elements {
   const ports = (factor: number) => Float64Array.from(list.edges, (_, e) => ((e * factor) % 5) * 4 - 8);

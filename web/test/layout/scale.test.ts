@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { layoutCompound, layoutFlat } from "../../src/core/layout";
 import { boxesOf, flatGraph, overlaps } from "./graphs";
+
+// A busy machine must not fail these: what they protect is the result, not the time.
+vi.setConfig({ testTimeout: 600_000 });
 
 /** A program of many ops: a trunk, side chains, values used again far below, and constants that everything reads. */
 function program(nodeCount: number): Array<[number, number]> {
