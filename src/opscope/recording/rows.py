@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from opscope.recording.model import Recording, Snapshot
+from opscope.recording.diff import Diff
+from opscope.recording.model import NodeKey, Recording, Snapshot
 
 
 class Row(NamedTuple):
@@ -48,4 +49,23 @@ def row_of(recording: Recording, snapshot: Snapshot) -> Row:
         return Row(snapshot, 0, 0, 0)
     diff = recording.diff(snapshot.index)
     assert diff is not None
-    return Row(snapshot, len(diff.added), len(diff.removed), len(diff.changed))
+    came, went = _rewritten(diff)
+    return Row(snapshot, len(diff.added) + came, len(diff.removed) + went, len(diff.changed))
+
+
+def _rewritten(diff: Diff) -> tuple[int, int]:
+    """Nodes that came and went in rewrites of several into others: matched with each other, and yet none of them is the same.
+
+    A node that is computed twice now (one old, several new, the same by identity) came once for each further time.
+    """
+    came: set[NodeKey] = set()
+    went: set[NodeKey] = set()
+    for match in diff.matched:
+        if len(match.a) == len(match.b) == 1:
+            continue
+        if match.evidence == "rewrite":
+            came.update(match.b)
+            went.update(match.a)
+        elif match.evidence == "identity":
+            came.update(match.b[1:])
+    return len(came), len(went)

@@ -32,10 +32,10 @@ def program_of_exported(exported: Any, name: str = "") -> Program:
     return program.build()
 
 
-def program_of_graph_module(module: Any, name: str = "") -> Program:
-    """A torch.fx.GraphModule: traced, partitioned, or in the middle of a compiler."""
+def program_of_graph_module(module: Any, name: str = "", signature: Signature = Signature()) -> Program:
+    """A torch.fx.GraphModule: traced, partitioned, or in the middle of a compiler that knows what its inputs are."""
     program = ProgramBuilder(name or root_class(module) or type(module).__name__, ENTRY)
-    _read_all(program, module, Signature())
+    _read_all(program, module, signature)
     return program.build()
 
 

@@ -17,7 +17,8 @@ from opscope.readers.torch.values import DEEPEST, is_tensor, output_types, plain
 SPELLED_OUT = frozenset(
     (
         "val", "example_value", "tensor_meta", "nn_module_stack", "fwd_nn_module_stack", "stack_trace", "from_node",
-        "unbacked_bindings", "desc", "autograd_backward", "eager_input_vals",
+        "unbacked_bindings", "desc", "autograd_backward", "eager_input_vals", "grapharg", "tensor_dict", "creation_timestamp",
+        "mutation_region_id", "output_stack_traces", "user_visible_output_idxs", "original_output_strides",
     )
 )  # fmt: skip
 """Metadata that the model has its own place for, or that only the compiler that made it can use."""

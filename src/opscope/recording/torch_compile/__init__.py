@@ -1,0 +1,17 @@
+"""torch.compile, recorded: every graph that Dynamo makes, followed through Inductor's passes.
+
+    with opscope.record("run.opscope") as rec:
+        loss = rec.torch(model, batch)      # compiles and runs it
+        loss.backward()
+
+    with opscope.record("run.opscope") as rec, rec.torch_compile():
+        train_step()                        # whatever torch.compile compiles in here
+
+One module of the recording is one graph, from Dynamo to the end: graph breaks and recompilations make several.
+"""
+
+from __future__ import annotations
+
+from opscope.recording.torch_compile.hooks import record_torch, watching
+
+__all__ = ["record_torch", "watching"]

@@ -1,0 +1,139 @@
+"""The graphs of one compilation as Programs: inputs by the names they have in the model, forward and backward side by side."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from opscope.program import WHOLE, Graph, Node, Program, ProgramBuilder, ValueRef
+from opscope.readers.torch.export import ENTRY, program_of_graph_module
+from opscope.readers.torch.fx import INPUT, Placeholder, Signature, attribute
+from opscope.readers.torch.names import attribute_path
+from opscope.recording.model import NodeKey
+
+FORWARD, BACKWARD = "forward", "backward"
+
+_REGISTERED = re.compile(r"\._(?:parameters|buffers)\['([^']+)'\]")
+
+
+def inputs_of_dynamo(module: Any) -> list[Placeholder]:
+    """What Dynamo says about each input of its graph, in order: parameters and buffers with their names in the model."""
+    return [_input(node) for node in module.graph.nodes if node.op == "placeholder"]
+
+
+def _input(node: Any) -> Placeholder:
+    source = getattr(node.meta.get("grapharg"), "source", None)
+    spelled = getattr(source, "name", "")
+    text = str(spelled() if callable(spelled) else spelled)
+    name = attribute_path(_REGISTERED.sub(r".\1", text))
+    if "._buffers[" in text:
+        return Placeholder("buffer", name)
+    value = node.meta.get("example_value")
+    if "._parameters[" in text or type(value).__name__ == "Parameter":
+        return Placeholder("parameter", name, trainable=bool(getattr(value, "requires_grad", True)))
+    found = re.fullmatch(r"L\['(\w+)'\]", text)
+    return Placeholder("input", found[1] if found else name)
+
+
+def program_of(module: Any, title: str, inputs: list[Placeholder]) -> Program:
+    """A graph module of any stage. AOTAutograd numbers its inputs as Dynamo does."""
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    described = any("desc" in node.meta for node in placeholders)
+    named = {
+        node.name: _described(node.meta.get("desc"), inputs) if described else inputs[i] if i < len(inputs) else INPUT
+        for i, node in enumerate(placeholders)
+    }
+    return program_of_graph_module(module, title, Signature(named))
+
+
+def _described(description: Any, inputs: list[Placeholder]) -> Placeholder:
+    kind, index = type(description).__name__, input_number(description)
+    if index is not None and index < len(inputs):
+        return inputs[index]
+    if kind == "TangentAOTInput":
+        return Placeholder("gradient", f"gradient of output {getattr(description.output, 'idx', 0)}")
+    return Placeholder("saved") if "Saved" in kind or description is None else INPUT
+
+
+def input_number(description: Any) -> int | None:
+    """Which of Dynamo's inputs an input of AOTAutograd's graph is."""
+    return int(description.idx) if type(description).__name__ == "PlainAOTInput" else None
+
+
+def keys_of(module: Any, program: Program) -> dict[Any, NodeKey]:
+    """Where each fx node stands in the program that was made of its module, called graphs too."""
+    found: dict[Any, NodeKey] = {}
+    waiting: deque[tuple[str, Any]] = deque([(ENTRY, module)])
+    seen = {ENTRY}
+    while waiting:
+        name, inner = waiting.popleft()
+        graph = program.graphs[name]
+        for node in inner.graph.nodes:
+            if node.name in graph:
+                found[node] = (name, node.name)
+            if node.op in ("get_attr", "call_module"):
+                called = node.target if name == ENTRY else f"{name}.{node.target}"
+                if called in program.graphs and called not in seen:
+                    seen.add(called)
+                    waiting.append((called, attribute(inner, node.target)))
+    return found
+
+
+def part_graph(part: str, name: str) -> str:
+    """What a graph of one part is called in the whole: the forward's entry is the graph "forward"."""
+    return name if not part else part if name == ENTRY else f"{part}.{name}"
+
+
+def joined(title: str, parts: Mapping[str, Program]) -> Program:
+    """Forward and backward as graphs that a small one calls, tied together by the values that are saved for the backward."""
+    builder = ProgramBuilder(title, ENTRY)
+    main = builder.graph(ENTRY)
+    given: set[str] = set()
+    saved: dict[str, ValueRef] = {}
+    results: list[ValueRef] = []
+    for part, program in parts.items():
+        inner = program.main
+        inputs = [saved.get(node.id, (node.id, 0)) for node in inner.parameters + _gradients(inner)]
+        for node in inner.parameters + _gradients(inner):
+            if node.id not in saved and node.id not in given:
+                given.add(node.id)
+                main.add(node._replace(links=()))
+        positions = {node.id: node for node in inner.nodes}
+        types = [_type(positions[name], index) for name, index in inner.outputs]
+        main.node(part, part, inputs, types, calls=[part])
+        saved = {name: (part, i) for i, (name, _) in enumerate(inner.outputs)}
+        results += saved.values()
+    taken = {name for node in main.nodes if node.role == "op" for name in node.inputs}
+    main.outputs = [value for value in results if value not in taken]
+    main.node("output", "output", main.outputs, role="output")
+    frame = builder.graph  # graphs of the parts follow, checked like any other
+    for part, program in parts.items():
+        for graph in program:
+            _take_over(frame(part_graph(part, graph.name)), graph, part)
+    for program in parts.values():
+        builder.attrs.update(program.attrs)
+    return builder.build()
+
+
+def _gradients(graph: Graph) -> tuple[Node, ...]:
+    return tuple(node for node in graph.nodes if node.role == "gradient" and not node.inputs)
+
+
+def _type(node: Node, index: int) -> Any:
+    from opscope.program import TensorType
+
+    return node.outputs[0 if index == WHOLE else index] if node.outputs else TensorType("(None)")
+
+
+def _take_over(builder: Any, graph: Graph, part: str) -> None:
+    for node in graph.nodes:
+        builder.add(node._replace(calls=tuple([part_graph(part, called) for called in node.calls])) if node.calls else node)
+    builder.outputs = list(graph.outputs)
+    builder.groupings = {name: dict(paths) for name, paths in graph.groupings.items()}
+    builder.attrs = dict(graph.attrs)
+
+
+EMPTY_KEYS: Mapping[Any, NodeKey] = MappingProxyType({})

@@ -1,0 +1,66 @@
+"""Where nodes come from when the compiler makes a new graph of an old one: by tracing it anew, or by cutting it in two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from opscope.readers.torch.direction import is_backward
+from opscope.readers.torch.export import ENTRY
+from opscope.recording.model import NodeKey, Origin
+from opscope.recording.torch_compile.graphs import input_number, part_graph
+from opscope.recording.torch_compile.rewrites import Keys
+
+TRACED = "AOTAutograd: decomposed"
+DIFFERENTIATED = "AOTAutograd: backward of"
+
+
+def aot_origins(old: Keys, new: Keys, inputs: int) -> Iterator[Origin]:
+    """Nodes that were traced say which node of Dynamo's graph was running; those of the backward share its sequence number."""
+    by_name = {key[1]: key for key in old.values() if key[0] == ENTRY}
+    placeholders = [key for node, key in old.items() if node.op == "placeholder" and key[0] == ENTRY]
+    traced: dict[NodeKey, list[NodeKey]] = {}
+    derived: dict[NodeKey, list[NodeKey]] = {}
+    owner: dict[Any, NodeKey] = {}
+    for node, key in new.items():
+        if node.op == "placeholder":
+            number = input_number(node.meta.get("desc"))
+            if number is not None and number < len(placeholders) == inputs:
+                yield Origin((placeholders[number],), (key,), "identity")
+        elif node.op == "output":
+            continue
+        elif is_backward(node.meta):
+            came_from = owner.get(node.meta.get("seq_nr"))
+            if came_from is not None:
+                derived.setdefault(came_from, []).append(key)
+        else:
+            traced_from = _traced_from(node.meta.get("from_node") or (), by_name)
+            if traced_from is not None:
+                traced.setdefault(traced_from, []).append(key)
+                owner.setdefault(node.meta.get("seq_nr"), traced_from)
+    for rule, found in ((TRACED, traced), (DIFFERENTIATED, derived)):
+        for came_from, became in found.items():
+            yield Origin((came_from,), tuple(became), "rewrite", rule)
+
+
+def _traced_from(sources: Iterable[Any], by_name: Mapping[str, NodeKey]) -> NodeKey | None:
+    """The first node on a trail of sources that the graph before has."""
+    waiting = list(sources)
+    while waiting:
+        source = waiting.pop(0)
+        key = by_name.get(getattr(source, "name", ""))
+        if key is not None:
+            return key
+        waiting += getattr(source, "from_node", None) or ()
+    return None
+
+
+def partition_origins(old: Iterable[NodeKey], parts: Mapping[str, Keys]) -> Iterator[Origin]:
+    """Nodes keep their names. What is in both halves is computed again in the backward; what only comes in is a saved value."""
+    computed: dict[str, dict[NodeKey, None]] = {
+        part: {key: None for node, key in keys.items() if node.op not in ("placeholder", "output")} for part, keys in parts.items()
+    }
+    for graph, id in old:
+        new = tuple([(part_graph(part, graph), id) for part, keys in computed.items() if (graph, id) in keys])
+        if new:
+            yield Origin(((graph, id),), new, "identity", "" if len(new) == 1 else "recomputed in the backward")
