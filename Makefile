@@ -24,7 +24,7 @@ EXAMPLE := examples/train_step.hlo
 help:
 	sed -n '1,3s/^# //p' Makefile
 
-setup: .stamps/tests .stamps/browser $(BUNDLE)
+setup: .stamps/tests .stamps/hidet .stamps/browser $(BUNDLE)
 
 view: .stamps/package $(BUNDLE)
 	if $(BIN)/opscope view --help > /dev/null 2>&1; then
@@ -51,12 +51,15 @@ lint: .stamps/tests .stamps/npm
 
 bench: .stamps/tests $(BUNDLE)
 	$(BIN)/python benchmarks/parse_hlo.py
+	$(BIN)/python benchmarks/record.py
+	$(BIN)/python benchmarks/diff.py
+	$(BIN)/python benchmarks/diff.py --speed
 
 gallery: .stamps/tests $(BUNDLE)
 	$(BIN)/python docs/gallery/make.py
 
 clean:
-	rm -rf .stamps .venv web/node_modules src/opscope/static/*.js src/opscope/static/*.css
+	rm -rf .stamps .venv .venv-hidet-* web/node_modules src/opscope/static/*.js src/opscope/static/*.css
 
 .stamps/venv:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "opscope needs Python 3.11 or newer; this is " + sys.version.split()[0])'
@@ -73,6 +76,14 @@ clean:
 	echo "• installing PyTorch, then JAX, ONNX, ExecuTorch and the tools that tests compare with (takes minutes)"
 	$(PIP) "$$(grep '^torch==' requirements-test.txt)"
 	$(PIP) -r requirements-test.txt
+	touch $@
+
+.stamps/hidet: .stamps/tests tests/support/hidet_env.sh
+	echo "• installing two versions of hidet, each in an environment of its own"
+	for version in 0.6.1 0.3.1; do
+	  PYTHON=$(BIN)/python sh tests/support/hidet_env.sh $$version .venv-hidet-$$version \
+	    || echo "hidet $$version cannot be installed here; its tests are skipped"
+	done
 	touch $@
 
 .stamps/npm: web/package-lock.json
