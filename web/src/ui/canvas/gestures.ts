@@ -32,7 +32,6 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
       downAt = at;
     }
     element.setPointerCapture(event.pointerId);
-    element.focus({ preventScroll: true });
   };
 
   const move = (event: PointerEvent) => {

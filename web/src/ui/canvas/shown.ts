@@ -20,6 +20,9 @@ function lazily<T>(packed: PackedTexts, read: (text: string) => T): readonly T[]
 const same = (text: string) => text;
 const notes = (text: string) => (text === "" ? undefined : text.split(NOTE_BREAK));
 
+/** Height of a frame's title line. */
+const TITLE_ROOM = 30;
+
 /** A box by its body, the triangle that opens it, or (of a frame) the empty room inside. */
 export type Picked = { readonly kind: "box"; readonly piece: number; readonly part: "chevron" | "body" | "room" } | { readonly kind: "edge"; readonly edge: number };
 
@@ -99,7 +102,7 @@ export class Shown implements Drawable {
       if (edge >= 0) return { kind: "edge", edge };
     }
     if (best < 0) return undefined;
-    const part = this.onChevron(best, x, y) ? "chevron" : onLeaf || this.onTitle(best, x, y) ? "body" : "room";
+    const part = this.onChevron(best, x, y) ? "chevron" : onLeaf || y < scene.y[best] + TITLE_ROOM ? "body" : "room";
     return { kind: "box", piece: best, part };
   }
 
@@ -113,7 +116,7 @@ export class Shown implements Drawable {
   private onTitle(piece: number, x: number, y: number): boolean {
     const runs = this.painter.texts(piece);
     const last = runs.at(-1);
-    return y < this.scene.y[piece] + 30 && last !== undefined && x < last.x + last.width + 8;
+    return y < this.scene.y[piece] + TITLE_ROOM && last !== undefined && x < last.x + last.width + 8;
   }
 
   /** The little triangle before a group's name: one click on it opens or closes. */

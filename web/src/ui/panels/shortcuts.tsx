@@ -78,7 +78,7 @@ export const KEYS: readonly Key[] = [
   { keys: "Esc", what: "Clear the selection; stop", press: "Escape", run: ({ session }) => (session.progress ? session.stop() : session.selectPiece(undefined)) },
   { keys: "?", what: "This sheet", press: "?", run: ({ panels, setPanels }) => setPanels({ ...panels, shortcuts: true }) },
   { keys: "Wheel", what: "Zoom; with two fingers: move" },
-  { keys: "Double click", what: "Open or close a group; on nothing: fit" },
+  { keys: "Double click", what: "Open, close a group; in one: zoom to it" },
   { keys: "Shift click", what: "Select one more" },
   { keys: "Alt double click", what: "Show repeats one by one" },
 ];
