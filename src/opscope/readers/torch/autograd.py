@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from opscope.collecting import without_collecting
 from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.nested import tensors
@@ -57,9 +58,10 @@ def program_of_tensors(value: Any, options: Options, origins: Origins = NO_ORIGI
         return None
     program = ProgramBuilder(name or "autograd", ENTRY)
     reader = _AutogradReader(program.graph(ENTRY), options, origins)
-    reader.read(outputs)
-    program.attrs.update(reader.facts())
-    return program.build()
+    with without_collecting():
+        reader.read(outputs)
+        program.attrs.update(reader.facts())
+        return program.build()
 
 
 class _AutogradReader:

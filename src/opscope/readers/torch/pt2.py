@@ -10,6 +10,7 @@ import json
 import zipfile
 from typing import Any
 
+from opscope.collecting import without_collecting
 from opscope.errors import SourceError
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.source import Source
@@ -61,7 +62,8 @@ def read_archive(source: Source) -> list[Program]:
             found = [name for name in by_name if is_program(name)]
             if not found:
                 raise SourceError(_why_nothing(by_name))
-            return [_program(name, _json(archive, by_name[name]), weights, source) for name in found]
+            with without_collecting():
+                return [_program(name, _json(archive, by_name[name]), weights, source) for name in found]
     except zipfile.BadZipFile as error:
         raise SourceError(f"is a damaged archive ({error}); save the program again") from None
 
