@@ -11,7 +11,7 @@ from pathlib import Path
 
 from opscope.errors import OpscopeError
 from opscope.program import WHOLE, Graph, Node, Program, TensorType
-from opscope.readers.hlo.attributes import CALL_KEYS, read_attributes
+from opscope.readers.hlo.attributes import names_computations, read_attributes
 from opscope.readers.hlo.details import HloDetails
 from opscope.render.options import ViewOptions
 
@@ -130,7 +130,7 @@ def _tail(text: str, kept: set[str], metadata: bool) -> str:
             if not names:
                 continue
             value = f"{{{', '.join(names)}}}"
-        elif CALL_KEYS.fullmatch(key):
+        elif names_computations(key):
             value = value.replace("%", "")
         parts.append(f", {key}={value}")
     return "".join(parts)

@@ -29,13 +29,13 @@ _USUAL = re.compile(rf""", ([A-Za-z_][A-Za-z0-9_.-]*+)=((?:[^\s"'{{}}()\[\],/]++
 _INNER_KEY = re.compile(r"""[\s,]*+(?:([A-Za-z_][A-Za-z0-9_.:/-]*+)|("(?:[^"\\]++|\\.)*+"))\s*+=\s*+""")
 _NAME_MARK = re.compile(r"%(?=[A-Za-z_0-9])")
 
-CALL_KEYS = re.compile(r"calls|to_apply|body|condition|select|scatter|\w*computations?")
+_CALL_KEYS = re.compile(r"calls|to_apply|body|condition|select|scatter|\w*computations?")
 
 
 @lru_cache
 def names_computations(key: str) -> bool:
     """Does this attribute's value name computations, or hold one?"""
-    return CALL_KEYS.fullmatch(key) is not None
+    return _CALL_KEYS.fullmatch(key) is not None
 
 
 EXPANDED = ("metadata", "frontend_attributes")
