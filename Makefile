@@ -49,11 +49,19 @@ lint: .stamps/tests .stamps/npm
 	npx --no-install biome lint --log-level=warn src test
 	npx --no-install tsc --noEmit
 
-bench: .stamps/tests $(BUNDLE)
+bench: .stamps/tests .stamps/browser $(BUNDLE)
+	echo "• benchmarks: minutes, and a quiet machine makes them mean something"
+	$(BIN)/python benchmarks/make_hlo.py --layers 4
+	$(BIN)/python benchmarks/make_hlo.py --layers 24
 	$(BIN)/python benchmarks/parse_hlo.py
-	$(BIN)/python benchmarks/record.py
+	$(BIN)/python benchmarks/backward_links.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo .bench/transformer24.hlo
 	$(BIN)/python benchmarks/diff.py
 	$(BIN)/python benchmarks/diff.py --speed
+	$(BIN)/python benchmarks/record.py
+	$(BIN)/python benchmarks/pt2.py
+	(cd benchmarks/layout && npm install --no-save --loglevel=error > /dev/null)
+	node benchmarks/layout/run.mjs
+	$(BIN)/python benchmarks/viewer.py
 
 gallery: .stamps/tests $(BUNDLE)
 	$(BIN)/python docs/gallery/make.py
