@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from opscope import native
 from opscope.errors import OpscopeError
 from opscope.render.html import page, policy, viewer_script
+from opscope.serve.matching import Matches
 from opscope.serve.recordings import JSON, ServedRecording
 from opscope.serve.sources import Served
 
@@ -51,6 +52,7 @@ def make_app(
 ) -> ASGIApp:
     """The application: everything lives under /TOKEN/. With `accept`, who knows the token may put another program into it."""
     shelf = _Shelf(served, config or {})
+    matches = Matches()
 
     async def show_page(request: Request) -> Response:
         sources = [one.entry(i) for i, one in enumerate(shelf.served)]
@@ -101,6 +103,15 @@ def make_app(
         packed = {} if kind == JSON else {"Content-Encoding": "gzip"}
         return Response(body, media_type=kind, headers={**_HEADERS, **packed})
 
+    async def match(request: Request) -> Response:
+        try:
+            body = await run_in_threadpool(matches.answer, shelf.served, request.query_params)
+        except OpscopeError as error:
+            return _refusal(422, str(error))
+        except (KeyError, ValueError, IndexError):
+            return _refusal(404, "no such pair of programs")
+        return Response(body, media_type=JSON, headers=_HEADERS)
+
     async def events(request: Request) -> Response:
         return StreamingResponse(_changes(shelf, request), media_type="text/event-stream", headers=_HEADERS)
 
@@ -118,6 +129,7 @@ def make_app(
 
     routes = [Route("/", show_page), Route("/viewer.js", script)]
     routes += [Route("/wire/{number}", wire), Route("/details/{number}", details)]
+    routes.append(Route("/match", match))
     routes += [Route("/recording/{number}/{what}", recording), Route("/recording/{number}/{what}/{pass:int}", recording)]
     if watch or accept:
         routes.append(Route("/events", events))

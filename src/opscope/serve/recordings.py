@@ -54,6 +54,11 @@ class ServedRecording(Served):
         with self._reading:
             return self.recording.snapshot(-1).program
 
+    def program_after(self, pass_: int) -> Program:
+        with self._reading:
+            program: Program = self.recording.snapshot(pass_).program
+            return program
+
     def answer(self, what: str, pass_: int, query: Mapping[str, str]) -> tuple[bytes, str]:
         """The body and its media type; what the page asks for under /recording/NUMBER/."""
         if what == "passes":
@@ -64,8 +69,7 @@ class ServedRecording(Served):
         snapshot = self.recording.snapshots[pass_]
         if what == "diff":
             return gzip.compress(self._diff(snapshot), 4, mtime=0), BYTES
-        with self._reading:
-            program = snapshot.program
+        program = self.program_after(pass_)
         if what == "wire":
             return gzip.compress(encode_wire(program, details=False), 4, mtime=0), BYTES
         if what == "details":

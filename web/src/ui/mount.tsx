@@ -25,6 +25,8 @@ export interface ViewerState {
   readonly selectedNode: string | null;
   readonly expanded: readonly string[];
   readonly pass: number | null;
+  readonly passMode: string;
+  readonly panes: readonly { readonly pass: number | null; readonly program: string | null; readonly mode: string; readonly boxes: number; readonly selectedNode: string | null }[];
   readonly query: string;
   readonly matches: number | null;
   readonly flatten: boolean;
@@ -66,7 +68,7 @@ export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
       session.dispose();
       holder.remove();
     },
-    whenIdle: () => session.idle.whenIdle(),
+    whenIdle: () => session.panes.whenIdle(),
     state: () => describe(session),
     reload: () => void session.open(session.view.source),
   };
@@ -79,7 +81,10 @@ function describe(session: Session): ViewerState {
   return {
     status: problem ? "failed" : shown ? "ready" : "loading", problem: problem ?? null, program: program?.name ?? null, graph: session.graphName,
     grouping: view.grouping || (program?.groupings[0] ?? ""), nodes: program?.nodes ?? 0, boxes: shown?.scene.boxCount ?? 0, edges: shown?.scene.edgeCount ?? 0,
-    selection: view.selection, selectedNode: session.node?.id ?? null, expanded, pass: session.timeline.exists ? session.timeline.pass : null, query: view.query, matches: session.found?.total ?? null,
+    selection: view.selection, selectedNode: session.node?.id ?? null, expanded, pass: session.timeline.exists ? session.timeline.pass : null, passMode: session.panes.sideBySide ? "side by side" : view.passMode,
+    panes: session.panes.list.map(({ session: each }) => ({
+      pass: each.timeline.exists ? each.timeline.pass : null, program: each.program?.name ?? null, mode: each.view.passMode, boxes: each.shown?.scene.boxCount ?? 0, selectedNode: each.node?.id ?? null,
+    })), query: view.query, matches: session.found?.total ?? null,
     flatten: view.flatten, foldRepeats: view.fold, direction: view.direction, colour: view.colour, theme: session.theme.name,
     camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 }, remarks: shown?.result.remarks ?? [],
     lastViewMs: shown?.result.viewMs ?? null, lastLayoutMs: shown?.result.layoutMs ?? null, lastTotalMs: shown?.result.totalMs ?? null,

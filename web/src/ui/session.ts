@@ -10,7 +10,8 @@ import { type Picked, Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient, type StartEngine } from "./engine/client";
 import type { DataFile, ChainStep, GradientFacts, GroupFacts, NodeFacts, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
-import { anchorBetween, changesOutOfSight } from "./timeline/anchor";
+import { anchorBetween, showStaying } from "./timeline/anchor";
+import { Panes } from "./timeline/panes";
 import { Timeline } from "./timeline/timeline";
 import { type History, memoryHistory, urlHistory } from "./state/history";
 import { Idle } from "./state/idle";
@@ -67,6 +68,7 @@ export class Session {
   stage: Stage | undefined;
   readonly idle = new Idle();
   readonly timeline = new Timeline(this);
+  readonly panes: Panes;
   readonly styling: Styling;
   /** The state has changed; the camera has moved; the pointer rests on something else. */
   readonly onChange = new Signal();
@@ -77,6 +79,8 @@ export class Session {
   private readonly history: History;
   private readonly darkScheme: MediaQueryList;
   private noticeTimer = 0;
+  /** Hits are asked for as one types: whoever wants the next one wants it of what was typed last. */
+  private searching: Promise<void> | undefined;
   private turn = 0;
   private attributesOf: string | undefined;
   private scheduled = false;
@@ -84,6 +88,7 @@ export class Session {
 
   constructor(readonly options: SessionOptions) {
     this.client = new EngineClient(options.start);
+    this.panes = new Panes(this, (beside) => new Session(beside));
     this.styling = new Styling(this, options.styles, options.nodeData);
     this.client.data = this.styling.files;
     const begin: ViewState = { ...START, ...options.initial };
@@ -97,6 +102,7 @@ export class Session {
   dispose(): void {
     this.disposed = true;
     this.timeline.dispose();
+    this.panes.dispose();
     this.client.dispose();
     this.history.dispose();
     this.stage?.dispose();
@@ -247,12 +253,14 @@ export class Session {
       this.view = { ...this.view, query };
       this.history.replace(this.view);
     }
-    await this.refreshSearch();
+    this.searching = this.refreshSearch();
+    await this.searching;
     if (this.view.matchesOnly >= 0) void this.draw({ look: "first" });
   }
 
   /** To the next hit, or the one before. */
   async step(by: 1 | -1): Promise<void> {
+    await this.searching;
     const total = this.found?.nodes.length ?? 0;
     if (!this.found || total === 0) return;
     this.hit = this.hit < 0 ? (by > 0 ? 0 : total - 1) : (this.hit + by + total) % total;
@@ -304,6 +312,7 @@ export class Session {
     if (!picked && how.double) this.stage?.fit();
     else if (!picked) this.selectPiece(undefined);
     else if (picked.kind === "edge") this.selectPiece(this.shown!.scene.edgeSource[picked.edge], how.add);
+    else if (picked.part === "room" && how.double) this.stage?.reveal([picked.piece], true);
     else if (picked.part === "chevron" || how.double) this.toggle(picked.piece, how.deep);
     else this.selectPiece(picked.piece, how.add);
   }
@@ -362,12 +371,12 @@ export class Session {
       const before = this.shown;
       const first = before === undefined;
       this.shown = shown;
-      if (result.program) this.program = result.program;
+      if (result.program) this.turned(result.program);
       this.problem = undefined;
       stage.hits = this.hitPieces();
       stage.selected = this.selectedPieces;
       const stays = look.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
-      if (stays) this.showChanges(stage, shown, stays);
+      if (stays) showStaying(stage, shown, stays);
       else if (screen && anchor >= 0) stage.show(shown, { anchor: { piece: anchor, screen } });
       else if (look.keepCamera) stage.show(shown, {});
       else stage.show(shown, { look: first ? "first" : look.look ?? "fit" });
@@ -388,11 +397,11 @@ export class Session {
     await this.draw({ stay: true });
   }
 
-  /** Another pass: what stays keeps its place, unless nothing that changed would be in sight. */
-  private showChanges(stage: Stage, shown: Shown, anchor: { piece: number; screen: Rect }): void {
-    stage.show(shown, { anchor });
-    const hidden = changesOutOfSight(stage, shown);
-    if (hidden.length) stage.reveal(hidden.slice(0, 1), false);
+  /** Another program of the recording is shown: what was known by numbers of its nodes is not true any more. */
+  private turned(program: ProgramSummary): void {
+    this.program = program;
+    this.attributesOf = this.found = undefined;
+    if (this.view.query) void this.refreshSearch();
   }
 
   /** What colours and table columns can be made of; asked once per graph, after the picture is there. */

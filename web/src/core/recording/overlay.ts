@@ -236,7 +236,7 @@ class Merging {
     const names = Array.from(grouping.groupName), parents = Array.from(grouping.groupParent), graphs = Array.from(grouping.groupGraph);
     const byPath = new Map<string, number>();
     const key = (graph: number, parent: number, name: string) => `${graph} ${parent} ${name}`;
-    names.forEach((name, g) => byPath.set(key(graphs[g], parents[g], now.strings.at(name)), g));
+    for (const [g, name] of names.entries()) byPath.set(key(graphs[g], parents[g], now.strings.at(name)), g);
     const theirs = old.groupings.find((other) => other.name === grouping.name);
     const known = new Map<string, number>();
     const graphAt = this.graphOfMerged();

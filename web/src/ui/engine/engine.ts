@@ -18,6 +18,7 @@ import { groupFacts, nodeFacts, programFacts, scopeOf } from "./facts";
 import { markdownOf } from "./markdown";
 import { Overlays } from "./overlays";
 import { Lookup } from "./names";
+import { matchElsewhere } from "./elsewhere";
 import { historyOf, namesIn, passFacts } from "./passAnswers";
 import { type Passes, type PassShown, passesOf } from "./passes";
 import type { PassRequest } from "./passProtocol";
@@ -55,6 +56,7 @@ export class Engine {
   private drawn: Drawn | undefined;
   private table: Table | undefined;
   private overlays: Overlays | undefined;
+  private origin: WireAt | undefined;
   private passes: Passes | undefined;
   private passShown: PassShown | undefined;
   private cache = new LayoutCache();
@@ -115,6 +117,7 @@ export class Engine {
       case "passes": return (await this.passes?.refresh()) ?? [];
       case "passFacts": return this.passes && passFacts(this.passes, (params as Params<"passFacts">).pass);
       case "history": return this.passes && this.passShown ? historyOf(this.passes, this.passShown, (params as Params<"history">).node) : [];
+      case "match": return matchElsewhere(this.names, this.origin, this.passShown, params as Params<"match">);
       case "follow": {
         const { node, to } = params as Params<"follow">;
         return this.passes && this.passShown ? namesIn(this.passes, this.passShown, node, to) : [];
@@ -140,6 +143,7 @@ export class Engine {
 
   private async load({ at }: Params<"load">, progress: Progress): Promise<ProgramSummary> {
     const start = performance.now();
+    this.origin = at;
     this.passShown = undefined;
     this.passes = await passesOf(at, (part) => progress(part * 0.8, "Loading"));
     this.drawn = undefined;

@@ -276,6 +276,8 @@ export interface Methods {
   history(params: { readonly node: number }): readonly HistoryRow[];
   /** The shown node by the names it has after another pass. */
   follow(params: { readonly node: number; readonly to: number }): readonly NodeName[];
+  /** The shown node by the names it has in another source of the same host, where the host can match them. */
+  match(params: { readonly node: number; readonly with: WireAt; readonly pass: number }): readonly NodeName[];
 }
 
 export type Method = keyof Methods;

@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../session";
+import { PanesView } from "../timeline/panesView";
 import { Strip } from "../timeline/strip";
-import { Canvas } from "./canvas";
 import { Details } from "./details";
 import { useSignal } from "./hooks";
 import { Outline } from "./outline";
@@ -60,7 +60,12 @@ export function App({ session, compact }: { readonly session: Session; readonly 
       <Toolbar session={session} panels={panels} setPanels={setPanels} />
       <div class="body">
         {panels.outline && <Outline session={session} />}
-        <Canvas session={session} onKey={onKey} />
+        <PanesView
+          session={session}
+          onKey={(event, pane) => {
+            if (pressKey(event, { ...where, session: pane })) event.preventDefault();
+          }}
+        />
         {panels.styles && <StylesPanel session={session} onClose={() => setPanels({ ...panels, styles: false })} />}
         {panels.details && !panels.styles && <Details session={session} />}
       </div>

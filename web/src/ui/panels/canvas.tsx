@@ -1,6 +1,6 @@
 /** The graph itself with what floats over it: legend, map, zoom, tooltip, progress, and sentences for when there is no picture. */
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
 import type { Session } from "../session";
 import { actions } from "./actions";
@@ -10,7 +10,8 @@ import { Icon } from "./icons";
 import { Minimap } from "./minimap";
 import { clipped } from "./outline";
 
-export function Canvas({ session, onKey }: { readonly session: Session; readonly onKey: (event: KeyboardEvent) => void }): JSX.Element {
+export function Canvas({ session, onKey, label = "Graph" }: { readonly session: Session; readonly onKey: (event: KeyboardEvent) => void; readonly label?: string }): JSX.Element {
+  const said = useId();
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => session.attach(canvas.current!), [session]);
   const { shown, problem, progress } = session;
@@ -22,8 +23,8 @@ export function Canvas({ session, onKey }: { readonly session: Session; readonly
         void session.styling.takeFiles(event.dataTransfer?.files ?? []);
       }}
     >
-      <canvas ref={canvas} class="graph" tabIndex={0} role="application" aria-label="Graph" aria-roledescription="graph" aria-describedby="opscope-said" onKeyDown={onKey} />
-      <p id="opscope-said" class="hidden" aria-live="polite">{spoken(session)}</p>
+      <canvas ref={canvas} class="graph" tabIndex={0} role="application" aria-label={label} aria-roledescription="graph" aria-describedby={said} onKeyDown={onKey} />
+      <p id={said} class="hidden" aria-live="polite">{spoken(session)}</p>
       {shown && <Remarks session={session} />}
       {shown && <Legend session={session} />}
       <div class="corner">

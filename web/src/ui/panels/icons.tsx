@@ -5,6 +5,7 @@ const PATHS = {
   outline: "M2.5 3.5h11v9h-11zM6.5 3.5v9",
   details: "M2.5 3.5h11v9h-11zM9.5 3.5v9",
   passes: "M2.5 3.5h11v5h-11zM2.5 11h2.4v1.6H2.5zM6.8 11h2.4v1.6H6.8zM11.1 11h2.4v1.6h-2.4z",
+  panes: "M2.5 3.5h11v9h-11zM8 3.5v9M10.8 6.6v2.8M9.4 8h2.8",
   table: "M2.5 3.5h11v9h-11zM2.5 6.5h11M6.5 6.5v6",
   direction: "M4 2.5v9M4 11.5l-2-2.2M4 11.5l2-2.2M7.5 5h6M13.5 5l-2.2-2M13.5 5l-2.2 2",
   theme: "M8 2.5a5.5 5.5 0 1 0 5.5 6.6A4.6 4.6 0 0 1 8 2.5z",

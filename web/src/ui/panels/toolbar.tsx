@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { DATA } from "../engine/overlays";
 import type { Session } from "../session";
 import { enterGraph, groupBy } from "../state/view";
+import { MOST_PANES } from "../timeline/panes";
 import { actions } from "./actions";
 import { IconButton } from "./icons";
 import { SearchBox } from "./search";
@@ -35,7 +36,8 @@ export function Toolbar({ session, panels, setPanels }: { readonly session: Sess
         <IconButton name="Direction" icon="direction" pressed={view.direction === "LR"} onClick={() => actions.direction(session)} />
         <IconButton name="Theme" icon="theme" pressed={session.theme.name === "dark"} onClick={() => actions.theme(session)} />
         <IconButton name="Styles" icon="styles" pressed={panels.styles} onClick={() => setPanels({ ...panels, styles: !panels.styles })} />
-        {session.timeline.exists && <IconButton name="Passes" icon="passes" pressed={panels.passes} onClick={() => setPanels({ ...panels, passes: !panels.passes })} />}
+        {!session.timeline.exists && session.options.sources.length > 1 && <IconButton name="Add pane" icon="panes" disabled={session.panes.list.length >= MOST_PANES} onClick={() => session.panes.add()} />}
+        {session.timeline.exists && !panels.passes && <IconButton name="Passes" icon="passes" onClick={() => setPanels({ ...panels, passes: true })} />}
         <IconButton name="Table" icon="table" pressed={panels.table} onClick={() => setPanels({ ...panels, table: !panels.table })} />
         <IconButton name="Shortcuts" icon="help" onClick={() => setPanels({ ...panels, shortcuts: true })} />
       </div>

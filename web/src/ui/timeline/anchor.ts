@@ -25,8 +25,15 @@ export function anchorBetween(stage: Stage, was: Shown, now: Shown, selected: re
   return best;
 }
 
+/** Another pass: what stays keeps its place on the screen, unless nothing that changed would be in sight. */
+export function showStaying(stage: Stage, shown: Shown, anchor: { piece: number; screen: Rect }): void {
+  stage.show(shown, { anchor });
+  const hidden = changesOutOfSight(stage, shown);
+  if (hidden.length) stage.reveal(hidden.slice(0, 1), false);
+}
+
 /** Changed pieces, if none of them is in sight. */
-export function changesOutOfSight(stage: Stage, now: Shown): number[] {
+function changesOutOfSight(stage: Stage, now: Shown): number[] {
   const { marks } = now.result;
   if (!marks) return [];
   const found: number[] = [];

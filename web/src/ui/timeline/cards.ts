@@ -26,8 +26,10 @@ export interface CardOptions {
   readonly chosen: number;
 }
 
-export function didSomething(row: PassRow): boolean {
-  return (row.added ?? 0) + (row.removed ?? 0) + (row.changed ?? 0) > 0 || row.added === undefined;
+/** Where nobody has counted yet, another program is reason enough. */
+export function didSomething(row: PassRow, rows: readonly PassRow[]): boolean {
+  if (row.added === undefined) return row.before >= 0 && rows[row.before].content !== row.content;
+  return row.added + (row.removed ?? 0) + (row.changed ?? 0) > 0;
 }
 
 /** First of a module: the state that everything starts from. */
@@ -53,11 +55,11 @@ export function cardsOf(rows: readonly PassRow[], { filter, only, unfolded, chos
   rows.forEach((row, pass) => {
     if (!named(row) || (only && !only.has(pass))) return;
     const starts = run.length > 0 && rows[run[0]].module !== row.module;
-    if (didSomething(row) || isStart(row) || pass === chosen || starts) {
+    if (didSomething(row, rows) || isStart(row) || pass === chosen || starts) {
       flush(run);
       run = [];
     }
-    if (didSomething(row) || isStart(row) || pass === chosen) put({ kind: "pass", pass }, PASS_WIDTH);
+    if (didSomething(row, rows) || isStart(row) || pass === chosen) put({ kind: "pass", pass }, PASS_WIDTH);
     else run.push(pass);
   });
   flush(run);
@@ -97,7 +99,7 @@ function bandsOf(rows: readonly PassRow[], cards: readonly Card[]): Band[] {
 /** The next pass in a direction that did something, or undefined at the end. */
 export function nextChange(rows: readonly PassRow[], from: number, by: 1 | -1, only?: ReadonlySet<number>): number | undefined {
   for (let pass = from + by; pass >= 0 && pass < rows.length; pass += by) {
-    if ((didSomething(rows[pass]) || isStart(rows[pass])) && (!only || only.has(pass))) return pass;
+    if ((didSomething(rows[pass], rows) || isStart(rows[pass])) && (!only || only.has(pass))) return pass;
   }
   return undefined;
 }

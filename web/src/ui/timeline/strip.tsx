@@ -6,23 +6,24 @@ import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
 import { type Card, cardsOf, didSomething, isStart } from "./cards";
+import { MOST_PANES } from "./panes";
 import type { PassMode } from "./timeline";
 
 const MODES: readonly (readonly [PassMode, string])[] = [["before", "Before"], ["after", "After"], ["overlay", "Overlay"]];
 /** Cards this far beyond the edges exist already when they come into sight. */
 const BEYOND = 400;
 
-export function Strip({ session, onClose, children }: { readonly session: Session; readonly onClose: () => void; readonly children?: JSX.Element | null }): JSX.Element {
+export function Strip({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
   return (
     <section class="passes" aria-label="Passes">
-      <Controls session={session} onClose={onClose}>{children}</Controls>
+      <Controls session={session} onClose={onClose} />
       <Cards session={session} />
     </section>
   );
 }
 
-function Controls({ session, onClose, children }: { readonly session: Session; readonly onClose: () => void; readonly children?: JSX.Element | null }): JSX.Element {
-  const { timeline } = session;
+function Controls({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
+  const { timeline, panes } = session;
   const { rows } = timeline;
   const off = !timeline.row || timeline.row.before < 0;
   return (
@@ -30,6 +31,7 @@ function Controls({ session, onClose, children }: { readonly session: Session; r
       <p class="pass-count">
         <b>{rows.length.toLocaleString("en-US")} {rows.length === 1 ? "pass" : "passes"}</b>
         <span>{timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} made changes` : "comparing…"}</span>
+        <IconButton name="Add pane" icon="panes" disabled={panes.list.length >= MOST_PANES} onClick={() => panes.add()} />
         <IconButton name="Hide passes" icon="down" onClick={onClose} />
       </p>
       <div class="pass-row">
@@ -38,9 +40,12 @@ function Controls({ session, onClose, children }: { readonly session: Session; r
       </div>
       <div class="pass-row segmented" role="group" aria-label="What is shown of a pass">
         {MODES.map(([mode, text]) => (
-          <button type="button" key={mode} aria-pressed={timeline.mode === mode} disabled={off && mode !== "after"} onClick={() => timeline.setMode(mode)}>{text}</button>
+          <button type="button" key={mode} aria-pressed={timeline.mode === mode && !panes.sideBySide} disabled={off && mode !== "after"} onClick={() => {
+            panes.setSideBySide(false);
+            timeline.setMode(mode);
+          }}>{text}</button>
         ))}
-        {children}
+        <button type="button" aria-label="Side by side" title="Before and after, side by side" aria-pressed={panes.sideBySide} disabled={off && !panes.sideBySide} onClick={() => panes.setSideBySide(!panes.sideBySide)}>Split</button>
       </div>
       <div class="pass-row">
         <input
@@ -153,7 +158,7 @@ function CardView({ session, card, row, number, active, most, onChoose }: {
   const share = most.seconds > 0 ? (row.seconds ?? 0) / most.seconds : row.nodes / most.nodes;
   return (
     <div
-      id={id} class={["pass-card", chosen && "chosen", active && "active", !didSomething(row) && "still"].filter(Boolean).join(" ")} style={style} role="option" aria-selected={chosen}
+      id={id} class={["pass-card", chosen && "chosen", active && "active", !didSomething(row, session.timeline.rows) && "still"].filter(Boolean).join(" ")} style={style} role="option" aria-selected={chosen}
       aria-label={spoken(row, card.pass)} title={[...row.pipeline, row.name].join(" › ")} onClick={onChoose}
     >
       <span class="pass-name">{clipped(row.name, 90)}</span>
@@ -170,12 +175,12 @@ export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
   if (isStart(row)) return <span class="pass-counts quiet-text">the beginning</span>;
   if (row.added === undefined) return <span class="pass-counts quiet-text">…</span>;
   const part = (name: string, sign: string, count = 0) => (count ? <span class={name}>{sign}{count.toLocaleString("en-US")}</span> : null);
-  const any = didSomething(row);
+  const any = didSomething(row, []);
   return <span class="pass-counts">{any ? <>{part("added", "+", row.added)}{part("removed", "−", row.removed)}{part("changed", "~", row.changed)}</> : <span class="quiet-text">unchanged</span>}</span>;
 }
 
 function spoken(row: PassRow, pass: number): string {
-  const did = row.added === undefined ? "not compared yet" : didSomething(row) ? `${row.added} added, ${row.removed} removed, ${row.changed} changed` : isStart(row) ? "the beginning" : "unchanged";
+  const did = row.added === undefined ? "not compared yet" : didSomething(row, []) ? `${row.added} added, ${row.removed} removed, ${row.changed} changed` : isStart(row) ? "the beginning" : "unchanged";
   return `${pass}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}`;
 }
 

@@ -51,7 +51,7 @@ export class Timeline {
   }
 
   get changedCount(): number {
-    return this.rows.filter((row) => row.added !== undefined && didSomething(row)).length;
+    return this.rows.filter((row) => row.added !== undefined && didSomething(row, this.rows)).length;
   }
 
   /** Passes that did something to the selected node, where only those are wanted. */
@@ -106,8 +106,10 @@ export class Timeline {
   async jump(pass: number, node: NodeName, after: boolean): Promise<void> {
     const { session } = this;
     await session.follow({ ...session.view, pass, passMode: this.mode === "overlay" ? "overlay" : after ? "after" : "before", trail: [], selection: [] });
-    const number = await session.ask("find", { graph: node.graph, id: node.id });
-    if (number >= 0) await session.goTo(number, node.graph);
+    for (const id of [node.id, `${node.id} (before)`]) {
+      const number = await session.ask("find", { graph: node.graph, id });
+      if (number >= 0) return session.goTo(number, node.graph);
+    }
   }
 
   /** Another picture is there: what this pass did. */

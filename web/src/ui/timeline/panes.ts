@@ -1,0 +1,132 @@
+/** Panes beside the graph: other passes, other recordings, other programs. What is selected in one is selected in all, where it is there. */
+import type { NodeFacts, NodeName } from "../engine/protocol";
+import type { Session, SessionOptions } from "../session";
+
+export const MOST_PANES = 3;
+
+export interface Pane {
+  readonly id: number;
+  readonly session: Session;
+  /** Shows what was there before the pass that the graph shows. */
+  readonly linked: boolean;
+  /** Listens to the pane. */
+  readonly release: () => void;
+}
+
+export class Panes {
+  list: readonly Pane[] = [];
+  private next = 1;
+  /** The node that each session had when it was last looked at: what is another now was chosen by a person. */
+  private readonly seen = new WeakMap<Session, NodeFacts | undefined>();
+  private stepping = false;
+
+  constructor(private readonly main: Session, private readonly begin: (options: SessionOptions) => Session) {
+    main.onChange.subscribe(() => this.heed(main));
+  }
+
+  get sideBySide(): boolean {
+    return this.list.some((pane) => pane.linked);
+  }
+
+  /** Another pane: of the next source where there are several, else of what all passes lead to (or from). */
+  add(): void {
+    const { view, options, timeline } = this.main;
+    const last = timeline.rows.length - 1;
+    if (options.sources.length > 1 && this.list.length === 0) this.open({ source: (view.source + 1) % options.sources.length }, false);
+    else this.open({ source: view.source, pass: timeline.pass === last ? 0 : last }, false);
+  }
+
+  /** Before and after, side by side, in step. */
+  setSideBySide(wanted: boolean): void {
+    if (wanted === this.sideBySide) return;
+    const { main } = this;
+    if (!wanted) for (const pane of this.list.filter((each) => each.linked)) this.close(pane);
+    else {
+      if (main.timeline.mode !== "after") main.timeline.setMode("after");
+      this.open({ source: main.view.source, pass: main.view.pass, passMode: "before" }, true);
+    }
+  }
+
+  close(pane: Pane): void {
+    this.list = this.list.filter((each) => each !== pane);
+    pane.release();
+    pane.session.dispose();
+    this.main.changed();
+  }
+
+  dispose(): void {
+    for (const pane of this.list) this.close(pane);
+  }
+
+  async whenIdle(): Promise<void> {
+    const all = () => Promise.all([this.main, ...this.list.map((pane) => pane.session)].map((session) => session.idle.whenIdle()));
+    await all();
+    // What one pane does when it is done may have given another something to do.
+    await all();
+  }
+
+  private open(what: { source: number; pass?: number; passMode?: "before" | "after" | "overlay" }, linked: boolean): void {
+    if (this.list.length >= MOST_PANES) return;
+    const { main } = this;
+    const { grouping, direction, fold, flatten, depth } = main.view;
+    const session = this.begin({
+      sources: main.options.sources, start: main.options.start, theme: main.themeChoice, url: false,
+      initial: { grouping, direction, fold, flatten, depth, ...what },
+    });
+    const release = session.onChange.subscribe(() => {
+      this.heed(session);
+      main.changed();
+    });
+    this.list = linked ? [{ id: this.next++, session, linked, release }, ...this.list] : [...this.list, { id: this.next++, session, linked, release }];
+    this.seen.set(session, undefined);
+    main.changed();
+  }
+
+  /** Something has changed in a pane: the others follow its selection, and a linked pane its pass. */
+  private heed(session: Session): void {
+    for (const pane of this.list) {
+      const { timeline } = pane.session;
+      if (pane.session.themeChoice !== this.main.themeChoice) pane.session.setTheme(this.main.themeChoice);
+      if (pane.linked && session === this.main && timeline.exists && timeline.pass !== this.main.timeline.pass) timeline.choose(this.main.timeline.pass, "before");
+    }
+    const { node } = session;
+    if (this.seen.get(session) === node) return;
+    this.seen.set(session, node);
+    if (node && !this.stepping) void this.inStep(session, node);
+  }
+
+  private async inStep(from: Session, node: NodeFacts): Promise<void> {
+    this.stepping = true;
+    try {
+      for (const session of [this.main, ...this.list.map((pane) => pane.session)]) {
+        if (session === from || !session.shown) continue;
+        const found = await this.find(from, node, session);
+        if (found) await session.goTo(found.node, found.graph);
+        else session.selectPiece(undefined);
+        this.seen.set(session, session.node);
+      }
+    } catch (error) {
+      this.main.say(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.stepping = false;
+    }
+  }
+
+  /** The node of another pane that is this one: followed through the passes, else matched by the server, else by its name. */
+  private async find(from: Session, node: NodeFacts, to: Session): Promise<{ node: number; graph: string } | undefined> {
+    const names: NodeName[] = [];
+    if (from.view.source === to.view.source && to.timeline.exists) names.push(...await from.ask("follow", { node: node.node, to: snapshotOf(to) }));
+    else names.push(...await from.ask("match", { node: node.node, with: to.options.sources[to.view.source].at, pass: to.timeline.exists ? snapshotOf(to) : 0 }), node);
+    for (const name of names) {
+      const number = await to.ask("find", { graph: name.graph, id: name.id });
+      if (number >= 0) return { node: number, graph: name.graph };
+    }
+    return undefined;
+  }
+}
+
+/** The pass after which a pane shows the program. */
+function snapshotOf(session: Session): number {
+  const { row, pass, mode } = session.timeline;
+  return mode === "before" && row && row.before >= 0 ? row.before : pass;
+}
