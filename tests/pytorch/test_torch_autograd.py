@@ -282,3 +282,15 @@ def test_make_dot_renders_without_graphviz(tmp_path: Path, monkeypatch: pytest.M
     assert Path(dot.render(str(tmp_path / "small"), format="png", cleanup=True)).read_bytes().startswith(b"\x89PNG")
     assert not (tmp_path / "small").exists()
     assert Path(dot.save(str(tmp_path / "text.gv"))).read_text().startswith("digraph {")
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_unusual_tensors(layout: torch.layout) -> None:
+    """Nested tensors have no shape, sparse ones no storage: they are shown with what they have."""
+    nested = torch.nested.nested_tensor([torch.rand(2), torch.rand(3)], requires_grad=True, layout=layout)
+    graph = opscope.capture(nested * 2, show_saved=True).main
+    assert "?" in graph["leaf"].outputs[0].shape or layout is torch.jagged
+    x = torch.rand(3, requires_grad=True)
+    product = torch.eye(3).to_sparse() @ x.unsqueeze(1)
+    assert any(node.role == "saved" for node in opscope.capture(product, show_saved=True).main)

@@ -179,6 +179,8 @@ def summary(
     for name in chosen:
         if name not in COLUMNS:
             raise OpscopeError(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
+    if any(type(parameter).__name__ == "UninitializedParameter" for parameter in model.parameters()):
+        raise OpscopeError(f"{type(model).__name__} has parameters without a size yet (lazy modules); run it once with real inputs first")
     args, keywords = make_inputs(model, input_size, input_data, dtypes, device, kwargs)
     if args is None:
         chosen = [name for name in chosen if name in ("params", "share", "trainable", "kernel")]

@@ -15,7 +15,7 @@ from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import NO_ORIGINS, Cut, Cuts, Origins
 from opscope.readers.torch.saved import Held, attribute_text, held_by, took_a_number
-from opscope.readers.torch.values import dimension, tensor_type
+from opscope.readers.torch.values import sizes, tensor_type
 
 ENTRY = "autograd"
 SAVED_BY = "saved_by"
@@ -315,11 +315,7 @@ def _results_of(function: Any) -> tuple[TensorType, ...]:
     """What the forward operation gave: autograd keeps its shapes, to check gradients against."""
     types = []
     for metadata in getattr(function, "_input_metadata", ()):
-        try:
-            shape = tuple(dimension(size) for size in metadata.shape)
-        except RuntimeError:  # nested tensors have no shape
-            shape = ("?",)
-        types.append(TensorType(str(metadata.dtype).removeprefix("torch."), shape))
+        types.append(TensorType(str(metadata.dtype).removeprefix("torch."), sizes(metadata)))
     return tuple(types)
 
 

@@ -41,10 +41,17 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "device")
 
 
+def sizes(value: Any) -> tuple[int | str, ...]:
+    try:
+        return tuple(dimension(size) for size in value.shape)
+    except RuntimeError:  # nested tensors have no shape
+        return ("?",)
+
+
 def tensor_type(value: Any, depth: int = 0) -> TensorType:
     """What one value is: a tensor, a symbol, a Python number, or something else by the name of its class."""
     if is_tensor(value):
-        shape = tuple(dimension(size) for size in value.shape)
+        shape = sizes(value)
         return TensorType(str(value.dtype).removeprefix("torch."), shape, _layout(value, shape))
     if value is None:
         return TensorType("(None)")
