@@ -9,6 +9,9 @@ from __future__ import annotations
 from opscope.recording.match.pairs import FREE, Pairs
 from opscope.recording.match.sides import TAGS, Side
 
+_LOOKED_AT = 64
+"""Of so many equal nodes of a the first that is still free is taken."""
+
 _Work = tuple[int, tuple[int, ...]]
 
 
@@ -18,21 +21,24 @@ def derive(pairs: Pairs) -> dict[int, int]:
     if FREE not in pairs.mate_b:
         return {}
     work_a, work_b = pairs.labels.of["work"]
-    values_a = _Values(a)
+    values_a, values_b = _Values(a), _Values(b)
+    known: dict[_Work, list[int]] = {}
     for x in values_a.in_order:
         values_a.set(x, x)
-    known: dict[_Work, int] = {}
-    for x in values_a.in_order:
         if a.nodes[x].role != "parameter":
-            known.setdefault((work_a[x], values_a.operands(x)), x)
-    values_b = _Values(b)
+            same = known.setdefault((work_a[x], values_a.operands(x)), [])
+            same.append(x)
+            values_a.set(x, same[0])
     found: dict[int, int] = {}
+    used: set[int] = set()
     for y in values_b.in_order:
         x = pairs.mate_b[y]
         if x == FREE and b.nodes[y].role != "parameter":
-            x = known.get((work_b[y], values_b.operands(y)), FREE)
+            same = known.get((work_b[y], values_b.operands(y)), [])
+            x = next((x for x in same[:_LOOKED_AT] if pairs.mate_a[x] == FREE and x not in used), same[0] if same else FREE)
             if x != FREE:
                 found[y] = x
+                used.add(x)
         values_b.set(y, values_a.value[x] if x >= 0 else FREE)
     return found
 
