@@ -1,0 +1,156 @@
+"""Partitions and clusters of a real quantized model are where XNNPACK and NXP's own recognizer put them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from quantized_models import quantize, stages
+
+import opscope
+from opscope.compat import executorch as compat
+from opscope.errors import OpscopeError
+from opscope.program import Path as GroupPath
+
+
+def tags(exported: Any) -> dict[str, str]:
+    return {node.name: node.meta["delegation_tag"] for node in exported.graph.nodes if "delegation_tag" in node.meta}
+
+
+def names(groups: dict[str, GroupPath] | Any) -> set[str]:
+    return {part for path in groups.values() for part in path}
+
+
+def test_partitions_are_those_that_the_partitioner_tagged() -> None:
+    exported = stages().tagged
+    program = opscope.capture(exported)
+    found = {node_id: path[0] for node_id, path in program.main.groupings["partition"].items() if path[0].startswith("partition")}
+    expected = tags(exported)
+    assert len(set(expected.values())) == 2
+    order = list(dict.fromkeys(expected.values()))
+    assert found == {name: f"partition {order.index(tag)} ({tag})" for name, tag in expected.items()}
+    assert {node.id for node in program.main} - set(found) >= {"x", "aten_cumsum_default", "aten_mean_dim", "output"}
+    assert program.main["aten_convolution_default"].scope == ("b1: Block", "conv: Conv2d"), "modules are not lost"
+
+
+def test_clusters_are_found_where_xnnpack_marks_none() -> None:
+    program = opscope.capture(stages().tagged)
+    clusters = program.main.groupings["qdq cluster"]
+    mains = ("aten_convolution_default", "aten_convolution_default_1", "aten_addmm_default")
+    assert names(clusters) == {f"cluster ({main}_cluster)" for main in mains}
+    for main in mains:
+        members = {node_id for node_id, path in clusters.items() if path == (f"cluster ({main}_cluster)",)}
+        node = program.main[main]
+        operands = {name for name, _ in node.inputs}
+        assert operands <= members and main in members
+        assert {program.main[name].op for name in members} >= {
+            "quantized_decomposed.dequantize_per_tensor.default", "quantized_decomposed.dequantize_per_channel.default",
+            "quantized_decomposed.quantize_per_tensor.default",
+        }  # fmt: skip
+    assert not {"aten_cumsum_default", "aten_mean_dim"} & set(clusters), "float arithmetic is no cluster"
+    inside = program.main.groupings["partition"]["aten_convolution_default"]
+    assert inside[0].startswith("partition 0 (") and inside[1:] == ("cluster (aten_convolution_default_cluster)",)
+
+
+def test_clusters_that_a_backend_marked_count_before_what_could_be_found() -> None:
+    """NXP's partitioner writes `cluster` on the nodes; then nothing is found beside it."""
+    exported = copy.deepcopy(stages().tagged)
+    for node in exported.graph.nodes:
+        if node.name in ("aten_convolution_default", "aten_relu_default"):
+            node.meta["cluster"] = "aten_convolution_default_cluster"
+    groupings = opscope.capture(exported).main.groupings
+    assert groupings["qdq cluster"] == dict.fromkeys(
+        ("aten_convolution_default", "aten_relu_default"), ("cluster (aten_convolution_default_cluster)",)
+    )
+    assert groupings["partition"]["aten_relu_default"][1:] == ("cluster (aten_convolution_default_cluster)",)
+    assert len(groupings["partition"]["aten_addmm_default"]) == 1
+
+
+def test_dynamic_quantization_has_clusters_too() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4)).eval()
+    clusters = opscope.capture(quantize(model, (torch.ones(2, 8),), dynamic=True)).main.groupings["qdq cluster"]
+    assert names(clusters) == {"cluster (linear_cluster)", "cluster (linear_1_cluster)"}
+    assert clusters["choose_qparams"] == clusters["relu"] == ("cluster (linear_cluster)",)
+
+
+def test_after_lowering_delegates_are_called_graphs_with_their_clusters() -> None:
+    program = opscope.capture(stages().lowered)
+    assert "partition" not in program.main.groupings
+    calls = [node for node in program.main if node.op == "executorch_call_delegate"]
+    assert [node.calls for node in calls] == [("lowered_module_0",), ("lowered_module_1",)]
+    inner = program["lowered_module_0"]
+    assert inner.attrs["backend"] == "XnnpackBackend" and len(inner) > 15
+    assert len(names(inner.groupings["qdq cluster"])) == 2 and "partition" not in inner.groupings
+    managed = opscope.capture(stages().lowered.to_executorch())
+    assert {"lowered_module_0", "lowered_module_1"} <= set(managed.graphs)
+
+
+def test_own_functions_name_partitions_and_clusters() -> None:
+    """A user's functions decide, "/" in a name does not make a level, and modules stay."""
+    exported = stages().tagged
+    program = compat.clustered(
+        exported,
+        lambda node: "npu/0" if "conv" in node.name else None,
+        lambda node: "first" if node.name.endswith("default") else None,
+    )
+    groupings = program.main.groupings
+    assert groupings["partition"]["aten_convolution_default"] == ("partition 0 (npu:0)", "cluster (first)")
+    assert groupings["partition"]["aten_addmm_default"] == ("cluster (first)",)
+    assert "aten_addmm_default_1" not in groupings["qdq cluster"]
+    assert program.main["aten_convolution_default"].scope
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_the_file_is_what_executorch_writes_with_the_right_output_indices(own: bool, tmp_path: Path) -> None:
+    utils = pytest.importorskip("executorch.devtools.visualization.visualization_utils", reason="needs Model Explorer")
+    names_of: dict[str, Any] = {}
+    if own:
+        names_of = {
+            "get_node_partition_name": lambda node: "a/b" if "conv" in node.name else None,
+            "get_node_qdq_cluster_name": lambda node: f"c/{node.op}",
+        }
+    ours, theirs = tmp_path / "ours.json", tmp_path / "theirs.json"
+    utils.visualize_with_clusters(stages().tagged, json_file_name=str(theirs), **names_of)
+    compat.visualize_with_clusters(stages().tagged, str(ours), **names_of)
+    a, b = json.loads(ours.read_text()), json.loads(theirs.read_text())
+    assert list(a) == list(b) and a["label"] == b["label"]
+    assert a["graphsWithLevel"] == [{"graph": a["graphs"][0], "level": 0}]
+    graph, other = a["graphs"][0], b["graphs"][0]
+    assert {key: graph[key] for key in graph if key != "nodes"} == {key: other[key] for key in other if key != "nodes"}
+    for node, expected in zip(graph["nodes"], other["nodes"], strict=True):
+        assert node.keys() == expected.keys()
+        for key in ("id", "label", "namespace", "subgraphIds", "outputsMetadata"):
+            assert node[key] == expected[key]
+        without = [{**edge, "sourceNodeOutputId": ""} for edge in node["incomingEdges"]]
+        assert without == [{**edge, "sourceNodeOutputId": ""} for edge in expected["incomingEdges"]]
+        shown = [attr for attr in node["attrs"] if attr["key"] != "__value"]
+        assert shown == [attr for attr in expected["attrs"] if attr["key"] != "__value"]
+    assert opscope.load(ours).main["aten_convolution_default"].inputs[0][1] == 0
+
+
+def test_edges_leave_the_output_that_they_leave(tmp_path: Path) -> None:
+    """Model Explorer's own adapter numbers an edge by the place of its user among all users, not by the output that it leaves."""
+
+    class Split(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            first, second = torch.split(x, 2)
+            return torch.relu(second) - first - second
+
+    target = tmp_path / "split.json"
+    compat.visualize_with_clusters(torch.export.export(Split(), (torch.ones(4, 3),)), target)
+    nodes = {node["id"]: node for node in json.loads(target.read_text())["graphs"][0]["nodes"]}
+    indices = {name: nodes[name]["incomingEdges"][0]["sourceNodeOutputId"] for name in nodes if name.startswith("getitem")}
+    assert sorted(indices.values()) == ["0", "1"]
+    others = [edge for node in nodes.values() if node["label"] != "getitem" for edge in node["incomingEdges"]]
+    assert {edge["sourceNodeOutputId"] for edge in others} == {"0"}
+
+
+def test_what_is_no_program_and_what_means_nothing_is_refused() -> None:
+    with pytest.raises(OpscopeError, match="give an ExportedProgram, EdgeProgramManager or ExecutorchProgramManager"):
+        compat.visualize(torch.nn.Linear(1, 1))
+    with pytest.raises(OpscopeError, match="'extensions' is for Model Explorer's server"):
+        compat.visualize(stages().tagged, extensions=[])

@@ -1,0 +1,120 @@
+"""`visualize_with_clusters` end to end: a server that blocks, the page in Chromium, and a second program in the same tab."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import stat
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.harness import Open, until
+from quantized_models import stages
+
+import opscope
+from opscope.compat.executorch import visualize, visualize_graph, visualize_with_clusters
+
+SHOWN = "window.opscope?.state().status === 'ready' && window.opscope.state().nodes"
+"""How many nodes the page shows once it does; a page that is just being loaded again has no answer."""
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The blocking call in a process of its own, and the file in which it says where it listens."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tagged = stages().tagged
+    call = {"target": visualize_with_clusters, "args": (tagged,), "kwargs": {"no_open_in_browser": True}}
+    process = multiprocessing.get_context("fork").Process(**call)
+    process.start()
+    place = tmp_path / "opscope" / "server.json"
+    until(lambda: place.exists() or not process.is_alive())
+    assert process.is_alive()
+    yield place
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGINT)
+    process.join()
+    assert process.exitcode == 0
+    assert not place.exists(), "the file goes when the server does"
+
+
+def showing(page: Any) -> int:
+    """0 while the page is being loaded again."""
+    try:
+        return int(page.evaluate(SHOWN) or 0)
+    except Exception:
+        return 0
+
+
+def address_of(place: Path) -> str:
+    state = json.loads(place.read_text())
+    return f"http://localhost:{state['port']}/{state['token']}/"
+
+
+def test_partitions_and_clusters_in_the_viewer_then_another_program_in_the_same_tab(shown: Path, open_address: Open) -> None:
+    assert stat.S_IMODE(shown.stat().st_mode) == 0o600
+    assert stat.S_IMODE(shown.parent.stat().st_mode) == 0o700
+    viewer = open_address(address_of(shown))
+    state = viewer.state()
+    assert state["grouping"] == "partition"
+    program = opscope.capture(stages().tagged)
+    paths = program.main.groupings["partition"]
+    groups = {"g:" + "/".join(path[:length]) for path in paths.values() for length in range(1, len(path) + 1)}
+    assert set(state["expanded"]) == groups, "every partition and every cluster is a frame of its own"
+    tags = Counter(node.meta["delegation_tag"] for node in stages().tagged.graph.nodes if "delegation_tag" in node.meta)
+    for number, count in enumerate(tags.values()):
+        viewer.row(f"partition {number}").click()
+        viewer.idle()
+        about = viewer.page.get_by_label("About the selection").inner_text()
+        assert re.search(rf"nodes\s+{count}\b", about), "what the partitioner tagged is in it, and nothing else"
+    options = viewer.page.get_by_label("Group by", exact=True).locator("option").all_inner_texts()
+    assert {"module", "partition", "qdq cluster"} <= set(options)
+    clusters = {path[0] for path in program.main.groupings["qdq cluster"].values()}
+    viewer.choose("Group by", "qdq cluster")
+    assert set(viewer.press("Expand all")["expanded"]) == {f"g:{name}" for name in clusters}
+    viewer.choose("Group by", "module")
+    assert any(key.startswith("g:b1") for key in viewer.press("Expand all")["expanded"])
+    viewer.press("Styles")
+    assert viewer.page.get_by_role("status").filter(has_text="8 matches").count() == 1, "the predefined highlight is on"
+
+    visualize(stages().lowered, reuse_server=True)
+    until(lambda: showing(viewer.page) == len(opscope.capture(stages().lowered)))
+    assert viewer.idle()["grouping"] == "module"
+    visualize_graph(stages().tagged.graph_module, stages().tagged, reuse_server=True)
+    until(lambda: showing(viewer.page) == len(program))
+
+
+def test_nobody_without_the_token_can_put_a_program_there(shown: Path) -> None:
+    address = address_of(shown)
+    port = json.loads(shown.read_text())["port"]
+    for wrong, headers, status in (
+        (f"http://localhost:{port}/guess/show", {}, 404),
+        (f"http://localhost:{port}/show", {}, 404),
+        (f"{address}show", {"Host": "evil.example"}, 403),
+        (f"{address}show", {}, 422),
+    ):
+        request = urllib.request.Request(wrong, data=b'{"programs": "[]"}', headers=headers, method="POST")
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(request)
+        assert error.value.code == status
+
+
+def test_a_file_that_others_can_read_or_a_server_that_is_gone_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from opscope.serve.running import show_in_running, state_file
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    program = opscope.capture(stages().quantized)
+    assert show_in_running(program, {}) is None
+    state_file().parent.mkdir()
+    state_file().write_text(json.dumps({"pid": 1, "port": 9, "token": "t"}))
+    state_file().chmod(0o644)
+    assert show_in_running(program, {}) is None
+    state_file().chmod(0o600)
+    assert show_in_running(program, {}) is None, "nobody listens there"
