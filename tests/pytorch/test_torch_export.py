@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.fx.passes.shape_prop
 from torch import nn
 from torch_models import ARCHITECTURES, Varied, varied
 
@@ -179,6 +180,13 @@ def test_graph_modules_that_were_only_traced() -> None:
         ("output", "output", (("_1", 0),)),
     ]
     assert main["_0"].attrs["module"] == "0"
+
+
+def test_graph_modules_with_propagated_shapes() -> None:
+    """fx's own shape propagation describes tensors without being tensors."""
+    traced = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(4, 2), nn.ReLU()))
+    torch.fx.passes.shape_prop.ShapeProp(traced).propagate(torch.ones(3, 4))
+    assert [str(kind) for kind in capture_object(traced).main["_1"].outputs] == ["float32[3, 2]"]
 
 
 def test_tags_and_custom_metadata_are_kept() -> None:

@@ -38,7 +38,9 @@ def layout_text(shape: tuple[int | str, ...], strides: tuple[int | str, ...]) ->
 
 
 def is_tensor(value: Any) -> bool:
-    return hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "device")
+    """A tensor, or fx's description of one. Only the class is asked: nested tensors raise when one asks for their shape."""
+    kind = type(value)
+    return hasattr(kind, "dtype") and hasattr(kind, "shape")
 
 
 def sizes(value: Any) -> tuple[int | str, ...]:
