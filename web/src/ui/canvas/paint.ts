@@ -40,7 +40,7 @@ export const PLAIN = 0.26;
 export const COARSE = 0.11;
 /** Below this, small text cannot be read: boxes and frames say only their names, as large as there is room for. */
 const NAMES_ONLY = 0.46;
-const DIMMED = 0.18;
+const DIMMED = 0.24;
 const MOST_TEXTS_KEPT = 20_000;
 
 export class ScenePainter {
@@ -111,7 +111,7 @@ export class ScenePainter {
     for (const piece of frames) {
       context.globalAlpha = opacity ? opacity(piece) : 1;
       if (near) paintTitle(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
-      else this.frameName(context, theme, scene, piece, scale);
+      else this.frameName(context, theme, scene, piece, sight);
     }
     context.globalAlpha = 1;
   }
@@ -129,24 +129,29 @@ export class ScenePainter {
     context.fillText(run.text, scene.x[piece] + (w - (run.width * size) / run.size) / 2, scene.y[piece] + h / 2 + size * 0.35);
   }
 
-  /** From afar a frame says its name in letters of one size on the screen, where it is large enough to have one. */
-  private frameName(context: Context, theme: Theme, scene: Scene, piece: number, scale: number): void {
+  /**
+   * From afar a frame says its name in letters of one size on the screen, where it is large enough to have one. Written in
+   * pixels of the screen: letters thousands of units high, scaled down again, would lose their places.
+   */
+  private frameName(context: Context, theme: Theme, scene: Scene, piece: number, sight: Sight): void {
+    const { camera: { x, y, scale }, ratio } = sight;
     const width = scene.w[piece] * scale, height = scene.h[piece] * scale;
     if (width < 34 || height < 22) return;
     const run = this.texts(piece).find((each) => each.bold);
     if (!run) return;
-    const pixels = Math.min(11, (run.size * (width - 8)) / run.width);
-    if (pixels < 7) return;
-    const size = pixels / scale;
-    const x = scene.x[piece] + 5 / scale, y = scene.y[piece] + 4 / scale;
+    const size = Math.min(11, (run.size * (width - 8)) / run.width);
+    if (size < 7) return;
     const { fill, secondary } = frameLook(scene, theme, piece);
+    const left = (scene.x[piece] - x) * scale + 5, top = (scene.y[piece] - y) * scale + 4;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = fill;
     context.globalAlpha *= 0.82;
-    context.fillRect(x - 2 / scale, y - 1 / scale, (run.width * size) / run.size + 4 / scale, size * 1.3);
+    context.fillRect(left - 2, top - 1, (run.width * size) / run.size + 4, size * 1.3);
     context.globalAlpha /= 0.82;
     context.font = fontOf(size, true);
     context.fillStyle = secondary;
-    context.fillText(run.text, x, y + size);
+    context.fillText(run.text, left, top + size);
+    setCamera(context, sight);
   }
 
   /** Draw these edges and the borders of these boxes once more, in the accent, above everything. */

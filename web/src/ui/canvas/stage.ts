@@ -154,8 +154,8 @@ export class Stage {
     const rect = { x, y, w: Math.max(...rects.map((r) => r.x + r.w)) - x, h: Math.max(...rects.map((r) => r.y + r.h)) - y };
     const on = this.onScreen(rect);
     const inside = on.x >= 0 && on.y >= 0 && on.x + on.w <= this.width && on.y + on.h <= this.height;
-    const scale = clampScale(closer ? 1 : Math.max(this.camera.scale, 0.5));
-    if (inside && !closer && this.camera.scale >= 0.35) return;
+    const scale = clampScale(closer ? 1 : Math.max(this.camera.scale, 0.75));
+    if (inside && !closer && this.camera.scale >= 0.45) return;
     this.flyTo(fit(rect, this.width, this.height, scale));
   }
 
