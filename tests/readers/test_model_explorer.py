@@ -1,0 +1,167 @@
+"""Model Explorer's JSON both ways: every field comes back, mistakes are told, and its own viewer opens what is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope.errors import OpscopeError
+from opscope.readers import model_explorer
+
+SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "model_explorer" / "every_field.json"
+EVERYTHING: dict[str, Any] = json.loads(SAMPLE.read_text("utf-8"))
+"""A collection that has every field that Model Explorer knows, and one that it will know."""
+
+FORMS = {
+    "a collection": EVERYTHING,
+    "collections": [EVERYTHING, {"label": "second", "graphs": [{"id": "g", "nodes": []}]}],
+    "graphs": EVERYTHING["graphs"],
+    "labelled subgraphs": [{"label": "tflite", "subgraphs": EVERYTHING["graphs"], "extra": 1}],
+    "ExecuTorch's": {**EVERYTHING, "graphsWithLevel": [{"graph": graph, "level": 0} for graph in EVERYTHING["graphs"]]},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_field_that_goes_in_comes_out(form: str, tmp_path: Path) -> None:
+    source, again = tmp_path / "in.json", tmp_path / "out.json"
+    source.write_text(json.dumps(FORMS[form]))
+    opscope.save(opscope.load(source), again, format="model-explorer")
+    assert json.loads(again.read_text()) == FORMS[form]
+
+
+def test_fields_have_their_meaning(tmp_path: Path) -> None:
+    source = tmp_path / "in.json"
+    source.write_text(json.dumps(EVERYTHING))
+    program = opscope.load(source)
+    assert isinstance(program, opscope.Program) and program.entry == "main"
+    split, add = program.main["split"], program.main["y"]
+    assert split.scope == ("block", "in/ner", "odd;last") and split.calls == ("body",)
+    assert [str(each) for each in split.outputs] == ["float32[4, ?]", "f16[4, 8]"]
+    assert split.attrs["tensor_names"] == ["t:0"]
+    assert add.inputs == (("split", 1), ("split", 0)), "an output is found by its id, and an edge from nowhere is no edge"
+    assert program.main["x"].role == "parameter"
+
+
+def test_native_json_carries_it_all_along(tmp_path: Path) -> None:
+    source, native, again = tmp_path / "in.json", tmp_path / "native.json", tmp_path / "out.json"
+    source.write_text(json.dumps(EVERYTHING))
+    opscope.save(opscope.load(source), native)
+    opscope.save(opscope.load(native), again, format="model-explorer")
+    assert json.loads(again.read_text()) == EVERYTHING
+
+
+def test_executorchs_file_comes_back_equal(shared_data: Path, tmp_path: Path) -> None:
+    source, again = shared_data / "executorch" / "clusters.model_explorer.json", tmp_path / "again.json"
+    program = opscope.load(source)
+    opscope.save(program, again, format="model-explorer")
+    assert json.loads(again.read_text()) == json.loads(source.read_text())
+    assert isinstance(program, opscope.Program) and program.main["aten_cumsum_default"].op == "aten.cumsum"
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ('{"graphs": 1, "label": "", "namespace": ""}', "`graphs` must be a list of graphs"),
+        ('{"graphs": [{"id": "g"}]}', "graph 'g': `nodes` must be a list of nodes"),
+        ('{"graphs": [{"id": "g", "nodes": [{"label": "no id"}]}]}', "with an `id`"),
+        ('{"graphs": [{"id": "g", "nodes": [{"id": "a"}, {"id": "a"}]}]}', "duplicate id 'a'"),
+        ('{"graphs": [{"id": "g", "nodes": [', "in.json:1:.*not valid JSON"),
+        ("3", "expected a collection"),
+    ],
+)
+def test_mistakes_are_told_with_what_is_wrong(document: str, message: str, tmp_path: Path) -> None:
+    source = tmp_path / "in.json"
+    source.write_text(document)
+    with pytest.raises(OpscopeError, match=message):
+        opscope.load(source, reader="model-explorer")
+
+
+def test_a_grouping_becomes_the_namespaces(tmp_path: Path) -> None:
+    """Model Explorer knows one hierarchy; `group_by` says which of ours it gets."""
+    builder = opscope.ProgramBuilder("p", "main")
+    graph = builder.graph("main")
+    graph.node("a", "add", scope=("model", "layer/0"))
+    graph.group("partition", "a", ("partition 0 (t)", "cluster (c)"))
+    program = builder.build()
+    spaces = {}
+    for grouping in (None, "partition"):
+        (graph_json,) = model_explorer.encode(program, grouping)["graphs"]
+        spaces[grouping] = graph_json["nodes"][0]["namespace"]
+    assert spaces == {None: "model/layer\\/0", "partition": "partition 0 (t)/cluster (c)"}
+
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture
+def their_server() -> Iterator[str]:
+    """Model Explorer 0.1.33 itself. It takes long to start, so one test uses it."""
+    command = Path(sys.executable).parent / "model-explorer"
+    if not command.exists() and not shutil.which("model-explorer"):
+        pytest.skip("Model Explorer is not installed: pip install ai-edge-model-explorer==0.1.33")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(
+        [str(command), "--no_open_in_browser", "--skip_health_check", "--port", str(port)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "BROWSER": "true"},
+    )  # fmt: skip
+    try:
+        while not answers(f"{address}/check_health"):
+            assert process.poll() is None, "model-explorer ended before it listened"
+            time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def test_their_viewer_opens_what_is_written(their_server: str, tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not here")
+    builder = opscope.ProgramBuilder("Net of opscope", "main")
+    graph = builder.graph("main")
+    graph.node("x", "input", role="parameter")
+    graph.node("conv", "aten.conv2d.default", [("x", 0)], attrs={"stride": [1, 1]})
+    graph.node("relu", "aten.relu.default", [("conv", 0)])
+    graph.node("sum", "aten.sum.default", [("relu", 0)])
+    for name in ("conv", "relu"):
+        graph.group("partition", name, ("partition 0 (a)", "cluster (conv/0)"))
+    target = tmp_path / "ours.json"
+    opscope.save(builder.build(), target, format="model-explorer", group_by="partition")
+    wanted = urllib.parse.quote(json.dumps({"models": [{"url": str(target)}]}))
+    with playwright.sync_playwright() as running:
+        flags = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--enable-unsafe-swiftshader"]
+        browser = running.chromium.launch(executable_path=str(CHROMIUM), args=flags)
+        page = browser.new_page(viewport={"width": 1200, "height": 800})
+        page.set_default_timeout(60_000)
+        page.goto(f"{their_server}/?data={wanted}")
+        page.get_by_text("op node count").wait_for()
+        shown = " ".join(page.inner_text("body").split())
+        browser.close()
+    assert "Net of opscope" in shown
+    assert "op node count 4" in shown and "layer count 2" in shown
