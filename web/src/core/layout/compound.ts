@@ -2,6 +2,7 @@ import { bucketBy } from "./arrays";
 import { contentOf, LayoutCache } from "./cache";
 import { layoutFlat, NODE_GAP, RANK_GAP } from "./flat";
 import { cutEdges, depths, type Pieces } from "./pieces";
+import { GATE_GAP } from "./routing";
 import { stitch } from "./stitch";
 import type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOptions } from "./types";
 
@@ -178,13 +179,19 @@ class CompoundRun {
   private insetsOf(container: number): Insets {
     const { width, height } = this.graph;
     const { padding, sideways } = this;
+    const { gatesOf, gateOutward } = this.pieces;
+    const gated = [false, false];
+    for (let k = gatesOf.start[container]; k < gatesOf.start[container + 1]; k++) gated[gateOutward[gatesOf.items[k]]] = true;
+    // The gap beside the gates is room enough.
+    const roomBefore = (room: number): number => (gated[0] ? Math.max(0, room - GATE_GAP) : room);
+    const bottom = gated[1] ? Math.max(0, padding - GATE_GAP) : padding;
     if (sideways) {
       // The axes are swapped: the title's line is above the frame's content on screen, which is to its left here.
       const left = padding + width[container];
-      return { left, right: padding, top: padding, bottom: padding, leastWidth: 0, leastHeight: height[container] };
+      return { left, right: padding, top: roomBefore(padding), bottom, leastWidth: 0, leastHeight: height[container] };
     }
-    const top = padding / 2 + height[container];
-    return { left: padding, right: padding, top, bottom: padding, leastWidth: width[container], leastHeight: 0 };
+    const top = roomBefore(padding / 2) + height[container];
+    return { left: padding, right: padding, top, bottom, leastWidth: width[container], leastHeight: 0 };
   }
 
   /** The content of one container as a graph of its own: its children, then its gates, joined by the pieces within. */

@@ -4,6 +4,7 @@ import type { Elements } from "./elements";
 import { findSeparations, type Separations } from "./separation";
 import { findStreams } from "./stream";
 import { type Fastenings, straighten } from "./straighten";
+import type { FlatGraph } from "./types";
 
 /** Bounds the straightening of huge graphs; some thousands of elements end long before. */
 const STRAIGHTEN_WORK = 10_000_000;
@@ -25,13 +26,13 @@ export interface Gaps {
 export function assignX(
   elements: Elements,
   position: Int32Array,
-  width: Float64Array,
+  { width, pin }: FlatGraph,
   gaps: Gaps,
   fastenings: Fastenings,
   resumed: boolean,
 ): Float64Array {
   const separations = findSeparations(elements, position);
-  const distance = distances(elements, separations, width, gaps);
+  const distance = distances(elements, separations, width, gaps, pin);
   const streams = findStreams(elements);
   const aligner = new Aligner(elements, position, streams);
   const layouts: Float64Array[] = [];
@@ -47,16 +48,22 @@ export function assignX(
   return x;
 }
 
-/** Least distance between the centres of neighbours. */
-function distances(elements: Elements, separations: Separations, width: Float64Array, gaps: Gaps): Float64Array {
+/** Least distance between the centres of neighbours. A gate is where a line passes a frame, so it needs no more than a line. */
+function distances(
+  elements: Elements,
+  separations: Separations,
+  width: Float64Array,
+  gaps: Gaps,
+  pin?: Uint8Array,
+): Float64Array {
   const { boxCount } = elements;
   const distance = new Float64Array(separations.count);
   for (let i = 0; i < separations.count; i++) {
     const a = separations.left[i];
     const b = separations.right[i];
     const half = ((a < boxCount ? width[a] : 0) + (b < boxCount ? width[b] : 0)) / 2;
-    const boxes = (a < boxCount ? 1 : 0) + (b < boxCount ? 1 : 0);
-    if (boxes === 0 && carrySame(elements, a, b)) continue;
+    const boxes = (a < boxCount && !pin?.[a] ? 1 : 0) + (b < boxCount && !pin?.[b] ? 1 : 0);
+    if (a >= boxCount && b >= boxCount && carrySame(elements, a, b)) continue;
     distance[i] = half + (boxes === 2 ? gaps.betweenBoxes : boxes === 1 ? gaps.besideSegment : gaps.betweenSegments);
   }
   return distance;

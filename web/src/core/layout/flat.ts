@@ -7,7 +7,7 @@ import { balanceLeaves } from "./leaves";
 import { orderElements } from "./ordering";
 import { packParcels } from "./packing";
 import { assignRanks } from "./ranking";
-import { draw } from "./routing";
+import { draw, GATE_GAP } from "./routing";
 import type { Fastenings } from "./straighten";
 import { placeTurned } from "./turned";
 import type { FlatGraph, FlatLayout, LayoutOptions } from "./types";
@@ -97,11 +97,22 @@ function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effo
       ? singleBox(graph, part.nodes[0])
       : layoutConnected(partGraph(graph, part, local), options, effort),
   );
-  const pinned = parts.map(({ nodes }) => graph.pin !== undefined && nodes.some((v) => graph.pin![v] !== 0));
+  const has = (part: Part, pin: number): boolean => graph.pin !== undefined && part.nodes.some((v) => graph.pin![v] === pin);
+  const marginAt = (pin: number): number => (graph.pin?.includes(pin) ? GATE_GAP : 0);
+  const margin = { top: marginAt(1), bottom: marginAt(2) };
+  const down = new Float64Array(parts.length);
   const packed = packParcels(
-    layouts.map(({ width, height }, i) => ({ width, height, pinned: pinned[i] })),
+    layouts.map(({ width, height }, i) => {
+      const first = has(parts[i], 1);
+      const last = has(parts[i], 2);
+      if (!first && !last) return { width, height, pinned: false };
+      down[i] = first ? 0 : margin.top;
+      return { width, height: down[i] + height + (last ? 0 : margin.bottom), pinned: true };
+    }),
     options.nodeGap ?? NODE_GAP,
+    margin,
   );
+  for (let i = 0; i < down.length; i++) packed.y[i] += down[i];
   const edgeCount = graph.edgeSource.length;
   const x = new Float64Array(graph.nodeCount);
   const y = new Float64Array(graph.nodeCount);
@@ -166,7 +177,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   report(0.7);
   const gaps = { betweenBoxes: nodeGap, besideSegment: nodeGap / 2, betweenSegments: nodeGap / 3 };
   const resumed = graph.previousX !== undefined;
-  const x = assignX(elements, position, width, gaps, fastenings(graph, elements), resumed);
+  const x = assignX(elements, position, graph, gaps, fastenings(graph, elements), resumed);
   const total = moveToOrigin(x, width, nodeCount);
   const { y, height, points, pointStart } = draw(graph, elements, x, reversed, rankGap);
   report(1);

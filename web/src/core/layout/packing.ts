@@ -5,6 +5,12 @@ export interface Parcel {
   readonly pinned: boolean;
 }
 
+/** Room that parts which are not pinned keep from the first and the last line. */
+export interface Margin {
+  readonly top: number;
+  readonly bottom: number;
+}
+
 export interface Packed {
   readonly x: Float64Array;
   readonly y: Float64Array;
@@ -19,7 +25,7 @@ const ASPECT = 1.6;
  * Places unconnected parts so that the whole is about as wide as a screen: shelves as high as their tallest part, filled
  * column by column. Tall parts come first; equals keep their order.
  */
-export function packParcels(parcels: readonly Parcel[], gap: number): Packed {
+export function packParcels(parcels: readonly Parcel[], gap: number, margin: Margin = { top: 0, bottom: 0 }): Packed {
   const x = new Float64Array(parcels.length);
   const y = new Float64Array(parcels.length);
   let rowWidth = 0;
@@ -64,10 +70,10 @@ export function packParcels(parcels: readonly Parcel[], gap: number): Packed {
       shelfHeight = Math.max(shelfHeight, p.height);
     }
     x[i] = rowWidth + columnLeft;
-    y[i] = columnBottom;
+    y[i] = margin.top + columnBottom;
     columnWidth = Math.max(columnWidth, p.width);
     columnBottom += p.height + gap;
     width = Math.max(width, columnLeft + columnWidth);
   }
-  return { x, y, width: rowWidth + width, height: Math.max(rowHeight, shelfTop + shelfHeight) };
+  return { x, y, width: rowWidth + width, height: Math.max(rowHeight, margin.top + shelfTop + shelfHeight + margin.bottom) };
 }

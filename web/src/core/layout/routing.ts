@@ -88,8 +88,12 @@ export function draw(
 const LEVEL_WAY = 160;
 const WAY_PER_HEIGHT = 12;
 
+/** A frame's gates take no more room than its sides: the gap beside them is this high where edges come in straight. */
+export const GATE_GAP = 16;
+const GATE_LEVEL_WAY = 48;
+
 function gapHeights(
-  { edgeSource, edgeTarget }: FlatGraph,
+  { edgeSource, edgeTarget, pin }: FlatGraph,
   { rankCount, top, segmentOfEdge }: Elements,
   x: Float64Array,
   { sourceX, targetX }: Ends,
@@ -105,7 +109,13 @@ function gapHeights(
     way[below] = Math.max(way[below], Math.abs(sourceX[e] - (s < 0 ? targetX[e] : x[s])));
     if (s >= 0) way[above] = Math.max(way[above], Math.abs(x[s] - targetX[e]));
   }
-  return way.map((w) => rankGap + Math.min(0.8 * rankGap, Math.max(0, (w - LEVEL_WAY) / WAY_PER_HEIGHT)));
+  const gates = { first: pin?.includes(1), last: pin?.includes(2) };
+  return way.map((w, rank) => {
+    const atGates = (rank === 0 && gates.first) || (rank === rankCount - 2 && gates.last);
+    const least = atGates ? Math.min(GATE_GAP, rankGap) : rankGap;
+    const level = atGates ? GATE_LEVEL_WAY : LEVEL_WAY;
+    return Math.min(1.8 * rankGap, least + Math.max(0, (w - level) / WAY_PER_HEIGHT));
+  });
 }
 
 /** A box that only gives stands at the floor of its band, near its users; one that only takes at the ceiling. */
