@@ -9,6 +9,7 @@ from typing import Any
 from opscope.errors import OpscopeError, SourceError
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.store import is_recording, open_recording
+from opscope.recording.torch_trace import LOG_HEAD, is_log, read_logs
 
 Progress = Callable[[float], None]
 
@@ -20,7 +21,8 @@ def is_recording_source(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as stream:
-        return is_recording(stream.read(100)) or path.suffix == ".opscope"
+        head = stream.read(LOG_HEAD)
+    return is_recording(head[:100]) or path.suffix == ".opscope" or is_log(head)
 
 
 def read_recording(source: str | Path, progress: Progress | None = None) -> Recording:
@@ -29,9 +31,14 @@ def read_recording(source: str | Path, progress: Progress | None = None) -> Reco
     if path.is_dir():
         reader = _folder_reader(path)
         if reader is None:
-            said = "holds no passes: no dump of XLA (xla_dump_to), hidet (save_graph_instrument) or AITemplate (DEBUG) is in it"
+            known = "XLA (xla_dump_to), hidet (save_graph_instrument), AITemplate (DEBUG) or torch (TORCH_TRACE)"
+            said = f"holds no passes: no dump of {known} is in it"
             raise SourceError(said, str(source))
         return reader(path, progress)
+    if path.is_file():
+        with path.open("rb") as stream:
+            if is_log(stream.read(LOG_HEAD)):
+                return read_logs(path, progress)
     return open_recording(path)
 
 
@@ -50,12 +57,13 @@ def read_snapshot(source: str, progress: Progress | None = None) -> Snapshot:
 
 
 def _folder_reader(folder: Path) -> Callable[[Path, Progress | None], Recording] | None:
-    from opscope.recording import aitemplate, hidet, xla
+    from opscope.recording import aitemplate, hidet, torch_trace, xla
 
     names = [path.name for path in folder.iterdir()]
     known: tuple[tuple[Callable[[Path, list[str]], bool], Any], ...] = (
         (xla.is_dump, xla.read_dump),
         (hidet.is_dump, hidet.read_dump),
         (aitemplate.is_dump, aitemplate.read_dump),
+        (torch_trace.is_dump, torch_trace.read_logs),
     )
     return next((read for is_mine, read in known if is_mine(folder, names)), None)

@@ -12,6 +12,7 @@ from opscope.readers.torch.tags import tag_groupings
 from opscope.readers.torch.values import plain
 
 ENTRY = "main"
+NO_SIGNATURE = Signature()
 
 _KINDS = {
     "PARAMETER": "parameter",
@@ -32,7 +33,7 @@ def program_of_exported(exported: Any, name: str = "") -> Program:
     return program.build()
 
 
-def program_of_graph_module(module: Any, name: str = "", signature: Signature = Signature()) -> Program:
+def program_of_graph_module(module: Any, name: str = "", signature: Signature = NO_SIGNATURE) -> Program:
     """A torch.fx.GraphModule: traced, partitioned, or in the middle of a compiler that knows what its inputs are."""
     program = ProgramBuilder(name or root_class(module) or type(module).__name__, ENTRY)
     _read_all(program, module, signature)

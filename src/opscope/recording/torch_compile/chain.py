@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from opscope.program import Path, Program
 from opscope.recording.model import NodeKey, Origin
-from opscope.recording.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, part_graph, program_of
-from opscope.recording.torch_compile.lineage import aot_origins, partition_origins
+from opscope.recording.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, program_of
+from opscope.recording.torch_compile.lineage import aot_origins, computed_in, partition_origins, placed, retargeted
 from opscope.recording.torch_compile.rewrites import Rewrites
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class Chain:
         for part, module in ((FORWARD, forward), (BACKWARD, backward)):
             program = program_of(module, self.title, self.inputs)
             self.parts[part] = Part(program, keys_of(module, program), _state(module))
-        origins = partition_origins(whole.keys.values(), {part: made.keys for part, made in self.parts.items()}) if whole else ()
+        computed = {part: computed_in(made.program) for part, made in self.parts.items()}
+        origins = partition_origins(whole.keys.values(), computed) if whole else ()
         self._write(name, pipeline, seconds, origins)
         self.spent += time.perf_counter() - started
 
@@ -90,7 +91,7 @@ class Chain:
     ) -> None:
         """A part in another language: the scheduler's nodes instead of fx."""
         self.parts[part] = Part(program, {}, [])
-        self._write(name, pipeline, seconds, self._placed(origins, part))
+        self._write(name, pipeline, seconds, placed(origins, part))
 
     def rewrites(self, part: str) -> Rewrites | None:
         known = self.parts.get(part)
@@ -107,12 +108,9 @@ class Chain:
         origins: list[Origin] = []
         if known is not None:
             origins += known.rewrites.origins(known.keys, keys)
-            origins += _retargeted(known, self.parts[part])
-        self._write(name, pipeline, seconds, self._placed(origins, part))
-
-    def _placed(self, origins: Iterable[Origin], part: str) -> Iterator[Origin]:
-        for origin in origins:
-            yield origin._replace(old=_keys_in(part, origin.old), new=_keys_in(part, origin.new)) if part else origin
+            lives_on = [key for node, key in keys.items() if known.keys.get(node) == key]
+            origins += retargeted(known.program, program, lives_on)
+        self._write(name, pipeline, seconds, placed(origins, part))
 
     def _write(self, name: str, pipeline: Path, seconds: float | None, origins: Iterable[Origin] = ()) -> None:
         whole = self.parts.get(WHOLE_GRAPH)
@@ -121,17 +119,6 @@ class Chain:
             program = self._last
         self._last = program
         self._recorder.snapshot(program, name, pipeline=pipeline, module=self.title, seconds=seconds, provenance=list(origins))
-
-
-def _retargeted(old: Part, new: Part) -> Iterator[Origin]:
-    """Nodes that live on under their names with another operator: names alone would not be believed."""
-    for node, (graph, id) in new.keys.items():
-        if old.keys.get(node) == (graph, id) and old.program.graphs[graph][id].op != new.program.graphs[graph][id].op:
-            yield Origin(((graph, id),), ((graph, id),), "identity")
-
-
-def _keys_in(part: str, keys: Sequence[NodeKey]) -> tuple[NodeKey, ...]:
-    return tuple([(part_graph(part, graph), id) for graph, id in keys])
 
 
 def _state(module: Any) -> list[Any]:

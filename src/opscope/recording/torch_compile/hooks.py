@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from opscope.errors import OpscopeError
 from opscope.program import Path
@@ -40,19 +41,21 @@ class Stage(NamedTuple):
 class Hooks:
     """Stands in for Inductor's entry points while it is installed."""
 
-    def __init__(self, recorder: Recorder, codegen: bool) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._codegen = codegen
+        self.codegen = False
         self.remarks = Remarks(recorder)
         self._here = threading.local()
         self._undo: list[Callable[[], None]] = []
         self._titles: set[str] = set()
         self.installed = False
+        self.everything = False
+        """Whether all of torch.compile is recorded, or only what `rec.torch` compiles."""
 
     @property
-    def compiled(self) -> bool:
-        """Whether anything came by."""
-        return bool(self._titles)
+    def compiled(self) -> int:
+        """How many graphs came by."""
+        return len(self._titles)
 
     @property
     def stage(self) -> Stage | None:
@@ -109,20 +112,33 @@ class Hooks:
         finally:
             self._here.chain, self._here.part = outer
 
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """What this thread compiles inside the block was asked for with `rec.torch`."""
+        self._here.asked = True
+        try:
+            yield
+        finally:
+            self._here.asked = False
+
+    @property
+    def _wanted(self) -> bool:
+        return self.installed and (self.everything or getattr(self._here, "asked", False))
+
     @property
     def _chain(self) -> Chain | None:
         return getattr(self._here, "chain", None)
 
     def _compile_fx(self, original: Any) -> Any:
         def compile_fx(model: Any, example_inputs: Any, inner_compile: Any = None, **options: Any) -> Any:
-            if not self.installed or self._chain is not None or not hasattr(model, "graph"):
+            if not self._wanted or self._chain is not None or not hasattr(model, "graph"):
                 given = {} if inner_compile is None else {"inner_compile": inner_compile}
                 return original(model, example_inputs, **given, **options)
             chain = Chain(self._recorder, self._title(model), model)
             with self.remarks.safely("Dynamo's graph"):
                 chain.snapshot(model, "graph of Dynamo", ("dynamo",))
-            inner = self._lowering(chain, inner_compile) if self._codegen else self._passes_only(chain)
-            with self._compiling(chain, ""), without_caches(not self._codegen):
+            inner = self._lowering(chain, inner_compile) if self.codegen else self._passes_only(chain)
+            with self._compiling(chain, ""), without_caches(not self.codegen):
                 return original(model, example_inputs, inner, **options)
 
         return compile_fx
@@ -277,37 +293,24 @@ def _known(config: Any, **wanted: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def watching(recorder: Recorder, codegen: bool = False) -> Iterator[Hooks]:
+def watching(recorder: Recorder, codegen: bool = False) -> Iterator[None]:
     """Record whatever torch.compile compiles inside the block.
 
     Without code generation what was compiled inside is forgotten by torch afterwards, so that the next call compiles it in full.
     """
-    hooks = _installed(recorder, codegen)
+    hooks = _hooks_of(recorder)
+    before = hooks.codegen, hooks.everything, hooks.compiled
+    hooks.codegen, hooks.everything = codegen, True
     try:
-        yield hooks
+        yield
+        if hooks.compiled == before[2]:
+            hooks.remarks.say("nothing was compiled in the block: what was compiled before is not compiled again (torch._dynamo.reset())")
     finally:
-        hooks.remove()
-        if not codegen:
+        if not codegen and hooks.compiled > before[2]:
             import torch._dynamo
 
             torch._dynamo.reset()
-
-
-def _installed(recorder: Recorder, codegen: bool) -> Hooks:
-    try:
-        import torch
-    except ImportError:
-        raise OpscopeError("PyTorch is not installed here: pip install torch") from None
-    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-    if version < _SINCE:
-        raise OpscopeError(f"recording torch.compile needs PyTorch {_SINCE[0]}.{_SINCE[1]} or later; this is {torch.__version__}")
-    hooks = Hooks(recorder, codegen)
-    try:
-        hooks.install()
-    except BaseException:
-        hooks.remove()
-        raise
-    return hooks
+        hooks.codegen, hooks.everything = before[:2]
 
 
 def record_torch(
@@ -323,21 +326,49 @@ def record_torch(
 
     The hooks stay until the recording ends: a backward that runs later is compiled then.
     """
+    hooks = _hooks_of(recorder)
+    before = hooks.compiled
+    hooks.codegen = codegen
+    result = _compiled(function, hooks, compile_options or {})(*args, **kwargs)
+    if hooks.compiled == before:
+        hooks.remarks.say("nothing was compiled: torch.compile ran the function as it is")
+    return result
+
+
+def _compiled(function: Any, hooks: Hooks, options: dict[str, Any]) -> Any:
+    """The function, to be compiled by a backend of its own: what torch compiled for it before is neither taken nor touched."""
     import torch
 
-    hooks = _installed(recorder, codegen)
-    recorder.on_close(hooks.remove)
+    mode, settings = options.pop("mode", None), options.pop("options", None)
+    patches = torch._TorchCompileInductorWrapper(mode, settings, options.get("dynamic")).config if mode or settings else None
 
-    def inductor(module: Any, example_inputs: Any, **options: Any) -> Any:
-        # a backend of its own: what torch compiled before for the same function stays as it is, and is not taken instead
+    def inductor(module: Any, example_inputs: Any) -> Any:
         from torch._inductor import compile_fx
 
-        return compile_fx.compile_fx(module, example_inputs, **options)
+        with hooks.asked():
+            return compile_fx.compile_fx(module, example_inputs, config_patches=patches)
 
-    started = time.perf_counter()
-    compiled = torch.compile(function, backend=inductor, **(compile_options or {}))
-    result = compiled(*args, **kwargs)
-    if not hooks.compiled:
-        hooks.remarks.say("nothing was compiled: torch.compile ran the function as it is")
-    recorder.set(torch_seconds=round(time.perf_counter() - started, 3))
-    return result
+    if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
+        options.setdefault("isolate_recompiles", True)
+    return torch.compile(function, backend=inductor, **options)
+
+
+_OF_RECORDER: WeakKeyDictionary[Recorder, Hooks] = WeakKeyDictionary()
+
+
+def _hooks_of(recorder: Recorder) -> Hooks:
+    """The hooks of a recording: installed when they are first needed, removed when it ends."""
+    if recorder in _OF_RECORDER:
+        return _OF_RECORDER[recorder]
+    try:
+        import torch
+    except ImportError:
+        raise OpscopeError("PyTorch is not installed here: pip install torch") from None
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < _SINCE:
+        raise OpscopeError(f"recording torch.compile needs PyTorch {_SINCE[0]}.{_SINCE[1]} or later; this is {torch.__version__}")
+    hooks = Hooks(recorder)
+    recorder.on_close(hooks.remove)
+    hooks.install()
+    _OF_RECORDER[recorder] = hooks
+    return hooks

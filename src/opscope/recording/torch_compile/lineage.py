@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
+from opscope.program import Program
 from opscope.readers.torch.direction import is_backward
 from opscope.readers.torch.export import ENTRY
 from opscope.recording.model import NodeKey, Origin
@@ -55,12 +56,31 @@ def _traced_from(sources: Iterable[Any], by_name: Mapping[str, NodeKey]) -> Node
     return None
 
 
-def partition_origins(old: Iterable[NodeKey], parts: Mapping[str, Keys]) -> Iterator[Origin]:
-    """Nodes keep their names. What is in both halves is computed again in the backward; what only comes in is a saved value."""
-    computed: dict[str, dict[NodeKey, None]] = {
-        part: {key: None for node, key in keys.items() if node.op not in ("placeholder", "output")} for part, keys in parts.items()
-    }
+def partition_origins(old: Iterable[NodeKey], computed: Mapping[str, Set[NodeKey]]) -> Iterator[Origin]:
+    """Nodes keep their names. What both halves compute is computed again in the backward; what only comes in is a saved value."""
     for graph, id in old:
         new = tuple([(part_graph(part, graph), id) for part, keys in computed.items() if (graph, id) in keys])
         if new:
             yield Origin(((graph, id),), new, "identity", "" if len(new) == 1 else "recomputed in the backward")
+
+
+def computed_in(program: Program) -> set[NodeKey]:
+    """The nodes of a program that are neither inputs nor its output."""
+    return {(graph.name, node.id) for graph in program for node in graph if node.inputs or node.role == "op" if node.role != "output"}
+
+
+def retargeted(old: Program, new: Program, keys: Iterable[NodeKey]) -> Iterator[Origin]:
+    """Nodes that live on under their names with another operator: names alone would not be believed."""
+    for graph, id in keys:
+        if graph in old.graphs and id in old.graphs[graph] and old.graphs[graph][id].op != new.graphs[graph][id].op:
+            yield Origin(((graph, id),), ((graph, id),), "identity")
+
+
+def placed(origins: Iterable[Origin], part: str) -> Iterator[Origin]:
+    """What is known about one half, said about the whole program."""
+    for origin in origins:
+        yield origin._replace(old=_keys_in(part, origin.old), new=_keys_in(part, origin.new)) if part else origin
+
+
+def _keys_in(part: str, keys: Iterable[NodeKey]) -> tuple[NodeKey, ...]:
+    return tuple([(part_graph(part, graph), id) for graph, id in keys])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ class Remarks:
     def say(self, remark: str) -> None:
         if remark not in self.said:
             self.said.append(remark)
-            self._recorder.set(remarks=list(self.said))
+            with suppress(Exception):  # a full disk ends the recording, not the run
+                self._recorder.set(remarks=list(self.said))
 
     def missing(self, what: str, lost: str = "its stage is not in the recording") -> None:
         """A private function of torch that this version does not have."""
