@@ -1,0 +1,185 @@
+"""The style editor and node data in the viewer: rules as one types them, Model Explorer's files as they are, colours and numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from browser.harness import Open, Viewer, until
+from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.render.options import ViewOptions
+
+RULES: list[dict[str, Any]] = [
+    {
+        "queries": [
+            {"type": "node_type", "nodeType": "op_nodes"},
+            {"type": "regex", "queryRegex": "aten.", "matchTypes": ["title"]},
+        ],
+        "nodeType": "op_nodes",
+        "styles": {"node_bg_color": {"id": "node_bg_color", "value": "#b4e3f5"}},
+        "version": "v2",
+        "unknown": "stays",
+    }
+]
+
+
+def small() -> Program:
+    builder = ProgramBuilder("small", "main")
+    graph = builder.graph("main")
+    kind = [TensorType("f32", (4,))]
+    graph.node("x", "input", (), kind, role="parameter")
+    graph.node("conv", "aten.conv2d.default", [("x", 0)], kind, scope=("layer",), attrs={"groups": 8})
+    graph.node("relu", "aten.relu.default", [("conv", 0)], kind, scope=("layer",), attrs={"groups": 2})
+    graph.node("sum", "aten.sum.default", [("relu", 0)], kind)
+    graph.outputs = [("sum", 0)]
+    return builder.build()
+
+
+def rule(viewer: Viewer, number: int) -> Any:
+    return viewer.page.get_by_role("listitem", name=f"Rule {number}", exact=True)
+
+
+def said(viewer: Viewer, number: int) -> str:
+    text: str = rule(viewer, number).get_by_role("status").inner_text()
+    return text
+
+
+def svg(viewer: Viewer) -> str:
+    with viewer.page.expect_download() as waiting:
+        viewer.press("Save SVG")
+    return Path(waiting.value.path()).read_text("utf-8")
+
+
+def test_rules_are_written_counted_moved_and_forgotten(open_file: Open) -> None:
+    viewer = open_file(small())
+    viewer.press("Styles")
+    viewer.press("Add rule")
+    assert said(viewer, 1) == "nothing to look for yet"
+    pattern = viewer.page.get_by_label("Rule 1: regular expression")
+    pattern.fill("conv|RELU")
+    viewer.idle()
+    assert said(viewer, 1) == "2 matches"
+    assert "#ffe9b8" in svg(viewer)
+    pattern.fill("conv(")
+    viewer.idle()
+    assert "conv(" in said(viewer, 1)
+    assert "#ffe9b8" not in svg(viewer)
+    pattern.fill("aten")
+    viewer.press("Rule 1: add a number range")
+    viewer.page.get_by_label("Rule 1: attribute").fill("groups")
+    viewer.page.get_by_label("Rule 1: min").fill("4")
+    viewer.idle()
+    assert said(viewer, 1) == "1 match"
+    viewer.page.get_by_label("Rule 1: node type").select_option("layer_nodes")
+    viewer.idle()
+    assert said(viewer, 1) == "0 matches"
+    viewer.press("Duplicate rule 1")
+    viewer.page.get_by_label("Rule 2: regular expression").fill("sum")
+    viewer.press("Move rule 2 up")
+    assert viewer.page.get_by_label("Rule 1: regular expression").input_value() == "sum"
+    viewer.press("Delete rule 1")
+    assert viewer.page.get_by_label("Rule 1: regular expression").input_value() == "aten"
+    viewer.press("Clear rules")
+    assert rule(viewer, 1).count() == 0
+
+
+def test_edges_and_text_can_be_coloured(open_file: Open) -> None:
+    viewer = open_file(small())
+    viewer.press("Styles")
+    viewer.press("Add rule")
+    viewer.page.get_by_label("Rule 1: regular expression").fill("conv")
+    viewer.press("Rule 1: background, remove")
+    viewer.press("Rule 1: edges, choose")
+    viewer.press("Rule 1: text, choose")
+    viewer.page.get_by_label("Rule 1: edges", exact=True).fill("#ff8800")
+    viewer.page.get_by_label("Rule 1: text", exact=True).fill("#aa0000")
+    viewer.press("Expand all")
+    picture = svg(viewer)
+    assert picture.count('stroke="#ff8800"') == 1 and 'fill="#aa0000"' in picture and "#ffe9b8" not in picture
+
+
+def test_model_explorers_rules_come_in_and_go_out_unchanged_and_last(open_file: Open, tmp_path: Path) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(json.dumps(RULES))
+    viewer = open_file(small())
+    viewer.press("Styles")
+    with viewer.page.expect_file_chooser() as chooser:
+        viewer.page.get_by_role("button", name="Import rules", exact=True).click()
+    chooser.value.set_files(file)
+    rule(viewer, 1).wait_for()
+    viewer.idle()
+    assert said(viewer, 1) == "3 matches"
+    with viewer.page.expect_download() as waiting:
+        viewer.press("Export rules")
+    assert json.loads(Path(waiting.value.path()).read_text()) == RULES
+    viewer.page.reload()
+    until(lambda: viewer.page.evaluate("window.opscope?.state().status === 'ready'"))
+    assert "#b4e3f5" in svg(viewer), "rules are there on the next visit"
+
+
+def test_executorchs_style_file_works_as_it_is(open_file: Open, shared_data: Path) -> None:
+    builder = ProgramBuilder("tagged", "main")
+    graph = builder.graph("main")
+    graph.node("x", "input", role="parameter")
+    graph.node("q", "quantized_decomposed.quantize_per_tensor.default", [("x", 0)])
+    graph.node("conv", "aten.convolution.default", [("q", 0)])
+    graph.node("cumsum", "aten.cumsum.default", [("conv", 0)])
+    for name in ("q", "conv"):
+        graph.group("partition", name, ("partition 1 (tag)", "cluster (c)"))
+    style = shared_data / "executorch" / "cluster_highlight_style.json"
+    viewer = open_file(builder.build(), options=ViewOptions(style=style, group_by="partition", depth=3))
+    picture = svg(viewer)
+    assert all(f'fill="{colour}"' in picture for colour in ("#dce9e9", "#b4e3f5", "#d0eae9", "#fdffcc"))
+
+
+def test_node_data_colours_boxes_and_is_a_column_with_statistics(open_file: Open, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    gradient = [{"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#ff0000"}]
+    values = {"conv": {"value": 30}, "relu": {"value": 10}, "sum": {"value": 20}, "nobody": {"value": 1}}
+    file.write_text(json.dumps({"name": "latency", "results": values, "gradient": gradient}))
+    viewer = open_file(small())
+    viewer.press("Styles")
+    with viewer.page.expect_file_chooser() as chooser:
+        viewer.page.get_by_role("button", name="Load node data", exact=True).click()
+    chooser.value.set_files(file)
+    numbers = viewer.page.get_by_label("Statistics of latency")
+    numbers.wait_for()
+    assert viewer.idle()["colour"] == "data:latency"
+    told = " ".join(numbers.inner_text().split())
+    assert told == "latency 3 nodes, 1 entries fit none min 10 max 30 sum 60 mean 20"
+    viewer.press("Expand all")
+    picture = svg(viewer)
+    assert 'fill="#ff0000"' in picture and "latency: 3 nodes, min 10, max 30, sum 60, mean 20" in picture
+    assert "latency" in (viewer.page.get_by_role("img", name="Colours:").get_attribute("aria-label") or "")
+    viewer.choose("Colour by", "category")
+    assert "#ff0000" not in svg(viewer)
+    viewer.press("Table")
+    viewer.page.get_by_role("button", name="latency", exact=True).last.click()
+    viewer.idle()
+    table = viewer.page.get_by_label("Table of nodes").inner_text()
+    assert table.index("conv2d") < table.index("sum.default") < table.index("relu"), "sorted by the data, the largest first"
+
+
+def test_data_and_rules_can_be_part_of_the_file(open_file: Open) -> None:
+    data = ({"name": "a", "results": {"conv": {"value": 1}}}, {"name": "b", "results": {"sum": {"value": "slow", "bgColor": "#00ff00"}}})
+    viewer = open_file(small(), options=ViewOptions(node_data=data, style=RULES, depth=2))
+    assert viewer.state()["colour"] == "data:a"
+    options = viewer.page.get_by_label("Colour by", exact=True).locator("option").all_inner_texts()
+    assert {"a", "b"} <= set(options)
+    viewer.choose("Colour by", "data:b")
+    assert 'fill="#00ff00"' in svg(viewer)
+    viewer.choose("Colour by", "category")
+    assert "#b4e3f5" in svg(viewer)
+
+
+def test_a_file_that_is_neither_is_refused_with_a_sentence(open_file: Open, tmp_path: Path) -> None:
+    file = tmp_path / "no.json"
+    viewer = open_file(small())
+    viewer.press("Styles")
+    for text, sentence in (("{]", "no.json: is no JSON"), ('{"a": 1}', "no.json: no node data"), ("[1]", "style rule 1")):
+        file.write_text(text)
+        with viewer.page.expect_file_chooser() as chooser:
+            viewer.page.get_by_role("button", name="Load node data", exact=True).click()
+        chooser.value.set_files(file)
+        viewer.page.get_by_role("status").filter(has_text=sentence).wait_for()
