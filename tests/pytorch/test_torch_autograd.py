@@ -93,6 +93,16 @@ def test_lists_dicts_and_dataclasses() -> None:
     assert "parts[0]" in make_dot(value).source
 
 
+def test_a_view_of_another_output() -> None:
+    """The base is given after its view: still one node each, in the given order, with the dotted line between them."""
+    x = torch.ones(2, 3, requires_grad=True)
+    base = x * 2
+    graph = opscope.capture([base.view(6), base, x]).main
+    assert graph.outputs == (("[0]", 0), ("[1]", 0), ("leaf", 0))
+    assert graph["[0]"].control == ("[1]",)
+    assert [node.attrs["kind"] for node in graph].count("output") == 3
+
+
 def test_chains_of_a_hundred_thousand_functions() -> None:
     """Recurrent training makes them; torchviz stops at a thousand. Nothing may recurse."""
     y = torch.ones(2, requires_grad=True)
@@ -174,6 +184,7 @@ def test_after_backward_the_structure_remains() -> None:
     x = torch.ones(3, requires_grad=True)
     y = (Halved.apply(x) * x).exp().sum()
     y.backward()
+    assert opscope.capture(y).attrs["notes"] == opscope.capture(y, show_saved=True).attrs["notes"]
     program = opscope.capture(y, show_saved=True)
     assert [node.op for node in program.main if node.role == "op" and node.attrs["kind"] == "function"] == [
         "AccumulateGrad", "HalvedBackward", "MulBackward0", "ExpBackward0", "SumBackward0",

@@ -14,7 +14,7 @@ from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, T
 from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import NO_ORIGINS, Cut, Cuts, Origins
-from opscope.readers.torch.saved import Held, attribute_text, held_by, took_a_number
+from opscope.readers.torch.saved import Held, attribute_text, held_by, is_freed, took_a_number
 from opscope.readers.torch.values import sizes, tensor_type
 
 ENTRY = "autograd"
@@ -77,7 +77,7 @@ class _AutogradReader:
         """By tensor (object or storage): the functions that saved it, under which name, and what they saw."""
         self.without_gradient: set[Any] = set()
         self.notes: list[str] = []
-        self.freed = 0
+        self.freed: set[Any] = set()
 
     def read(self, outputs: list[tuple[str, Any]]) -> None:
         roots = [tensor.grad_fn for _, tensor in outputs] + [base.grad_fn for _, base in self._bases(outputs)]
@@ -86,19 +86,29 @@ class _AutogradReader:
         for function in functions:
             self._id(function, type(function).__name__)
             self._look_into(function)
+        self._find_freed(functions)
         for function in functions:
             self._function(function)
         self._saved_alone()
-        bases = self._bases(outputs)
-        for _, base in bases:
+        for _, base in self._bases(outputs):
             self._result(base, "base", "base")
-        for path, tensor in outputs:
+        for path, tensor in sorted(outputs, key=lambda output: output[1]._is_view()):  # a view may be of another output
             self._result(tensor, path or "output", "output")
+        self.builder.outputs = [(self.ids[id(tensor)], 0) for _, tensor in outputs]
         if self.freed:
+            count = len(self.freed)
             self.notes.append(
-                f"backward() has freed the saved tensors of {self.freed} function{'s' * (self.freed != 1)}: the structure remains, "
+                f"backward() has freed the saved tensors of {count} function{'s' * (count != 1)}: the structure remains, "
                 "their contents and sizes do not. Capture before backward(), or call backward(retain_graph=True)."
             )
+
+    def _find_freed(self, functions: list[Any]) -> None:
+        """Where tensors are not looked at anyway: backward() starts at the outputs, so the last that saved one tells of all."""
+        if self.options.show_saved:
+            return
+        last = next((found for found in map(is_freed, reversed(functions)) if found is not None), False)
+        if last:
+            self.freed.update(function for function in functions if is_freed(function))
 
     def _with_cut_off(self, functions: list[Any], outputs: list[tuple[str, Any]]) -> list[Any]:
         """Also the functions behind cuts, as far as they are known: people look for the part that gets no gradient."""
@@ -127,16 +137,15 @@ class _AutogradReader:
 
     @staticmethod
     def _bases(outputs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-        found = {
-            id(tensor._base): (path, tensor._base) for path, tensor in outputs if tensor._is_view() and tensor._base is not None
-        }
+        found = {id(tensor._base): (path, tensor._base) for path, tensor in outputs if tensor._is_view() and tensor._base is not None}
         given = {id(tensor) for _, tensor in outputs}
         return [pair for key, pair in found.items() if key not in given]
 
     def _look_into(self, function: Any) -> None:
         held = held_by(function, values=self.options.show_attrs, tensors=self.options.show_saved)
         self.held[function] = held
-        self.freed += held.freed
+        if held.freed:
+            self.freed.add(function)
         for name, tensor in held.tensors:
             key = _storage_key(tensor) if self.options.merge_saved else id(tensor)
             self.saves.setdefault(key, []).append((function, name, tensor))
@@ -170,7 +179,7 @@ class _AutogradReader:
             elif self.options.show_cuts and not (self.origins.takes_only_numbers(function) or took_a_number(function, position)):
                 inputs.append((self._cut(own, position, next(cuts, ()), scope), 0))
         attrs |= {key: attribute_text(value, self.options.max_attr_chars) for key, value in held.values.items()}
-        if held.freed:
+        if function in self.freed:
             attrs["freed"] = True
         if function in self.without_gradient:
             attrs["cut"] = "only a cut leads from here to the outputs: no gradient comes back"
@@ -224,7 +233,6 @@ class _AutogradReader:
             leaf = self.ids[id(tensor)]
             own = self._id(("output", id(tensor)), wanted)
             self.builder.node(own, "output", [(leaf, 0)], (), role="output", attrs={"kind": kind})
-            self.builder.outputs.append((leaf, 0))
             return
         if id(tensor) in self.ids:
             return
@@ -246,8 +254,6 @@ class _AutogradReader:
         base = tensor._base if tensor._is_view() else None
         control = [self.ids[id(base)]] if kind == "output" and base is not None and id(base) in self.ids else []
         self.builder.node(own, kind, inputs, (tensor_type(tensor),), role="output", attrs=attrs, control=control)
-        if kind == "output":
-            self.builder.outputs.append((own, 0))
 
     def _cut(self, user: str, position: int, cuts: Cuts, scope: Path) -> str:
         """A mark where a value comes in that no gradient flows back through."""

@@ -56,6 +56,17 @@ def held_by(function: Any, *, values: bool, tensors: bool) -> Held:
     return Held(found, saved, freed)
 
 
+def is_freed(function: Any) -> bool | None:
+    """Whether backward() has released what a function saved; None if it saved nothing. Opens one tensor, which hooks may notice."""
+    for name in _saved_names(function.__class__)[1]:
+        try:
+            if getattr(function, name) is not None:
+                return False
+        except RuntimeError:
+            return True
+    return None
+
+
 _BINARY = ("MulBackward0", "DivBackward0")
 
 
