@@ -7,8 +7,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hlo_texts import AFTER, BEFORE, parse, write_dump
+from hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
 
+import opscope
 from opscope.errors import SourceError
 from opscope.recording.rows import rows
 from opscope.recording.store import open_recording
@@ -83,6 +84,17 @@ def test_rows_count_what_each_pass_did(tmp_path: Path) -> None:
     assert [(row.added, row.removed, row.changed) for row in found[:4]] == [(0, 0, 0)] * 3 + [(0, 0, 1)]
     assert (found[5].added, found[5].removed) == (2, 0)
     assert found[6].unchanged
+
+
+def test_rows_tell_renaming_and_reordering_apart_from_changes() -> None:
+    hidden, _ = renamed(AFTER)
+    line = "  %zero.6 = f32[] constant(0)\n"
+    moved = AFTER.replace(line, "").replace("  %dot.3 =", f"{line}  %dot.3 =")
+    with opscope.record() as rec:
+        rec.set(ids="names")
+        for text, name in ((AFTER, "first"), (moved, "schedule"), (hidden, "rename")):
+            rec.snapshot(parse(text), name)
+    assert [(row.unchanged, row.aside) for row in rows(rec.recording)] == [(True, ""), (True, "reordered"), (True, "14 renamed")]
 
 
 @pytest.fixture(scope="module")

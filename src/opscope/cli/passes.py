@@ -26,7 +26,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 def command(source: str, module: str | None, everything: bool, as_json: bool) -> None:
     """One row per pass: what it added, removed and changed.
 
-    SOURCE is a recording (.opscope) or a folder that a compiler wrote: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps.
+    SOURCE is a recording (.opscope) or a folder that a compiler wrote: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
+    torch's TORCH_TRACE logs.
     """
     from opscope.recording.rows import rows
     from opscope.recording.sources import read_recording
@@ -50,7 +51,7 @@ def command(source: str, module: str | None, everything: bool, as_json: bool) ->
 def _text(rows: list[Row], everything: bool) -> str:
     timed = any(row.snapshot.seconds is not None for row in rows)
     most = max(row.snapshot.nodes for row in rows) or 1
-    shown = [row for row in rows if everything or not row.unchanged or row is rows[0]]
+    shown = [row for row in rows if everything or not row.unchanged or row.aside or row is rows[0]]
     head = ["#", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "changed"]
     cells = [head, *(_cells(row, most) for row in shown)]
     if not timed:
@@ -64,11 +65,11 @@ def _cells(row: Row, most: int) -> list[str]:
     seconds = "" if s.seconds is None else f"{s.seconds:.3f}"
     pipeline = "  " * max(0, len(s.pipeline) - 1) + (s.pipeline[-1] if s.pipeline else "")
     counts = [f"{sign}{count:,}" if count else "" for sign, count in (("+", row.added), ("−", row.removed), ("~", row.changed))]
-    return [str(s.index), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts]
+    return [str(s.index), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts[:2], row.aside or counts[2]]
 
 
 def _remarks(recording: Recording, rows: list[Row], everything: bool) -> str:
-    quiet = sum(row.unchanged for row in rows)
+    quiet = sum(row.unchanged and not row.aside for row in rows)
     remarks = [
         f"{len(rows):,} passes, {quiet:,} of them changed nothing" + ("" if everything or not quiet else " (--all lists them)")
     ]
@@ -76,6 +77,7 @@ def _remarks(recording: Recording, rows: list[Row], everything: bool) -> str:
         remarks.append(
             f"{len(recording.skipped)} files left out: " + "; ".join(recording.skipped[:3]) + "; …" * (len(recording.skipped) > 3)
         )
+    remarks += recording.attrs.get("remarks", ())
     if "finished" not in recording.attrs:
         remarks.append("the recording was cut short: this is what was recorded until then")
     return "\n".join(remarks) + "\n"

@@ -109,6 +109,16 @@ class Diff:
         return not (self.added or self.removed or self.changed or self._matching.groups)
 
     @cached_property
+    def aside(self) -> str:
+        """What else is different where all nodes are the same: "3 renamed", "reordered", "annotations" (names kept as attributes, attributes of the module), or nothing."""
+        pairs = [(a[1], b[1]) for a, b in self.pairs()]
+        if any(a != b for a, b in pairs):
+            return f"{sum(a != b for a, b in pairs):,} renamed"
+        if [node.id for graph in self.a for node in graph] != [node.id for graph in self.b for node in graph]:
+            return "reordered"
+        return "annotations" if self.a != self.b else ""
+
+    @cached_property
     def fusions(self) -> tuple[Fusion, ...]:
         """New nodes that call a new graph, with the old nodes that are in it now."""
         pairs, _, derived, _ = self._matching

@@ -14,6 +14,8 @@ class Row(NamedTuple):
     added: int
     removed: int
     changed: int
+    aside: str = ""
+    """What is different although no node is: names, order, annotations."""
 
     @property
     def unchanged(self) -> bool:
@@ -31,6 +33,7 @@ class Row(NamedTuple):
             "removed": self.removed,
             "changed": self.changed,
             "module": s.module,
+            "aside": self.aside,
         }
 
 
@@ -50,7 +53,7 @@ def row_of(recording: Recording, snapshot: Snapshot) -> Row:
     diff = recording.diff(snapshot.index)
     assert diff is not None
     came, went = _rewritten(diff)
-    return Row(snapshot, len(diff.added) + came, len(diff.removed) + went, len(diff.changed))
+    return Row(snapshot, len(diff.added) + came, len(diff.removed) + went, len(diff.changed), diff.aside if diff.same else "")
 
 
 def _rewritten(diff: Diff) -> tuple[int, int]:

@@ -50,7 +50,7 @@ def _operation(graph: GraphBuilder, value: dict[str, ValueRef], found: re.Match[
     for part in _split(found["args"]):
         name, equals, text = part.partition("=")
         if equals:
-            attrs[name] = text
+            attrs[name] = text.strip('"')
         elif part in value:
             inputs.append(value[part])
         else:
