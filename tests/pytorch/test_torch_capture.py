@@ -135,7 +135,7 @@ def test_a_real_run_has_groups_names_lines_and_outputs(run: Program) -> None:
     assert graph["step.weight"].scope == ("step: Linear",)
     assert graph["addmm"].source[-1].file == __file__
     assert graph["output"].attrs["names"] == ["scores", "extras.table[0]"]
-    assert graph["add_1"].inputs[1] == ("arg_1.push", 0)
+    assert graph["add_1"].inputs[1] == ("given.push", 0)
 
 
 def test_writes_through_views_are_kept_in_order(run: Program) -> None:
@@ -169,6 +169,7 @@ def test_a_forward_that_raises_is_shown_up_to_there() -> None:
     last = program.main.nodes[-1]
     assert (last.op, last.scope) == ("aten.addmm.default", ("layer: Linear",))
     assert "shapes cannot be multiplied" in last.attrs["error"]
+    assert last.type_text == "(RuntimeError)"
     assert program.attrs["error"] == last.attrs["error"]
     assert program.main.outputs == ()
 

@@ -6,6 +6,7 @@ followed where it went. If the run raises, the graph ends where it stopped, with
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
@@ -17,12 +18,10 @@ from opscope.readers.torch.values import output_types, plain, tensor_type
 ENTRY = "main"
 
 
-def program_of_run(
-    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, notes: list[str] | None = None
-) -> Program:
+def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, notes: list[str] | None = None) -> Program:
     program = ProgramBuilder(name, ENTRY)
     run = _Run(program.graph(ENTRY), ModuleCalls(module))
-    for path, tensor in tensors([*args]) + tensors(kwargs):
+    for path, tensor in tensors(_named(module, args) | kwargs):
         run.input(path, tensor)
     error: Exception | None = None
     result: Any = None
@@ -39,6 +38,16 @@ def program_of_run(
     if said:
         program.attrs["notes"] = said
     return program.build()
+
+
+def _named(module: Any, args: tuple[Any, ...]) -> dict[str, Any]:
+    """Positional arguments under the names that `forward` gives them."""
+    try:
+        parameters = list(inspect.signature(module.forward).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return {names[i] if i < len(names) else f"arg_{i}": value for i, value in enumerate(args)}
 
 
 class _Step:
@@ -79,8 +88,7 @@ class _Run:
         return found if found not in self.position else self.unique(name)
 
     def input(self, path: str, tensor: Any) -> None:
-        name = self.unique(path.replace("[", "_").replace("]", "").lstrip("_") or "input")
-        self._placeholder(name if not name[0].isdigit() else f"arg_{name}", "input", tensor)
+        self._placeholder(self.unique(path.replace("[", "_").replace("]", "")), "input", tensor)
 
     def _placeholder(self, own: str, op: str, tensor: Any, name: str = "", scope: Path = ()) -> ValueRef:
         if tensor in self.made_by:
@@ -142,7 +150,9 @@ class _Run:
     def finish(self, result: Any, error: Exception | None) -> None:
         """Hands the steps to the builder, and the module's results to an output node."""
         if error is not None and self.steps:
-            self.steps[-1].attrs["error"] = _text(error)
+            last = self.steps[-1]
+            last.attrs["error"] = _text(error)
+            last.outputs = last.outputs or (TensorType(f"({type(error).__name__})"),)
         outputs = [(path, self.value(tensor)) for path, tensor in tensors(result)] if error is None else []
         for step in self.steps:
             self.builder.node(
