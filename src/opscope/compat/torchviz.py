@@ -21,7 +21,7 @@ _NODE_STYLE = {
     "align": "left", "fontname": "monospace", "fontsize": "10", "height": "0.2", "ranksep": "0.1",
     "shape": "box", "style": "filled",
 }  # fmt: skip
-_HIDDEN_ATTRS = ("kind", "name", "saved_as", "bytes", "freed", "cut")
+_HIDDEN_ATTRS = ("kind", "name", "label", "saved_as", "bytes", "freed", "cut")
 
 
 def make_dot(
