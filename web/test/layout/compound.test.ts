@@ -157,6 +157,19 @@ describe("the cache", () => {
 });
 
 describe("groups that people know", () => {
+  it("wastes no room at a frame's head and foot: straight lines pass it within a gap as wide as its sides", () => {
+    const graph = layers(3, (i) => i === 1);
+    const l = layoutCompound(graph, { padding: 16 });
+    const group = graph.container.indexOf(1);
+    const inside = Array.from(graph.parent.keys()).filter((b) => graph.parent[b] === group);
+    const left = Math.min(...inside.map((b) => l.x[b])) - l.x[group];
+    const head = Math.min(...inside.map((b) => l.y[b])) - l.y[group] - graph.height[group];
+    const foot = l.y[group] + l.h[group] - Math.max(...inside.map((b) => l.y[b] + l.h[b]));
+    expect(left).toBeCloseTo(16, 6);
+    expect(head).toBeCloseTo(16, 6);
+    expect(foot).toBeCloseTo(16, 6);
+  });
+
   it("lets a value that several boxes of a group read enter it once", () => {
     const graph: CompoundGraph = {
       boxCount: 5,

@@ -123,6 +123,23 @@ describe("layoutFlat on shapes that people know", () => {
     expect(Math.max(...x) - Math.min(...x)).toBeLessThan(1e-6);
   });
 
+  it.each([1, 2, 3, 4, 5])("stands one box evenly above and below %i equal ones", (n) => {
+    const edges = Array.from({ length: n }, (_, i) => [[n, i], [i, n + 1]] as const).flat();
+    const { x } = layoutFlat(flatGraph({ nodeCount: n + 2, edges }, { width: new Float64Array(n + 2).fill(60) }));
+    const middle = (Math.min(...x.subarray(0, n)) + Math.max(...x.subarray(0, n))) / 2;
+    expect(Math.abs(x[n] - middle)).toBeLessThan(1);
+    expect(Math.abs(x[n + 1] - middle)).toBeLessThan(1);
+  });
+
+  it("keeps a long trunk straight where another branch goes on as long", () => {
+    const edges: Array<[number, number]> = [[0, 1], [1, 2], [1, 12]];
+    for (let i = 2; i < 11; i++) edges.push([i, i + 1], [i + 10, i + 11]);
+    const { x } = layoutFlat(flatGraph({ nodeCount: 22, edges }));
+    const branches = [2, 12].map((first) => x.subarray(first, first + 10));
+    for (const b of branches) expect(Math.max(...b) - Math.min(...b)).toBeLessThan(1e-6);
+    expect(branches.some((b) => Math.abs(b[0] - x[0]) < 1e-6)).toBe(true);
+  });
+
   it("packs isolated boxes into a block, not into a row", () => {
     const layout = layoutFlat(flatGraph({ nodeCount: 1000, edges: [] }));
     expect(layout.width / layout.height).toBeLessThan(4);

@@ -33,7 +33,7 @@ export function assignX(
 ): Float64Array {
   const separations = findSeparations(elements, position);
   const distance = distances(elements, separations, width, gaps, pin);
-  const streams = findStreams(elements);
+  const streams = findStreams(elements, position);
   const aligner = new Aligner(elements, position, streams);
   const layouts: Float64Array[] = [];
   for (const fromAbove of [true, false]) {

@@ -1,4 +1,5 @@
 import { type Buckets, bucketBy } from "./arrays";
+import { balance } from "./balance";
 
 /**
  * Least total stretch under distances: places x so that the sum of weight · (x[head] − x[tail]) is least while
@@ -26,6 +27,12 @@ export function improve(problem: Problem, x: Float64Array, work: number, joined:
   const simplex = new Simplex(problem, x);
   if (joined) simplex.join();
   return simplex.run(work);
+}
+
+/** The same, and where several places are equally good, takes the middle (as long as the work suffices to find the best). */
+export function improveEvenly(problem: Problem, x: Float64Array, work: number): void {
+  const simplex = new Simplex(problem, x);
+  if (simplex.run(work) > 0) simplex.even();
 }
 
 class Simplex {
@@ -115,6 +122,22 @@ class Simplex {
       }
     }
     return this.work;
+  }
+
+  /** Arcs that carry weight are tight in every optimum: what they join moves as one, and all else is free. */
+  even(): void {
+    const { count } = this.problem;
+    const { parent, subtree } = this;
+    const partOf = new Int32Array(count).fill(-1);
+    for (let root = 0; root < count; root++) {
+      if (parent[root] >= 0) continue;
+      const size = this.collectSubtree(root);
+      for (let i = 0; i < size; i++) {
+        const v = subtree[i];
+        partOf[v] = v !== root && Math.abs(this.pull[v]) > 1e-7 ? partOf[parent[v]] : v;
+      }
+    }
+    balance(this.problem, this.out, this.into, partOf, this.x);
   }
 
   private isUnhappy(v: number): boolean {

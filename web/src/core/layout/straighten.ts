@@ -1,7 +1,7 @@
 import { bucketBy } from "./arrays";
 import type { Elements } from "./elements";
 import type { Separations } from "./separation";
-import { improve } from "./simplex";
+import { improveEvenly } from "./simplex";
 import type { Streams } from "./stream";
 
 /** Where a link is fastened to its two elements: offsets from their centres. */
@@ -75,7 +75,7 @@ export function straighten(
     length: length.subarray(0, a),
     weight: weight.subarray(0, a),
   };
-  improve(problem, places, work, false);
+  improveEvenly(problem, places, work);
   for (let v = 0; v < count; v++) x[v] = places[blocks.of[v]] + blocks.offset[v];
 }
 

@@ -1,4 +1,4 @@
-import { type Buckets, bucketBy } from "./arrays";
+import { type Buckets, bucketBy, sortByKey } from "./arrays";
 import type { Elements } from "./elements";
 
 /**
@@ -11,34 +11,64 @@ export interface Streams {
   readonly below: Int32Array;
 }
 
-export function findStreams(elements: Elements): Streams {
+export function findStreams(elements: Elements, position: Int32Array): Streams {
   const { count, linkUpper, linkLower } = elements;
   const { fromSource, toSink } = reaches(elements);
   const above = new Int32Array(count).fill(-1);
   const below = new Int32Array(count).fill(-1);
+  const upwards = new Fan(elements.above, linkUpper, fromSource, position);
+  const downwards = new Fan(elements.below, linkLower, toSink, position);
   for (let u = 0; u < count; u++) {
-    const l = farthest(elements.below, linkLower, u, toSink);
+    const l = downwards.farthest(u);
     if (l < 0) continue;
     const v = linkLower[l];
-    if (farthest(elements.above, linkUpper, v, fromSource) !== l) continue;
+    const back = upwards.farthest(v);
+    if (back < 0 || linkUpper[back] !== u) continue;
     above[v] = u;
     below[u] = v;
   }
   return { above, below };
 }
 
-/** The first of an element's links whose other end reaches farthest. */
-function farthest(links: Buckets, end: Int32Array, v: number, reach: Int32Array): number {
-  let best = -1;
-  let most = -1;
-  for (let k = links.start[v]; k < links.start[v + 1]; k++) {
-    const l = links.items[k];
-    if (reach[end[l]] > most) {
-      most = reach[end[l]];
-      best = l;
-    }
+/** What goes on for longer than this is a trunk, which stays straight whatever else goes on as long. */
+const SHORT = 3;
+
+/** Picks the way that an element's stream goes on. */
+class Fan {
+  private readonly equals: Int32Array;
+  private readonly spare: Int32Array;
+  private readonly place: Int32Array;
+
+  constructor(
+    private readonly links: Buckets,
+    private readonly end: Int32Array,
+    private readonly reach: Int32Array,
+    position: Int32Array,
+  ) {
+    this.equals = new Int32Array(end.length);
+    this.spare = new Int32Array(end.length);
+    this.place = end.map((v) => position[v]);
   }
-  return best;
+
+  /** The link whose other end reaches farthest; the middle one of several equals. Two short equals are drawn evenly instead. */
+  farthest(v: number): number {
+    const { links, end, reach, equals, place } = this;
+    let found = 0;
+    let most = -1;
+    for (let k = links.start[v]; k < links.start[v + 1]; k++) {
+      const l = links.items[k];
+      if (reach[end[l]] > most) {
+        most = reach[end[l]];
+        found = 0;
+      }
+      if (reach[end[l]] === most) equals[found++] = l;
+    }
+    if (found < 2) return found === 0 ? -1 : equals[0];
+    sortByKey(equals, 0, found, place, this.spare);
+    const left = equals[(found - 1) >> 1];
+    const right = equals[found >> 1];
+    return end[left] === end[right] || most > SHORT ? left : -1;
+  }
 }
 
 /** How many boxes (parameters apart) lie on the longest way from any source to each element, and from it to any sink. */
