@@ -81,9 +81,9 @@ function describe(session: Session): ViewerState {
   return {
     status: problem ? "failed" : shown ? "ready" : "loading", problem: problem ?? null, program: program?.name ?? null, graph: session.graphName,
     grouping: view.grouping || (program?.groupings[0] ?? ""), nodes: program?.nodes ?? 0, boxes: shown?.scene.boxCount ?? 0, edges: shown?.scene.edgeCount ?? 0,
-    selection: view.selection, selectedNode: session.node?.id ?? null, expanded, pass: session.timeline.exists ? session.timeline.pass : null, passMode: session.panes.sideBySide ? "side by side" : view.passMode,
+    selection: view.selection, selectedNode: session.about.node?.id ?? null, expanded, pass: session.timeline.exists ? session.timeline.pass : null, passMode: session.panes.sideBySide ? "side by side" : view.passMode,
     panes: session.panes.list.map(({ session: each }) => ({
-      pass: each.timeline.exists ? each.timeline.pass : null, program: each.program?.name ?? null, mode: each.view.passMode, boxes: each.shown?.scene.boxCount ?? 0, selectedNode: each.node?.id ?? null,
+      pass: each.timeline.exists ? each.timeline.pass : null, program: each.program?.name ?? null, mode: each.view.passMode, boxes: each.shown?.scene.boxCount ?? 0, selectedNode: each.about.node?.id ?? null,
     })), query: view.query, matches: session.found?.total ?? null,
     flatten: view.flatten, foldRepeats: view.fold, direction: view.direction, colour: view.colour, theme: session.theme.name,
     camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 }, remarks: shown?.result.remarks ?? [],

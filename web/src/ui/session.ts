@@ -3,13 +3,14 @@
  * panels. The panels only read it and call its methods.
  */
 import { THEMES, type Theme } from "../core/scene/theme";
+import { About } from "./about";
 import type { Rect } from "./canvas/camera";
-import { boxesOf, emphasisOf } from "./canvas/marks";
+import { boxesOf } from "./canvas/marks";
 import type { Sight } from "./canvas/paint";
 import { type Picked, Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient, type StartEngine } from "./engine/client";
-import type { DataFile, ChainStep, GradientFacts, GroupFacts, NodeFacts, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
+import type { DataFile, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
 import { anchorBetween, showStaying } from "./timeline/anchor";
 import { Panes } from "./timeline/panes";
 import { Timeline } from "./timeline/timeline";
@@ -18,7 +19,7 @@ import { Idle } from "./state/idle";
 import { type Progress, patiently, type Tell } from "./state/patience";
 import { Signal } from "./state/signal";
 import { Styling } from "./styling";
-import { ALL, enterGraph, sameView, select, specOf, START, toggle, type ViewState } from "./state/view";
+import { enterGraph, sameView, select, specOf, START, toggle, type ViewState } from "./state/view";
 
 export interface SourceEntry {
   readonly name: string;
@@ -53,10 +54,6 @@ export class Session {
   shown: Shown | undefined;
   problem: string | undefined;
   progress: Progress | undefined;
-  node: NodeFacts | undefined;
-  group: GroupFacts | undefined;
-  gradient: GradientFacts | undefined;
-  chain: readonly ChainStep[] = [];
   found: SearchResult | undefined;
   /** Which of the hits the person is at, or -1. */
   hit = -1;
@@ -67,6 +64,7 @@ export class Session {
   themeChoice: "light" | "dark" | "auto";
   stage: Stage | undefined;
   readonly idle = new Idle();
+  readonly about = new About(this);
   readonly timeline = new Timeline(this);
   readonly panes: Panes;
   readonly styling: Styling;
@@ -151,7 +149,8 @@ export class Session {
   async open(source: number): Promise<void> {
     const entry = this.options.sources[source];
     this.problem = undefined;
-    this.program = this.shown = this.node = this.group = this.found = this.attributesOf = undefined;
+    this.program = this.shown = this.found = this.attributesOf = undefined;
+    this.about.clear();
     this.changed();
     if (!entry) return this.fail(new Error("there is nothing to show; give `opscope view` a file"));
     try {
@@ -234,7 +233,7 @@ export class Session {
     const box = shown.result.boxOfNode[node] ?? -1;
     if (box >= 0 && (shown.result.node[box] === node || !shown.scene.expandable[shown.scene.box[box]])) {
       this.selectPiece(box, false, true);
-      await this.tellNode(node);
+      await this.about.tellNode(node);
       return;
     }
     if (box < 0) {
@@ -245,7 +244,7 @@ export class Session {
     const now = this.shown?.result.boxOfNode[node] ?? -1;
     if (now < 0) return;
     this.selectPiece(now, false, true);
-    await this.tellNode(node);
+    await this.about.tellNode(node);
   }
 
   async search(query: string): Promise<void> {
@@ -439,69 +438,9 @@ export class Session {
     if (!shown || !stage) return;
     stage.selected = this.selectedPieces;
     stage.draw();
-    const piece = stage.selected.at(-1);
-    const same = before && before.selection === view.selection;
-    if (!same) {
-      this.gradient = undefined;
-      this.chain = [];
-      if (piece === undefined) {
-        this.node = this.group = undefined;
-        void this.timeline.follow(undefined);
-      }
-      else {
-        const node = shown.result.node[shown.scene.box[piece]];
-        if (node >= 0) await this.tellNode(node);
-        else await this.tellGroup(shown.keyOf(piece));
-      }
-    }
-    await this.refreshTrace();
+    if (before?.selection !== view.selection) await this.about.selected(stage.selected.at(-1));
+    await this.about.light();
     this.changed();
-  }
-
-  private async tellNode(node: number): Promise<void> {
-    try {
-      const facts = await this.idle.during(this.client.ask("node", { node }));
-      this.node = facts;
-      this.group = undefined;
-      void this.timeline.follow(facts);
-      this.gradient = await this.idle.during(this.client.ask("gradient", { node }));
-      const [a, b] = this.selectedNodes;
-      this.chain = this.selectedNodes.length === 2 ? await this.idle.during(this.client.ask("chain", { from: a, to: b })) : [];
-      this.changed();
-    } catch (error) {
-      if (!(error instanceof Cancelled)) this.say(String((error as Error).message));
-    }
-  }
-
-  private async tellGroup(key: string): Promise<void> {
-    const facts = await this.idle.during(this.client.ask("group", { key })).catch(() => undefined);
-    this.group = facts;
-    this.node = undefined;
-    this.changed();
-  }
-
-  private async refreshTrace(): Promise<void> {
-    const { shown, stage, view } = this;
-    if (!shown || !stage) return;
-    const nodes = this.selectedNodes;
-    if (view.related && this.gradient && view.upstream === 0 && view.downstream === 0) {
-      stage.emphasis = emphasisOf(shown, this.gradient.mark);
-      stage.draw();
-      return;
-    }
-    const wanted = nodes.length > 0 && (view.upstream > 0 || view.downstream > 0);
-    if (!wanted) {
-      if (stage.emphasis) {
-        stage.emphasis = undefined;
-        stage.draw();
-      }
-      return;
-    }
-    const limit = (steps: number) => (steps >= ALL ? shown.result.boxOfNode.length : steps);
-    const traced = await this.idle.during(this.client.ask("trace", { nodes, up: limit(view.upstream), down: limit(view.downstream) })).catch(() => undefined);
-    if (!traced || this.shown !== shown) return;
-    stage.emphasis = emphasisOf(shown, traced.mark);
-    stage.draw();
   }
 
   private async picture(sight: Sight): Promise<ImageBitmap> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { between, centred, fit, firstLook, zoomAt } from "../../src/ui/canvas/camera";
+import { between, centred, firstLook, fit as fitted, zoomAt } from "../../src/ui/canvas/camera";
 import { mix } from "../../src/ui/canvas/paint";
 import { clipped } from "../../src/ui/panels/outline";
 import { pretty } from "../../src/ui/panels/pretty";
@@ -30,14 +30,14 @@ describe("the camera", () => {
   });
 
   it("fits a rectangle into the screen, not larger than life", () => {
-    expect(fit(rect, 2000, 2000).scale).toBe(1);
-    const small = fit(rect, 200, 200);
+    expect(fitted(rect, 2000, 2000).scale).toBe(1);
+    const small = fitted(rect, 200, 200);
     expect((rect.x - small.x) * small.scale).toBeGreaterThan(0);
     expect((rect.x + rect.w - small.x) * small.scale).toBeLessThan(200);
   });
 
   it("first looks at the whole, or at the beginning of what is too large", () => {
-    expect(firstLook(rect, rect, "TB", 1000, 800)).toEqual(fit(rect, 1000, 800));
+    expect(firstLook(rect, rect, "TB", 1000, 800)).toEqual(fitted(rect, 1000, 800));
     const long = { x: 0, y: 0, w: 5000, h: 900_000 };
     const camera = firstLook(long, { x: 3000, y: 20, w: 100, h: 40 }, "TB", 1000, 800);
     expect((3050 - camera.x) * camera.scale).toBeCloseTo(500);

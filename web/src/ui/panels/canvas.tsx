@@ -54,7 +54,7 @@ export function Canvas({ session, onKey, label = "Graph" }: { readonly session: 
 
 /** What a screen reader says when the selection changes. */
 function spoken(session: Session): string {
-  const { node, group, shown } = session;
+  const { shown, about: { node, group } } = session;
   if (node) return clipped(`${node.op} ${node.id}, ${node.type}, ${node.inputCount} inputs, used by ${node.userCount}`, 400);
   if (group) return clipped(`group ${group.title}, ${group.nodes} nodes`, 400);
   return shown ? `${shown.scene.boxCount} boxes, ${shown.scene.edgeCount} edges` : "";

@@ -12,7 +12,7 @@ import { clipped } from "./outline";
 import { pretty } from "./pretty";
 
 export function Details({ session }: { readonly session: Session }): JSX.Element {
-  const { node, group } = session;
+  const { node, group } = session.about;
   return (
     <aside class="side right" aria-label="Details">
       <div class="facts" tabIndex={0} role="region" aria-label="About the selection">
@@ -38,7 +38,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       )}
       <NodeList session={session} title="Inputs" nodes={facts.inputs} total={facts.inputCount} types />
       <NodeList session={session} title="Used by" nodes={facts.users} total={facts.userCount} />
-      {session.gradient && <Gradient session={session} facts={session.gradient} />}
+      {session.about.gradient && <Gradient session={session} facts={session.about.gradient} />}
       <NodeList session={session} title="Runs after" nodes={facts.control} total={facts.control.length} />
       {facts.links.some((link) => link.kind !== "backward_of") && (
         <Section title="Related">
@@ -137,7 +137,7 @@ function Several({ session }: { readonly session: Session }): JSX.Element {
           <button type="button" class="tool" onClick={() => void showPaths(session, ends[0], ends[1])}>Show all paths between</button>
         </div>
       )}
-      <Chain session={session} steps={session.chain} />
+      <Chain session={session} steps={session.about.chain} />
     </>
   );
 }

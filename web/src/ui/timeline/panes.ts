@@ -89,7 +89,7 @@ export class Panes {
       if (pane.session.themeChoice !== this.main.themeChoice) pane.session.setTheme(this.main.themeChoice);
       if (pane.linked && session === this.main && timeline.exists && timeline.pass !== this.main.timeline.pass) timeline.choose(this.main.timeline.pass, "before");
     }
-    const { node } = session;
+    const { node } = session.about;
     if (this.seen.get(session) === node) return;
     this.seen.set(session, node);
     if (node && !this.stepping) void this.inStep(session, node);
@@ -103,7 +103,7 @@ export class Panes {
         const found = await this.find(from, node, session);
         if (found) await session.goTo(found.node, found.graph);
         else session.selectPiece(undefined);
-        this.seen.set(session, session.node);
+        this.seen.set(session, session.about.node);
       }
     } catch (error) {
       this.main.say(error instanceof Error ? error.message : String(error));

@@ -129,7 +129,7 @@ export class Timeline {
     if (!node) this.history = undefined;
     else {
       const rows = await this.quietly(this.session.ask("history", { node: node.node }));
-      if (this.session.node === node) this.history = rows && { node, rows };
+      if (this.session.about.node === node) this.history = rows && { node, rows };
     }
     this.session.changed();
   }

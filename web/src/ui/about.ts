@@ -1,0 +1,73 @@
+/** What is known about the selection: facts for the details panel, and which boxes are lit for it. */
+import { emphasisOf } from "./canvas/marks";
+import { Cancelled } from "./engine/client";
+import type { ChainStep, GradientFacts, GroupFacts, NodeFacts } from "./engine/protocol";
+import type { Session } from "./session";
+import { ALL } from "./state/view";
+
+export class About {
+  node: NodeFacts | undefined;
+  group: GroupFacts | undefined;
+  gradient: GradientFacts | undefined;
+  chain: readonly ChainStep[] = [];
+
+  constructor(private readonly session: Session) {}
+
+  clear(): void {
+    this.node = this.group = this.gradient = undefined;
+    this.chain = [];
+  }
+
+  /** Ask anew, for the piece that was selected last. */
+  async selected(piece: number | undefined): Promise<void> {
+    const { shown, timeline } = this.session;
+    this.gradient = undefined;
+    this.chain = [];
+    if (piece === undefined || !shown) {
+      this.clear();
+      void timeline.follow(undefined);
+      return;
+    }
+    const node = shown.result.node[shown.scene.box[piece]];
+    if (node >= 0) await this.tellNode(node);
+    else await this.tellGroup(shown.keyOf(piece));
+  }
+
+  async tellNode(node: number): Promise<void> {
+    const { session } = this;
+    try {
+      const facts = await session.ask("node", { node });
+      this.node = facts;
+      this.group = undefined;
+      void session.timeline.follow(facts);
+      this.gradient = await session.ask("gradient", { node });
+      const [a, b, ...more] = session.selectedNodes;
+      this.chain = b !== undefined && more.length === 0 ? await session.ask("chain", { from: a, to: b }) : [];
+      session.changed();
+    } catch (error) {
+      if (!(error instanceof Cancelled)) session.say(String((error as Error).message));
+    }
+  }
+
+  private async tellGroup(key: string): Promise<void> {
+    this.group = await this.session.ask("group", { key }).catch(() => undefined);
+    this.node = undefined;
+    this.session.changed();
+  }
+
+  /** Light what is upstream and downstream of the selection, or what belongs to its gradient. */
+  async light(): Promise<void> {
+    const { shown, stage, view, selectedNodes: nodes } = this.session;
+    if (!shown || !stage) return;
+    let mark: Uint8Array | undefined;
+    if (nodes.length > 0 && (view.upstream > 0 || view.downstream > 0)) {
+      const limit = (steps: number) => (steps >= ALL ? shown.result.boxOfNode.length : steps);
+      const traced = await this.session.ask("trace", { nodes, up: limit(view.upstream), down: limit(view.downstream) }).catch(() => undefined);
+      if (!traced || this.session.shown !== shown) return;
+      mark = traced.mark;
+    } else if (view.related) mark = this.gradient?.mark;
+    if (!mark && !stage.emphasis) return;
+    stage.emphasis = mark && emphasisOf(shown, mark);
+    stage.draw();
+  }
+}
