@@ -110,7 +110,10 @@ class Diff:
 
     @cached_property
     def aside(self) -> str:
-        """What else is different where all nodes are the same: "3 renamed", "reordered", "annotations" (names kept as attributes, attributes of the module), or nothing."""
+        """What else is different where all nodes are the same: "3 renamed", "reordered", "annotations", or nothing.
+
+        Annotations are names that are kept as attributes, and attributes of the module.
+        """
         pairs = [(a[1], b[1]) for a, b in self.pairs()]
         if any(a != b for a, b in pairs):
             return f"{sum(a != b for a, b in pairs):,} renamed"
