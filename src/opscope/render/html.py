@@ -114,6 +114,8 @@ def initial(options: ViewOptions) -> dict[str, Any]:
         state["calls"] = False
     if options.direction != "TB":
         state["direction"] = options.direction
+    if options.beside:
+        state["beside"] = True
     run = first_run(options.node_data)
     if run is not None:
         state["colour"] = f"data:{run}"

@@ -44,6 +44,8 @@ class ViewOptions:
     wrap: bool | None = None
     """Break a very tall picture into columns: yes, no, or (None) when it is taller than 4 : 1."""
     direction: Direction = "TB"
+    beside: bool = False
+    """Forward and backward next to each other, what belongs together at the same height, where a program has both."""
     values: Values = "edges"
     style: Style | None = None
     """Rules that colour boxes and edges: a file, a list, or the name of a predefined style."""
@@ -79,6 +81,8 @@ class ViewOptions:
             spec["paths"] = {"from": self.paths[0], "to": self.paths[1]} | limit
         if not self.calls:
             spec["calls"] = False
+        if self.beside:
+            spec["beside"] = True
         if self.values != "edges":
             spec["values"] = self.values
         return spec

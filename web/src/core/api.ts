@@ -9,12 +9,13 @@ import { matchRules } from "./highlight/match";
 import { matchNodeData } from "./highlight/nodeData";
 import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
-import { type CompoundLayout, layoutCompound } from "./layout";
+import { type CompoundLayout, type Halves, layoutBeside, layoutCompound } from "./layout";
 import { sceneToPdf } from "./pdf";
 import { buildScene, inOnePiece, isThread, measure, mergeLoneFrames, type Scene, type SceneOptions, THEMES, wrap } from "./scene";
 import { sceneToSvg } from "./svg";
 import type { ProgramData, ViewSpec, Visible } from "./types";
 import { buildView } from "./view";
+import { halvesOf } from "./view/halves";
 import { escapeName } from "./view/keys";
 import { decodeWire } from "./wire";
 
@@ -38,6 +39,7 @@ let visible: Visible | undefined;
 let layout: CompoundLayout | undefined;
 let scene: Scene | undefined;
 let about: ReadonlySet<string> = new Set();
+let halves: Halves | undefined;
 
 /** Room for the program's bytes, for the host to fill (V8 takes no byte strings as arguments). */
 export function allocate(length: number): Uint8Array {
@@ -53,13 +55,16 @@ const steps: Record<string, (argument: never) => string> = {
 
   view(spec: ViewSpec): string {
     visible = mergeLoneFrames(buildView(need(program), spec));
+    halves = spec.beside ? halvesOf(visible) : undefined;
     const named = [...(spec.around?.nodes ?? []), ...(spec.paths ? [spec.paths.from, spec.paths.to] : [])];
     about = new Set(named.map((name) => `n:${escapeName(name)}`));
     return JSON.stringify({ boxes: visible.boxCount, edges: visible.edgeCount, remarks: visible.remarks });
   },
 
   layout(options: PictureOptions): string {
-    layout = layoutCompound(measure(need(visible)), { direction: options.direction, now: Date.now, budget: 4000 });
+    const seen = need(visible);
+    const how = { direction: options.direction, now: Date.now, budget: 4000 };
+    layout = halves ? layoutBeside(measure(seen), halves, how) : layoutCompound(measure(seen), how);
     return JSON.stringify({ width: layout.width, height: layout.height });
   },
 
@@ -67,7 +72,7 @@ const steps: Record<string, (argument: never) => string> = {
     const { direction = "TB", legend = true } = options;
     const whole = need(layout);
     const seen = need(visible);
-    const broken = options.wrap ?? isThread(whole, direction);
+    const broken = options.wrap ?? (!halves && isThread(whole, direction));
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
     scene = buildScene(need(program), seen, placed, { direction, legend, emphasis: about, ...chosenColours(need(program), seen, options) });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });

@@ -119,6 +119,8 @@ export interface ViewSpec {
   readonly hideRoles?: readonly (typeof ROLES)[number][];
   readonly rules?: Partial<DrawingRules>;
   readonly unfolded?: readonly string[];
+  /** Forward and backward beside each other, where the program has both: grouped by direction, layers one by one. */
+  readonly beside?: boolean;
   /** "edges": values are labelled edges. "boxes": tensors are boxes between operators. */
   readonly values?: "edges" | "boxes";
 }

@@ -1,4 +1,6 @@
 /** Layout of boxes and edges: one container alone (`layoutFlat`) or boxes in boxes (`layoutCompound`). */
+export { layoutBeside } from "./beside";
+export type { Halves } from "./blocks";
 export { LayoutCache } from "./cache";
 export { layoutCompound } from "./compound";
 export { layoutFlat } from "./flat";

@@ -39,8 +39,10 @@ export function smooth(points: Float64Array, pointStart: Int32Array, across: boo
     if (withHead(e)) {
       tip[2 * e] = end[0];
       tip[2 * e + 1] = end[1];
-      const run = end[v] - points[2 * (last - 1) + v];
-      end[v] -= Math.sign(run || 1) * Math.min(HEAD_LENGTH, Math.abs(run) * 0.6 || HEAD_LENGTH);
+      const level = end[v] === points[2 * (last - 1) + v] && end[u] !== points[2 * (last - 1) + u];
+      const along = level ? u : v;
+      const run = end[along] - points[2 * (last - 1) + along];
+      end[along] -= Math.sign(run || 1) * Math.min(HEAD_LENGTH, Math.abs(run) * 0.6 || HEAD_LENGTH);
     }
     const at = 2 * curveStart[e];
     if (turns[e]) roundCorners(curve, at, points, first, last, end);
@@ -49,9 +51,10 @@ export function smooth(points: Float64Array, pointStart: Int32Array, across: boo
   return { curve, curveStart, tip };
 }
 
-/** Does every step go along the flow? Edges of cycles do not. */
+/** Does every step go along the flow, or every step against it (a backward half flows upwards)? Edges of cycles do neither. */
 function flowsOn(points: Float64Array, first: number, last: number, v: number): boolean {
-  for (let p = first; p < last; p++) if (points[2 * p + 2 + v] <= points[2 * p + v]) return false;
+  const way = Math.sign(points[2 * last + v] - points[2 * first + v]);
+  for (let p = first; p < last; p++) if ((points[2 * p + 2 + v] - points[2 * p + v]) * way <= 0) return false;
   return true;
 }
 
@@ -65,7 +68,7 @@ function followFlow(
   for (let p = first; p < last; p++, at += 6) {
     const u0 = points[2 * p + u];
     const v0 = points[2 * p + v];
-    const u1 = points[2 * p + 2 + u];
+    const u1 = p + 1 === last ? end[u] : points[2 * p + 2 + u];
     const v1 = p + 1 === last ? end[v] : points[2 * p + 2 + v];
     const next = p + 1 === last ? 0 : slopeAt(points, p + 1, u, v);
     const reach = v1 - v0;

@@ -1,6 +1,7 @@
 /** The view: from a Program and a description of what is to be seen to boxes and edges. */
 
 import type { ProgramData, ViewSpec, Visible } from "../types";
+import { buildBeside } from "./beside";
 import { Boxes } from "./boxes";
 import { connectAll } from "./connect";
 import { fittingDepth } from "./depth";
@@ -22,6 +23,7 @@ export { DEFAULT_RULES } from "./options";
 
 /** Throws only for a graph that does not exist; other names that lead nowhere become remarks. */
 export function buildView(program: ProgramData, spec: ViewSpec): Visible {
+  if (spec.beside) return buildBeside(program, spec);
   return spec.depth === undefined && !spec.flatten ? build(program, fromFirstLook(program, spec)) : build(program, spec);
 }
 

@@ -1,0 +1,41 @@
+/** What is seen where forward and backward stand beside each other: both halves open, and repeated layers one by one. */
+import { Block, blocksOf } from "../layout/blocks";
+import type { ProgramData, ViewSpec, Visible } from "../types";
+import { halvesOf } from "./halves";
+import { build } from "./index";
+
+const DIRECTION = "direction";
+/** A picture of both halves holds so many boxes; deeper is not looked without being asked. */
+const PAGE = 60;
+const DEEPEST_TRIED = 4;
+
+export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
+  const spec: ViewSpec = { grouping: DIRECTION, ...asked };
+  const visible = spec.depth !== undefined || spec.flatten ? unfolded(program, spec) : fitting(program, { ...spec, calls: false });
+  return halvesOf(visible) ? visible : { ...visible, remarks: [...visible.remarks, "Nothing here has a forward and a backward half."] };
+}
+
+/** As deep as a page holds, so that layers stand beside layers. */
+function fitting(program: ProgramData, spec: ViewSpec): Visible {
+  let best = unfolded(program, { ...spec, depth: 1 });
+  for (let depth = 2; depth <= DEEPEST_TRIED; depth++) {
+    const deeper = unfolded(program, { ...spec, depth });
+    if (inHalves(deeper).length > PAGE) break;
+    best = deeper;
+  }
+  return best;
+}
+
+/** Stacks of repeated groups in the halves are shown one by one; repeated operations (an optimizer's) stay folded. */
+function unfolded(program: ProgramData, spec: ViewSpec): Visible {
+  const folded = build(program, spec);
+  const stacks = inHalves(folded).filter((box) => folded.repeat[box] > 1 && folded.node[box] < 0).map((box) => folded.key[box]);
+  return stacks.length ? build(program, { ...spec, unfolded: [...(spec.unfolded ?? []), ...stacks] }) : folded;
+}
+
+function inHalves(visible: Visible): number[] {
+  const halves = halvesOf(visible);
+  if (!halves) return [];
+  const block = blocksOf(visible, halves);
+  return [...block.keys()].filter((box) => block[box] === Block.Forward || block[box] === Block.Backward);
+}

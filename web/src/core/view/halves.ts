@@ -1,0 +1,70 @@
+/** The forward and the backward half of a view that is grouped by direction, and which groups of them belong together. */
+import type { Halves } from "../layout/blocks";
+import { BoxKind, type Visible } from "../types";
+
+const FORWARD = "forward";
+const BACKWARD = "backward";
+/** Frames that were drawn as one say their names together. */
+const WITHIN = " › ";
+
+/** Undefined where the view has no two halves at its top. */
+export function halvesOf(visible: Visible): Halves | undefined {
+  let forward = -1;
+  let backward = -1;
+  for (let box = 0; box < visible.boxCount; box++) {
+    if (visible.parent[box] >= 0 || visible.kind[box] !== BoxKind.Group) continue;
+    const name = visible.title[box].split(WITHIN)[0];
+    if (name === FORWARD) forward = box;
+    else if (name === BACKWARD) backward = box;
+  }
+  if (forward < 0 || backward < 0) return undefined;
+  const paths = pathsWithin(visible);
+  const ahead = new Map<string, number[]>();
+  const back = new Map<string, number[]>();
+  for (let box = 0; box < visible.boxCount; box++) {
+    const path = paths[box];
+    if (path === undefined || box === forward || box === backward) continue;
+    const [half, within] = [path.slice(0, path.indexOf("/")), path.slice(path.indexOf("/") + 1)];
+    const side = half === FORWARD ? ahead : half === BACKWARD ? back : undefined;
+    const list = side?.get(within);
+    if (list) list.push(box);
+    else side?.set(within, [box]);
+  }
+  const pairs: [number, number][] = [];
+  for (const [path, boxes] of ahead) {
+    // What came first forward comes last backward.
+    const others = [...(back.get(path) ?? [])].reverse();
+    boxes.slice(0, others.length).forEach((box, i) => { pairs.push([box, others[i]]); });
+  }
+  return { forward, backward, pairs };
+}
+
+/** Names of the groups around each group, from the outside in; undefined for operations and for what stands in no group. */
+function pathsWithin(visible: Visible): (string | undefined)[] {
+  const paths: (string | undefined)[] = new Array(visible.boxCount).fill(undefined);
+  const trail: number[] = [];
+  for (let start = 0; start < visible.boxCount; start++) {
+    if (!isGroup(visible, start)) continue;
+    let box = start;
+    while (box >= 0 && paths[box] === undefined) {
+      trail.push(box);
+      box = visible.parent[box];
+    }
+    let path = box < 0 ? "" : `${paths[box]}/`;
+    while (trail.length) {
+      const inner = trail.pop()!;
+      paths[inner] = path + nameOf(visible, inner);
+      path = `${paths[inner]}/`;
+    }
+  }
+  return paths;
+}
+
+const isGroup = (visible: Visible, box: number): boolean => visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack || visible.kind[box] === BoxKind.Call;
+
+/** A stack goes by what its members have in common, a called graph by its name without the number that makes it unique. */
+function nameOf(visible: Visible, box: number): string {
+  const title = visible.title[box].split(WITHIN).join("/");
+  if (visible.repeat[box] > 1) return title.replace(/\d+/g, "#");
+  return visible.kind[box] === BoxKind.Call ? title.replace(/[_.]\d+$/, "") : title;
+}
