@@ -131,7 +131,7 @@ def test_a_place_in_the_file_comes_with_the_error(run: Run, tmp_path: Path) -> N
          "step.json: no node named 't' in graph 'main.7'; graph 'fused_computation.1' has one: --graph fused_computation.1"),
         (["export", "step.json", "-o", "x.dot", "--paths", "pair", "ad"], "step.json: no node named 'ad'"),
         (["export", "step.json", "-o", "x.dot", "--group-by", "p"],
-         "step.json: no grouping named 'p' in graph 'main.7'; there are: module, partition, source line, op, direction"),
+         "step.json: no grouping named 'p'; there are: module, partition, source line, op, direction"),
         (["export", "step.json", "-o", "x.json", "--depth", "2"], "--depth cannot be honoured in json files"),
         (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; name another file, or give --force"),
         (["info", "step.json", "--reader", "tarot"], "no reader named 'tarot'; there are: native, hlo"),

@@ -97,9 +97,11 @@ class ViewOptions:
             if node not in graph:
                 help = _elsewhere(program, node) or _closest(node, graph.position)
                 raise OpscopeError(f"no node named {node!r} in graph {name!r}{help}")
-        known = [MODULE, *with_clusters(program).graphs[name].groupings, SOURCE_LINE, OP, DIRECTION] if self.group_by else []
-        if self.group_by is not None and self.group_by not in known:
-            raise OpscopeError(f"no grouping named {self.group_by!r} in graph {name!r}; there are: {', '.join(known)}")
+        if self.group_by is not None:
+            own = dict.fromkeys(grouping for each in with_clusters(program) for grouping in each.groupings)
+            known = [MODULE, *own, SOURCE_LINE, OP, DIRECTION]
+            if self.group_by not in known:
+                raise OpscopeError(f"no grouping named {self.group_by!r}; there are: {', '.join(known)}")
         return graph
 
 

@@ -30,7 +30,9 @@ function partition(number: number): StyleRule {
   return rule("layer_nodes", `^partition ${sevens}\\b`, fill, border);
 }
 
+/** After lowering, a partition is a call of its backend. */
 const CLUSTERS: readonly StyleRule[] = [
+  rule("op_nodes", "call_delegate", ...PARTITIONS[0]),
   rule("op_nodes", "\\bdequantize", ["#E3F1EF", "#1A302D"], ["#5FA79C", "#3F8378"]),
   rule("op_nodes", "\\bquantize_|\\bquantize$|QuantizeLinear", ["#D3EBE7", "#1F3F3A"], ["#2F8577", "#5BB3A5"]),
   rule("layer_nodes", "^cluster\\b", ["#FFFFFF", "#1E2527"], ["#5FA79C", "#4A8F84"]),

@@ -1,0 +1,116 @@
+"""`--style` and `--node-data`: files become colours in pictures and pages, and mistakes become one line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Run
+
+import opscope
+from opscope.errors import OpscopeError
+from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.render.overlays import PREDEFINED_STYLES
+
+
+@pytest.fixture
+def program() -> Program:
+    builder = ProgramBuilder("small", "main")
+    graph = builder.graph("main")
+    kind = [TensorType("f32", (4,))]
+    graph.node("x", "input", (), kind, role="parameter")
+    graph.node("conv", "aten.conv2d.default", [("x", 0)], kind, attrs={"groups": 8, "note": "fast path"})
+    graph.node("relu", "aten.relu.default", [("conv", 0)], kind, attrs={"groups": 2})
+    for name in ("conv", "relu"):
+        graph.group("partition", name, ("partition 0 (t)",))
+    graph.outputs = [("relu", 0)]
+    return builder.build()
+
+
+def rule(query: dict[str, object], **colours: object) -> dict[str, object]:
+    return {"queries": [query], "styles": colours, "version": "v2"}
+
+
+def regex(pattern: str, *where: str) -> dict[str, object]:
+    return {"type": "regex", "queryRegex": pattern, "matchTypes": list(where)}
+
+
+def svg_of(program: Program, path: Path, **options: object) -> str:
+    opscope.save(program, path, **options)
+    return path.read_text("utf-8")
+
+
+def test_rules_colour_a_picture_by_title_attribute_and_number(program: Program, tmp_path: Path) -> None:
+    rules = [
+        rule(regex("note[:=]fast", "list"), node_bg_color="#010203", node_text_color="#fafafa"),
+        rule(
+            {"type": "attr_value_range", "attrName": "groups", "min": None, "max": 4},
+            node_bg_color={"value": "#040506", "dark": "#070809"},
+        ),
+        rule(regex("conv", "title"), edge_color="#0a0b0c"),
+    ]
+    light = svg_of(program, tmp_path / "a.svg", style=rules)
+    assert light.count('fill="#010203"') == 1 and light.count('fill="#040506"') == 1 and 'fill="#fafafa"' in light
+    assert light.count('stroke="#0a0b0c"') == 1
+    dark = svg_of(program, tmp_path / "b.svg", style=rules, theme="dark")
+    assert 'fill="#070809"' in dark and "#040506" not in dark
+
+
+def test_the_predefined_style_is_known_here_and_in_the_core(program: Program, tmp_path: Path) -> None:
+    core = (ROOT / "web/src/core/highlight/predefined.ts").read_text("utf-8")
+    found = re.search(r"PREDEFINED[^=]*= \{([^}]*)\}", core)
+    assert found and tuple(re.findall(r"(\w+):", found[1])) == PREDEFINED_STYLES
+    plain = svg_of(program, tmp_path / "plain.svg", group_by="partition", depth=2)
+    assert svg_of(program, tmp_path / "styled.svg", group_by="partition", depth=2, style="clusters") != plain
+
+
+def test_node_data_colours_a_picture_and_says_what_it_shows(program: Program, tmp_path: Path) -> None:
+    data = {"name": "cost", "results": {"conv": {"value": 3}, "relu": {"value": 1}}, "thresholds": [{"value": 2, "bgColor": "lime"}]}
+    picture = svg_of(program, tmp_path / "a.svg", node_data=data)
+    assert picture.count('fill="#00ff00"') == 2, "one box, and the legend"
+    assert "cost: 2 nodes, min 1, max 3, sum 4, mean 2" in picture and "≤ 2" in picture
+
+
+def test_files_on_the_command_line(program: Program, run: Run, tmp_path: Path) -> None:
+    opscope.save(program, tmp_path / "p.json")
+    (tmp_path / "rules.json").write_text(json.dumps([rule(regex("relu", "title"), node_bg_color="#123456")]))
+    (tmp_path / "data.json").write_text(json.dumps({"results": {"conv": {"value": 1, "bgColor": "#654321"}}}))
+    done = run("export", "p.json", "-o", "a.svg", "--style", "rules.json", "--node-data", "data.json")
+    assert done.returncode == 0, done.stderr
+    picture = (tmp_path / "a.svg").read_text()
+    assert "#654321" in picture and "#123456" not in picture, "data stands over rules"
+    done = run("export", "p.json", "-o", "a.html", "--style", "rules.json", "--node-data", "data.json", "--node-data", "data.json")
+    assert done.returncode == 0 and "#123456" in (tmp_path / "a.html").read_text()
+
+
+def test_model_explorer_reads_the_rules_that_executorch_ships(program: Program, shared_data: Path, tmp_path: Path) -> None:
+    style = shared_data / "executorch" / "cluster_highlight_style.json"
+    picture = svg_of(program, tmp_path / "a.svg", style=style, group_by="partition", depth=2)
+    assert '"#fff1d5"' in picture and '"#b4e3f5"' in picture
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"style": "stripes"}, "stripes: cannot be read: .*; predefined styles: clusters"),
+        ({"style": [rule(regex("a(", "title"), node_bg_color="red")]}, r"style rule 1: .*a\("),
+        ({"style": [rule(regex("a", "title"), node_bg_color="reddish")]}, 'style rule 1: node_bg_color: "reddish" is no colour'),
+        ({"node_data": {"values": 1}}, "no node data"),
+        ({"node_data": ({"results": {}}, {"results": {}})}, "a picture shows one file of node data, not 2"),
+    ],
+)
+def test_mistakes_are_one_line(program: Program, options: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(OpscopeError, match=message) as error:
+        opscope.save(program, tmp_path / "a.svg", **options)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_no_json_are_told_with_their_place(program: Program, tmp_path: Path) -> None:
+    broken = tmp_path / "rules.json"
+    broken.write_text("[\n {]")
+    with pytest.raises(OpscopeError, match=r"rules\.json:2:3: not valid JSON"):
+        opscope.save(program, tmp_path / "a.svg", style=broken)
+    with pytest.raises(OpscopeError, match="--style cannot be honoured in dot files"):
+        opscope.save(program, tmp_path / "a.dot", style="clusters")
