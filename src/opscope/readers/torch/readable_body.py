@@ -58,14 +58,14 @@ class BodyReader:
                 names = [target.id for target in item.targets if isinstance(target, ast.Name)]
                 if isinstance(item.value, ast.Call) and _dotted(item.value.func).endswith("tree_flatten_spec"):
                     flattened = [name.id for name in ast.walk(item.targets[0]) if isinstance(name, ast.Name)]
-                elif isinstance(item.value, ast.Name) and item.value.id in typed and len(names) == 1:
-                    renamed[item.value.id] = names[0]
+                elif isinstance(item.value, ast.Name) and item.value.id in typed and len(names) == 1 and names[0] not in typed:
+                    renamed.setdefault(item.value.id, names[0])
                 elif not (isinstance(item.value, ast.Constant) and item.value.value is None) and len(names) == 1:
                     statements.append(_Statement(names[0], item.value, "", item.lineno))
             elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
                 statements.append(_Statement(f"{_dotted(item.value.func).rpartition('.')[2]}_{item.lineno}", item.value, "", item.lineno))
-        for name in flattened if flattened is not None else typed:
-            self._parameter(renamed.get(name, name), typed.get(name, ""), described.get(name, ""))
+        for given in dict.fromkeys(flattened if flattened is not None else typed):
+            self._parameter(renamed.get(given, given), typed.get(given, ""), described.get(given, ""))
         self._find_elements(statements)
         for statement in statements:
             if statement.name not in self.known:
@@ -74,7 +74,10 @@ class BodyReader:
         if returned is not None:
             operands.argument(returned)
         self.builder.outputs = operands.inputs
-        self.builder.node("output", "output", operands.inputs, role="output")
+        name = "output"
+        while name in self.known:  # the name was free when a node took it
+            name += "_1"
+        self.builder.node(name, "output", operands.inputs, role="output")
 
     def _comment(self, line: int) -> str:
         """What AOTAutograd says about an input, behind it."""

@@ -1,0 +1,275 @@
+"""torch.compile, recorded by the real compiler: every stage and rewrite is there, and the user's own run is as it would be without."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import opscope
+from opscope.errors import OpscopeError
+from opscope.recording.model import Recording, Snapshot
+from opscope.recording.rows import rows
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+
+class Block(nn.Module):  # type: ignore[misc,name-defined]
+    """Attention written out by hand (Inductor has a pattern for it), a layer norm and a GELU."""
+
+    def __init__(self, width: int = 16, heads: int = 2) -> None:
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v = (nn.Linear(width, width) for _ in range(3))
+        self.norm = nn.LayerNorm(width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: Any) -> Any:
+        batch, length, width = x.shape
+
+        def split(value: Any) -> Any:
+            return value.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
+
+        q, k, v = split(self.q(x)), split(self.k(x)), split(self.v(x))
+        weights = torch.matmul(q, k.transpose(-2, -1)).div((width // self.heads) ** 0.5).softmax(-1)
+        mixed = torch.matmul(weights, v).transpose(1, 2).reshape(batch, length, width)
+        return self.out(nn.functional.gelu(self.norm(x + mixed)))
+
+
+def patched() -> list[Any]:
+    """Everything in torch that recording stands in for."""
+    from torch._inductor import compile_fx, pattern_matcher
+    from torch.fx.passes.graph_transform_observer import GraphTransformObserver
+
+    functions = ("compile_fx", "_recursive_pre_grad_passes", "_recursive_joint_graph_passes", "partition_fn", "_recursive_post_grad_passes")
+    observers = ("__enter__", "__exit__", "apply_gm_pass", "apply_graph_pass")
+    entries = (pattern_matcher.LoweringPatternEntry, pattern_matcher.GraphPatternEntry, pattern_matcher.ReplacementPatternEntry)
+    return [
+        *(vars(compile_fx)[name] for name in functions),
+        *(vars(GraphTransformObserver)[name] for name in observers),
+        *(vars(entry)["apply"] for entry in entries),
+    ]
+
+
+def settings() -> list[Any]:
+    import torch._functorch.config as functorch
+    import torch._inductor.config as inductor
+
+    return [
+        inductor.force_disable_caches,
+        inductor._pre_fusion_custom_pass,
+        functorch.enable_autograd_cache,
+        functorch.force_non_lazy_backward_lowering,
+    ]
+
+
+class Run(NamedTuple):
+    recording: Recording
+    module: Any
+    inputs: Any
+    result: Any
+    gradients: dict[str, Any]
+
+    def only(self, pipeline: str, name: str) -> Snapshot:
+        (found,) = [s for s in self.recording if s.pipeline[0] == pipeline and s.name == name]
+        return found
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """One training step of a Block, recorded without code generation; afterwards torch is as it was."""
+    path = tmp_path_factory.mktemp("training") / "run.opscope"
+    torch.manual_seed(0)
+    module, inputs = Block(), torch.randn(2, 6, 16)
+    before = patched(), settings()
+    with opscope.record(path) as rec:
+        result = rec.torch(module, inputs)
+        result.square().sum().backward()
+    assert (patched(), settings()) == before
+    gradients = {name: parameter.grad.clone() for name, parameter in module.named_parameters()}
+    loaded = opscope.load(path)
+    assert isinstance(loaded, Recording)
+    yield Run(loaded, module, inputs, result.detach(), gradients)
+
+
+def test_every_stage_is_there_in_order(training: Run) -> None:
+    assert training.recording.modules == ["Block.forward 0/0"]
+    stages = list(dict.fromkeys(s.pipeline if s.pipeline[0] == "post-grad" else s.pipeline[:1] for s in training.recording))
+    assert [stage[:2] for stage in stages if len(stage) < 3] == [
+        ("dynamo",),
+        ("pre-grad",),
+        ("aot autograd",),
+        ("joint",),
+        ("partition",),
+        ("post-grad", "forward"),
+        ("post-grad", "backward"),
+    ]
+    assert "remarks" not in training.recording.attrs
+
+
+def test_a_recorded_step_gives_the_same_results_and_gradients(training: Run) -> None:
+    training.module.zero_grad()
+    result = training.module(training.inputs)
+    result.square().sum().backward()
+    torch.testing.assert_close(training.result, result.detach())
+    for name, parameter in training.module.named_parameters():
+        torch.testing.assert_close(training.gradients[name], parameter.grad)
+
+
+def test_named_passes_have_their_seconds_and_most_change_nothing(training: Run) -> None:
+    named = {s.name for s in training.recording if s.seconds is not None}
+    assert {"remove_noop_ops", "pattern_matcher", "reinplace_inplaceable_ops"} <= named
+    quiet = [row for row in rows(training.recording) if row.unchanged]
+    assert len(quiet) > len(training.recording) / 2
+
+
+def test_inputs_have_their_names_in_the_model_at_every_stage(training: Run) -> None:
+    for snapshot in (training.only("dynamo", "graph of Dynamo"), training.only("aot autograd", "joint graph")):
+        named = {node.attrs.get("name"): node.op for node in snapshot.program.main.parameters}
+        assert named["norm.weight"] == "parameter" and named["x"] == "input", snapshot.title
+
+
+def test_every_operation_of_the_joint_graph_is_traced_back_to_one_of_dynamos(training: Run) -> None:
+    joint = training.only("aot autograd", "joint graph")
+    told = {key[1] for origin in joint.origins for key in origin.new}
+    untold = [node.id for node in joint.program.main if node.role == "op" and node.id not in told]
+    assert len(untold) <= 2, untold  # sums of gradients belong to no operation
+    of_norm = [origin for origin in joint.origins if origin.old == (("main", "layer_norm"),)]
+    assert {origin.rule for origin in of_norm} == {"AOTAutograd: decomposed", "AOTAutograd: backward of"}
+
+
+def test_a_pattern_tells_what_it_replaced_and_where_it_is_written(training: Run) -> None:
+    attention = [(s, o) for s in training.recording for o in s.origins if o.rule.startswith("_sfdp_pattern")]
+    ((snapshot, origin),) = attention
+    assert snapshot.pipeline[:2] == ("joint", "pass_pattern_0")
+    before = training.recording.before(snapshot)
+    assert before is not None and all(id in before.program[graph] for graph, id in origin.old)
+    assert all(id in snapshot.program[graph] and id not in before.program[graph] for graph, id in origin.new)
+    assert {"bmm", "bmm_1"} <= {id for _, id in origin.old}
+    assert any("scaled_dot_product" in snapshot.program[graph][id].op for graph, id in origin.new)
+    assert origin.where is not None and origin.where.file.endswith("fuse_attention.py") and origin.where.line > 0
+    (row,) = [row for row in rows(training.recording) if row.snapshot.index == snapshot.index]
+    assert row.removed >= len(origin.old) and row.added >= len(origin.new)
+
+
+def test_a_rule_that_only_removes_is_told_too(training: Run) -> None:
+    removing = [o for s in training.recording for o in s.origins if o.rule == "pointless_permute_pair"]
+    assert removing and all(o.old and not o.new and o.where is not None for o in removing)
+
+
+def test_the_partition_calls_forward_and_backward_and_says_what_is_computed_twice(training: Run) -> None:
+    partition = training.only("partition", "forward and backward")
+    program = partition.program
+    forward, backward = program.main["forward"], program.main["backward"]
+    assert (forward.calls, backward.calls) == (("forward",), ("backward",))
+    assert len(forward.inputs) == len(program["forward"].parameters)
+    assert any(name == "forward" for name, _ in backward.inputs), "saved values lead from the forward to the backward"
+    twice = [o for o in partition.origins if o.rule == "recomputed in the backward"]
+    assert twice and all({graph for graph, _ in o.new} == {"forward", "backward"} for o in twice)
+    became = {str(f).split(" became ")[1].split(":")[0] for f in training.recording.diff(partition.index).fusions}
+    assert became == {"forward", "backward"}
+
+
+def test_a_graph_break_and_new_sizes_make_modules_of_their_own(tmp_path: Path) -> None:
+    def stretched(x: Any) -> Any:
+        y = x.relu() + 1
+        torch._dynamo.graph_break()
+        return y.sin() * 2
+
+    torch._dynamo.reset()  # compile ids count from 0
+    before = patched(), settings()
+    with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
+        with rec.torch_compile():
+            compiled = torch.compile(stretched)
+            results = [compiled(torch.ones(size)) for size in (3, 5)]
+        cached = torch._C._dynamo.eval_frame._debug_get_cache_entry_list(stretched.__code__)
+        assert cached == [], "what was compiled without code is forgotten"
+        recording = rec.recording
+    assert (patched(), settings()) == before
+    names = [name.rpartition(".")[2] for name in recording.modules]
+    resumed = next(name.split()[0] for name in names if name.startswith("torch_dynamo_resume"))
+    assert names == ["stretched 0/0", f"{resumed} 1/0", "stretched 0/1", f"{resumed} 1/1"]
+    first, _, again, _ = (next(s for s in recording if s.module == module) for module in recording.modules)
+    assert [first.program.main["relu"].outputs[0].shape, len(again.program.main["relu"].outputs[0].shape)] == [(3,), 1]
+    assert isinstance(again.program.main["relu"].outputs[0].shape[0], str), "the size became a symbol"
+    for size, result in zip((3, 5), results, strict=True):
+        torch.testing.assert_close(result, stretched(torch.ones(size)))
+
+
+def test_only_what_was_asked_for_is_recorded_and_compiled_without_code(tmp_path: Path) -> None:
+    """`rec.torch` leaves other uses of torch.compile in the same block alone."""
+    seen: list[Any] = []
+
+    def mine(module: Any, inputs: Any) -> Any:
+        seen.append(module)
+        return module.forward
+
+    with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
+        rec.torch(lambda x: x + 1, torch.ones(2))
+        torch.compile(lambda x: x * 3, backend=mine)(torch.ones(2))
+        assert len(rec.recording.modules) == 1
+    assert len(seen) == 1
+
+
+def test_hooks_go_when_the_run_fails(tmp_path: Path) -> None:
+    def fails(x: Any) -> Any:
+        return torch.matmul(x.relu(), torch.ones(7, 7))
+
+    before = patched(), settings()
+    with pytest.raises(Exception, match=r"size|shape"), opscope.record(tmp_path / "run.opscope") as rec:
+        rec.torch(fails, torch.ones(2, 3))
+    assert (patched(), settings()) == before
+
+
+def test_recording_that_fails_is_a_remark_and_not_the_users_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr("opscope.recording.torch_compile.chain.program_of", broken)
+    with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
+        assert rec.torch(lambda x: x + 1, torch.ones(2)).tolist() == [2.0, 2.0]
+        remarks = rec.recording.attrs["remarks"]
+    assert "Dynamo's graph could not be recorded: ValueError: no such thing" in remarks
+
+
+def test_without_torchs_observer_stages_remain_and_a_remark_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.fx.passes.graph_transform_observer", None)
+    with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
+        rec.torch(lambda x: x.relu() + 0 * x, torch.ones(2))
+        recording = rec.recording
+    (remark,) = recording.attrs["remarks"]
+    assert "has no GraphTransformObserver: passes are not told apart" in remark
+    assert {"dynamo", "aot autograd"} <= {s.pipeline[0] for s in recording}
+    assert not any(s.name == "remove_noop_ops" for s in recording)
+
+
+def test_an_old_torch_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "__version__", "2.1.0")
+    with opscope.record(tmp_path / "run.opscope") as rec, pytest.raises(OpscopeError, match=r"needs PyTorch 2\.6 or later"):
+        rec.torch(lambda x: x, torch.ones(1))
+
+
+def test_with_code_generation_the_scheduler_is_seen_before_and_after_fusion(tmp_path: Path) -> None:
+    def normalized(x: Any) -> Any:
+        return (x * 2).softmax(-1)
+
+    inputs = torch.arange(12.0).reshape(3, 4)
+    with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
+        result = rec.torch(normalized, inputs, codegen=True)
+        recording = rec.recording
+    torch.testing.assert_close(result, normalized(inputs))
+    before, after = [s for s in recording if s.pipeline == ("scheduler",)]
+    assert (before.name, after.name) == ("before fusion", "after fusion")
+    buffers = {node.id for node in before.program.main if node.role == "op"}
+    kernels = [node for node in after.program.main if node.op == "fused kernel"]
+    assert kernels, str(after.program)
+    inside = [node.id for kernel in kernels for node in after.program[kernel.calls[0]] if node.role == "op"]
+    alone = [node.id for node in after.program.main if node.role == "op" and not node.calls]
+    assert len(inside) >= 2 and sorted([*inside, *alone]) == sorted(buffers), "every buffer is in one kernel or on its own"
+    lowered = {name for origin in before.origins for _, name in origin.old}
+    assert {"exp", "div"} <= lowered
+    assert [f.new for f in recording.diff(after.index).fusions] == [("main", kernel.id) for kernel in kernels]

@@ -1,0 +1,200 @@
+"""Logs of torch.compile (TORCH_TRACE): what is printed there is the graph that the live compiler has, and cut logs still open."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope.errors import SourceError
+from opscope.program import Program
+from opscope.readers.torch.readable import program_of_text
+from opscope.recording.model import Recording
+from opscope.recording.torch_trace import read_logs
+
+SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "torch_trace" / "dedicated_log_torch_trace.log"
+"""Written by PyTorch 2.13 with full Inductor: a module with a graph break trained once, then called with another size."""
+
+WITH_INNER_GRAPHS = """
+class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[s77, 4][4, 1]cuda:0", s77: "Sym(s77)"):
+        l_x_ = L_x_
+
+        # File: net.py:3 in forward, code: return cond(x.sum() > 0, up, down, (x,))
+        sum_1: "f32[][]cuda:0" = l_x_.sum()
+        gt: "b8[][]cuda:0" = sum_1 > 0;  sum_1 = None
+        true_graph_0 = self.true_graph_0
+        weight: "bf16[4][1]cuda:0" = self.weight
+        cond = torch.ops.higher_order.cond(gt, true_graph_0, (l_x_, weight));  gt = true_graph_0 = None
+        getitem: "f32[s77, 4][4, 1]cuda:0" = cond[0];  cond = None
+
+        # No stacktrace found for following nodes
+        whole = l_x_[(slice(None, 2, None), 0)]
+        return (getitem, whole)
+
+    class true_graph_0(torch.nn.Module):
+        def forward(self, l_x_: "f32[s77, 4][4, 1]cuda:0", weight: "bf16[4][1]cuda:0"):
+            mul: "f32[s77, 4][4, 1]cuda:0" = l_x_ * weight;  l_x_ = weight = None
+            return (mul,)
+"""
+
+
+def shape_of(program: Program) -> dict[str, Any]:
+    """What must agree whichever way a graph was read: names, operators, edges and types."""
+    return {graph.name: [(node.id, node.op if node.role == "op" else "", node.inputs, node.outputs) for node in graph] for graph in program}
+
+
+def test_a_printed_graph_reads_as_the_live_one() -> None:
+    torch = pytest.importorskip("torch")
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def step(x: Any, w: Any) -> Any:
+        values, places = torch.max((x @ w).t(), 1)
+        return torch.native_layer_norm(x, [4], None, None, 1e-5)[0] + 2 * values.sum(), places.to(torch.float16)
+
+    live = make_fx(step)(torch.randn(3, 4), torch.randn(4, 4))
+    text = live.print_readable(print_output=False, include_stride=True, include_device=True)
+    printed, captured = program_of_text(text), opscope.capture(live)
+    expected = shape_of(captured)
+    used = {name: {index for node in captured.main for other, index in node.inputs if other == name} for name in captured.main.position}
+    expected["main"] = [
+        (id, op, inputs, outputs[: max(used[id], default=0) + 1] if len(outputs) > 1 else outputs)
+        for id, op, inputs, outputs in expected["main"]
+    ]  # outputs that nobody takes are not printed
+    assert shape_of(printed) == expected
+
+
+def test_inner_graphs_symbols_methods_and_operators_are_read() -> None:
+    program = program_of_text(WITH_INNER_GRAPHS)
+    main, inner = program.main, program["true_graph_0"]
+    assert [(node.id, node.op) for node in main if node.role == "op"] == [
+        ("sum_1", "Tensor.sum"),
+        ("gt", "operator.gt"),
+        ("cond", "cond"),
+        ("getitem", "getitem"),
+        ("whole", "getitem"),
+    ]
+    assert main["cond"].calls == ("true_graph_0",) and main["cond"].inputs == (("gt", 0), ("l_x_", 0), ("weight", 0))
+    assert main["weight"].role == "constant" and str(main["weight"].outputs[0]) == "bfloat16[4]"
+    assert main["l_x_"].outputs[0].shape == ("s77", 4) and main["l_x_"].attrs["device"] == "cuda:0"
+    assert str(main["s77"].outputs[0]) == "(SymInt s77)"
+    assert inner["mul"].op == "operator.mul" and inner["mul"].inputs == (("l_x_", 0), ("weight", 0))
+    assert [str(frame) for frame in main["gt"].source] == ["net.py:3 forward"] and main["whole"].source == ()
+
+
+def test_every_cut_of_a_text_reads_or_is_refused_with_a_sentence() -> None:
+    whole = len(program_of_text(WITH_INNER_GRAPHS))
+    read = 0
+    for end in range(0, len(WITH_INNER_GRAPHS), 7):
+        try:
+            read += len(program_of_text(WITH_INNER_GRAPHS[:end])) <= whole
+        except SourceError as error:
+            assert "no fx graph in this text" in str(error)
+    assert read > len(WITH_INNER_GRAPHS) / 7 / 2
+
+
+def test_a_line_that_is_no_python_is_left_out_and_counted() -> None:
+    text = WITH_INNER_GRAPHS.replace("true_graph_0 = self.true_graph_0", "odd = <built-in function odd>(l_x_)")
+    program = program_of_text(text)
+    assert "odd" not in program.main and "cond" in program.main
+    assert program.attrs["left_out"] == "1 lines that are cut or no Python"
+
+
+def test_text_is_never_run(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    program_of_text(f"class G(torch.nn.Module):\n    def forward(self, x):\n        y = open({str(mark)!r}, 'w')\n        return (y,)\n")
+    assert not mark.exists()
+
+
+def test_a_log_keeps_compile_ids_apart_and_follows_each_through_its_stages() -> None:
+    recording = opscope.load(SAMPLE)
+    assert isinstance(recording, Recording) and not recording.skipped
+    assert recording.modules == ["forward 0/0", "torch_dynamo_resume_in_forward_at_8 1/0", "forward 0/1"]
+    titles = [s.title for s in recording if s.module == "forward 0/0"]
+    assert titles == [
+        "dynamo / graph of Dynamo",
+        "pre-grad / before",
+        "pre-grad / after",
+        "aot autograd / joint graph",
+        "partition / forward and backward",
+        "post-grad / forward / before",
+        "post-grad / forward / after",
+        "post-grad / backward / before",
+        "post-grad / backward / after",
+    ]
+    partition = next(s for s in recording if s.name == "forward and backward")
+    assert partition.program.main["backward"].calls == ("backward",)
+    assert {o.rule for o in partition.origins} == {"", "recomputed in the backward"}
+    assert [str(f) for f in partition.program["forward"]["addmm"].source] == ["model.py:7 forward"]
+
+
+def test_view_becoming_reshape_is_one_node_that_changed() -> None:
+    recording = read_logs(SAMPLE)
+    lowered = next(s for s in recording if s.title == "post-grad / backward / before")
+    changes = {match.b[0]: [(c.field, c.old, c.new) for c in match.changes] for match in recording.diff(lowered.index).changed}
+    assert changes == {("backward", "view"): [("op", "aten.view.default", "aten.reshape.default")]}
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_cut_log_gives_what_is_there(tmp_path: Path, share: float) -> None:
+    text = SAMPLE.read_bytes()
+    cut = tmp_path / "cut.log"
+    cut.write_bytes(text[: int(len(text) * share)])
+    whole, part = read_logs(SAMPLE), read_logs(cut)
+    assert 0 < len(part) < len(whole)
+    assert [s.title for s in part][:-1] == [s.title for s in whole][: len(part) - 1]
+
+
+def test_a_folder_of_ranks_is_one_recording(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_abc.log").write_bytes(SAMPLE.read_bytes())
+    (tmp_path / "notes.txt").write_text("not a log")
+    recording = opscope.load(tmp_path)
+    assert isinstance(recording, Recording)
+    assert recording.modules[0] == "rank 0: forward 0/0" and recording.modules[-1] == "rank 1: forward 0/1"
+
+
+def test_a_log_without_graphs_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "empty.log"
+    log.write_text('V1115 09:17:13.180000 27326 torch/_logging/_internal.py:1328] {"chromium_event": {}}\n\t{}\n')
+    with pytest.raises(SourceError, match="without any graph"):
+        opscope.load(log)
+
+
+SCRIPT = """
+import json, sys, torch, opscope
+def step(x, w):
+    return torch.nn.functional.gelu(x @ w).sum()
+w = torch.randn(4, 4, requires_grad=True)
+with opscope.record(sys.argv[1]) as rec:
+    rec.torch(step, torch.randn(3, 4), w).backward()
+"""
+
+
+def test_a_log_and_a_recording_of_the_same_run_hold_the_same_graphs(tmp_path: Path) -> None:
+    """Torch writes its log while opscope records: two witnesses of one compilation."""
+    pytest.importorskip("torch")
+    folder = tmp_path / "trace"
+    folder.mkdir()
+    run = [sys.executable, "-c", SCRIPT, str(tmp_path / "run.opscope")]
+    subprocess.run(run, check=True, env={**os.environ, "TORCH_TRACE": str(folder)}, capture_output=True)
+    recorded, logged = opscope.load(tmp_path / "run.opscope"), opscope.load(folder)
+    assert isinstance(recorded, Recording) and isinstance(logged, Recording)
+    for name in ("graph of Dynamo", "joint graph", "forward and backward"):
+        (mine,), (theirs,) = ([s for s in recording if s.name == name] for recording in (recorded, logged))
+        assert list(mine.program.graphs) == list(theirs.program.graphs), name
+        for graph in mine.program:
+            ours = [(node.id, node.op, node.inputs) for node in graph if node.role == "op"]
+            assert ours == [(node.id, node.op, node.inputs) for node in theirs.program[graph.name] if node.role == "op"], name
+
+
+def test_the_command_prints_a_row_per_graph() -> None:
+    ran = subprocess.run([sys.executable, "-m", "opscope", "passes", str(SAMPLE), "--json"], capture_output=True, text=True, check=True)
+    listed = json.loads(ran.stdout)
+    assert len(listed) == len(read_logs(SAMPLE)) and {row["module"] for row in listed} >= {"forward 0/0"}
