@@ -9,9 +9,9 @@ import { matchRules } from "./highlight/match";
 import { matchNodeData } from "./highlight/nodeData";
 import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
-import { type CompoundLayout, type Halves, layoutBeside, layoutCompound } from "./layout";
+import type { CompoundLayout } from "./layout";
 import { sceneToPdf } from "./pdf";
-import { buildScene, inOnePiece, isThread, measure, mergeLoneFrames, type Scene, type SceneOptions, THEMES, wrap } from "./scene";
+import { buildScene, inOnePiece, isThread, layoutView, mergeLoneFrames, type Scene, type SceneOptions, THEMES, wrap } from "./scene";
 import { sceneToSvg } from "./svg";
 import type { ProgramData, ViewSpec, Visible } from "./types";
 import { buildView } from "./view";
@@ -39,7 +39,7 @@ let visible: Visible | undefined;
 let layout: CompoundLayout | undefined;
 let scene: Scene | undefined;
 let about: ReadonlySet<string> = new Set();
-let halves: Halves | undefined;
+let beside = false;
 
 /** Room for the program's bytes, for the host to fill (V8 takes no byte strings as arguments). */
 export function allocate(length: number): Uint8Array {
@@ -55,24 +55,23 @@ const steps: Record<string, (argument: never) => string> = {
 
   view(spec: ViewSpec): string {
     visible = mergeLoneFrames(buildView(need(program), spec));
-    halves = spec.beside ? halvesOf(visible) : undefined;
+    beside = spec.beside === true && halvesOf(visible) !== undefined;
     const named = [...(spec.around?.nodes ?? []), ...(spec.paths ? [spec.paths.from, spec.paths.to] : [])];
     about = new Set(named.map((name) => `n:${escapeName(name)}`));
     return JSON.stringify({ boxes: visible.boxCount, edges: visible.edgeCount, remarks: visible.remarks });
   },
 
   layout(options: PictureOptions): string {
-    const seen = need(visible);
-    const how = { direction: options.direction, now: Date.now, budget: 4000 };
-    layout = halves ? layoutBeside(measure(seen), halves, how) : layoutCompound(measure(seen), how);
+    layout = layoutView(need(visible), beside, { direction: options.direction, now: Date.now, budget: 4000 });
     return JSON.stringify({ width: layout.width, height: layout.height });
   },
 
   scene(options: PictureOptions): string {
-    const { direction = "TB", legend = true } = options;
+    const { legend = true } = options;
+    const direction = beside ? "TB" : options.direction ?? "TB";
     const whole = need(layout);
     const seen = need(visible);
-    const broken = options.wrap ?? (!halves && isThread(whole, direction));
+    const broken = options.wrap ?? (!beside && isThread(whole, direction));
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
     scene = buildScene(need(program), seen, placed, { direction, legend, emphasis: about, ...chosenColours(need(program), seen, options) });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });

@@ -1,6 +1,7 @@
 export { buildScene } from "./build";
 export { mergeLoneFrames } from "./compact";
 export { isThread } from "./cuts";
+export { layoutView } from "./layout";
 export { measure } from "./measure";
 export * from "./paint";
 export { inOnePiece, type Placed } from "./placed";

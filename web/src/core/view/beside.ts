@@ -11,19 +11,17 @@ const DEEPEST_TRIED = 4;
 
 export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
   const spec: ViewSpec = { grouping: DIRECTION, ...asked };
-  const visible = spec.depth !== undefined || spec.flatten ? unfolded(program, spec) : fitting(program, { ...spec, calls: false });
+  const fixed = spec.depth !== undefined || spec.flatten;
+  const visible = unfolded(program, fixed ? spec : { ...spec, calls: false, depth: fittingDepth(program, { ...spec, calls: false }) });
   return halvesOf(visible) ? visible : { ...visible, remarks: [...visible.remarks, "Nothing here has a forward and a backward half."] };
 }
 
-/** As deep as a page holds, so that layers stand beside layers. */
-function fitting(program: ProgramData, spec: ViewSpec): Visible {
-  let best = unfolded(program, { ...spec, depth: 1 });
-  for (let depth = 2; depth <= DEEPEST_TRIED; depth++) {
-    const deeper = unfolded(program, { ...spec, depth });
-    if (inHalves(deeper).length > PAGE) break;
-    best = deeper;
+/** As deep as a page holds, so that layers stand beside layers; whatever is open beyond, so that opening a group moves nothing else. */
+function fittingDepth(program: ProgramData, { open: _open, closed: _closed, ...plain }: ViewSpec): number {
+  for (let depth = 1; depth < DEEPEST_TRIED; depth++) {
+    if (inHalves(unfolded(program, { ...plain, depth: depth + 1 })).length > PAGE) return depth;
   }
-  return best;
+  return DEEPEST_TRIED;
 }
 
 /** Stacks of repeated groups in the halves are shown one by one; repeated operations (an optimizer's) stay folded. */

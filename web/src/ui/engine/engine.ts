@@ -1,6 +1,6 @@
 /** Answers the page's questions about one program. Everything that takes time happens here, away from the page. */
-import { LayoutCache, layoutCompound } from "../../core/layout/index";
-import { buildScene, inOnePiece, measure, type Scene, THEMES } from "../../core/scene/index";
+import { LayoutCache } from "../../core/layout/index";
+import { buildScene, inOnePiece, layoutView, type Scene, THEMES } from "../../core/scene/index";
 import { categoryRows } from "../../core/scene/legend";
 import type { Highlights, LegendRow } from "../../core/scene/types";
 import { compileQuery, search } from "../../core/search";
@@ -201,10 +201,10 @@ export class Engine {
     const viewed = performance.now();
     const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction, this.passShown?.pass, this.passShown?.mode]);
     const before = this.drawn;
-    const layout = before?.spec === spec ? before.layout : layoutCompound(
-      measure(visible, stayed?.x),
+    const layout = before?.spec === spec ? before.layout : layoutView(
+      visible, request.spec.beside === true,
       { direction: request.direction, budget: LAYOUT_BUDGET_MS, now: () => performance.now(), progress: (part) => progress(0.1 + part * 0.7, "Laying out") },
-      this.cache,
+      this.cache, stayed?.x,
     );
     const laidOut = performance.now();
     progress(0.85, "Drawing");

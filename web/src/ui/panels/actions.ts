@@ -7,7 +7,14 @@ export const actions = {
   collapseAll: (session: Session) => session.change(collapseAll(session.view), { look: "fit" }),
   flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
   foldRepeats: (session: Session) => session.change({ ...session.view, fold: !session.view.fold, unfolded: [] }, { look: "fit" }),
-  direction: (session: Session) => session.change({ ...session.view, direction: session.view.direction === "TB" ? "LR" : "TB" }, { look: "first" }),
+  direction: (session: Session) => session.change({ ...session.view, beside: false, direction: session.view.direction === "TB" ? "LR" : "TB" }, { look: "first" }),
+  /** The halves are groups of the grouping by direction, laid out downwards. */
+  beside: (session: Session) => {
+    const { view, program } = session;
+    if (!program?.groupings.includes("direction")) return session.say("Nothing here has a forward and a backward half");
+    const grouped = view.grouping === "direction" || (!view.grouping && program.groupings[0] === "direction") ? view : groupBy(view, "direction");
+    session.change(view.beside ? { ...view, beside: false } : { ...grouped, beside: true, direction: "TB", depth: undefined, flatten: false }, { look: "fit" });
+  },
   theme: (session: Session) => session.setTheme(session.theme.name === "dark" ? "light" : "dark"),
   fit: (session: Session) => session.stage?.fit(),
   zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedPieces, true),

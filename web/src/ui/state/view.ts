@@ -23,6 +23,8 @@ export interface ViewState {
   readonly pathLimit?: number;
   /** Show only what is this near to these nodes. */
   readonly around: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[] } | undefined;
+  /** Forward and backward beside each other. */
+  readonly beside?: boolean;
   /** false: called graphs (fusions, loops) stay closed whatever the depth. */
   readonly calls?: boolean;
   /** Keys of the selected boxes. */
@@ -52,7 +54,7 @@ export const START: ViewState = {
 export function sameView(a: ViewState, b: ViewState): boolean {
   return a.source === b.source && a.pass === b.pass && a.passMode === b.passMode && a.passColours === b.passColours && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
     && a.flatten === b.flatten && a.open === b.open && a.closed === b.closed && a.fold === b.fold && a.unfolded === b.unfolded
-    && a.direction === b.direction && a.colour === b.colour && a.paths === b.paths && a.around === b.around
+    && a.direction === b.direction && a.beside === b.beside && a.colour === b.colour && a.paths === b.paths && a.around === b.around
     && a.matchesOnly === b.matchesOnly && (a.matchesOnly < 0 || a.query === b.query);
 }
 
@@ -107,6 +109,7 @@ export function specOf(view: ViewState): ViewSpec {
     closed: view.closed,
     unfolded: view.unfolded,
     rules: { foldRepeats: view.fold },
+    ...(view.beside ? { beside: true } : {}),
     ...(view.around ? { around: view.around } : {}),
     ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1], ...(view.pathLimit ? { limit: view.pathLimit } : {}) } } : {}),
     ...(view.calls === false ? { calls: false } : {}),

@@ -1,0 +1,79 @@
+"""Gradients in the viewer: rules, the other half, kept values, sums and the chain rule, on a real JAX train step."""
+
+from __future__ import annotations
+
+import pytest
+
+import opscope
+from browser.harness import Open, Viewer
+from opscope.program import Program
+
+jax = pytest.importorskip("jax")
+
+
+@pytest.fixture(scope="module")
+def train_step() -> Program:
+    import jax.numpy as jnp
+
+    def loss(w, x):
+        with jax.named_scope("block"):
+            h = jnp.exp(x @ w)
+            return (h * jnp.tanh(h)).sum()
+
+    return opscope.capture(jax.value_and_grad(loss), jnp.ones((64, 64)), jnp.ones((32, 64)), stage="hlo")
+
+
+@pytest.fixture
+def viewer(open_file: Open, train_step: Program) -> Viewer:
+    found = open_file(train_step)
+    found.press("Expand all")
+    return found
+
+
+def test_a_node_shows_its_rule_its_backward_nodes_and_the_sum_over_its_uses(viewer: Viewer) -> None:
+    viewer.row("exponential").click()
+    viewer.idle()
+    text = viewer.page.get_by_label("Gradient", exact=True).inner_text()
+    assert "y = exp(x)" in text and "dx = dy ⊙ y" in text
+    assert "kept for backward: " in text and "8.19 kB" in text
+    assert "y is used 2 times, so its gradient is a sum" in text
+    state = viewer.press("Light up its backward")
+    assert state["selection"] and not viewer.errors
+
+
+def test_a_backward_node_leads_to_its_forward_nodes(viewer: Viewer) -> None:
+    viewer.search("op:dot attr.direction:backward")
+    viewer.key("Enter")
+    panel = viewer.page.get_by_label("Gradient", exact=True)
+    assert "BACKWARD OF" in panel.inner_text().upper()
+    panel.get_by_role("button").first.click()
+    viewer.idle()
+    assert "dy · bᵀ" in viewer.page.get_by_label("Gradient", exact=True).inner_text(), "the forward dot shows its own rule"
+
+
+def test_two_nodes_show_the_chain_rule_between_them(viewer: Viewer) -> None:
+    viewer.row("exponential").click()
+    viewer.idle()
+    viewer.row("tanh").click(modifiers=["Shift"])
+    viewer.idle()
+    chain = viewer.page.get_by_label("Chain rule").inner_text()
+    assert "dy ⊙ (1 − y²)" in chain
+
+
+def test_the_program_tells_what_is_kept_for_backward(viewer: Viewer) -> None:
+    viewer.press("What is kept?")
+    kept = viewer.page.get_by_label("Kept for backward").inner_text()
+    assert "kB" in kept and "values" in kept
+    assert not viewer.errors and not viewer.foreign_requests()
+
+
+def test_forward_stands_beside_backward_and_the_address_remembers_it(viewer: Viewer) -> None:
+    assert viewer.state()["grouping"] == "direction"
+    state = viewer.press("Forward beside backward")
+    assert "beside=1" in viewer.page.url
+    assert state["remarks"] == [] and not viewer.errors
+    again = viewer.page.get_by_role("button", name="Forward beside backward", exact=True)
+    assert again.get_attribute("aria-pressed") == "true"
+    viewer.page.reload()
+    viewer.idle()
+    assert viewer.page.get_by_role("button", name="Forward beside backward", exact=True).get_attribute("aria-pressed") == "true"
