@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import opscope
 from browser.harness import Open, Viewer, until
+from browser.test_access import findings
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.render.options import ViewOptions
 
@@ -183,3 +188,30 @@ def test_a_file_that_is_neither_is_refused_with_a_sentence(open_file: Open, tmp_
             viewer.page.get_by_role("button", name="Load node data", exact=True).click()
         chooser.value.set_files(file)
         viewer.page.get_by_role("status").filter(has_text=sentence).wait_for()
+
+
+def test_from_the_server_attributes_come_when_rules_ask_for_them(open_address: Open, server: Callable[..., str], tmp_path: Path) -> None:
+    """The server sends attributes only when asked: rules and data that need them still match."""
+    opscope.save(small(), tmp_path / "p.json")
+    by_attribute = {**RULES[0], "queries": [{"type": "regex", "queryRegex": "groups[:=]8", "matchTypes": ["list"]}]}
+    (tmp_path / "rules.json").write_text(json.dumps([by_attribute]))
+    (tmp_path / "run.json").write_text(json.dumps({"name": "run", "results": {"relu": {"value": 4.5}}}))
+    address = server(tmp_path / "p.json", "--style", tmp_path / "rules.json", "--node-data", tmp_path / "run.json")
+    viewer = open_address(address)
+    assert viewer.state()["colour"] == "data:run"
+    viewer.press("Expand all")
+    viewer.row("relu").click()
+    viewer.idle()
+    assert "4.5" in viewer.page.get_by_label("About the selection").inner_text()
+    viewer.choose("Colour by", "category")
+    viewer.press("Styles")
+    assert said(viewer, 1) == "1 match"
+    assert svg(viewer).count('fill="#b4e3f5"') == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_panel_is_accessible(open_file: Open, scheme: str) -> None:
+    options = ViewOptions(style="clusters", node_data=({"name": "a", "results": {"conv": {"value": 1}}},))
+    viewer = open_file(small(), options=options, color_scheme=scheme)
+    viewer.press("Styles")
+    assert findings(viewer) == []

@@ -22,6 +22,8 @@ from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers import capture_object
 from opscope.readers.torch.tags import CLUSTER, PARTITION, NameOf, cluster_name, partition_name, tag_groupings
+from opscope.render.html import initial
+from opscope.render.options import ViewOptions
 
 _MODEL_EXPLORERS_OWN = ("cors_host", "skip_health_check")
 """Arguments about Model Explorer's server that have nothing to do here."""
@@ -34,7 +36,7 @@ def visualize(visualizable: Any, reuse_server: bool = True, no_open_in_browser: 
     `host` and `port` choose where to listen.
     """
     program = with_clusters(capture_object(_exported(visualizable)))
-    _show(program, {}, reuse_server, no_open_in_browser, kwargs)
+    _show(program, ViewOptions(), reuse_server, no_open_in_browser, kwargs)
 
 
 def visualize_graph(
@@ -44,7 +46,7 @@ def visualize_graph(
     from opscope.readers.torch.export import program_of_exported
 
     program = program_of_exported(_WithGraph(_exported(exported_program), graph_module))
-    _show(with_clusters(program), {}, reuse_server, no_open_in_browser, kwargs)
+    _show(with_clusters(program), ViewOptions(), reuse_server, no_open_in_browser, kwargs)
 
 
 def visualize_with_clusters(
@@ -68,8 +70,8 @@ def visualize_with_clusters(
         return
     program = clustered(exported, get_node_partition_name, get_node_qdq_cluster_name)
     grouping = next((name for name in (PARTITION, CLUSTER) if name in program.main.groupings), None)
-    config: dict[str, Any] = {"styles": "clusters", **({"initial": {"grouping": grouping, "depth": 2}} if grouping else {})}
-    _show(program, config, reuse_server, no_open_in_browser, kwargs)
+    options = ViewOptions(group_by=grouping, depth=2, style="clusters") if grouping else ViewOptions(style="clusters")
+    _show(program, options, reuse_server, no_open_in_browser, kwargs)
 
 
 def clustered(exported: Any, partition: NameOf = partition_name, cluster: NameOf = cluster_name) -> Program:
@@ -107,14 +109,20 @@ class _WithGraph:
         return getattr(self.exported, name)
 
 
-def _show(program: Program, config: dict[str, Any], reuse: bool, no_browser: bool, kwargs: dict[str, Any]) -> None:
+def _show(program: Program, options: ViewOptions, reuse: bool, no_browser: bool, kwargs: dict[str, Any]) -> None:
+    """In the running server, in a new one that blocks, or (where nothing may block) below the notebook's cell."""
     unknown = [name for name in kwargs if name not in ("host", "port", *_MODEL_EXPLORERS_OWN)]
     if unknown:
         raise OpscopeError(f"{unknown[0]!r} is for Model Explorer's server and means nothing here; leave it out")
+    from opscope.serve.notebook import in_notebook, show
     from opscope.serve.run import serve
     from opscope.serve.running import show_in_running
     from opscope.serve.sources import Served
 
+    if in_notebook():
+        show(program, **{name: getattr(options, name) for name in options.given})
+        return
+    config = initial(options)
     shown = show_in_running(program, config) if reuse else None
     if shown is None:
         where = {name: kwargs[name] for name in ("host", "port") if name in kwargs}

@@ -66,7 +66,7 @@ def show(x: Any, *inputs: Any, **options: Any) -> None:
     program = x if isinstance(x, Program) else _captured(x, *inputs)
     chosen = ViewOptions(**options)
     chosen.check(program)
-    if _in_notebook():
+    if in_notebook():
         from IPython.display import HTML, display
 
         display(HTML(frame(program, chosen)) if chosen.given else program)  # type: ignore[no-untyped-call]
@@ -84,7 +84,7 @@ def _captured(x: Any, *inputs: Any) -> Program:
     return capture_object(x, *inputs)
 
 
-def _in_notebook() -> bool:
+def in_notebook() -> bool:
     """Is this a kernel with a page in front of it, and not a terminal?"""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None

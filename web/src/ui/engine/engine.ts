@@ -311,7 +311,7 @@ export class Engine {
 
   private async node(node: number): Promise<Answer<"node">> {
     await this.remote?.need(node, node + 1);
-    return nodeFacts(this.names, node, this.details(node), scopeOf(this.names, node, ""));
+    return { ...nodeFacts(this.names, node, this.details(node), scopeOf(this.names, node, "")), data: this.over.of(node) };
   }
 
   private details(node: number): NodeDetails | undefined {

@@ -38,6 +38,11 @@ export class Overlays {
     return fresh.map((run) => run.statistics);
   }
 
+  /** What every run says about a node. */
+  of(node: number): [string, string][] {
+    return this.runs.filter((run) => run.has(node)).map((run) => [run.name, run.text.get(node) ?? ""]);
+  }
+
   run(colour: string): DataRun | undefined {
     return colour.startsWith(DATA) ? this.runs.find((run) => run.name === colour.slice(DATA.length)) : undefined;
   }

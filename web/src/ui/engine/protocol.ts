@@ -141,6 +141,8 @@ export interface NodeName {
 }
 
 export interface NodeFacts extends NodeName {
+  /** Name and value of each run of node data. */
+  readonly data?: readonly (readonly [string, string])[];
   readonly role: string;
   readonly category: string;
   readonly scope: readonly string[];

@@ -58,6 +58,11 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <NodeList session={session} title="Its graph is run by" nodes={facts.calledBy} total={facts.calledBy.length} />
       <NodeHistory session={session} facts={facts} />
       <Reach session={session} />
+      {facts.data !== undefined && facts.data.length > 0 && (
+        <Section title="Node data">
+          <ul class="bars">{facts.data.map(([name, value]) => <li key={name}><span>{clipped(name, 80)}</span><span class="n">{clipped(value, 200)}</span></li>)}</ul>
+        </Section>
+      )}
       {facts.source.length > 0 && (
         <Section title="Source">
           <ul>{facts.source.map((frame, i) => (

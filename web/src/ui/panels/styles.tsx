@@ -86,7 +86,7 @@ function Rule({ rule, number, report, onChange, buttons }: {
           : query.type === "attr_value_range" ? <RangeQuery key={at} query={query} number={number} onChange={(next) => setQuery(at, next)} /> : null
       ))}
       {!rule.queries.some((query) => query.type === "attr_value_range") && (
-        <button type="button" class="link" aria-label={`Rule ${number}: add a number range`} onClick={() => onChange({ ...rule, queries: [...rule.queries, { type: "attr_value_range", attrName: "", min: null, max: null }] })}>and a number between…</button>
+        <button type="button" class="link" aria-label={`Rule ${number}: add a number range`} onClick={() => onChange({ ...rule, queries: [...rule.queries, { type: "attr_value_range", attrName: "", min: null, max: null }] })}>add a number range</button>
       )}
       <div class="colours">
         {COLOURS.map(([name, label, start]) => <Colour key={name} label={label} ruleNumber={number} value={rule.styles[name]} start={start} onChange={(value) => onChange({ ...rule, styles: withColour(rule.styles, name, value) })} />)}
