@@ -48,6 +48,7 @@ class Recorder:
         self._folder = None if folder is None else _fresh_folder(Path(folder))
         self._pipelines = threading.local()
         self._last: dict[str, Program] = {}
+        self._last_index: dict[str, int] = {}
         self._cleanups: list[Callable[[], None]] = []
         self._count = 0
         self.path = path
@@ -96,8 +97,10 @@ class Recorder:
         program = as_program(graph)
         path = self._path if pipeline is None else (pipeline,) if isinstance(pipeline, str) else tuple(pipeline)
         origins = self._origins(provenance, program, self._last.get(module, program))
-        index = self._writer.add(program, name, pipeline=path, module=module, seconds=seconds, origins=origins, attrs=attrs)
-        self._last[module] = program
+        is_stored = self._last.get(module) is program
+        content = self._writer.content_of(self._last_index[module]) if is_stored else program
+        index = self._writer.add(content, name, pipeline=path, module=module, seconds=seconds, origins=origins, attrs=attrs)
+        self._last[module], self._last_index[module] = program, index
         self._count = index + 1
         if self._times:
             took = "" if seconds is None else f"{seconds:9.3f} s"

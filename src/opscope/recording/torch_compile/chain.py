@@ -49,7 +49,7 @@ class Chain:
         if known is None or not _same(known.state, state):
             self._take(module, part, state, name, pipeline, seconds)
         else:
-            self._write(name, pipeline, seconds)
+            self._recorder.snapshot(self._last, name, pipeline=pipeline, module=self.title, seconds=seconds)
         self.spent += time.perf_counter() - started
 
     def catch_up(self, module: Any, pipeline: Path, part: str = WHOLE_GRAPH, name: str = BETWEEN) -> None:
@@ -114,11 +114,8 @@ class Chain:
 
     def _write(self, name: str, pipeline: Path, seconds: float | None, origins: Iterable[Origin] = ()) -> None:
         whole = self.parts.get(WHOLE_GRAPH)
-        program = whole.program if whole else joined(self.title, {part: made.program for part, made in self.parts.items()})
-        if self._last is not None and program == self._last:
-            program = self._last
-        self._last = program
-        self._recorder.snapshot(program, name, pipeline=pipeline, module=self.title, seconds=seconds, provenance=list(origins))
+        self._last = whole.program if whole else joined(self.title, {part: made.program for part, made in self.parts.items()})
+        self._recorder.snapshot(self._last, name, pipeline=pipeline, module=self.title, seconds=seconds, provenance=list(origins))
 
 
 def _state(module: Any) -> list[Any]:
