@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
 
 _FILE = re.compile(r"(\d+)-(\w+)_graph\.json")
+_NUMBER = re.compile(r"^\d+-")
 
 
 def watch_transforms(recorder: Recorder, module: str = "") -> None:
@@ -39,7 +40,8 @@ def watch_transforms(recorder: Recorder, module: str = "") -> None:
         nonlocal last
         seconds = time.perf_counter() - last
         given = tensors if isinstance(tensors, (list, tuple)) else [tensors]
-        recorder.snapshot(build(plain(given, names), module or "aitemplate"), name, module=module, seconds=seconds)
+        title = _NUMBER.sub("", name)
+        recorder.snapshot(build(plain(given, names), module or "aitemplate"), title, module=module, seconds=seconds)
         made = original(tensors, workdir, name, *args, **options)
         last = time.perf_counter()
         return made
