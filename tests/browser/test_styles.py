@@ -190,6 +190,22 @@ def test_a_file_that_is_neither_is_refused_with_a_sentence(open_file: Open, tmp_
         viewer.page.get_by_role("status").filter(has_text=sentence).wait_for()
 
 
+def test_files_can_be_dropped_on_the_graph(open_file: Open) -> None:
+    viewer = open_file(small())
+    drop = """text => {
+      const carried = new DataTransfer();
+      carried.items.add(new File([text], "dropped.json", {type: "application/json"}));
+      const graph = document.querySelector("#opscope").shadowRoot.querySelector("canvas.graph");
+      graph.dispatchEvent(new DragEvent("drop", {dataTransfer: carried, bubbles: true, cancelable: true, composed: true}));
+    }"""
+    viewer.page.evaluate(drop, json.dumps({"results": {"sum": {"value": 2, "bgColor": "#00ff00"}}}))
+    until(lambda: viewer.idle()["colour"] == "data:dropped")
+    assert 'fill="#00ff00"' in svg(viewer)
+    viewer.page.evaluate(drop, json.dumps(RULES))
+    viewer.press("Styles")
+    until(lambda: said(viewer, 1) == "3 matches")
+
+
 def test_from_the_server_attributes_come_when_rules_ask_for_them(open_address: Open, server: Callable[..., str], tmp_path: Path) -> None:
     """The server sends attributes only when asked: rules and data that need them still match."""
     opscope.save(small(), tmp_path / "p.json")

@@ -51,9 +51,9 @@ def find_clusters(graph: Graph) -> dict[str, str]:
     out. Where the input is quantized on the fly (`choose_qparams`), the float result may go anywhere. What stands between two
     main operations without being quantized is float arithmetic, and no cluster.
     """
-    kinds = {node.id: kind_of(node.op) for node in graph if node.role == "op"}
-    if "dequantize" not in kinds.values():
+    if not any(kind_of(op) == "dequantize" for op in {node.op for node in graph}):
         return {}
+    kinds = {node.id: kind_of(node.op) for node in graph if node.role == "op"}
     clusters: dict[str, str] = {}
     for region in _regions(graph, kinds):
         found = _cluster(graph, kinds, region)

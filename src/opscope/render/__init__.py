@@ -83,7 +83,8 @@ WRITERS: tuple[Writer, ...] = (
     Writer("netron", "opscope.render.netron", "JSON that Netron opens", (".json",), begins=(b'{"signature": "netron:',), views=()),
     Writer("hidet-netron", "opscope.render.hidet_netron", "hidet's netron JSON", (".json",), begins=(b"{",), views=()),
     Writer(
-        "model-explorer", "opscope.render.model_explorer", "Model Explorer's graph JSON", (), views=("group_by",), several=True,
+        "model-explorer", "opscope.render.model_explorer", "Model Explorer's graph JSON", (),
+        begins=(b'{"label":', b'[{"label":', b'[{"id":'), views=("group_by",), several=True,
     ),
     Writer(
         "hlo", "opscope.render.hlo", "HLO text of a part (of sources that are HLO)", (".hlo",), begins=(b"hlomodule",),
