@@ -16,7 +16,19 @@ TAGS = 4096
 
 _WORD = re.compile(r"[\w.-]+")
 _UNSTABLE = frozenset({"metadata.stack_frame_id", "direction", "transforms"})
-_NAMES = frozenset({"control-predecessors", "metadata.scheduling_name", "metadata.deduplicated_name", "output_names"})
+_NAMES = frozenset(
+    (
+        "control-predecessors",
+        "metadata.scheduling_name",
+        "metadata.deduplicated_name",
+        "output_names",
+        "name",
+        "original_name",
+        "_original_op_name",
+        "args",
+        "metadata.pkg.torch.onnx.fx_node",
+    )
+)
 """Attributes that hold names of nodes, beside those that hold names of graphs."""
 _REMARKS = frozenset({"task", "category", "device", "note", "share_map"})
 """Attributes that only comment on others: a copy in another graph may lack them."""
