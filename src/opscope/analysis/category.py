@@ -56,7 +56,7 @@ _OPS = {
         integer_pow invert is_finite isfinite isinf isnan ldexp le leaky_relu lerp less less_equal less_or_equal
         less_than lgamma lift_fresh_copy log log10 log1p log2 log_plus_one log_sigmoid logical_and logical_not
         logical_or logical_xor logistic logit lt map masked_fill max maximum min minimum mish mod mul multiply ne neg
-        negate negative next_after nextafter not not_equal or polygamma popcnt population_count pow power prelu quantize
+        negate negative next_after nextafter not not_equal or pointwise polygamma popcnt population_count pow power prelu quantize
         quantize_linear quantize_per_channel quantize_per_tensor real reciprocal reduce_precision relu relu6 rem
         remainder requantize round round_nearest_afz round_nearest_even rsqrt rsub select select_n selu shift_left
         shift_right shift_right_arithmetic shift_right_logical sigmoid sign signbit silu sin sine sinh softplus softsign sqrt
@@ -75,7 +75,7 @@ _OPS = {
         count_nonzero cross_entropy cross_entropy_loss cumlogsumexp cummax cummin cumprod cumsum global_average_pool
         global_max_pool group_norm instance_norm l1_loss layer_norm layer_normalization linalg_vector_norm log_softmax
         logsumexp lp_normalization lrn max_pool max_pool1d max_pool2d max_pool2d_with_indices max_pool3d mean median
-        mse_loss nll_loss norm prod reduce reduce_and reduce_max reduce_mean reduce_min reduce_or reduce_prod reduce_sum
+        mse_loss reduction nll_loss norm prod reduce reduce_and reduce_max reduce_mean reduce_min reduce_or reduce_prod reduce_sum
         reduce_window reduce_xor rms_norm safe_softmax select_and_scatter select_and_scatter_add
         simplified_layer_normalization skip_layer_normalization smooth_l1_loss softmax std std_mean sum var var_mean
         vector_norm

@@ -21,7 +21,7 @@ from opscope.readers.torch.readable import program_of_text
 from opscope.recording.model import Origin, Recording
 from opscope.recording.store import StoreWriter
 from opscope.recording.torch_compile.graphs import BACKWARD, FORWARD, joined
-from opscope.recording.torch_compile.lineage import computed_in, partition_origins, placed, retargeted
+from opscope.recording.torch_compile.lineage import partition_origins, placed, retargeted
 
 Progress = Callable[[float], None]
 
@@ -211,9 +211,8 @@ class _Chain:
 
     def _split(self) -> list[Origin]:
         self._lonely_forward = False
-        old = [] if self._whole is None else [(graph.name, node.id) for graph in self._whole for node in graph]
-        self._whole = None
-        return list(partition_origins(old, {part: computed_in(program) for part, program in self._parts.items()}))
+        whole, self._whole = self._whole, None
+        return [] if whole is None else list(partition_origins(whole, self._parts))
 
     def _part_of(self, program: Program) -> str:
         """Logs do not say which half a graph is; its inputs do."""

@@ -82,7 +82,13 @@ def frames_of_text(stack_trace: str) -> tuple[Frame, ...]:
     return tuple(reversed(frames))
 
 
-_PREFIXES = (("torch.ops.higher_order.", ""), ("torch.ops.", ""), ("_operator.getitem", "getitem"), ("_operator.", "operator."))
+_PREFIXES = (
+    ("torch.ops.higher_order.", ""),
+    ("torch.ops.", ""),
+    ("torch._C._nn.", "torch.nn.functional."),  # as people write it
+    ("_operator.getitem", "getitem"),
+    ("_operator.", "operator."),
+)
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.program import Path, Program
 from opscope.recording.model import NodeKey, Origin
 from opscope.recording.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, program_of
-from opscope.recording.torch_compile.lineage import aot_origins, computed_in, partition_origins, placed, retargeted
+from opscope.recording.torch_compile.lineage import aot_origins, partition_origins, placed, retargeted
 from opscope.recording.torch_compile.rewrites import Rewrites
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class Chain:
         for part, module in ((FORWARD, forward), (BACKWARD, backward)):
             program = program_of(module, self.title, self.inputs)
             self.parts[part] = Part(program, keys_of(module, program), _state(module))
-        computed = {part: computed_in(made.program) for part, made in self.parts.items()}
-        origins = partition_origins(whole.keys.values(), computed) if whole else ()
+        halves = {part: made.program for part, made in self.parts.items()}
+        origins = partition_origins(whole.program, halves) if whole else ()
         self._write(name, pipeline, seconds, origins)
         self.spent += time.perf_counter() - started
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
-from opscope.program import WHOLE, Graph, Node, Program, ProgramBuilder, ValueRef
+from opscope.program import WHOLE, Graph, GraphBuilder, KnownDetails, Node, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.export import ENTRY, program_of_graph_module
 from opscope.readers.torch.fx import INPUT, Placeholder, Signature, attribute
 from opscope.readers.torch.names import attribute_path
@@ -100,7 +99,7 @@ def joined(title: str, parts: Mapping[str, Program]) -> Program:
         for node in inner.parameters + _gradients(inner):
             if node.id not in saved and node.id not in given:
                 given.add(node.id)
-                main.add(node._replace(links=()))
+                main.add(node._replace(links=(), details=_names_only(node)))
         positions = {node.id: node for node in inner.nodes}
         types = [_type(positions[name], index) for name, index in inner.outputs]
         main.node(part, part, inputs, types, calls=[part])
@@ -109,12 +108,10 @@ def joined(title: str, parts: Mapping[str, Program]) -> Program:
     taken = {name for node in main.nodes if node.role == "op" for name in node.inputs}
     main.outputs = [value for value in results if value not in taken]
     main.node("output", "output", main.outputs, role="output")
-    frame = builder.graph  # graphs of the parts follow, checked like any other
     for part, program in parts.items():
-        for graph in program:
-            _take_over(frame(part_graph(part, graph.name)), graph, part)
-    for program in parts.values():
         builder.attrs.update(program.attrs)
+        for graph in program:
+            _take_over(builder.graph(part_graph(part, graph.name)), graph, part)
     return builder.build()
 
 
@@ -122,18 +119,18 @@ def _gradients(graph: Graph) -> tuple[Node, ...]:
     return tuple(node for node in graph.nodes if node.role == "gradient" and not node.inputs)
 
 
-def _type(node: Node, index: int) -> Any:
-    from opscope.program import TensorType
+def _names_only(node: Node) -> KnownDetails:
+    """An input outside of its module: the halves have it where it belongs."""
+    return KnownDetails({name: value for name, value in node.attrs.items() if name in ("name", "label", "trainable")})
 
+
+def _type(node: Node, index: int) -> TensorType:
     return node.outputs[0 if index == WHOLE else index] if node.outputs else TensorType("(None)")
 
 
-def _take_over(builder: Any, graph: Graph, part: str) -> None:
+def _take_over(builder: GraphBuilder, graph: Graph, part: str) -> None:
     for node in graph.nodes:
         builder.add(node._replace(calls=tuple([part_graph(part, called) for called in node.calls])) if node.calls else node)
     builder.outputs = list(graph.outputs)
     builder.groupings = {name: dict(paths) for name, paths in graph.groupings.items()}
     builder.attrs = dict(graph.attrs)
-
-
-EMPTY_KEYS: Mapping[Any, NodeKey] = MappingProxyType({})

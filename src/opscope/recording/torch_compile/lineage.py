@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from opscope.program import Program
+from opscope.program import Node, Program
 from opscope.readers.torch.direction import is_backward
 from opscope.readers.torch.export import ENTRY
 from opscope.recording.model import NodeKey, Origin
@@ -56,17 +56,21 @@ def _traced_from(sources: Iterable[Any], by_name: Mapping[str, NodeKey]) -> Node
     return None
 
 
-def partition_origins(old: Iterable[NodeKey], computed: Mapping[str, Set[NodeKey]]) -> Iterator[Origin]:
-    """Nodes keep their names. What both halves compute is computed again in the backward; what only comes in is a saved value."""
-    for graph, id in old:
-        new = tuple([(part_graph(part, graph), id) for part, keys in computed.items() if (graph, id) in keys])
-        if new:
-            yield Origin(((graph, id),), new, "identity", "" if len(new) == 1 else "recomputed in the backward")
+def partition_origins(old: Program, parts: Mapping[str, Program]) -> Iterator[Origin]:
+    """Nodes keep their names. What both halves compute is computed again in the backward; what only comes into it was saved."""
+    for graph in old:
+        for node in graph:
+            halves = [part for part, program in parts.items() if graph.name in program.graphs and node.id in program[graph.name]]
+            own = [part for part in halves if _is_given(parts[part][graph.name][node.id]) == _is_given(node)]
+            if own and node.role != "output":
+                stays = own[:1] if _is_given(node) else own
+                new = tuple([(part_graph(part, graph.name), node.id) for part in stays])
+                rule = "" if len(new) == 1 else "recomputed in the backward"
+                yield Origin(((graph.name, node.id),), new, "identity", rule)
 
 
-def computed_in(program: Program) -> set[NodeKey]:
-    """The nodes of a program that are neither inputs nor its output."""
-    return {(graph.name, node.id) for graph in program for node in graph if node.inputs or node.role == "op" if node.role != "output"}
+def _is_given(node: Node) -> bool:
+    return node.role in ("parameter", "gradient") and not node.inputs
 
 
 def retargeted(old: Program, new: Program, keys: Iterable[NodeKey]) -> Iterator[Origin]:
