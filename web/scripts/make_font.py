@@ -4,16 +4,19 @@
     python web/scripts/make_font.py package          # needs fonttools and brotli
 
 The result is Inter with tabular digits by default, only the characters that graphs use, no kerning and no ligatures, and the
-small triangles that a tree of groups needs. It has a name of its own ("Opscope Sans"), because an installed Inter would have
-other widths. Everything that measures text (browser, V8, resvg, PDF) then agrees to the last bit with `advances.ts`.
+small triangles that a tree of groups needs and two signs of derivative rules (⊙ and ᵀ), drawn here. It has a name of its own
+("Opscope Sans"), because an installed Inter would have other widths. Everything that measures text (browser, V8, resvg, PDF) then
+agrees to the last bit with `advances.ts`.
 """
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from pathlib import Path
 
+from fontTools.pens.transformPen import TransformPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
@@ -25,7 +28,7 @@ FAMILY = "Opscope Sans"
 WEIGHTS = {"Regular": ("Inter-Regular", 400), "Bold": ("Inter-SemiBold", 600)}
 RANGES = [
     (0x20, 0x7E), (0xA0, 0x17F), (0x2BC, 0x2BC), (0x370, 0x3FF), (0x2010, 0x2044), (0x2070, 0x209C), (0x20AC, 0x20AC),
-    (0x2113, 0x2122), (0x2190, 0x21FF), (0x2200, 0x22FF), (0x25A0, 0x25FF), (0x2713, 0x2717),
+    (0x1D40, 0x1D40), (0x2113, 0x2122), (0x2190, 0x21FF), (0x2200, 0x22FF), (0x25A0, 0x25FF), (0x2713, 0x2717),
 ]  # fmt: skip
 TRIANGLES = {  # corners in units of 1/1000 em, on an em of advance 0.62
     0x25B8: ("triangleRight", [(130, 110), (130, 590), (510, 350)]),
@@ -35,6 +38,10 @@ TRIANGLES = {  # corners in units of 1/1000 em, on an em of advance 0.62
 }
 
 
+RAISED = {0x1D40: ("T", 0.6, 0.34)}  # letters of the font itself: smaller, and that much of an em higher
+CIRCLED_DOT = 0x2299
+
+
 def make(source: Path, weight: int, style: str) -> TTFont:
     font = TTFont(source)
     font.flavor = None
@@ -42,6 +49,7 @@ def make(source: Path, weight: int, style: str) -> TTFont:
     for table in font["cmap"].tables:
         table.cmap.update(digits)
     add_triangles(font)
+    add_mathematics(font, weight)
     codes = [code for first, last in RANGES for code in range(first, last + 1)]
     options = Options(layout_features=[], hinting=False, notdef_outline=True)
     options.name_IDs = [0, 1, 2, 3, 4, 5, 6, 13, 14]
@@ -69,6 +77,45 @@ def add_triangles(font: TTFont) -> None:
         font["hmtx"][name] = (round(0.62 * em), min(x for x, _ in scaled))
         for table in font["cmap"].tables:
             table.cmap[code] = name
+    font.setGlyphOrder(order)
+
+
+def add_mathematics(font: TTFont, weight: int) -> None:
+    """What derivative rules need and Inter lacks: the transposed ᵀ, and ⊙ for products of elements."""
+    em = font["head"].unitsPerEm
+    shapes = font.getGlyphSet()
+    for code, (letter, size, up) in RAISED.items():
+        pen = TTGlyphPen(None)
+        shapes[font.getBestCmap()[ord(letter)]].draw(TransformPen(pen, (size, 0, 0, size, 0, up * em)))
+        _add_glyph(font, code, f"raised{letter}", pen, round(font["hmtx"][font.getBestCmap()[ord(letter)]][0] * size))
+    pen = TTGlyphPen(None)
+    middle, radius, line = (0.32 * em, 0.36 * em), 0.26 * em, (0.062 if weight < 500 else 0.085) * em
+    _circle(pen, middle, radius, 1)
+    _circle(pen, middle, radius - line, -1)
+    _circle(pen, middle, 1.1 * line, 1)
+    _add_glyph(font, CIRCLED_DOT, "circledDot", pen, round(0.64 * em))
+
+
+def _circle(pen: TTGlyphPen, middle: tuple[float, float], radius: float, way: int) -> None:
+    """Eight quadratic arcs; holes run the other way round."""
+    corners = [way * k * math.pi / 8 for k in range(16)]
+    reach = [radius / math.cos(math.pi / 8) if k % 2 else radius for k in range(16)]
+    points = [(middle[0] + r * math.cos(a), middle[1] - r * math.sin(a)) for a, r in zip(corners, reach, strict=True)]
+    pen.moveTo(points[0])
+    for k in range(1, 16, 2):
+        pen.qCurveTo(points[k], points[(k + 1) % 16])
+    pen.closePath()
+
+
+def _add_glyph(font: TTFont, code: int, name: str, pen: TTGlyphPen, advance: int) -> None:
+    order = font.getGlyphOrder()
+    order.append(name)
+    glyph = pen.glyph()
+    font["glyf"][name] = glyph
+    glyph.recalcBounds(font["glyf"])
+    font["hmtx"][name] = (advance, glyph.xMin)
+    for table in font["cmap"].tables:
+        table.cmap[code] = name
     font.setGlyphOrder(order)
 
 

@@ -62,7 +62,7 @@ const steps: Record<string, (argument: never) => string> = {
   },
 
   layout(options: PictureOptions): string {
-    layout = layoutView(need(visible), beside, { direction: options.direction, now: Date.now, budget: 4000 });
+    layout = layoutView(need(program), need(visible), beside, { direction: options.direction, now: Date.now, budget: 4000 });
     return JSON.stringify({ width: layout.width, height: layout.height });
   },
 

@@ -1,14 +1,15 @@
 /** The forward and the backward half of a view that is grouped by direction, and which groups of them belong together. */
 import type { Halves } from "../layout/blocks";
-import { BoxKind, type Visible } from "../types";
+import { BoxKind, type ProgramData, type Visible } from "../types";
 
 const FORWARD = "forward";
 const BACKWARD = "backward";
+const BACKWARD_OF = "backward_of";
 /** Frames that were drawn as one say their names together. */
 const WITHIN = " › ";
 
-/** Undefined where the view has no two halves at its top. */
-export function halvesOf(visible: Visible): Halves | undefined {
+/** Undefined where the view has no two halves at its top. With the program, operations are paired too, not only groups. */
+export function halvesOf(visible: Visible, program?: ProgramData): Halves | undefined {
   let forward = -1;
   let backward = -1;
   for (let box = 0; box < visible.boxCount; box++) {
@@ -36,7 +37,26 @@ export function halvesOf(visible: Visible): Halves | undefined {
     const others = [...(back.get(path) ?? [])].reverse();
     boxes.slice(0, others.length).forEach((box, i) => { pairs.push([box, others[i]]); });
   }
+  if (program) pairs.push(...differentiated(visible, program));
   return { forward, backward, pairs };
+}
+
+/** Operations and the first backward one that says it differentiates them. */
+function differentiated(visible: Visible, { links, strings }: ProgramData): [number, number][] {
+  const pairs: [number, number][] = [];
+  const taken = new Set<number>();
+  for (let box = 0; box < visible.boxCount; box++) {
+    const node = visible.kind[box] === BoxKind.Node ? visible.node[box] : -1;
+    if (node < 0 || taken.has(box)) continue;
+    for (let i = links.start[node]; i < links.start[node + 1]; i++) {
+      const other = visible.boxOfNode[links.extra[i]];
+      if (other < 0 || taken.has(other) || visible.node[other] !== links.extra[i] || strings.at(links.value[i]) !== BACKWARD_OF) continue;
+      pairs.push([other, box]);
+      taken.add(other).add(box);
+      break;
+    }
+  }
+  return pairs;
 }
 
 /** Names of the groups around each group, from the outside in; undefined for operations and for what stands in no group. */

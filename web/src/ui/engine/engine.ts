@@ -202,7 +202,7 @@ export class Engine {
     const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction, this.passShown?.pass, this.passShown?.mode]);
     const before = this.drawn;
     const layout = before?.spec === spec ? before.layout : layoutView(
-      visible, request.spec.beside === true,
+      program, visible, request.spec.beside === true,
       { direction: request.direction, budget: LAYOUT_BUDGET_MS, now: () => performance.now(), progress: (part) => progress(0.1 + part * 0.7, "Laying out") },
       this.cache, stayed?.x,
     );
