@@ -63,7 +63,7 @@ export function NodeChanges({ session, facts }: { readonly session: Session; rea
   const row = history?.node === facts ? history.rows.find((each) => each.pass === pass) : undefined;
   if (!row || row.changes.length === 0) return null;
   return (
-    <section>
+    <section aria-label="Changed by this pass">
       <h3>Changed by this pass</h3>
       <dl class="changes">{row.changes.map((change, i) => <ChangeRow key={i} change={change} />)}</dl>
     </section>

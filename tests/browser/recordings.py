@@ -1,0 +1,84 @@
+"""A small recording with everything that a timeline can show, made the way a user's own compiler would make it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import opscope
+from opscope.program import Frame, Program, ProgramBuilder, TensorType
+from opscope.recording.model import Origin
+
+X = TensorType("f32", (8, 16))
+
+
+def start() -> Program:
+    """x → dot → exp → add → sum, and a node that nothing uses."""
+    builder = ProgramBuilder("toy", "main")
+    main = builder.graph("main")
+    main.node("x", "parameter", outputs=[X], role="parameter")
+    main.node("w", "parameter", outputs=[X], role="parameter")
+    main.node("dot.1", "dot", [("x", 0), ("w", 0)], [X], attrs={"precision": "default"})
+    main.node("exp.1", "exponential", [("dot.1", 0)], [X])
+    main.node("add.1", "add", [("exp.1", 0), ("dot.1", 0)], [X])
+    main.node("idle.1", "negate", [("x", 0)], [X])
+    main.node("sum.1", "reduce", [("add.1", 0)], [TensorType("f32")])
+    main.outputs.append(("sum.1", 0))
+    return builder.build()
+
+
+def without_idle(precision: str) -> Program:
+    builder = ProgramBuilder("toy", "main")
+    main = builder.graph("main")
+    for node in start().main:
+        if node.id != "idle.1":
+            attrs = {"precision": precision} if node.id == "dot.1" else {}
+            main.node(node.id, node.op, node.inputs, node.outputs, role=node.role, attrs=attrs)
+    main.outputs.append(("sum.1", 0))
+    return builder.build()
+
+
+def fused() -> Program:
+    """exp and add have become a fusion with a body."""
+    builder = ProgramBuilder("toy", "main")
+    body = builder.graph("fused")
+    body.node("p", "parameter", outputs=[X], role="parameter")
+    body.node("exp.1", "exponential", [("p", 0)], [X])
+    body.node("add.1", "add", [("exp.1", 0), ("p", 0)], [X])
+    body.outputs.append(("add.1", 0))
+    main = builder.graph("main")
+    main.node("x", "parameter", outputs=[X], role="parameter")
+    main.node("w", "parameter", outputs=[X], role="parameter")
+    main.node("dot.1", "dot", [("x", 0), ("w", 0)], [X], attrs={"precision": "highest"})
+    main.node("fusion.1", "fusion", [("dot.1", 0)], [X], calls=["fused"])
+    main.node("sum.1", "reduce", [("fusion.1", 0)], [TensorType("f32")])
+    main.outputs.append(("sum.1", 0))
+    return builder.build()
+
+
+def rewritten() -> Program:
+    """A rule of the compiler made the sum into another reduction, and told us."""
+    builder = ProgramBuilder("toy", "main")
+    for graph in fused():
+        copy = builder.graph(graph.name)
+        for node in graph:
+            id, op = ("fast_sum.1", "tree-reduce") if node.id == "sum.1" else (node.id, node.op)
+            copy.node(id, op, node.inputs, node.outputs, role=node.role, attrs=dict(node.attrs), calls=list(node.calls))
+        copy.outputs.append(("fast_sum.1", 0) if graph.name == "main" else graph.outputs[0])
+    return builder.build()
+
+
+RULE = Origin((("main", "sum.1"),), (("main", "fast_sum.1"),), "rewrite", "sum_to_tree", Frame("compiler/rules.py", 42, "sum_to_tree"))
+
+
+def record_toy(path: Path) -> Path:
+    """Passes: 0 start, 1 dce, 2–4 nothing, 5 precision (nested), 6 fuse, 7 nothing, 8 a recorded rewrite."""
+    with opscope.record(path) as rec:
+        rec.snapshot(start(), "start")
+        rec.snapshot(without_idle("default"), "dce", pipeline="cleanup", seconds=0.002)
+        for i in range(3):
+            rec.snapshot(without_idle("default"), f"check {i}", pipeline="cleanup", seconds=0.0001)
+        rec.snapshot(without_idle("highest"), "precision", pipeline=("optimize", "numerics"), seconds=0.004)
+        rec.snapshot(fused(), "fuse", pipeline="optimize", seconds=0.03)
+        rec.snapshot(fused(), "verify", pipeline="optimize", seconds=0.0001)
+        rec.snapshot(rewritten(), "rewrite sums", pipeline="optimize", seconds=0.001, provenance=[RULE])
+    return path

@@ -1,0 +1,246 @@
+"""Passes as a timeline, from a file and from the server: the strip, folding, stepping, overlays, history, and panes in step."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.harness import Open, Viewer
+from browser.recordings import record_toy, rewritten, start
+
+import opscope
+from opscope.recording.sources import read_recording
+from opscope.render.html import write
+from opscope.render.options import ViewOptions
+
+
+@pytest.fixture(params=["file", "server"])
+def viewer(request: pytest.FixtureRequest, open_address: Open, server: Callable[..., str], tmp_path: Path) -> Viewer:
+    recording = record_toy(tmp_path / "toy.opscope")
+    if request.param == "server":
+        found = open_address(server(recording))
+    else:
+        page = tmp_path / "page.html"
+        write([read_recording(recording)], page, ViewOptions())
+        found = open_address(page.as_uri())
+    found.page.get_by_text("made changes").wait_for()
+    return found
+
+
+@pytest.fixture
+def from_file(open_address: Open, tmp_path: Path) -> Callable[..., Viewer]:
+    """The toy recording as a page, opened at a state."""
+
+    def from_file(state: str = "") -> Viewer:
+        page = tmp_path / "page.html"
+        if not page.exists():
+            write([read_recording(record_toy(tmp_path / "toy.opscope"))], page, ViewOptions())
+        return open_address(f"{page.as_uri()}{state}")
+
+    return from_file
+
+
+def comes_true(holds: Callable[[], bool]) -> bool:
+    """Panes follow each other a moment later: asked again and again, but not for ever."""
+    return any(holds() or time.sleep(0.05) for _ in range(200))
+
+
+def options(viewer: Viewer) -> Any:
+    return viewer.page.get_by_role("listbox", name="Timeline").get_by_role("option")
+
+
+def legend(viewer: Viewer) -> str:
+    return str(viewer.page.get_by_role("img", name=re.compile("^Colours")).first.get_attribute("aria-label"))
+
+
+def choose_pass(viewer: Viewer, name: str) -> dict[str, Any]:
+    options(viewer).filter(has_text=name).first.click()
+    return viewer.idle()
+
+
+def select_node(viewer: Viewer, id: str) -> dict[str, Any]:
+    viewer.search(f"id:{id}")
+    viewer.page.get_by_label("Search", exact=True).press("Enter")
+    return viewer.idle()
+
+
+def history(viewer: Viewer) -> list[str]:
+    """The lines of the selected node's history."""
+    lines = viewer.page.get_by_role("region", name="History").get_by_role("listitem")
+    lines.first.wait_for()
+    return [" ".join(text.split()) for text in lines.all_inner_texts()]
+
+
+def test_the_strip_has_a_card_for_each_change_and_folds_the_rest(viewer: Viewer) -> None:
+    assert viewer.state()["pass"] == 0
+    assert viewer.page.get_by_text("9 passes", exact=True).count() == 1
+    assert viewer.page.get_by_text("4 made changes", exact=True).count() == 1
+    texts = [" ".join(text.split()) for text in options(viewer).all_inner_texts()]
+    assert [text.split(" ")[0] for text in texts] == ["start", "dce", "3", "precision", "fuse", "1", "rewrite"]
+    assert texts[1] == "dce 2 ms · 6 nodes −1"
+    assert texts[2] == "3 unchanged passes"
+    assert texts[4].endswith("+2 ~3") or "~" in texts[4], "a fusion adds and changes nodes"
+    options(viewer).filter(has_text="3 unchanged passes").click()
+    viewer.idle()
+    assert options(viewer).filter(has_text="check").count() == 3
+
+
+def test_next_and_previous_change(viewer: Viewer) -> None:
+    assert viewer.press("Next change")["pass"] == 1
+    assert viewer.press("Next change")["pass"] == 5, "the checks changed nothing"
+    assert viewer.key("j")["pass"] == 6
+    assert viewer.key("j")["pass"] == 8
+    assert viewer.page.get_by_role("button", name="Next change").is_disabled()
+    assert viewer.key("k")["pass"] == 6
+    assert viewer.press("Previous change")["pass"] == 5
+
+
+def test_the_graph_after_a_pass_with_its_changes_in_colour(viewer: Viewer) -> None:
+    state = choose_pass(viewer, "precision")
+    assert (state["pass"], state["nodes"], state["passMode"]) == (5, 6, "after")
+    assert legend(viewer) == "Colours: changed (1), unchanged (5)"
+    state = choose_pass(viewer, "fuse")
+    assert state["nodes"] == 8
+    assert "added" in legend(viewer)
+    assert viewer.page.get_by_text("these 2 became").count() == 1, "the panel tells of the fusion"
+
+
+def test_before_and_overlay_show_what_went(viewer: Viewer) -> None:
+    after = choose_pass(viewer, "dce")
+    assert after["nodes"] == 6
+    before = viewer.press("Before")
+    assert (before["nodes"], legend(viewer)) == (7, "Colours: removed (1), unchanged (6)")
+    overlay = viewer.press("Overlay")
+    assert (overlay["nodes"], legend(viewer)) == (7, "Colours: removed (1), unchanged (6)")
+    assert select_node(viewer, "idle.1")["selectedNode"] == "idle.1", "a ghost can be selected"
+    assert history(viewer) == ["removed in dce"]
+    assert viewer.press("After")["nodes"] == 6
+
+
+def test_history_of_a_node_and_the_rule_that_made_it(viewer: Viewer) -> None:
+    choose_pass(viewer, "rewrite sums")
+    assert select_node(viewer, "fast_sum.1")["selectedNode"] == "fast_sum.1"
+    lines = history(viewer)
+    assert lines[-1].startswith("sum.1 became fast_sum.1 in rewrite sums")
+    assert "rule sum_to_tree, compiler/rules.py:42 sum_to_tree" in lines[-1]
+    assert any("fuse" in line for line in lines[:-1]), "its operand changed when the fusion was made"
+
+
+def test_a_fused_node_tells_what_it_became_and_leads_there(viewer: Viewer) -> None:
+    select_node(viewer, "exp.1")
+    lines = history(viewer)
+    assert "these 2 became fusion.1 in fuse" in lines[-1]
+    assert "exp.1, add.1" in lines[-1]
+    viewer.page.get_by_role("region", name="History").get_by_role("button", name="fusion.1", exact=True).click()
+    state = viewer.idle()
+    assert (state["pass"], state["selectedNode"]) == (6, "fusion.1")
+
+
+def test_changed_attributes_are_shown_old_and_new(viewer: Viewer) -> None:
+    choose_pass(viewer, "precision")
+    select_node(viewer, "dot.1")
+    changes = viewer.page.get_by_role("region", name="Changed by this pass")
+    changes.wait_for()
+    assert " ".join(changes.inner_text().split()).endswith("precision default → highest")
+
+
+def test_filters_by_name_and_by_the_selected_node(viewer: Viewer) -> None:
+    viewer.page.get_by_label("Filter passes").fill("numerics")
+    viewer.idle()
+    assert [text.split("\n")[0] for text in options(viewer).all_inner_texts()] == ["precision"], "the pass of that pipeline"
+    viewer.page.get_by_label("Filter passes").fill("")
+    select_node(viewer, "idle.1")
+    history(viewer)
+    viewer.press("Touches selection")
+    texts = [text.split("\n")[0] for text in options(viewer).all_inner_texts()]
+    assert texts == ["dce"]
+
+
+def test_side_by_side_keeps_selection_and_pass_in_step(viewer: Viewer) -> None:
+    choose_pass(viewer, "fuse")
+    state = viewer.press("Side by side")
+    assert state["passMode"] == "side by side"
+    assert [(pane["pass"], pane["mode"]) for pane in state["panes"]] == [(6, "before")]
+    state = select_node(viewer, "dot.1")
+    assert comes_true(lambda: viewer.idle()["panes"][0]["selectedNode"] == "dot.1")
+    viewer.page.keyboard.press("Escape")
+    viewer.page.get_by_role("application", name="Graph", exact=True).focus()
+    state = viewer.key("k")
+    assert comes_true(lambda: viewer.idle()["panes"][0]["pass"] == 5)
+    viewer.press("Close side by side")
+    assert viewer.state()["panes"] == []
+
+
+def test_panes_follow_a_node_through_other_names(viewer: Viewer) -> None:
+    choose_pass(viewer, "rewrite sums")
+    viewer.press("Add pane")
+    viewer.page.get_by_label("Pane 2: pass").select_option("1")
+    viewer.idle()
+    state = viewer.press("Add pane")
+    assert [pane["pass"] for pane in state["panes"]] == [1, 0]
+    select_node(viewer, "fast_sum.1")
+    assert comes_true(lambda: [pane["selectedNode"] for pane in viewer.idle()["panes"]] == ["sum.1", "sum.1"])
+    viewer.page.get_by_role("button", name="Close pane").last.click()
+    assert len(viewer.idle()["panes"]) == 1
+
+
+def test_panes_of_different_programs_are_matched_by_the_server(open_address: Open, server: Callable[..., str], tmp_path: Path) -> None:
+    opscope.save(start(), tmp_path / "a.json")
+    opscope.save(rewritten(), tmp_path / "b.json")
+    viewer = open_address(server(tmp_path / "a.json", tmp_path / "b.json"))
+    state = viewer.press("Add pane")
+    assert [pane["boxes"] > 0 for pane in state["panes"]] == [True]
+    select_node(viewer, "dot.1")
+    assert comes_true(lambda: viewer.idle()["panes"][0]["selectedNode"] == "dot.1")
+
+
+def test_the_pass_is_in_the_address_and_steps_back(from_file: Callable[..., Viewer]) -> None:
+    viewer = from_file("#pass=6&show=overlay")
+    state = viewer.state()
+    assert (state["pass"], state["passMode"]) == (6, "overlay")
+    viewer.key("k")
+    assert "pass=5" in viewer.page.url
+    viewer.page.go_back()
+    assert comes_true(lambda: viewer.idle()["pass"] == 6)
+
+
+def test_the_strip_by_keyboard_alone(from_file: Callable[..., Viewer]) -> None:
+    viewer = from_file()
+    viewer.page.get_by_role("listbox", name="Timeline").focus()
+    assert viewer.key("ArrowRight")["pass"] == 1
+    viewer.key("ArrowRight", "Enter")
+    assert options(viewer).filter(has_text="check").count() == 3, "Enter opens what is folded"
+    assert viewer.key("End")["pass"] == 8
+    assert viewer.key("Home")["pass"] == 0
+    viewer.press("Hide passes")
+    assert options(viewer).count() == 0
+    viewer.press("Passes")
+    assert options(viewer).count() > 0
+
+
+def test_unchanged_nodes_keep_their_order_and_place(from_file: Callable[..., Viewer]) -> None:
+    """The box in the middle of the screen stays there when the next pass is shown."""
+    viewer = from_file("#pass=1")
+    select_node(viewer, "add.1")
+    viewer.page.keyboard.press("Escape")
+    spot = "JSON.stringify(window.opscope.state().camera)"
+    before = viewer.page.evaluate(spot)
+    choose_pass(viewer, "precision")
+    assert viewer.page.evaluate(spot) == before, "only an attribute changed: nothing moves"
+
+
+def test_a_strip_of_many_passes_holds_only_the_cards_in_sight(open_address: Open, tmp_path: Path) -> None:
+    with opscope.record(tmp_path / "long.opscope") as rec:
+        for i in range(400):
+            rec.snapshot(start() if i % 2 else rewritten(), f"pass {i}")
+    page = tmp_path / "long.html"
+    write([read_recording(tmp_path / "long.opscope")], page, ViewOptions())
+    viewer = open_address(page.as_uri())
+    assert 5 < options(viewer).count() < 40
+    viewer.page.get_by_role("listbox", name="Timeline").focus()
+    assert viewer.key("End")["pass"] == 399
+    assert options(viewer).filter(has_text="pass 399").count() == 1
