@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.harness import Open, Viewer
-from browser.recordings import record_toy, rewritten, start
 
 import opscope
+from browser.harness import Open, Viewer
+from browser.recordings import record_toy, rewritten, start
 from opscope.recording.sources import read_recording
 from opscope.render.html import write
 from opscope.render.options import ViewOptions

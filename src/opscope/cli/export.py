@@ -46,15 +46,11 @@ def command(
     row = find_writer(target, format)
     if output != "-" and not force:
         _keep(Path(source), target, row.begins)
-    if row.name == "html" and module is None and reader is None and (recording := _recording(source)):
-        with progress(f"writing {output}") as tell:
-            drawing_progress.set(tell)
-            write([recording], target, options, format)
-        return
-    programs = read_all(source, reader)
+    recording = _recording(source, row.name == "html", options.diff is not None) if module is None and reader is None else None
+    programs: Any = [recording] if recording else read_all(source, reader)
     if module is not None or not row.several:
-        programs = [choose(source, programs, module)]
-    if row.views:
+        programs = [recording or choose(source, programs, module)]
+    if row.views and not recording:
         try:
             options.check(programs[0])
         except SourceError:
@@ -84,14 +80,16 @@ def _keep(source: Path, target: Path, begins: tuple[bytes, ...]) -> None:
         raise OpscopeError(f"{target}: exists and is something else than what would be written; name another file, or give --force")
 
 
-def _recording(source: str) -> Recording | None:
-    """The recording that SOURCE is, if it is one: a page shows all its passes."""
-    from opscope.recording.sources import is_recording_source, read_recording
+def _recording(source: str, page: bool, diff: bool) -> Recording | None:
+    """The recording whose passes are shown: all of them in a page, one of them (run.opscope@12) in a picture of what it did."""
+    from opscope.recording.sources import is_recording_source, read_recording, split_at
 
-    if not is_recording_source(Path(source)):
+    base, which = split_at(source)
+    if not (which and diff) and not (page and not which and is_recording_source(Path(source))):
         return None
-    with progress(f"reading {source}") as tell:
-        return read_recording(source, tell)
+    with progress(f"reading {base}") as tell:
+        recording = read_recording(base, tell)
+    return recording.only(which) if which else recording
 
 
 def _record(source: str, target: Path, force: bool) -> None:

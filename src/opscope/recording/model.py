@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opscope.errors import OpscopeError
@@ -131,6 +131,14 @@ class Recording(Sequence[Snapshot]):
             stable = self.attrs.get("ids")
             self._diffs[snapshot.index] = diff(earlier.program, snapshot.program, origins=snapshot.origins, ids=stable)
         return self._diffs[snapshot.index]
+
+    def only(self, which: int | str) -> Recording:
+        """One pass with what was there before it, as a recording of its own. The first of a module stands alone."""
+        snapshot = self.snapshot(which)
+        kept = [each for each in (self.before(snapshot), snapshot) if each is not None]
+        told = snapshot.origins
+        alone = [replace(each, index=i, _origins=lambda _: told) for i, each in enumerate(kept)]
+        return Recording(self.name, alone, self.attrs)
 
     def forget_diff(self, index: int) -> None:
         """Let go of what `diff` keeps: a diff of a large program is large, and whoever walks over all of them needs each once."""

@@ -23,7 +23,7 @@ from opscope.render.options import ViewOptions
 ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
 HTML_VIEWS = tuple(name for name in ALL_VIEWS if name not in ("scale", "wrap", "values"))
 PICTURE_VIEWS = tuple(name for name in ALL_VIEWS if name != "scale")
-DOT_VIEWS = tuple(name for name in PICTURE_VIEWS if name not in ("wrap", "style", "node_data"))
+DOT_VIEWS = tuple(name for name in PICTURE_VIEWS if name not in ("wrap", "style", "node_data", "diff"))
 
 
 class Writer(NamedTuple):

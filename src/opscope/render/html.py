@@ -112,6 +112,8 @@ def initial(options: ViewOptions) -> dict[str, Any]:
             state["pathLimit"] = options.limit
     if not options.calls:
         state["calls"] = False
+    if options.diff is not None:
+        state["passMode"] = options.diff
     if options.direction != "TB":
         state["direction"] = options.direction
     if options.beside:

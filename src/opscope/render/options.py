@@ -20,6 +20,7 @@ from opscope.render.overlays import NodeData, Style
 Theme: TypeAlias = Literal["light", "dark"]
 Direction: TypeAlias = Literal["TB", "LR"]
 Values: TypeAlias = Literal["edges", "boxes"]
+Moment: TypeAlias = Literal["before", "after", "overlay"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class ViewOptions:
     beside: bool = False
     """Forward and backward next to each other, what belongs together at the same height, where a program has both."""
     values: Values = "edges"
+    diff: Moment | None = None
+    """Of a pass: the program before it, after it, or both in one, with what it did in colour."""
     style: Style | None = None
     """Rules that colour boxes and edges: a file, a list, or the name of a predefined style."""
     node_data: tuple[NodeData, ...] = ()

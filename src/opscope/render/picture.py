@@ -8,9 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
+from opscope.recording.model import Recording
 from opscope.render import host
 from opscope.render.options import ViewOptions
 from opscope.render.overlays import only_one, style_rules
+from opscope.render.recording_wire import encode_recording
 from opscope.render.wire import encode_wire
 
 progress: ContextVar[host.Progress | None] = ContextVar("progress", default=None)
@@ -28,9 +30,15 @@ class Drawn(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def draw(program: Program, options: ViewOptions, form: Literal["svg", "pdf"], font_css: str = "") -> Drawn:
-    """The picture of one program: SVG text, or the content stream of a PDF page."""
-    options.check(program)
+def draw(source: Program | Recording, options: ViewOptions, form: Literal["svg", "pdf"], font_css: str = "") -> Drawn:
+    """The picture of one program, or of what the last pass of a recording did: SVG text, or the content stream of a PDF page."""
+    program: Program = source.snapshot(-1).program if isinstance(source, Recording) else source
+    if isinstance(source, Recording):
+        source = source.only(-1)
+    elif options.diff is not None:
+        raise OpscopeError("--diff shows what a pass did: name a pass of a recording (run.opscope@12)")
+    if options.diff in (None, "after"):
+        options.check(program)
     how: dict[str, Any] = {"theme": options.theme, "direction": options.direction, "title": program.name, "fontCss": font_css}
     if options.wrap is not None:
         how["wrap"] = options.wrap
@@ -41,8 +49,9 @@ def draw(program: Program, options: ViewOptions, form: Literal["svg", "pdf"], fo
     if options.group_by is not None:
         how["grouping"] = options.group_by
     details = options.style is not None or bool(options.node_data)
-    steps = [("view", options.spec), ("layout", how), ("scene", how), (form, how)]
-    view, _, scene, text = host.run(encode_wire(program, details), steps, progress.get())
+    steps = [("moment", options.diff), ("view", options.spec), ("layout", how), ("scene", how), (form, how)]
+    wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
+    _, view, _, scene, text = host.run(wire, steps, progress.get())
     counts, size = json.loads(view), json.loads(scene)
     return Drawn(text, size["width"], size["height"], counts["boxes"], counts["edges"], tuple(counts["remarks"]))
 

@@ -11,6 +11,10 @@ import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
 import type { CompoundLayout } from "./layout";
 import { sceneToPdf } from "./pdf";
+import { decodeRecording, isRecording } from "./recording/decode";
+import { markPaints } from "./recording/marks";
+import { type Moment, momentOf } from "./recording/moment";
+import type { RecordingData } from "./recording/types";
 import { buildScene, inOnePiece, isThread, layoutView, mergeLoneFrames, type Scene, type SceneOptions, THEMES, wrap } from "./scene";
 import { sceneToSvg } from "./svg";
 import type { ProgramData, ViewSpec, Visible } from "./types";
@@ -40,6 +44,8 @@ let layout: CompoundLayout | undefined;
 let scene: Scene | undefined;
 let about: ReadonlySet<string> = new Set();
 let beside = false;
+let recording: RecordingData | undefined;
+let marks: Uint8Array | undefined;
 
 /** Room for the program's bytes, for the host to fill (V8 takes no byte strings as arguments). */
 export function allocate(length: number): Uint8Array {
@@ -49,8 +55,17 @@ export function allocate(length: number): Uint8Array {
 
 const steps: Record<string, (argument: never) => string> = {
   load(): string {
-    program = decodeWire(bytes);
+    marks = undefined;
+    recording = isRecording(bytes) ? decodeRecording(bytes) : undefined;
+    program = recording ? recording.program(recording.passes[recording.passes.length - 1].content) : decodeWire(bytes);
     return JSON.stringify({ name: program.name, nodes: program.nodeCount });
+  },
+
+  /** Of a recording: the program before or after its last pass, or both in one, with what it did marked. */
+  moment(mode: Moment | null): string {
+    const shown = recording && mode ? momentOf(recording, mode) : undefined;
+    if (shown) ({ program, marks } = shown);
+    return JSON.stringify({ nodes: need(program).nodeCount });
   },
 
   view(spec: ViewSpec): string {
@@ -73,7 +88,7 @@ const steps: Record<string, (argument: never) => string> = {
     const seen = need(visible);
     const broken = options.wrap ?? (!beside && isThread(whole, direction));
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
-    scene = buildScene(need(program), seen, placed, { direction, legend, emphasis: about, ...chosenColours(need(program), seen, options) });
+    scene = buildScene(need(program), seen, placed, { direction, legend, emphasis: about, ...(marks ? { paints: markPaints(seen, marks) } : chosenColours(need(program), seen, options)) });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });
   },
 

@@ -2,8 +2,8 @@
 import { decodeDiff, sameDiff } from "../../core/recording/diff";
 import { decodeRecording, isRecording } from "../../core/recording/decode";
 import { resultsOf, sourcesOf, type Step, stepOf } from "../../core/recording/follow";
-import { marksAfter, marksBefore, REMOVED } from "../../core/recording/marks";
-import { type Overlay, overlay } from "../../core/recording/overlay";
+import { type Moment, markedProgram } from "../../core/recording/moment";
+import type { Overlay } from "../../core/recording/overlay";
 import type { PassDiff, PassRow } from "../../core/recording/types";
 import type { ProgramData } from "../../core/types";
 import { decodeWire } from "../../core/wire";
@@ -11,7 +11,7 @@ import { bytesOf } from "./bytes";
 import { RemoteDetails } from "./details";
 import type { WireAt } from "./protocol";
 
-export type PassMode = "before" | "after" | "overlay";
+export type PassMode = Moment;
 
 /** Where programs and diffs come from: the page itself, or the server. */
 interface PassSource {
@@ -87,14 +87,10 @@ export class Passes {
     const [now, diff] = await Promise.all([this.program(pass), this.diff(pass)]);
     const { before } = this.rows[pass];
     if (before < 0 || !diff) return { pass, mode, program: now.program, remote: now.remote, marks: undefined, overlay: undefined };
-    if (mode === "after") return { pass, mode, program: now.program, remote: now.remote, marks: marksAfter(diff), overlay: undefined };
     const old = await this.program(before);
-    if (mode === "before") return { pass, mode, program: old.program, remote: old.remote, marks: marksBefore(diff), overlay: undefined };
-    await Promise.all([now.remote?.need(0, now.program.nodeCount), old.remote?.need(0, old.program.nodeCount)]);
-    const both = overlay(old.program, now.program, diff);
-    const after = marksAfter(diff);
-    const marks = Uint8Array.from(both.after, (node) => (node >= 0 ? after[node] : REMOVED));
-    return { pass, mode, program: both.program, remote: undefined, marks, overlay: both };
+    if (mode === "overlay") await Promise.all([now.remote?.need(0, now.program.nodeCount), old.remote?.need(0, old.program.nodeCount)]);
+    const shown = markedProgram(old.program, now.program, diff, mode);
+    return { pass, mode, overlay: undefined, ...shown, remote: mode === "overlay" ? undefined : mode === "before" ? old.remote : now.remote };
   }
 
   /** A node of what is shown, as a node of the program after a pass. */
