@@ -18,6 +18,9 @@ from opscope.readers.source import Source
 from opscope.recording.model import Recording
 from opscope.recording.sources import is_recording_source, read_recording, split_at
 
+_QUANTIZED = (".pt2", ".onnx")
+"""Files of models that may be quantized: their clusters are a grouping, as they are of a captured model."""
+
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 
 
@@ -53,7 +56,8 @@ def load_all(source: str | PathLike[str], *, reader: str | None = None, progress
             return [read_recording(base, progress).snapshot(which).program]
         if is_recording_source(Path(name)):
             return _last_programs(read_recording(name, progress))
-    return read(Source(name), reader, progress)
+    programs = read(Source(name), reader, progress)
+    return [with_clusters(program) for program in programs] if Path(name).suffix in _QUANTIZED else programs
 
 
 def _last_programs(recording: Recording) -> list[Program]:

@@ -1,9 +1,12 @@
-"""Partitions and clusters of a real quantized model are where XNNPACK and NXP's own recognizer put them."""
+"""Partitions and clusters of a real quantized model are where XNNPACK's partitioner and quantizer put them."""
 
 from __future__ import annotations
 
 import copy
 import json
+import logging
+import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ import opscope
 from opscope.compat import executorch as compat
 from opscope.errors import OpscopeError
 from opscope.program import Path as GroupPath
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def tags(exported: Any) -> dict[str, str]:
@@ -154,3 +159,23 @@ def test_what_is_no_program_and_what_means_nothing_is_refused() -> None:
         compat.visualize(torch.nn.Linear(1, 1))
     with pytest.raises(OpscopeError, match="'extensions' is for Model Explorer's server"):
         compat.visualize(stages().tagged, extensions=[])
+
+
+def test_a_saved_program_has_the_clusters_of_the_captured_one(tmp_path: Path) -> None:
+    torch.export.save(stages().quantized, tmp_path / "quantized.pt2")
+    loaded = opscope.load(tmp_path / "quantized.pt2")
+    assert isinstance(loaded, opscope.Program)
+    assert loaded.main.groupings["qdq cluster"] == opscope.capture(stages().quantized).main.groupings["qdq cluster"]
+
+
+def test_the_documented_snippet_and_the_example_write_what_they_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "executorch.md").read_text("utf-8"), re.S)
+    assert found
+    exec(found[1], {"tagged": stages().tagged})
+    assert "partition 0" in (tmp_path / "partitions.svg").read_text()
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    import_module("pytorch_quantized").main(tmp_path / "out")
+    logging.disable(logging.NOTSET)
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    assert made == {"partitions.html", "partitions.svg", "partitions.model-explorer.json", "lowered.html", "lowered.svg"}

@@ -7,6 +7,7 @@ import type { DataFile } from "./engine/protocol";
 import type { Session } from "./session";
 
 const PLACE = "opscope.styles";
+const TYPING_MS = 120;
 
 export class Styling {
   rules: readonly StyleRule[];
@@ -27,8 +28,14 @@ export class Styling {
   setRules(rules: readonly StyleRule[]): void {
     this.rules = rules;
     remember(rules);
-    this.session.redraw();
     this.session.changed();
+    void this.session.idle.during(this.redrawSoon(rules));
+  }
+
+  /** Once for all that is typed in one go. */
+  private async redrawSoon(rules: readonly StyleRule[]): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, TYPING_MS));
+    if (this.rules === rules) this.session.redraw();
   }
 
   /** A file of rules or of node data, whichever it is. */
@@ -68,8 +75,9 @@ export class Styling {
     if (!first) return;
     const rest = first.unmatched ? `; ${first.unmatched.toLocaleString("en-US")} entries fit no node of this program` : "";
     this.session.say(`${first.name}: values for ${first.nodes.toLocaleString("en-US")} nodes${rest}`);
-    this.session.change({ ...this.session.view, colour: `${DATA}${first.name}` }, { keepCamera: true });
-    this.session.redraw();
+    const colour = `${DATA}${first.name}`;
+    if (this.session.view.colour === colour) this.session.redraw();
+    else this.session.change({ ...this.session.view, colour }, { keepCamera: true });
   }
 
   private keep(fresh: readonly DataStatistics[]): void {
