@@ -1,0 +1,25 @@
+"""Makes the picture of docs/jax.md and README: the train step of a 4-layer transformer, forward beside backward. python docs/jax/make.py"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import opscope
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "benchmarks"))
+
+from make_hlo import make  # noqa: E402  (benchmarks are no package)
+
+
+def main() -> None:
+    lowered, _ = make(4)
+    program = opscope.load(lowered)
+    opscope.save(program, HERE / "train_step.svg", beside=True)
+    opscope.save(program, HERE / "train_step.png", beside=True, scale=1.5)
+    print("docs/jax/train_step.svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The train step of a 4-layer transformer by real JAX, as traced and as compiled: which half a node is in, and what it differentiates."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope.analysis.gradients import BACKWARD, FORWARD, UPDATE, backward_links, directions, kept_for_backward
+from opscope.program import Program
+
+jax = pytest.importorskip("jax")
+
+SMALL = {"WIDTH": 16, "HEADS": 2, "SEQUENCE": 8, "BATCH": 2, "VOCABULARY": 32}
+
+
+@pytest.fixture(scope="module")
+def lowered() -> Any:
+    """The benchmarks' model, small."""
+    import jax.numpy as jnp
+
+    path = Path(__file__).resolve().parent.parent / "benchmarks" / "make_hlo.py"
+    spec = importlib.util.spec_from_file_location("make_hlo", path)
+    assert spec is not None and spec.loader is not None
+    model = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(model)
+    vars(model).update(SMALL)
+    params = model.parameters(4)
+    state = {"step": jnp.zeros(()), "first": params, "second": params}
+    tokens = jnp.zeros((SMALL["BATCH"], SMALL["SEQUENCE"] + 1), jnp.int32)
+    return jax.jit(model.train_step, donate_argnums=(0, 1)).lower(params, state, tokens)
+
+
+@pytest.fixture(scope="module")
+def before(lowered: Any) -> Program:
+    return opscope.capture(lowered)
+
+
+@pytest.fixture(scope="module")
+def after(lowered: Any) -> Program:
+    return opscope.capture(lowered.compile())
+
+
+def by_scope(program: Program) -> float:
+    evidence = Counter(link.evidence for link in backward_links(program))
+    assert evidence.total() > 300, "a train step has a backward half"
+    return evidence["scope"] / evidence.total()
+
+
+def test_backward_is_linked_to_forward_by_scope_before_optimization(before: Program) -> None:
+    assert by_scope(before) >= 0.99
+
+
+def test_backward_is_linked_to_forward_by_scope_after_optimization(after: Program) -> None:
+    assert by_scope(after) >= 0.98
+
+
+def test_links_stay_within_their_layer(before: Program) -> None:
+    """A backward instruction of layer_2 differentiates instructions of layer_2."""
+    strays = 0
+    for link in backward_links(before):
+        own = next((name for name in before[link.graph][link.node].scope if name.startswith("layer_")), None)
+        homes = {name for graph, node in link.forward for name in before[graph][node].scope if name.startswith("layer_")}
+        strays += own is not None and bool(homes) and homes != {own}
+    assert strays == 0
+
+
+@pytest.mark.parametrize("stage", ["before", "after"])
+def test_a_train_step_has_three_parts(stage: str, request: pytest.FixtureRequest) -> None:
+    program: Program = request.getfixturevalue(stage)
+    marks = directions(program)[program.entry]
+    found = Counter(marks)
+    assert min(found[FORWARD], found[BACKWARD], found[UPDATE]) > 20 and set(found) <= {FORWARD, BACKWARD, UPDATE}
+    halves = [mark for node, mark in zip(program.main, marks, strict=True) if "adamw" in node.scope]
+    assert Counter(halves)[UPDATE] >= 0.95 * len(halves), "what stands in the optimizer's scope is the update"
+
+
+def test_what_is_kept_for_backward_is_sorted_by_size(before: Program) -> None:
+    kept = [value.bytes or 0 for value in kept_for_backward(before)]
+    assert len(kept) > 50 and kept == sorted(kept, reverse=True)
+
+
+def test_every_layer_stands_beside_its_backward(before: Program, tmp_path: Path) -> None:
+    """The picture has both halves, with every layer in each, at the same height."""
+    opscope.save(before, tmp_path / "step.svg", beside=True)
+    text = (tmp_path / "step.svg").read_text("utf-8")
+    heights: dict[str, list[float]] = {}
+    for y, name in re.findall(r'<text x="[\d.]+" y="([\d.]+)"[^>]*>(layer_\d)<', text):
+        heights.setdefault(name, []).append(float(y))
+    assert sorted(heights) == ["layer_0", "layer_1", "layer_2", "layer_3"]
+    for forward, backward in heights.values():
+        assert forward == pytest.approx(backward, abs=1)
