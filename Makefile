@@ -54,8 +54,6 @@ bench: .stamps/tests .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/make_hlo.py --layers 4
 	$(BIN)/python benchmarks/make_hlo.py --layers 24
 	$(BIN)/python benchmarks/parse_hlo.py
-	$(BIN)/python benchmarks/make_hlo.py --layers 4 > /dev/null
-	$(BIN)/python benchmarks/backward_links.py
 	$(BIN)/python benchmarks/backward_links.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo .bench/transformer24.hlo
 	$(BIN)/python benchmarks/diff.py
 	$(BIN)/python benchmarks/diff.py --speed
