@@ -156,6 +156,58 @@ describe("the cache", () => {
   });
 });
 
+/** Two groups of `n` steps each, joined crosswise; steps of one group are tied together so that they are one part. */
+function twoGroups(n: number, partner: (i: number) => number, secondOpen = true): CompoundGraph {
+  const parent = [-1, -1, ...Array.from({ length: n }, () => 0), 0, ...Array.from({ length: secondOpen ? n + 1 : 0 }, () => 1)];
+  const ends: Array<[number, number]> = [];
+  for (let i = 0; i < n; i++) {
+    const from = 2 + i;
+    const to = secondOpen ? 3 + n + partner(i) : 1;
+    ends.push([2 + n, from], [from, to]);
+    if (secondOpen) ends.push([to, 3 + 2 * n]);
+  }
+  const boxes = parent.length;
+  return {
+    boxCount: boxes,
+    parent: Int32Array.from(parent),
+    container: Uint8Array.from(parent, (_, b) => (b === 0 || (b === 1 && secondOpen) ? 1 : 0)),
+    width: new Float64Array(boxes).fill(60),
+    height: new Float64Array(boxes).fill(20),
+    edgeSource: Int32Array.from(ends, (e) => e[0]),
+    edgeTarget: Int32Array.from(ends, (e) => e[1]),
+    sourceSlot: new Float32Array(ends.length).fill(Number.NaN),
+    targetSlot: new Float32Array(ends.length).fill(Number.NaN),
+    edgeValue: Int32Array.from(ends, (e) => e[0]),
+  };
+}
+
+describe("frames and their outside", () => {
+  it("orders what is inside so that lines between two groups do not cross", () => {
+    fc.assert(
+      fc.property(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6], { minLength: 7 }), (partners) => {
+        const l = layoutCompound(twoGroups(7, (i) => partners[i]));
+        const upper = Array.from(partners.keys()).sort((a, b) => l.x[2 + a] - l.x[2 + b]);
+        const lower = upper.map((i) => l.x[3 + 7 + partners[i]]);
+        expect(lower).toEqual([...lower].sort((a, b) => a - b));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("leaves a group as it stood when another one opens", () => {
+    fc.assert(
+      fc.property(fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 5 }), (partners) => {
+        const cache = new LayoutCache();
+        const open = layoutCompound(twoGroups(5, (i) => partners[i]), {}, cache);
+        const closed = twoGroups(5, (i) => partners[i], false);
+        const after = layoutCompound({ ...closed, previousX: open.x.slice(0, closed.boxCount) }, {}, cache);
+        for (let b = 2; b < 8; b++) expect(after.x[b] - after.x[2]).toBeCloseTo(open.x[b] - open.x[2], 6);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
 describe("groups that people know", () => {
   it("wastes no room at a frame's head and foot: straight lines pass it within a gap as wide as its sides", () => {
     const graph = layers(3, (i) => i === 1);

@@ -53,7 +53,7 @@ function weight({ content, layout }: Entry): number {
   return content.length + layout.points.length + 4 * layout.x.length;
 }
 
-/** All that a layout depends on, in one array: two graphs with the same content get the same picture. */
+/** All that a layout depends on by itself, in one array: two graphs with the same content get the same picture. */
 export function contentOf(graph: FlatGraph, nodeGap: number, rankGap: number): Float64Array {
   const { nodeCount: n, edgeSource } = graph;
   const m = edgeSource.length;
@@ -72,6 +72,24 @@ export function contentOf(graph: FlatGraph, nodeGap: number, rankGap: number): F
   put(graph.sourcePort, m);
   put(graph.targetPort, m);
   return content;
+}
+
+/** The same content, seen with the order that the outside asks of its gates. */
+export function withGateOrder(content: Float64Array, gateOrder: Float64Array): Float64Array {
+  return extended(content, 1, gateOrder);
+}
+
+/** The same content as it stood when its boxes had these places; they may be given from any origin. */
+export function withPlaces(content: Float64Array, left: Float64Array): Float64Array {
+  return extended(content, 2, left.map((x) => Math.round(16 * (x - left[0]))));
+}
+
+function extended(content: Float64Array, kind: number, more: Float64Array): Float64Array {
+  const result = new Float64Array(content.length + 1 + more.length);
+  result.set(content);
+  result[content.length] = kind;
+  result.set(more, content.length + 1);
+  return result;
 }
 
 function hash(content: Float64Array): number {

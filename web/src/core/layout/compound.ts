@@ -1,6 +1,7 @@
 import { bucketBy } from "./arrays";
-import { contentOf, LayoutCache } from "./cache";
+import { contentOf, LayoutCache, withGateOrder, withPlaces } from "./cache";
 import { layoutFlat, NODE_GAP, RANK_GAP } from "./flat";
+import { outsideOrder } from "./gates";
 import { cutEdges, depths, type Pieces } from "./pieces";
 import { GATE_GAP } from "./routing";
 import { stitch } from "./stitch";
@@ -11,6 +12,20 @@ const PADDING = 16;
 /** Up to this many boxes every container gets the full search for a good order; beyond, they share it. */
 const FULL_EFFORT_BOXES = 4000;
 const LEAST_EFFORT = 0.01;
+const OUTSIDE_ROUNDS = 4;
+
+/** A drawing of everything, all positions absolute. */
+interface Placed {
+  readonly layouts: readonly FlatLayout[];
+  readonly contents: readonly Float64Array[];
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly w: Float64Array;
+  readonly h: Float64Array;
+  readonly originX: Float64Array;
+  readonly originY: Float64Array;
+  readonly crossings: number;
+}
 
 /** Room that a frame keeps around its content. */
 interface Insets {
@@ -50,11 +65,15 @@ class CompoundRun {
   private readonly localGate: Int32Array;
   private readonly w: Float64Array;
   private readonly h: Float64Array;
-  private readonly layouts: (FlatLayout | undefined)[];
+  private readonly layouts: FlatLayout[];
+  private readonly contents: Float64Array[];
   /** Where a container's content begins within its frame. */
   private readonly contentX: Float64Array;
   private readonly contentY: Float64Array;
   private readonly effort: number;
+  /** How often frames are laid out again with a look at their outside. */
+  private readonly rounds: number;
+  private readonly gateOrder: Float64Array;
   private readonly deadline: number | undefined;
   private laidOut = 0;
   private reused = 0;
@@ -68,6 +87,7 @@ class CompoundRun {
     const { boxCount } = graph;
     this.deadline = options.now && options.budget !== undefined ? options.now() + options.budget : undefined;
     this.effort = Math.max(LEAST_EFFORT, Math.min(1, FULL_EFFORT_BOXES / Math.max(1, boxCount)));
+    this.rounds = boxCount <= FULL_EFFORT_BOXES ? OUTSIDE_ROUNDS : 0;
     this.nodeGap = options.nodeGap ?? NODE_GAP;
     this.rankGap = options.rankGap ?? RANK_GAP;
     this.padding = options.padding ?? PADDING;
@@ -84,18 +104,35 @@ class CompoundRun {
     }
     const gates = this.pieces.gateContainer.length;
     this.gateOffset = new Float64Array(gates);
+    this.gateOrder = new Float64Array(gates).fill(Number.NaN);
     this.localGate = new Int32Array(gates);
     this.w = graph.width.slice();
     this.h = graph.height.slice();
-    this.layouts = new Array(boxCount + 1).fill(undefined);
+    this.layouts = new Array(boxCount + 1);
+    this.contents = new Array(boxCount + 1);
     this.contentX = new Float64Array(boxCount + 1);
     this.contentY = new Float64Array(boxCount + 1);
   }
 
   run(): CompoundLayout {
-    const { graph } = this;
-    const { boxCount } = graph;
     const byDepth = this.containersByDepth();
+    let best = this.layoutInsideOut(byDepth);
+    for (let round = 0; round < this.rounds && best.crossings > 0; round++) {
+      outsideOrder(this.pieces, best.layouts, best.originX, round % 2, this.gateOrder);
+      const next = this.layoutInsideOut(byDepth);
+      if (next.crossings >= best.crossings) break;
+      best = next;
+    }
+    if (this.rounds > 0) this.remember(best);
+    const { layouts, x, y, w, h, originX, originY } = best;
+    const whole = layouts[this.graph.boxCount];
+    const lines = stitch(this.pieces, layouts, originX, originY, y, h);
+    return { width: whole.width, height: whole.height, x, y, w, h, ...lines, laidOut: this.laidOut, reused: this.reused };
+  }
+
+  /** Every container from the innermost to the whole drawing, then absolute positions. */
+  private layoutInsideOut(byDepth: Int32Array): Placed {
+    const { boxCount } = this.graph;
     for (let i = byDepth.length - 1; i >= 0; i--) {
       this.layoutContainer(byDepth[i]);
       this.options.progress?.((byDepth.length - i) / (byDepth.length + 1));
@@ -104,8 +141,10 @@ class CompoundRun {
     const y = new Float64Array(boxCount);
     const originX = new Float64Array(boxCount + 1);
     const originY = new Float64Array(boxCount + 1);
+    let crossings = 0;
     for (const container of byDepth) {
-      const layout = this.layouts[container]!;
+      const layout = this.layouts[container];
+      crossings += layout.crossings;
       originX[container] = this.contentX[container] + (container < boxCount ? x[container] : 0);
       originY[container] = this.contentY[container] + (container < boxCount ? y[container] : 0);
       const first = this.children.start[container];
@@ -115,19 +154,7 @@ class CompoundRun {
         y[box] = originY[container] + layout.y[k - first] - this.h[box] / 2;
       }
     }
-    const whole = this.layouts[boxCount]!;
-    const lines = stitch(this.pieces, this.layouts as FlatLayout[], originX, originY, y, this.h);
-    return {
-      width: whole.width,
-      height: whole.height,
-      x,
-      y,
-      w: this.w,
-      h: this.h,
-      ...lines,
-      laidOut: this.laidOut,
-      reused: this.reused,
-    };
+    return { layouts: this.layouts.slice(), contents: this.contents.slice(), x, y, w: this.w.slice(), h: this.h.slice(), originX, originY, crossings };
   }
 
   /** The whole drawing first, then open containers from the outside in. */
@@ -147,14 +174,16 @@ class CompoundRun {
   private layoutContainer(container: number): void {
     const flat = this.contentGraph(container);
     const content = contentOf(flat, this.nodeGap, this.rankGap);
-    let layout = this.cache.find(content);
+    const key = flat.gateOrder ? withGateOrder(content, flat.gateOrder) : content;
+    let layout = this.asItStood(container, content) ?? this.cache.find(key);
     if (layout) this.reused++;
     else {
       layout = layoutFlat(flat, { ...this.options, progress: undefined, budget: this.timeLeft() }, this.effort);
-      this.cache.keep(content, layout);
+      this.cache.keep(key, layout);
       this.laidOut++;
     }
     this.layouts[container] = layout;
+    this.contents[container] = content;
     if (container === this.graph.boxCount) return;
     const insets = this.insetsOf(container);
     const width = layout.width + insets.left + insets.right;
@@ -169,6 +198,29 @@ class CompoundRun {
       const gate = gatesOf.items[k];
       this.gateOffset[gate] = this.contentX[container] + layout.x[boxes + k - gatesOf.start[container]];
     }
+  }
+
+  /** What did not change since the drawing before stays, whatever the outside would now ask of it. */
+  private asItStood(container: number, content: Float64Array): FlatLayout | undefined {
+    const { previousX } = this.graph;
+    if (!previousX || this.rounds === 0 || !this.hasGates(container)) return undefined;
+    return this.cache.find(withPlaces(content, this.placesOf(container, previousX)));
+  }
+
+  private remember({ layouts, contents, x }: Placed): void {
+    for (const container of this.containersByDepth()) {
+      if (this.hasGates(container)) this.cache.keep(withPlaces(contents[container], this.placesOf(container, x)), layouts[container]);
+    }
+  }
+
+  private hasGates(container: number): boolean {
+    const { start } = this.pieces.gatesOf;
+    return start[container + 1] - start[container] > 1;
+  }
+
+  private placesOf(container: number, x: Float64Array): Float64Array {
+    const { start, items } = this.children;
+    return Float64Array.from(items.subarray(start[container], start[container + 1]), (box) => x[box]);
   }
 
   /** The budget is for the whole drawing, so each container gets what those before it left. */
@@ -206,6 +258,7 @@ class CompoundRun {
     const height = new Float64Array(count);
     const pin = new Uint8Array(count);
     const previousX = graph.previousX ? new Float64Array(count).fill(Number.NaN) : undefined;
+    let gateOrder: Float64Array | undefined;
     for (let i = 0; i < boxes; i++) {
       const box = children.items[first + i];
       width[i] = this.w[box];
@@ -216,6 +269,9 @@ class CompoundRun {
       const gate = gatesOf.items[gatesOf.start[container] + i];
       this.localGate[gate] = boxes + i;
       pin[boxes + i] = pieces.gateOutward[gate] ? 2 : 1;
+      if (Number.isNaN(this.gateOrder[gate])) continue;
+      gateOrder ??= new Float64Array(count).fill(Number.NaN);
+      gateOrder[boxes + i] = this.gateOrder[gate];
     }
     const from = piecesOf.start[container];
     const edges = piecesOf.start[container + 1] - from;
@@ -233,7 +289,7 @@ class CompoundRun {
       if (u >= 0) sourcePort[i] = this.portOf(u, pieces.fromGate[p], graph.sourceSlot[e]);
       if (v >= 0) targetPort[i] = this.portOf(v, pieces.toGate[p], graph.targetSlot[e]);
     }
-    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, pin, previousX };
+    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, pin, previousX, gateOrder };
   }
 
   /** Offset from the box's centre: at the gate of an open group, else at the slot (NaN: free). */

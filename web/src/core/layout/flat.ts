@@ -1,10 +1,12 @@
 import { bucketBy } from "./arrays";
 import { findComponents } from "./components";
 import { assignX } from "./coordinates";
+import { CrossingCounter } from "./crossings";
 import { breakCycles } from "./cycles";
 import { buildElements, type Elements } from "./elements";
 import { balanceLeaves } from "./leaves";
 import { orderElements } from "./ordering";
+import { surround } from "./outside";
 import { packParcels } from "./packing";
 import { assignRanks } from "./ranking";
 import { draw, GATE_GAP } from "./routing";
@@ -15,6 +17,9 @@ import type { FlatGraph, FlatLayout, LayoutOptions } from "./types";
 export const NODE_GAP = 24;
 export const RANK_GAP = 40;
 
+/** Beyond this many boxes nobody asks for the number of crossings. */
+const COUNTED_BOXES = 4000;
+
 /**
  * Lays out one container's content: boxes in ranks from top to bottom, unconnected parts packed beside each other. `effort`
  * (0…1) is how hard to look for a better order, where this is one container of many.
@@ -22,7 +27,7 @@ export const RANK_GAP = 40;
 export function layoutFlat(graph: FlatGraph, options: LayoutOptions = {}, effort = 1): FlatLayout {
   const { count, of } = findComponents(graph.nodeCount, graph.edgeSource, graph.edgeTarget);
   if (count === 1) return layoutConnected(graph, options, effort);
-  return joinParts(graph, inEarlierOrder(graph, splitParts(graph, count, of)), options, effort);
+  return joinParts(graph, inGateOrder(graph, inEarlierOrder(graph, splitParts(graph, count, of))), options, effort);
 }
 
 interface Part {
@@ -57,6 +62,18 @@ function inEarlierOrder({ previousX }: FlatGraph, parts: Part[]): Part[] {
   return keyed.sort((a, b) => (a.x === b.x ? 0 : a.x - b.x)).map(({ part }) => part);
 }
 
+/** Parts with gates stand as the outside would have these. */
+function inGateOrder({ gateOrder, pin, previousX }: FlatGraph, parts: Part[]): Part[] {
+  if (!gateOrder || !pin || previousX) return parts;
+  const most = new Float64Array(3);
+  for (let v = 0; v < pin.length; v++) if (gateOrder[v] > most[pin[v]]) most[pin[v]] = gateOrder[v];
+  const middle = (part: Part): number => {
+    const gates = part.nodes.filter((v) => !Number.isNaN(gateOrder[v]));
+    return gates.length === 0 ? 1 : gates.reduce((sum, v) => sum + gateOrder[v] / (most[pin[v]] || 1), 0) / gates.length;
+  };
+  return parts.map((part) => ({ part, at: middle(part) })).sort((a, b) => a.at - b.at).map(({ part }) => part);
+}
+
 function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array): FlatGraph {
   for (let i = 0; i < nodes.length; i++) local[nodes[i]] = i;
   const pick = <T extends Float64Array | Uint8Array>(from: T, ids: Int32Array): T => {
@@ -74,6 +91,7 @@ function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array):
     targetPort: graph.targetPort && pick(graph.targetPort, edges),
     pin: graph.pin && pick(graph.pin, nodes),
     previousX: graph.previousX && pick(graph.previousX, nodes),
+    gateOrder: graph.gateOrder && pick(graph.gateOrder, nodes),
   };
 }
 
@@ -87,6 +105,7 @@ function singleBox(graph: FlatGraph, node: number): FlatLayout {
     reversed: new Uint8Array(0),
     points: new Float64Array(0),
     pointStart: new Int32Array(1),
+    crossings: 0,
   };
 }
 
@@ -143,7 +162,8 @@ function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effo
       }
     }
   });
-  const joined = { width: packed.width, height: packed.height, x, y, rank, reversed, points, pointStart };
+  const crossings = layouts.reduce((sum, part) => sum + part.crossings, 0);
+  const joined = { width: packed.width, height: packed.height, x, y, rank, reversed, points, pointStart, crossings };
   if (graph.pin) stretchToBottom(graph, joined);
   return joined;
 }
@@ -171,7 +191,10 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
   report(0.2);
   const elements = buildElements(graph, reversed, rank);
-  const position = orderElements(elements, spent, effort, graph.previousX);
+  const outside = graph.previousX ? undefined : surround(graph, reversed, rank);
+  const position = outside
+    ? outside.inner(orderElements(outside.elements, spent, effort, undefined, outside.anchors))
+    : orderElements(elements, spent, effort, graph.previousX);
   if (!graph.previousX) balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
@@ -181,7 +204,8 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const total = moveToOrigin(x, width, nodeCount);
   const { y, height, points, pointStart } = draw(graph, elements, x, reversed, rankGap);
   report(1);
-  return { width: total, height, x: x.slice(0, nodeCount), y, rank, reversed, points, pointStart };
+  const crossings = nodeCount <= COUNTED_BOXES ? new CrossingCounter(elements).count(position) : 0;
+  return { width: total, height, x: x.slice(0, nodeCount), y, rank, reversed, points, pointStart, crossings };
 }
 
 /** Shifts everything so that the leftmost border is 0, and returns the width. */

@@ -1,5 +1,6 @@
 import { CrossingCounter } from "./crossings";
 import type { Elements } from "./elements";
+import { type Anchors, arrange } from "./outside";
 import { Sifter, totalLife } from "./sifting";
 import { smooth } from "./smoothing";
 import { type Resumed, resumeOrder } from "./stability";
@@ -18,10 +19,10 @@ const SIFTING_LIFE = 10_000_000;
  * then from the better one with small disturbances. `effort` (0…1) is the share of all that which this graph deserves, where it
  * is one of many. Returns the place of each element in one order of the whole drawing.
  */
-export function orderElements(elements: Elements, spent: Spent, effort = 1, previousX?: Float64Array): Int32Array {
+export function orderElements(elements: Elements, spent: Spent, effort = 1, previousX?: Float64Array, anchors?: Anchors): Int32Array {
   const resumed = previousX && resumeOrder(elements, previousX);
   if (resumed) return settleResumed(elements, resumed, spent);
-  const search = new Search(elements, spent, effort);
+  const search = new Search(elements, spent, effort, anchors);
   const { count } = elements;
   const first = firstOrder(elements);
   if (count < 3) return first;
@@ -55,6 +56,7 @@ class Search {
     private readonly elements: Elements,
     private readonly spent: Spent,
     private readonly effort: number,
+    private readonly anchors?: Anchors,
   ) {
     this.best = new Int32Array(elements.count);
     this.counter = new CrossingCounter(elements);
@@ -63,6 +65,7 @@ class Search {
 
   /** Returns whether this order is better than all before. */
   offer(position: Int32Array): boolean {
+    if (this.anchors) arrange(this.anchors, position);
     const crossings = this.counter.count(position);
     if (crossings >= this.fewest) return false;
     this.fewest = crossings;
@@ -84,7 +87,7 @@ class Search {
   }
 
   sift(starts: Int32Array[]): void {
-    const sifter = new Sifter(this.elements);
+    const sifter = new Sifter(this.elements, this.anchors?.fixed);
     sifter.work = this.effort * (starts.length > 1 ? SIFTING_WORK : SIFTING_WORK / 5);
     const share = sifter.work / (starts.length + 1);
     for (const start of starts) {
@@ -105,6 +108,7 @@ class Search {
   /** Moves single elements until none finds a better place. */
   private settle(sifter: Sifter, position: Int32Array, work: number): void {
     const reserve = sifter.work - work;
+    if (this.anchors) arrange(this.anchors, position);
     sifter.work = work;
     const most = this.effort < 1 ? 3 : 100;
     for (let round = 0; round < most && sifter.work > 0 && !this.spent(); round++) {

@@ -22,6 +22,8 @@ export interface FlatGraph {
   readonly pin?: Uint8Array;
   /** The x that a box had in an earlier layout (NaN: new). What stayed keeps its order. */
   readonly previousX?: Float64Array;
+  /** For pinned boxes: their order along the border as the outside would have it (NaN: no matter). */
+  readonly gateOrder?: Float64Array;
 }
 
 export interface FlatLayout {
@@ -36,6 +38,8 @@ export interface FlatLayout {
   /** Polyline of edge e: points[2*pointStart[e]] … points[2*pointStart[e+1]-1], from source port to target port. */
   readonly points: Float64Array;
   readonly pointStart: Int32Array;
+  /** How often the edges cross, where the graph is not too large to care. */
+  readonly crossings: number;
 }
 
 /**
