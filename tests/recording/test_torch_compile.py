@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,15 +19,13 @@ torch = pytest.importorskip("torch")
 nn = torch.nn
 
 
-class Block(nn.Module):  # type: ignore[misc,name-defined]
-    """Attention written out by hand (Inductor has a pattern for it), a layer norm and a GELU."""
+class Attention(nn.Module):  # type: ignore[misc,name-defined]
+    """Written out by hand: Inductor has a pattern for it."""
 
-    def __init__(self, width: int = 16, heads: int = 2) -> None:
+    def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
         self.q, self.k, self.v = (nn.Linear(width, width) for _ in range(3))
-        self.norm = nn.LayerNorm(width)
-        self.out = nn.Linear(width, width)
 
     def forward(self, x: Any) -> Any:
         batch, length, width = x.shape
@@ -36,8 +35,20 @@ class Block(nn.Module):  # type: ignore[misc,name-defined]
 
         q, k, v = split(self.q(x)), split(self.k(x)), split(self.v(x))
         weights = torch.matmul(q, k.transpose(-2, -1)).div((width // self.heads) ** 0.5).softmax(-1)
-        mixed = torch.matmul(weights, v).transpose(1, 2).reshape(batch, length, width)
-        return self.out(nn.functional.gelu(self.norm(x + mixed)))
+        return torch.matmul(weights, v).transpose(1, 2).reshape(batch, length, width)
+
+
+class Block(nn.Module):  # type: ignore[misc,name-defined]
+    """Attention, a layer norm and a GELU."""
+
+    def __init__(self, width: int = 16) -> None:
+        super().__init__()
+        self.attention = Attention(width, 2)
+        self.norm = nn.LayerNorm(width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: Any) -> Any:
+        return self.out(nn.functional.gelu(self.norm(x + self.attention(x))))
 
 
 def patched() -> list[Any]:
@@ -154,6 +165,14 @@ def test_a_pattern_tells_what_it_replaced_and_where_it_is_written(training: Run)
     assert origin.where is not None and origin.where.file.endswith("fuse_attention.py") and origin.where.line > 0
     (row,) = [row for row in rows(training.recording) if row.snapshot.index == snapshot.index]
     assert row.removed >= len(origin.old) and row.added >= len(origin.new)
+
+
+def test_what_a_pattern_made_stands_in_the_module_and_at_the_line_of_what_it_replaced(training: Run) -> None:
+    """Torch gives such nodes neither; without them fused attention would fall out of its module, from there on to the end."""
+    for snapshot in (training.recording[-1], training.only("partition", "forward and backward")):
+        (fused,) = [node for node in snapshot.program["forward"] if "scaled_dot_product" in node.op]
+        assert fused.scope == ("attention: Attention",), snapshot.title
+        assert fused.source and fused.source[0].file == __file__
 
 
 def test_a_rule_that_only_removes_is_told_too(training: Run) -> None:
@@ -273,3 +292,12 @@ def test_with_code_generation_the_scheduler_is_seen_before_and_after_fusion(tmp_
     lowered = {name for origin in before.origins for _, name in origin.old}
     assert {"exp", "div"} <= lowered
     assert [f.new for f in recording.diff(after.index).fusions] == [("main", kernel.id) for kernel in kernels]
+
+
+def test_the_example_prints_the_passes_and_writes_the_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "passes_torch.py"
+    runpy.run_path(str(example))["main"](tmp_path)
+    printed = capsys.readouterr().out
+    assert "_sfdp_pattern_11_training made 13 nodes of 48" in printed and "forward and backward" in printed
+    assert len(opscope.load(tmp_path / "run.opscope")) > 40
+    assert (tmp_path / "passes.html").stat().st_size > 10_000

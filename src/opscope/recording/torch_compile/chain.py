@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.program import Path, Program
 from opscope.recording.model import NodeKey, Origin
 from opscope.recording.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, program_of
+from opscope.recording.torch_compile.inherit import Places
 from opscope.recording.torch_compile.lineage import aot_origins, partition_origins, placed, retargeted
 from opscope.recording.torch_compile.rewrites import Rewrites
 
@@ -40,6 +41,7 @@ class Chain:
         self.spent = 0.0
         """Seconds that recording itself took, so that passes are not charged with it."""
         self._before_aot: Any = None
+        self._places = Places()
 
     def snapshot(self, module: Any, name: str, pipeline: Path, part: str = WHOLE_GRAPH, seconds: float | None = None) -> None:
         """The state of a part after a pass. Nothing is read again where nothing was touched."""
@@ -79,7 +81,7 @@ class Chain:
         started = time.perf_counter()
         whole = self.parts.pop(WHOLE_GRAPH, None)
         for part, module in ((FORWARD, forward), (BACKWARD, backward)):
-            program = program_of(module, self.title, self.inputs)
+            program = self._places.applied(program_of(module, self.title, self.inputs))
             self.parts[part] = Part(program, keys_of(module, program), _state(module))
         halves = {part: made.program for part, made in self.parts.items()}
         origins = partition_origins(whole.program, halves) if whole else ()
@@ -102,14 +104,16 @@ class Chain:
     ) -> None:
         program = program_of(module, self.title, self.inputs)
         known, keys = self.parts.get(part), keys_of(module, program)
-        self.parts[part] = Part(program, keys, state)
-        if only_changes and known is not None and known.program == program:
-            return  # a copy of the graph: other objects, same content
         origins: list[Origin] = []
         if known is not None:
             origins += known.rewrites.origins(known.keys, keys)
             lives_on = [key for node, key in keys.items() if known.keys.get(node) == key]
             origins += retargeted(known.program, program, lives_on)
+            self._places.learn(origins, known.program)
+        program = self._places.applied(program)
+        self.parts[part] = Part(program, keys, state)
+        if only_changes and known is not None and known.program == program:
+            return  # a copy of the graph: other objects, same content
         self._write(name, pipeline, seconds, placed(origins, part))
 
     def _write(self, name: str, pipeline: Path, seconds: float | None, origins: Iterable[Origin] = ()) -> None:
