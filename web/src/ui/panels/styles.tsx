@@ -40,11 +40,13 @@ export function StylesPanel({ session, onClose }: { readonly session: Session; r
           <button type="button" class="tool" disabled={!rules.length} onClick={() => download(new Blob([JSON.stringify(rules, null, 2)], { type: "application/json" }), "styles.json")}>Export rules</button>
           <button type="button" class="tool" disabled={!rules.length} onClick={() => set([])}>Clear rules</button>
         </div>
+        <DataSection session={session} />
+        <h3>Rules</h3>
         <p class="where">{rules.length ? "The first rule that matches a box colours it." : "No rules yet. Files of Model Explorer work as they are; drop one on the graph."}</p>
         <ol class="rules">
           {rules.map((rule, i) => (
             <Rule
-              key={i} rule={rule} number={i + 1} report={session.shown?.result.rules[i]} onChange={(next) => put(i, next)}
+              key={i} rule={rule} number={i + 1} theme={session.theme.name} report={session.shown?.result.rules[i]} onChange={(next) => put(i, next)}
               buttons={(
                 <>
                   <IconButton name={`Move rule ${i + 1} up`} icon="up" disabled={i === 0} onClick={() => move(i, i - 1)} />
@@ -56,14 +58,13 @@ export function StylesPanel({ session, onClose }: { readonly session: Session; r
             />
           ))}
         </ol>
-        <DataSection session={session} />
       </div>
     </aside>
   );
 }
 
-function Rule({ rule, number, report, onChange, buttons }: {
-  readonly rule: StyleRule; readonly number: number; readonly report: { readonly matches: number; readonly problem?: string } | undefined;
+function Rule({ rule, number, theme, report, onChange, buttons }: {
+  readonly rule: StyleRule; readonly number: number; readonly theme: "light" | "dark"; readonly report: { readonly matches: number; readonly problem?: string } | undefined;
   readonly onChange: (rule: StyleRule) => void; readonly buttons: JSX.Element;
 }): JSX.Element {
   const type = rule.queries.find((query) => query.type === "node_type")?.nodeType ?? "op_and_layer_nodes";
@@ -89,7 +90,7 @@ function Rule({ rule, number, report, onChange, buttons }: {
         <button type="button" class="link" aria-label={`Rule ${number}: add a number range`} onClick={() => onChange({ ...rule, queries: [...rule.queries, { type: "attr_value_range", attrName: "", min: null, max: null }] })}>add a number range</button>
       )}
       <div class="colours">
-        {COLOURS.map(([name, label, start]) => <Colour key={name} label={label} ruleNumber={number} value={rule.styles[name]} start={start} onChange={(value) => onChange({ ...rule, styles: withColour(rule.styles, name, value) })} />)}
+        {COLOURS.map(([name, label, start]) => <Colour key={name} label={label} ruleNumber={number} value={textOf(rule.styles[name], theme)} start={start} onChange={(value) => onChange({ ...rule, styles: withColour(rule.styles, name, value) })} />)}
       </div>
     </li>
   );
@@ -126,10 +127,9 @@ function RangeQuery({ query, number, onChange }: { readonly query: StyleQuery & 
 }
 
 function Colour({ label, ruleNumber, value, start, onChange }: {
-  readonly label: string; readonly ruleNumber: number; readonly value: StyleColour | undefined; readonly start: string; readonly onChange: (value: string | undefined) => void;
+  readonly label: string; readonly ruleNumber: number; readonly value: string | undefined; readonly start: string; readonly onChange: (value: string | undefined) => void;
 }): JSX.Element {
-  const text = typeof value === "string" ? value : value?.value;
-  const shown = text ? readColour(text) : undefined;
+  const shown = value ? readColour(value) : undefined;
   const name = `Rule ${ruleNumber}: ${label.toLowerCase()}`;
   return (
     <span class="colour">
@@ -181,6 +181,12 @@ function FileButton({ name, onText }: { readonly name: string; readonly onText: 
       />
     </>
   );
+}
+
+/** The colour that is seen now. */
+function textOf(colour: StyleColour | undefined, theme: "light" | "dark"): string | undefined {
+  if (colour === undefined || typeof colour === "string") return colour;
+  return theme === "dark" && colour.dark ? colour.dark : colour.value;
 }
 
 function moved(rules: readonly StyleRule[], from: number, to: number): StyleRule[] {
