@@ -20,6 +20,7 @@ _RARE = 8
 _DEEPEST_VIEW = 8
 _SURE_STEPS = 16
 _CLEARLY = 1.5
+_MOST_BEGINNINGS = 16
 _VIEWS = frozenset(
     ("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze")
 )
@@ -142,7 +143,7 @@ def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
 
 
 def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
-    """Everything that needs matched neighbours, from sure to unsure, again and again until nothing moves."""
+    """Everything that needs matched neighbours, from sure to unsure. What is found begins it anew, a bounded number of times."""
     steps: list[Callable[[list[int], list[int]], int]] = []
     for level in ("deep", "strict", "work", "meant"):
         for up, down in ((1, True), (1, False), (2, False), (0, True)):
@@ -151,7 +152,7 @@ def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
             steps.append(lambda xs, ys: _by_mates(pairs, "deep", xs, ys, 1, False, some=True))
         steps.append(lambda xs, ys, level=level: _by_place(pairs, level, xs, ys))  # type: ignore[misc]
     steps.append(lambda xs, ys: pairs.percolate(least=2))
-    at = 0
+    at = begun = 0
     while at < len(steps):
         xs, ys = pairs.free_a(xs), pairs.free_b(ys)
         if not xs or not ys:
@@ -161,9 +162,8 @@ def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
         pairs.saying = "neighbourhood"
         if found:
             pairs.percolate()
-            at = 0
-        else:
-            at += 1
+        begun += bool(found)
+        at = 0 if found and begun < _MOST_BEGINNINGS else at + 1
 
 
 def _surroundings(pairs: Pairs, members_a: range, members_b: range) -> list[tuple[list[int], list[int]]]:
