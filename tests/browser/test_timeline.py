@@ -27,7 +27,7 @@ def viewer(request: pytest.FixtureRequest, open_address: Open, server: Callable[
         page = tmp_path / "page.html"
         write([read_recording(recording)], page, ViewOptions())
         found = open_address(page.as_uri())
-    found.page.get_by_text("made changes").wait_for()
+    found.page.get_by_text("4 changed", exact=True).wait_for()
     return found
 
 
@@ -78,7 +78,7 @@ def history(viewer: Viewer) -> list[str]:
 def test_the_strip_has_a_card_for_each_change_and_folds_the_rest(viewer: Viewer) -> None:
     assert viewer.state()["pass"] == 0
     assert viewer.page.get_by_text("9 passes", exact=True).count() == 1
-    assert viewer.page.get_by_text("4 made changes", exact=True).count() == 1
+    assert viewer.page.get_by_text("4 changed", exact=True).count() == 1
     texts = [" ".join(text.split()) for text in options(viewer).all_inner_texts()]
     assert [text.split(" ")[0] for text in texts] == ["start", "dce", "3", "precision", "fuse", "1", "rewrite"]
     assert texts[1] == "dce 2 ms · 6 nodes −1"

@@ -49,9 +49,10 @@ def draw(source: Program | Recording, options: ViewOptions, form: Literal["svg",
     if options.group_by is not None:
         how["grouping"] = options.group_by
     details = options.style is not None or bool(options.node_data)
-    steps = [("moment", options.diff), ("view", options.spec), ("layout", how), ("scene", how), (form, how)]
+    moment = [("moment", options.diff)] if options.diff is not None else []
+    steps: list[host.Step] = [*moment, ("view", options.spec), ("layout", how), ("scene", how), (form, how)]
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
-    _, view, _, scene, text = host.run(wire, steps, progress.get())
+    view, _, scene, text = host.run(wire, steps, progress.get())[len(moment) :]
     counts, size = json.loads(view), json.loads(scene)
     return Drawn(text, size["width"], size["height"], counts["boxes"], counts["edges"], tuple(counts["remarks"]))
 

@@ -3,6 +3,8 @@ import { EVIDENCE, type Change, type Evidence, type PassDiff } from "./types";
 
 /** A crowd that grows beyond this is not a history any more. */
 const MOST = 200;
+/** Of so many nodes together it is told what they became, and not every change of one of them. */
+const CROWD = 3;
 
 export interface Step {
   readonly old: readonly number[];
@@ -46,10 +48,22 @@ export function stepOf(diff: PassDiff, old: readonly number[], made: readonly nu
     return { old: Array.from(value.subarray(start[fusion], start[fusion + 1])), new: [diff.fusions.new[fusion]], kind: "fused", ...told(diff, made), changes: changesOf(diff, made) };
   }
   if (made.length === 0) return { old, new: made, kind: "removed", changes: [] };
-  const changes = changesOf(diff, made);
-  const told_ = told(diff, made);
-  if (old.length > 1 || made.length > 1) return { old, new: made, kind: "became", ...told_, changes };
-  return changes.length || told_.rule ? { old, new: made, kind: "changed", ...told_, changes } : undefined;
+  const touched = made.filter((node) => diff.changes.has(node) || diff.rule.has(node) || joins(diff, node));
+  const went = old.filter((node) => diff.back[node] < 0);
+  if (touched.length === 0 && went.length === 0) return undefined;
+  const changes = changesOf(diff, touched);
+  const pairs = went.length === 0 && touched.every((node) => diff.mate[node] >= 0 && !joins(diff, node));
+  if (!pairs) return { old: touched.length ? sourcesOf(diff, touched) : went, new: touched, kind: touched.length ? "became" : "removed", ...told(diff, touched), changes };
+  return made.length > CROWD ? undefined : { old: touched.map((node) => diff.mate[node]), new: touched, kind: "changed", ...told(diff, touched), changes };
+}
+
+/** Is it one of several that others became? A copy of one old node is not: it is that node once more. */
+function joins({ groups }: PassDiff, node: number): boolean {
+  for (let g = 0; g + 1 < groups.new.start.length; g++) {
+    if (groups.old.start[g + 1] - groups.old.start[g] < 2 && EVIDENCE[groups.evidence[g]] !== "rewrite") continue;
+    for (let i = groups.new.start[g]; i < groups.new.start[g + 1]; i++) if (groups.new.value[i] === node) return true;
+  }
+  return false;
 }
 
 /** The first of the fusions that took these nodes in, or -1. */

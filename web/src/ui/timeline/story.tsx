@@ -108,7 +108,7 @@ function Told({ session, row }: { readonly session: Session; readonly row: Histo
   switch (row.kind) {
     case "added": return <>appeared in {pass}</>;
     case "removed": return <>removed in {pass}</>;
-    case "changed": return <>{row.old[0].id === row.new[0].id ? "changed" : <>{clipped(row.old[0].id, 80)} became <Jump session={session} pass={row.pass} node={row.new[0]} after /></>} in {pass}</>;
+    case "changed": return <>{row.newCount > 1 ? `${named(row.new, row.newCount)} changed` : row.old[0].id === row.new[0].id ? "changed" : <>{clipped(row.old[0].id, 80)} became <Jump session={session} pass={row.pass} node={row.new[0]} after /></>} in {pass}</>;
     default: return (
       <>
         <div>{named(row.old, row.oldCount)}</div>

@@ -30,7 +30,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
     <div class="pass-controls">
       <p class="pass-count">
         <b>{rows.length.toLocaleString("en-US")} {rows.length === 1 ? "pass" : "passes"}</b>
-        <span>{timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} made changes` : "comparing…"}</span>
+        <span>{timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} changed` : "comparing…"}</span>
         <IconButton name="Add pane" icon="panes" disabled={panes.list.length >= MOST_PANES} onClick={() => panes.add()} />
         <IconButton name="Hide passes" icon="down" onClick={onClose} />
       </p>
@@ -49,7 +49,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
       </div>
       <div class="pass-row">
         <input
-          type="search" class="filter" aria-label="Filter passes" placeholder="Filter passes" value={timeline.filter}
+          type="search" class="filter" aria-label="Filter passes" placeholder="Filter" value={timeline.filter}
           onInput={(event) => {
             timeline.filter = event.currentTarget.value;
             session.changed();

@@ -1,0 +1,22 @@
+"""Writes a recording's wire to standard output, and for each snapshot the wire of its program alone, for the tests beside it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from struct import pack
+from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))
+
+from browser.recordings import record_toy  # noqa: E402
+
+from opscope.recording.sources import read_recording  # noqa: E402
+from opscope.render.recording_wire import encode_recording  # noqa: E402
+from opscope.render.wire import encode_wire  # noqa: E402
+
+with TemporaryDirectory() as folder:
+    recording = read_recording(record_toy(Path(folder, "toy.opscope")))
+    blocks = [encode_recording(recording), *(encode_wire(snapshot.program) for snapshot in recording)]
+for block in blocks:
+    sys.stdout.buffer.write(pack("<I", len(block)) + block)
