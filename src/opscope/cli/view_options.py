@@ -23,6 +23,7 @@ _OPTIONS = (
     click.option("--direction", type=click.Choice(["TB", "LR"]), default="TB", show_default=True, help="Down or right."),
     click.option("--beside", is_flag=True, help="Forward and backward next to each other, layer beside layer."),
     click.option("--diff", type=click.Choice(["before", "after", "overlay"]), help="Of a pass (run.opscope@12): colour what it did."),
+    click.option("--operands/--no-operands", default=None, help="Number operands at arrow heads. By default where there are few."),
     click.option("--style", metavar="FILE", help="Colour by these rules (Model Explorer's format), or by `clusters`."),
     click.option("--node-data", metavar="FILE", multiple=True, help="Colour by values of nodes; may be given again."),
     click.option("--values", type=click.Choice(["edges", "boxes"]), default="edges", show_default=True, help="Draw values as."),

@@ -116,6 +116,8 @@ def initial(options: ViewOptions) -> dict[str, Any]:
         state["passMode"] = options.diff
     if options.direction != "TB":
         state["direction"] = options.direction
+    if options.operands is not None:
+        state["operands"] = options.operands
     if options.beside:
         state["beside"] = True
     run = first_run(options.node_data)

@@ -47,6 +47,8 @@ class ViewOptions:
     direction: Direction = "TB"
     beside: bool = False
     """Forward and backward next to each other, what belongs together at the same height, where a program has both."""
+    operands: bool | None = None
+    """Number the operands at the arrow heads where their order matters: yes, no, or (None) in a picture with few of them."""
     values: Values = "edges"
     diff: Moment | None = None
     """Of a pass: the program before it, after it, or both in one, with what it did in colour."""
@@ -84,6 +86,8 @@ class ViewOptions:
             spec["paths"] = {"from": self.paths[0], "to": self.paths[1]} | limit
         if not self.calls:
             spec["calls"] = False
+        if self.operands is not None:
+            spec["operands"] = self.operands
         if self.beside:
             spec["beside"] = True
         if self.values != "edges":

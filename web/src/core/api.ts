@@ -44,6 +44,7 @@ let layout: CompoundLayout | undefined;
 let scene: Scene | undefined;
 let about: ReadonlySet<string> = new Set();
 let beside = false;
+let operands: boolean | undefined;
 let recording: RecordingData | undefined;
 let marks: Uint8Array | undefined;
 
@@ -70,6 +71,7 @@ const steps: Record<string, (argument: never) => string> = {
 
   view(spec: ViewSpec): string {
     visible = mergeLoneFrames(buildView(need(program), spec));
+    operands = spec.operands;
     beside = spec.beside === true && halvesOf(visible) !== undefined;
     const named = [...(spec.around?.nodes ?? []), ...(spec.paths ? [spec.paths.from, spec.paths.to] : [])];
     about = new Set(named.map((name) => `n:${escapeName(name)}`));
@@ -88,7 +90,7 @@ const steps: Record<string, (argument: never) => string> = {
     const seen = need(visible);
     const broken = options.wrap ?? (!beside && isThread(whole, direction));
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
-    scene = buildScene(need(program), seen, placed, { direction, legend, emphasis: about, ...(marks ? { paints: markPaints(seen, marks) } : chosenColours(need(program), seen, options)) });
+    scene = buildScene(need(program), seen, placed, { direction, legend, operands, emphasis: about, ...(marks ? { paints: markPaints(seen, marks) } : chosenColours(need(program), seen, options)) });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });
   },
 

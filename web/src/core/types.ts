@@ -113,12 +113,14 @@ export interface ViewSpec {
   readonly closed?: readonly string[];
   /** Does `depth` count called graphs (fusion bodies, loops) as levels too? Default true. */
   readonly calls?: boolean;
-  readonly around?: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[] };
+  readonly around?: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[]; /** Nodes whose direct neighbours are shown too. */ readonly also?: readonly string[] };
   readonly paths?: { readonly from: string; readonly to: string; readonly limit?: number };
   readonly only?: readonly string[];
   readonly hideRoles?: readonly (typeof ROLES)[number][];
   readonly rules?: Partial<DrawingRules>;
   readonly unfolded?: readonly string[];
+  /** Numbers at the heads of edges whose order matters; absent: where there are few. */
+  readonly operands?: boolean;
   /** Forward and backward beside each other, where the program has both: grouped by direction, layers one by one. */
   readonly beside?: boolean;
   /** "edges": values are labelled edges. "boxes": tensors are boxes between operators. */
@@ -182,6 +184,8 @@ export interface Visible {
   readonly edgeDistinct: Int32Array;
   readonly sourceSlot: Float32Array;
   readonly targetSlot: Float32Array;
+  /** Which operand of its target an edge is (from 0), where their order matters; -1: it does not, or there is only one. */
+  readonly edgeOperand?: Int32Array;
   /** Same number: same value leaving the same box (see CompoundGraph.edgeValue). */
   readonly edgeValue: Int32Array;
   /** Where each program node is seen: box number, or -1 if hidden. First occurrence. */

@@ -19,7 +19,7 @@ import { Idle } from "./state/idle";
 import { type Progress, patiently, type Tell } from "./state/patience";
 import { Signal } from "./state/signal";
 import { Styling } from "./styling";
-import { enterGraph, sameView, select, specOf, START, toggle, type ViewState } from "./state/view";
+import { addOmitted, enterGraph, sameView, select, specOf, START, toggle, type ViewState } from "./state/view";
 
 export interface SourceEntry {
   readonly name: string;
@@ -310,10 +310,18 @@ export class Session {
   private click(picked: Picked | undefined, how: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void {
     if (!picked && how.double) this.stage?.fit();
     else if (!picked) this.selectPiece(undefined);
+    else if (picked.kind !== "edge" && this.addOmitted(picked.piece)) return;
     else if (picked.kind === "edge") this.selectPiece(this.shown!.scene.edgeSource[picked.edge], how.add);
     else if (picked.part === "room" && how.double) this.stage?.reveal([picked.piece], true);
     else if (picked.part === "chevron" || how.double) this.toggle(picked.piece, how.deep);
     else this.selectPiece(picked.piece, how.add);
+  }
+
+  /** "12 more": a click adds them. Says whether the piece was that. */
+  private addOmitted(piece: number): boolean {
+    const more = addOmitted(this.view, this.shown!.keyOf(piece));
+    if (more) this.change(more, { look: "fit" });
+    return more !== undefined;
   }
 
   private stepTo(view: ViewState): void {

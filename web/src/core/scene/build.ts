@@ -1,9 +1,10 @@
 /** From a view and the places of its boxes to a scene: styles by number, curves, arrow heads, labels, legend. */
+import { bytesText } from "../text/bytes";
 import { textWidth } from "../text/measure";
 import { EdgeKind, type ProgramData, type Visible } from "../types";
 import { isGroup, SMALL } from "./boxText";
 import { smooth } from "./curves";
-import { countLabels } from "./labels";
+import { countLabels, operandLabels } from "./labels";
 import { categoryRows, LEGEND_HEIGHT, placeLegend, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
 import { mixOf } from "./mix";
@@ -73,6 +74,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     ...curves,
     labels: [
       ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart),
+      ...(visible.edgeOperand ? operandLabels(visible.edgeOperand, placed.edge, curves, options.operands) : []),
       ...placed.labels.map((label) => ({ ...label, x: label.x + margin, y: label.y + margin })),
     ],
     legend: legend.entries.map((entry) => ({ ...entry, x: entry.x + margin, y: entry.y + graphHeight - 4 })),
@@ -138,12 +140,18 @@ function edgeColumns(program: ProgramData, visible: Visible, placed: Placed): Ed
     if (type < 0) continue;
     let at = seen.get(type);
     if (at === undefined) {
-      at = columns.typeTexts.push(program.strings.at(program.types.text[type])) - 1;
+      at = columns.typeTexts.push(typeText(program, type)) - 1;
       seen.set(type, at);
     }
     columns.edgeType[piece] = at;
   }
   return columns;
+}
+
+/** "f32[2, 3] · 24 B" */
+function typeText({ strings, types }: ProgramData, type: number): string {
+  const bytes = types.bytes[type];
+  return bytes >= 0 ? `${strings.at(types.text[type])} · ${bytesText(bytes)}` : strings.at(types.text[type]);
 }
 
 /** Row of the type table for a value, or -1 (a whole tuple has no one type). */

@@ -1,6 +1,7 @@
 /** Small texts on edges. */
 import { textWidth } from "../text/measure";
 import { TINY } from "./boxText";
+import type { Curves } from "./curves";
 import type { SceneLabel } from "./types";
 
 /** A shorter line would vanish under its label. */
@@ -32,6 +33,31 @@ export function countLabels(
       labels.push({ edge: e, x, y, text, kind: "count", ground: parent[source[e]] });
       break;
     }
+  }
+  return labels;
+}
+
+/** Beside the arrow head. */
+const AWAY = 6.5;
+const BACK = 5;
+/** More numbers than this are clutter, unless they are asked for. */
+const MOST_OPERANDS = 120;
+
+/** Which operand an edge is, as a small number beside its head. `wanted` undefined: where the picture is small. */
+export function operandLabels(operand: Int32Array, edge: Int32Array, curves: Curves, wanted: boolean | undefined): SceneLabel[] {
+  if (wanted === false) return [];
+  const labels: SceneLabel[] = [];
+  const { curve, curveStart, tip } = curves;
+  for (let e = 0; e < edge.length; e++) {
+    if (operand[edge[e]] < 0 || Number.isNaN(tip[2 * e])) continue;
+    if (wanted === undefined && labels.length === MOST_OPERANDS) return [];
+    const base = 2 * (curveStart[e + 1] - 1);
+    const alongX = tip[2 * e] - curve[base];
+    const alongY = tip[2 * e + 1] - curve[base + 1];
+    const length = Math.hypot(alongX, alongY) || 1;
+    const x = curve[base] - (alongX * BACK - Math.abs(alongY) * AWAY) / length;
+    const y = curve[base + 1] - (alongY * BACK + Math.abs(alongX) * AWAY) / length;
+    labels.push({ edge: e, x, y, text: `${operand[edge[e]]}`, kind: "operand" });
   }
   return labels;
 }

@@ -157,7 +157,7 @@ export function paintLabel(scene: Scene, theme: Theme, index: number, painter: P
   if (label.kind === "cut") {
     const wide = Math.max(16, width + 8);
     painter.rect(label.x - wide / 2, label.y - 8, wide, 16, 8, theme.panel, theme.edge, 1, "solid");
-  } else {
+  } else if (label.kind === "count") {
     const ground = label.ground === undefined || label.ground < 0 ? theme.background : frameLook(scene, theme, label.ground).fill;
     painter.rect(label.x - width / 2 - 3, label.y - 6.5, width + 6, 13, 4, ground, "", 0, "solid");
   }

@@ -103,8 +103,8 @@ export interface SceneLabel {
   readonly x: number;
   readonly y: number;
   readonly text: string;
-  /** "count": plain text with a halo beside the line. "cut": a number in a small circle at a cut end. */
-  readonly kind: "count" | "cut";
+  /** "count": plain text with a halo beside the line. "cut": a number in a small circle at a cut end. "operand": plain, at a head. */
+  readonly kind: "count" | "cut" | "operand";
   /** The frame that it lies on (its colour is the halo), or -1. */
   readonly ground?: number;
 }
@@ -170,6 +170,8 @@ export interface SceneOptions {
   readonly highlights?: Highlights | undefined;
   /** What the legend says in place of the categories. */
   readonly legendRows?: readonly LegendRow[] | undefined;
+  /** Numbers at the heads of edges whose order matters; undefined: where there are few. */
+  readonly operands?: boolean | undefined;
   /** Keys of boxes that the picture is about. */
   readonly emphasis?: ReadonlySet<string>;
 }

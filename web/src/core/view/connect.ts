@@ -8,6 +8,7 @@ import { Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
 import { Role } from "./roles";
 import { placeOperands } from "./slots";
+import { commutes } from "./commutative";
 import { operandNote, operandText, plural } from "./texts";
 
 const FEW_RESULTS = 8;
@@ -90,12 +91,14 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
             if (lastOperand !== i || ends.node.length > 1) operandsDrawn++;
             lastOperand = i;
             drawn.push(edge, operandsDrawn);
+            edges.operand[edge] = i - from;
           }
         }
       }
     }
     if (unchanged > 0) boxes.note(place, `${plural(unchanged, "parameter")} unchanged`);
     placeOperands(prepared, edges, drawn, operandsDrawn);
+    if (operandsDrawn < 2 || commutes(prepared.program, t)) for (let k = 0; k < drawn.length; k += 2) edges.operand[drawn[k]] = -1;
   }
 }
 

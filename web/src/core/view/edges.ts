@@ -14,6 +14,8 @@ export class Edges {
   readonly distinct: number[] = [];
   readonly sourceSlot: number[] = [];
   readonly targetSlot: number[] = [];
+  /** Which operand of its target the value is, where the order matters and the box does not show it; -1 otherwise. */
+  readonly operand: number[] = [];
   private readonly seen: TripleMap;
   private readonly carried = new TripleMap();
 
@@ -50,12 +52,13 @@ export class Edges {
     this.distinct.push(1);
     this.sourceSlot.push(Number.NaN);
     this.targetSlot.push(Number.NaN);
+    this.operand.push(-1);
     return number;
   }
 
   /** Takes out the edges that are marked. */
   remove(gone: Uint8Array): void {
-    const columns = [this.source, this.target, this.kind, this.node, this.output, this.merged, this.sourceSlot, this.targetSlot];
+    const columns = [this.source, this.target, this.kind, this.node, this.output, this.merged, this.distinct, this.sourceSlot, this.targetSlot, this.operand];
     for (const column of columns) {
       let kept = 0;
       for (let e = 0; e < column.length; e++) if (!gone[e]) column[kept++] = column[e];

@@ -40,6 +40,7 @@ export function finish(placement: Placement, edges: Edges): Visible {
     edgeDistinct: Int32Array.from(edges.distinct),
     sourceSlot: Float32Array.from(edges.sourceSlot),
     targetSlot: Float32Array.from(edges.targetSlot),
+    edgeOperand: Int32Array.from(edges.operand),
     edgeValue: numberValues(edges, placement.boxes),
     boxOfNode: whereNodesAre(placement),
     remarks: placement.remarks,

@@ -11,6 +11,7 @@ import { fromFirstLook } from "./firstLook";
 import { findRepeats } from "./fold";
 import { showLeftOut } from "./omitted";
 import { readOptions } from "./options";
+import { tellOrigins } from "./origins";
 import { type Placement, placeAll } from "./place";
 import { prepare } from "./prepare";
 import { Repeats } from "./repeats";
@@ -58,6 +59,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
     remarks,
   };
   placeAll(placement, graph);
+  tellOrigins(placement);
   const edges = new Edges(boxes, 2 * boxes.count);
   const leftOut = subset?.showsLeftOut ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) } : undefined;
   connectAll(placement, edges, leftOut);

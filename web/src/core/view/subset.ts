@@ -51,6 +51,9 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
     const stops = new Set(nodesOf(spec.around.stopAt ?? []).filter((n) => !asked.has(n)));
     for (const n of stops) named[n] = 0;
     walkAround(prepared, start, spec.around.hops, stops, kept);
+    const also = nodesOf(spec.around.also ?? []);
+    for (const n of also) if (!asked.has(n)) named[n] = 0;
+    walkAlso(prepared, also, kept);
   }
   if (spec.paths) {
     const from = nodesOf([spec.paths.from]);
@@ -92,6 +95,21 @@ function walkAround(prepared: Prepared, start: readonly number[], hops: number, 
       for (let i = users.start[n]; i < users.start[n + 1]; i++) visit(users.value[i]);
     }
     level = next;
+  }
+}
+
+/** Marks the direct neighbours of nodes, plumbing being no step of its own. */
+function walkAlso(prepared: Prepared, start: readonly number[], kept: Uint8Array): void {
+  const { program, users, plumbing } = prepared;
+  const reached = new Set(start);
+  for (const n of reached) {
+    kept[n] = 1;
+    for (const { start: from, value } of [program.inputs, users]) {
+      for (let i = from[n]; i < from[n + 1]; i++) {
+        kept[value[i]] = 1;
+        if (plumbing.kind[value[i]] !== Kind.None) reached.add(value[i]);
+      }
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 /** Colour by something else than the kind of work: a few kinds get a colour each, numbers become a scale from cold to hot. */
+import { bytesText } from "../../core/text/bytes";
 import { type LegendRow, PAINT_HEAT, PAINT_HEAT_STEPS } from "../../core/scene/types";
 import { CATEGORIES, type NodeDetails, type Visible } from "../../core/types";
 import type { Lookup } from "./names";
@@ -112,14 +113,4 @@ export function countText(value: number): string {
   return value >= 1e4 ? new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 }).format(value) : String(Math.round(value * 100) / 100);
 }
 
-export function bytesText(bytes: number): string {
-  if (bytes < 0 || !Number.isFinite(bytes)) return "?";
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let unit = 0;
-  let value = bytes;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${unit === 0 ? value : value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${units[unit]}`;
-}
+export { bytesText };

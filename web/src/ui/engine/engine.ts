@@ -213,7 +213,7 @@ export class Engine {
     const colouring = changes ?? colourBy(request.colour, this.names, visible, (node) => scopeOf(this.names, node, grouping).at(-1) ?? "", program.details);
     const over = this.over.colours(visible, request.styles, grouping, request.colour);
     const scene = buildScene(program, visible, inOnePiece(visible, layout), {
-      direction: request.direction, highlights: over.highlights, ...(over.data ?? colouring ? { paints: (over.data ?? colouring)!.paints } : {}),
+      direction: request.direction, operands: request.spec.operands, highlights: over.highlights, ...(over.data ?? colouring ? { paints: (over.data ?? colouring)!.paints } : {}),
     });
     const legend = over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
     const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);

@@ -1,5 +1,7 @@
 /** What the details panel tells about a node or a group. */
 import { CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/types";
+import { originsOf } from "../../core/view/origins";
+import { prepare } from "../../core/view/prepare";
 import type { Lookup } from "./names";
 import type { GroupFacts, NodeFacts, NodeName, OpCount } from "./protocol";
 
@@ -30,9 +32,18 @@ export function nodeFacts(lookup: Lookup, node: number, details: NodeDetails | u
     links: row(links.start, node, (i) => ({ ...lookup.name(links.extra[i]), kind: lookup.text(links.value[i]) })),
     calls: row(calls.start, node, (i) => lookup.graph(calls.value[i])),
     calledBy: row(lookup.callers.start, graph, (i) => lookup.name(lookup.callers.value[i])),
+    ...originFacts(lookup, graph, node),
     attrs: Object.entries(details?.attrs ?? {}),
     source: details?.source ?? [],
   };
+}
+
+function originFacts(lookup: Lookup, graph: number, node: number): { origin?: NodeName } {
+  if (ROLES[lookup.program.nodeRole[node]] !== "parameter") return {};
+  const prepared = prepare(lookup.program);
+  const { start, value } = prepared.parameters;
+  const origin = originsOf(prepared, graph)[value.indexOf(node, start[graph]) - start[graph]] ?? -1;
+  return origin < 0 ? {} : { origin: lookup.name(origin) };
 }
 
 function inputType(lookup: Lookup, node: number, output: number): string {

@@ -155,6 +155,8 @@ export interface NodeFacts extends NodeName {
   readonly links: readonly (NodeName & { readonly kind: string })[];
   readonly calls: readonly GraphRow[];
   readonly calledBy: readonly NodeName[];
+  /** Of a parameter of a graph that one node calls: where its value comes from. */
+  readonly origin?: NodeName;
   readonly attrs: readonly (readonly [string, unknown])[];
   readonly source: readonly { readonly file: string; readonly line: number; readonly function?: string }[];
 }

@@ -8,6 +8,7 @@ export const actions = {
   flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
   foldRepeats: (session: Session) => session.change({ ...session.view, fold: !session.view.fold, unfolded: [] }, { look: "fit" }),
   direction: (session: Session) => session.change({ ...session.view, beside: false, direction: session.view.direction === "TB" ? "LR" : "TB" }, { look: "first" }),
+  operands: (session: Session) => session.change({ ...session.view, operands: !(session.shown?.scene.labels.some(({ kind }) => kind === "operand") ?? false) }, { keepCamera: true }),
   /** The halves are groups of the grouping by direction, laid out downwards. */
   beside: (session: Session) => {
     const { view, program } = session;

@@ -36,6 +36,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
           <ul>{facts.outputs.map((output, i) => <li key={i}><code>{clipped(output.type, 600)}</code>{output.bytes >= 0 && <span class="type"> {bytesText(output.bytes)}</span>}</li>)}</ul>
         </Section>
       )}
+      {facts.origin && <NodeList session={session} title="Comes from" nodes={[facts.origin]} total={1} />}
       <NodeList session={session} title="Inputs" nodes={facts.inputs} total={facts.inputCount} types />
       <NodeList session={session} title="Used by" nodes={facts.users} total={facts.userCount} />
       {session.about.gradient && <Gradient session={session} facts={session.about.gradient} />}

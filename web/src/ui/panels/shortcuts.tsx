@@ -65,6 +65,7 @@ export const KEYS: readonly Key[] = [
   { keys: "r", what: "Fold repeats", press: "r", run: ({ session }) => actions.foldRepeats(session) },
   { keys: "d", what: "Direction", press: "d", run: ({ session }) => actions.direction(session) },
   { keys: "g", what: "Forward beside backward", press: "g", run: ({ session }) => actions.beside(session) },
+  { keys: "#", what: "Operand numbers", press: "#", run: ({ session }) => actions.operands(session) },
   { keys: "t", what: "Theme", press: "t", run: ({ session }) => actions.theme(session) },
   { keys: "o  i  b", what: "Outline, details, table", press: "o", run: ({ panels, setPanels }) => setPanels({ ...panels, outline: !panels.outline }) },
   { keys: "", what: "", press: "i", run: ({ panels, setPanels }) => setPanels({ ...panels, details: !panels.details }) },

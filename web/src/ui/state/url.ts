@@ -8,6 +8,7 @@ interface Field<T> {
 
 const word: Field<string> = { write: (value) => value, read: (text) => text };
 const flag: Field<boolean> = { write: (value) => (value ? "1" : "0"), read: (text) => text === "1" };
+const choice: Field<boolean | undefined> = { write: (value) => (value === undefined ? "" : flag.write(value)), read: (text) => (text ? flag.read(text) : undefined) };
 const count: Field<number> = { write: String, read: (text) => (/^-?\d{1,6}$/.test(text) ? Number(text) : undefined) };
 const maybeCount: Field<number | undefined> = { write: (value) => String(value ?? ""), read: (text) => count.read(text) };
 const words: Field<readonly string[]> = { write: (value) => JSON.stringify(value), read: (text) => texts(parse(text)) };
@@ -19,11 +20,12 @@ const pair: Field<readonly [string, string] | undefined> = {
   },
 };
 const nearby: Field<ViewState["around"]> = {
-  write: (value) => JSON.stringify(value ? [value.hops, ...value.nodes] : []),
+  write: (value) => JSON.stringify(value ? [value.hops, ...value.nodes, ...(value.also?.length ? [value.also] : [])] : []),
   read: (text) => {
     const [hops, ...nodes] = (parse(text) as unknown[] | undefined) ?? [];
-    const names = texts(nodes);
-    return typeof hops === "number" && names?.length ? { hops, nodes: names } : undefined;
+    const also = texts(nodes.at(-1));
+    const names = texts(also ? nodes.slice(0, -1) : nodes);
+    return typeof hops === "number" && names?.length ? { hops, nodes: names, ...(also ? { also } : {}) } : undefined;
   },
 };
 const way: Field<"TB" | "LR"> = { write: (value) => value, read: (text) => (text === "LR" || text === "TB" ? text : undefined) };
@@ -35,7 +37,7 @@ const FIELDS: { readonly [K in keyof ViewState]: readonly [string, Field<ViewSta
   open: ["o", words], closed: ["c", words], fold: ["fold", flag], unfolded: ["u", words], direction: ["dir", way], colour: ["col", word],
   query: ["q", word], matchesOnly: ["only", count], paths: ["p", pair], around: ["near", nearby], selection: ["sel", words],
   pass: ["pass", count], passMode: ["show", moment], passColours: ["changes", flag],
-  beside: ["beside", flag], upstream: ["up", count], downstream: ["down", count],
+  beside: ["beside", flag], operands: ["nth", choice], upstream: ["up", count], downstream: ["down", count],
 };
 
 export function toHash(view: ViewState): string {

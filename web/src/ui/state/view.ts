@@ -1,5 +1,6 @@
 /** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
 import type { ViewSpec } from "../../core/types";
+import { unescapeName } from "../../core/view/keys";
 
 export interface ViewState {
   readonly source: number;
@@ -22,7 +23,9 @@ export interface ViewState {
   /** At most so many nodes between them; undefined: the view's own limit. */
   readonly pathLimit?: number;
   /** Show only what is this near to these nodes. */
-  readonly around: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[] } | undefined;
+  readonly around: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[]; readonly also?: readonly string[] } | undefined;
+  /** Numbers at the heads of edges whose order matters; undefined: where there are few. */
+  readonly operands?: boolean;
   /** Forward and backward beside each other. */
   readonly beside?: boolean;
   /** false: called graphs (fusions, loops) stay closed whatever the depth. */
@@ -54,7 +57,7 @@ export const START: ViewState = {
 export function sameView(a: ViewState, b: ViewState): boolean {
   return a.source === b.source && a.pass === b.pass && a.passMode === b.passMode && a.passColours === b.passColours && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
     && a.flatten === b.flatten && a.open === b.open && a.closed === b.closed && a.fold === b.fold && a.unfolded === b.unfolded
-    && a.direction === b.direction && a.beside === b.beside && a.colour === b.colour && a.paths === b.paths && a.around === b.around
+    && a.direction === b.direction && a.beside === b.beside && a.operands === b.operands && a.colour === b.colour && a.paths === b.paths && a.around === b.around
     && a.matchesOnly === b.matchesOnly && (a.matchesOnly < 0 || a.query === b.query);
 }
 
@@ -98,6 +101,13 @@ export function select(view: ViewState, key: string | undefined, add: boolean): 
   return { ...view, selection: without.length < view.selection.length ? without : [...without, key] };
 }
 
+/** The state with what an "n more" box (by its key) stands for added; undefined for other boxes. */
+export function addOmitted(view: ViewState, key: string): ViewState | undefined {
+  const node = /^o:(?:in|out):n:(.*)$/.exec(key)?.[1];
+  if (node === undefined || !view.around) return undefined;
+  return { ...view, around: { ...view.around, also: [...(view.around.also ?? []), unescapeName(node)] } };
+}
+
 /** The engine's question for a state. */
 export function specOf(view: ViewState): ViewSpec {
   return {
@@ -109,6 +119,7 @@ export function specOf(view: ViewState): ViewSpec {
     closed: view.closed,
     unfolded: view.unfolded,
     rules: { foldRepeats: view.fold },
+    ...(view.operands === undefined ? {} : { operands: view.operands }),
     ...(view.beside ? { beside: true } : {}),
     ...(view.around ? { around: view.around } : {}),
     ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1], ...(view.pathLimit ? { limit: view.pathLimit } : {}) } } : {}),
