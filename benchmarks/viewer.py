@@ -57,7 +57,7 @@ def main() -> None:
     sizes = [int(size) for size in arguments.sizes.split(",") if size]
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        if arguments.only != "model-explorer":
+        if arguments.only in (None, "opscope"):
             for size in sizes:
                 results.append(measure(training_graph(size), f"training step, {size:,}", Path(folder)))
                 show(results[-1])
@@ -69,12 +69,12 @@ def main() -> None:
                 results.append(frames(training_graph(arguments.boxes), f"{arguments.boxes:,} boxes", Path(folder)))
                 show(results[-1])
         if arguments.only != "opscope":
-            from model_explorer_bench import measure_model_explorer
+            from other_viewers import measure_model_explorer
 
             for size in sizes:
                 row = measure_model_explorer(training_graph(size), f"training step, {size:,}", Path(folder), PATIENCE)
                 if row is None:
-                    print("Model Explorer is not installed: pip install ai-edge-model-explorer==0.1.33")
+                    print("Model Explorer is not installed, so it is not measured")
                     break
                 results.append(row)
                 show(row)
@@ -188,7 +188,7 @@ def wait(page: Page, condition: str) -> None:
 
 def show(row: dict[str, Any]) -> None:
     cells = [
-        f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value:,}"
+        f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
         for name, value in row.items()
         if name not in ("tool", "graph")
     ]

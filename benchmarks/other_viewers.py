@@ -64,6 +64,21 @@ def measure_model_explorer(program: Program, name: str, folder: Path, patience: 
     return row
 
 
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _until_open(port: int) -> None:
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+
+
 def _settled(page: Page, answered: int, started: float, patience: float) -> float:
     """Seconds until its worker has answered everything, and asks nothing more for a while; infinite if that takes too long."""
     page.set_default_timeout(patience * 1000)
@@ -83,19 +98,13 @@ def _settled(page: Page, answered: int, started: float, patience: float) -> floa
 
 @contextmanager
 def _server(command: str, target: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = _free_port()
     arguments = [command, str(target), "--no_open_in_browser", "--port", str(port), "--skip_health_check"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith("http://"):
                 break
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
+        _until_open(port)
         yield line.strip()
         process.terminate()
