@@ -13,7 +13,9 @@ import pytest
 import opscope
 from browser.harness import Open, Viewer
 from browser.recordings import record_toy, rewritten, start
+from browser.test_access import findings
 from opscope.recording.sources import read_recording
+from opscope.render import write as write_picture
 from opscope.render.html import write
 from opscope.render.options import ViewOptions
 
@@ -35,11 +37,11 @@ def viewer(request: pytest.FixtureRequest, open_address: Open, server: Callable[
 def from_file(open_address: Open, tmp_path: Path) -> Callable[..., Viewer]:
     """The toy recording as a page, opened at a state."""
 
-    def from_file(state: str = "") -> Viewer:
+    def from_file(state: str = "", **settings: Any) -> Viewer:
         page = tmp_path / "page.html"
         if not page.exists():
             write([read_recording(record_toy(tmp_path / "toy.opscope"))], page, ViewOptions())
-        return open_address(f"{page.as_uri()}{state}")
+        return open_address(f"{page.as_uri()}{state}", **settings)
 
     return from_file
 
@@ -244,3 +246,24 @@ def test_a_strip_of_many_passes_holds_only_the_cards_in_sight(open_address: Open
     viewer.page.get_by_role("listbox", name="Timeline").focus()
     assert viewer.key("End")["pass"] == 399
     assert options(viewer).filter(has_text="pass 399").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_strip_and_panes_are_accessible(from_file: Callable[..., Viewer], scheme: str) -> None:
+    viewer = from_file("#pass=6", color_scheme=scheme)
+    assert "\n".join(findings(viewer)) == ""
+    select_node(viewer, "fusion.1")
+    history(viewer)
+    viewer.press("Side by side")
+    viewer.press("Add pane")
+    assert "\n".join(findings(viewer)) == ""
+
+
+def test_a_picture_of_what_a_pass_did(tmp_path: Path) -> None:
+    """`--diff overlay` draws the ghost of what the pass removed, in the colours of the timeline."""
+    recording = read_recording(record_toy(tmp_path / "toy.opscope"))
+    opscope.save(recording.only("dce").snapshot(-1).program, tmp_path / "plain.svg")
+    write_picture([recording.only("dce")], tmp_path / "diff.svg", ViewOptions(diff="overlay"))
+    plain, diff = (tmp_path / "plain.svg").read_text(), (tmp_path / "diff.svg").read_text()
+    assert "negate" not in plain
+    assert "negate" in diff and ">removed<" in diff

@@ -15,6 +15,7 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
+from opscope.recording.model import Recording
 from opscope.render.html import document
 from opscope.render.options import ViewOptions
 
@@ -36,7 +37,7 @@ def mimebundle(program: Program) -> dict[str, Any]:
     return bundle
 
 
-def frame(program: Program, options: ViewOptions | None = None) -> str:
+def frame(program: Program | Recording, options: ViewOptions | None = None) -> str:
     """The viewer in an isolated frame, as HTML for a notebook's output."""
     page = "".join(document([program], options, url=False, compact=True))
     return (
@@ -58,18 +59,19 @@ def _static(program: Program) -> str | None:
 
 
 def show(x: Any, *inputs: Any, **options: Any) -> None:
-    """Show a Program, or anything that `opscope.capture` takes: inside a notebook there, else in the browser.
+    """Show a Program, a Recording, or anything that `opscope.capture` takes: inside a notebook there, else in the browser.
 
     `options` are those of `opscope view` (`graph`, `depth`, `flatten`, …). The browser gets a file of its own, so that a script can
     go on, or end, while one looks at it.
     """
-    program = x if isinstance(x, Program) else _captured(x, *inputs)
+    program = x if isinstance(x, (Program, Recording)) else _captured(x, *inputs)
     chosen = ViewOptions(**options)
-    chosen.check(program)
+    if isinstance(program, Program):
+        chosen.check(program)
     if in_notebook():
         from IPython.display import HTML, display
 
-        display(HTML(frame(program, chosen)) if chosen.given else program)  # type: ignore[no-untyped-call]
+        display(HTML(frame(program, chosen)) if chosen.given or isinstance(program, Recording) else program)  # type: ignore[no-untyped-call]
         return
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="opscope-", suffix=".html", delete=False) as file:
         file.writelines(document([program], chosen))

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))
 
-from browser.recordings import record_toy  # noqa: E402
+from browser.recordings import record_toy
 
-from opscope.recording.sources import read_recording  # noqa: E402
-from opscope.render.recording_wire import encode_recording  # noqa: E402
-from opscope.render.wire import encode_wire  # noqa: E402
+from opscope.recording.sources import read_recording
+from opscope.render.recording_wire import encode_recording
+from opscope.render.wire import encode_wire
 
 with TemporaryDirectory() as folder:
     recording = read_recording(record_toy(Path(folder, "toy.opscope")))

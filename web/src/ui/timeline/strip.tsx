@@ -35,8 +35,8 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
         <IconButton name="Hide passes" icon="down" onClick={onClose} />
       </p>
       <div class="pass-row">
-        <button type="button" class="tool" aria-label="Previous change" title="Previous change (k)" disabled={timeline.previous === undefined} onClick={() => timeline.step(-1)}>‹ Previous</button>
-        <button type="button" class="tool" aria-label="Next change" title="Next change (j)" disabled={timeline.next === undefined} onClick={() => timeline.step(1)}>Next ›</button>
+        <button type="button" class="tool" title="Previous change (k)" disabled={timeline.previous === undefined} onClick={() => timeline.step(-1)}>Previous change</button>
+        <button type="button" class="tool" title="Next change (j)" disabled={timeline.next === undefined} onClick={() => timeline.step(1)}>Next change</button>
       </div>
       <div class="pass-row segmented" role="group" aria-label="What is shown of a pass">
         {MODES.map(([mode, text]) => (
@@ -45,7 +45,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
             timeline.setMode(mode);
           }}>{text}</button>
         ))}
-        <button type="button" aria-label="Side by side" title="Before and after, side by side" aria-pressed={panes.sideBySide} disabled={off && !panes.sideBySide} onClick={() => panes.setSideBySide(!panes.sideBySide)}>Split</button>
+        <button type="button" title="Before and after in two panes" aria-pressed={panes.sideBySide} disabled={off && !panes.sideBySide} onClick={() => panes.setSideBySide(!panes.sideBySide)}>Side by side</button>
       </div>
       <div class="pass-row">
         <input
@@ -56,13 +56,13 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           }}
         />
         <button
-          type="button" class="tool" aria-label="Touches selection" aria-pressed={timeline.touching} title="Only passes that did something to the selected node" disabled={!timeline.history && !timeline.touching}
+          type="button" class="tool" aria-pressed={timeline.touching} title="Only passes that did something to the selected node" disabled={!timeline.history && !timeline.touching}
           onClick={() => {
             timeline.touching = !timeline.touching;
             session.changed();
           }}
         >
-          Of selection
+          Touches selection
         </button>
       </div>
     </div>
@@ -159,7 +159,7 @@ function CardView({ session, card, row, number, active, most, onChoose }: {
   return (
     <div
       id={id} class={["pass-card", chosen && "chosen", active && "active", !didSomething(row, session.timeline.rows) && "still"].filter(Boolean).join(" ")} style={style} role="option" aria-selected={chosen}
-      aria-label={spoken(row, card.pass)} title={[...row.pipeline, row.name].join(" › ")} onClick={onChoose}
+      title={spoken(row, card.pass)} onClick={onChoose}
     >
       <span class="pass-name">{clipped(row.name, 90)}</span>
       <span class="pass-meter">
