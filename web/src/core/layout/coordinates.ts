@@ -8,8 +8,10 @@ import type { FlatGraph } from "./types";
 
 /** Bounds the straightening of huge graphs; some thousands of elements end long before. */
 const STRAIGHTEN_WORK = 10_000_000;
-/** The same where something was opened or closed and someone waits. */
+/** The same where something was opened or closed and someone waits: less and less the more there is. */
 const RESUME_WORK = 2_000_000;
+const FULL_WORK_ELEMENTS = 8000;
+const LARGE_WORK = 2_500_000;
 
 /** Room between neighbours of a rank. */
 export interface Gaps {
@@ -36,14 +38,15 @@ export function assignX(
   const streams = findStreams(elements, position);
   const aligner = new Aligner(elements, position, streams);
   const layouts: Float64Array[] = [];
-  for (const fromAbove of [true, false]) {
+  const share = Math.min(1, FULL_WORK_ELEMENTS / elements.count);
+  for (const fromAbove of resumed && share < 1 ? [true] : [true, false]) {
     for (const fromLeft of [true, false]) {
       const blockOf = aligner.align(fromAbove, fromLeft);
       layouts.push(pack(elements.count, separations, distance, blockOf, fromLeft));
     }
   }
   const x = middleOf(layouts, width, elements);
-  const work = resumed ? RESUME_WORK : STRAIGHTEN_WORK * Math.min(1, 8000 / elements.count);
+  const work = resumed ? RESUME_WORK * share * share : share < 1 ? Math.min(LARGE_WORK, STRAIGHTEN_WORK * share) : STRAIGHTEN_WORK;
   straighten(elements, separations, distance, streams, fastenings, x, work);
   return x;
 }
@@ -124,7 +127,7 @@ function pack(
   return x;
 }
 
-/** Shifts the four layouts onto the narrowest one, left- or right-bound, and takes the mean of each element's middle two. */
+/** Shifts the layouts (two or four) onto the narrowest one, left- or right-bound, and takes the mean of each element's middle two. */
 function middleOf(layouts: Float64Array[], width: Float64Array, elements: Elements): Float64Array {
   const { count, boxCount } = elements;
   const bounds = layouts.map((x) => {
@@ -138,7 +141,7 @@ function middleOf(layouts: Float64Array[], width: Float64Array, elements: Elemen
     return { low, high };
   });
   let narrowest = 0;
-  for (let i = 1; i < 4; i++) {
+  for (let i = 1; i < bounds.length; i++) {
     if (bounds[i].high - bounds[i].low < bounds[narrowest].high - bounds[narrowest].low) narrowest = i;
   }
   const shift = bounds.map((b, i) =>
@@ -148,6 +151,10 @@ function middleOf(layouts: Float64Array[], width: Float64Array, elements: Elemen
   for (let v = 0; v < count; v++) {
     const a = layouts[0][v] + shift[0];
     const b = layouts[1][v] + shift[1];
+    if (layouts.length === 2) {
+      result[v] = (a + b) / 2;
+      continue;
+    }
     const c = layouts[2][v] + shift[2];
     const d = layouts[3][v] + shift[3];
     const least = Math.min(a, b, c, d);

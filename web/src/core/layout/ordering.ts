@@ -12,6 +12,8 @@ export type Spent = () => boolean;
 /** Steps that sifting may take in all, and the longest lists it may need. Counted, not timed: the same input, the same order. */
 const SIFTING_WORK = 12_000_000;
 const SIFTING_LIFE = 10_000_000;
+/** Beyond this many, what is new in a drawing that stays takes the place between its neighbours, and someone waits less. */
+const RESIFTED_ELEMENTS = 8000;
 
 /**
  * Orders all elements so that edges cross little. Two ways lead to a first order: sweeps rank by rank, good for deep graphs,
@@ -38,7 +40,7 @@ export function orderElements(elements: Elements, spent: Spent, effort = 1, prev
 
 /** What stayed does not move; the rest finds its best place around it. */
 function settleResumed(elements: Elements, { position, fixed }: Resumed, spent: Spent): Int32Array {
-  if (totalLife(elements) > SIFTING_LIFE) return position;
+  if (elements.count > RESIFTED_ELEMENTS || totalLife(elements) > SIFTING_LIFE) return position;
   const sifter = new Sifter(elements, fixed);
   sifter.work = SIFTING_WORK / 8;
   while (sifter.work > 0 && !spent() && sifter.round(position) > 0);
@@ -110,7 +112,7 @@ class Search {
     const reserve = sifter.work - work;
     if (this.anchors) arrange(this.anchors, position);
     sifter.work = work;
-    const most = this.effort < 1 ? 3 : 100;
+    const most = this.effort === 1 ? 100 : this.effort < 0.1 ? 1 : 3;
     for (let round = 0; round < most && sifter.work > 0 && !this.spent(); round++) {
       if (sifter.round(position) === 0) break;
     }

@@ -2,7 +2,7 @@ import { type Buckets, bucketBy } from "./arrays";
 import { improve } from "./simplex";
 
 /** Exact up to some thousands of boxes; beyond, as far as this carries. */
-const SIMPLEX_WORK = 10_000_000;
+const SIMPLEX_WORK = 4_000_000;
 
 /** The edges that ranks must respect: those that were not turned round. */
 interface Downward {
