@@ -56,6 +56,7 @@ bench: .stamps/tests .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/parse_hlo.py
 	$(BIN)/python benchmarks/backward_links.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo .bench/transformer24.hlo
 	$(BIN)/python benchmarks/diff.py
+	$(BIN)/python benchmarks/timeline.py
 	$(BIN)/python benchmarks/diff.py --speed
 	$(BIN)/python benchmarks/record.py
 	$(BIN)/python benchmarks/pt2.py

@@ -1,0 +1,74 @@
+"""How large a recording is as one HTML file, and how long people wait for it, measured in real Chromium with Playwright.
+
+    python benchmarks/timeline.py [FOLDER or run.opscope …]
+
+Prints for each source: passes, nodes of the largest snapshot, the file's megabytes, seconds to the first picture, and the
+milliseconds (median and worst) from pressing `j` to the picture of the next change, with its motion (180 ms), over all changes.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from opscope.recording.sources import read_recording
+from opscope.render.html import write
+from opscope.render.options import ViewOptions
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+DEFAULT = Path(__file__).resolve().parent.parent / ".bench" / "transformer4_passes"
+
+
+def main() -> None:
+    sources = [Path(name) for name in sys.argv[1:]] or [DEFAULT]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        for source in sources:
+            if not source.exists():
+                print(f"{source.name}: not here (benchmarks/make_dump.py makes it)")
+                continue
+            measure(source, Path(folder, "page.html"), browser)
+        browser.close()
+
+
+def measure(source: Path, page_file: Path, browser: Any) -> None:
+    recording = read_recording(source)
+    started = time.perf_counter()
+    write([recording], page_file, ViewOptions())
+    written = time.perf_counter() - started
+    page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    started = time.perf_counter()
+    page.goto(page_file.as_uri())
+    while not page.evaluate("!!window.opscope && window.opscope.state().status === 'ready'"):
+        time.sleep(0.005)
+    opened = time.perf_counter() - started
+    page.evaluate("window.opscope.whenIdle()")
+    steps, engine = [], []
+    while True:
+        before = page.evaluate("window.opscope.state().pass")
+        started = time.perf_counter()
+        page.keyboard.press("j")
+        page.evaluate("window.opscope.whenIdle()")
+        state = page.evaluate("window.opscope.state()")
+        if state["pass"] == before:
+            break
+        steps.append(1000 * (time.perf_counter() - started))
+        engine.append(state["lastTotalMs"])
+    page.context.close()
+    most = max(snapshot.nodes for snapshot in recording)
+    print(f"{source.name}: {len(recording)} passes, up to {most:,} nodes, {len(steps)} changes")
+    print(f"  one HTML file     {page_file.stat().st_size / 1e6:.2f} MB, written in {written:.1f} s")
+    print(f"  first picture     {opened:.2f} s")
+    print(f"  next change       {statistics.median(steps):.0f} ms median, {max(steps):.0f} ms worst (with motion)")
+    print(f"  of that, engine   {statistics.median(engine):.0f} ms median, {max(engine):.0f} ms worst")
+
+
+if __name__ == "__main__":
+    main()
