@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "train_step.hlo"
+
+CHROMIUM = Path("/usr/bin/chromium")
+QUIET = [
+    "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync",
+]  # fmt: skip
 
 settings.register_profile("opscope", derandomize=True, deadline=None, database=None)
 settings.load_profile("opscope")
@@ -33,6 +40,16 @@ def shared_data() -> Path:
 def example() -> Path:
     """The train step that `make view` opens."""
     return EXAMPLE
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Callable[..., Any]]:
+    """Starts real Chromium. Playwright can run only once in a process, so whoever needs a browser gets it from here."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="pages are tested with Playwright, which is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"pages are tested in {CHROMIUM}, which is not here")
+    with playwright.sync_playwright() as running:
+        yield lambda *flags: running.chromium.launch(executable_path=str(CHROMIUM), args=[*QUIET, *flags])
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

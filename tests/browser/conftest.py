@@ -17,32 +17,15 @@ from opscope.render.html import viewer_script, write
 from opscope.render.options import ViewOptions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--font-render-hinting=none",
-]
-
-
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="the viewer is tested with Playwright, which is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"the viewer is tested in {CHROMIUM}, which is not here")
+def browser(chromium: Callable[..., Any]) -> Iterator[Any]:
     try:
         viewer_script()
     except OpscopeError as error:
         pytest.skip(str(error))
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield started
-        started.close()
+    started = chromium("--disable-gpu", "--font-render-hinting=none")
+    yield started
+    started.close()
 
 
 @pytest.fixture

@@ -6,6 +6,11 @@ import logging
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import pytest
+
+pytest.importorskip("torch", reason="ExecuTorch's programs need torch, which is not installed")
+pytest.importorskip("executorch.exir", reason="these tests need the real ExecuTorch, which is not installed")
+
 import torch
 from torch import nn
 

@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.conftest import browser, open_address
 from browser.harness import Open, until
 from quantized_models import stages
 
 import opscope
 from opscope.compat.executorch import visualize, visualize_graph, visualize_with_clusters
+
+__all__ = ["browser", "open_address"]  # fixtures of the viewer's tests
 
 SHOWN = "window.opscope?.state().status === 'ready' && window.opscope.state().nodes"
 """How many nodes the page shows once it does; a page that is just being loaded again has no answer."""

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +104,6 @@ def test_a_grouping_becomes_the_namespaces(tmp_path: Path) -> None:
     assert spaces == {None: "model/layer\\/0", "partition": "partition 0 (t)/cluster (c)"}
 
 
-CHROMIUM = Path("/usr/bin/chromium")
-
-
 @pytest.fixture
 def their_server() -> Iterator[str]:
     """Model Explorer 0.1.33 itself. It takes long to start, so one test uses it."""
@@ -139,10 +136,7 @@ def answers(address: str) -> bool:
         return False
 
 
-def test_their_viewer_opens_what_is_written(their_server: str, tmp_path: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is not here")
+def test_their_viewer_opens_what_is_written(chromium: Callable[..., Any], their_server: str, tmp_path: Path) -> None:
     builder = opscope.ProgramBuilder("Net of opscope", "main")
     graph = builder.graph("main")
     graph.node("x", "input", role="parameter")
@@ -154,14 +148,12 @@ def test_their_viewer_opens_what_is_written(their_server: str, tmp_path: Path) -
     target = tmp_path / "ours.json"
     opscope.save(builder.build(), target, format="model-explorer", group_by="partition")
     wanted = urllib.parse.quote(json.dumps({"models": [{"url": str(target)}]}))
-    with playwright.sync_playwright() as running:
-        flags = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--enable-unsafe-swiftshader"]
-        browser = running.chromium.launch(executable_path=str(CHROMIUM), args=flags)
-        page = browser.new_page(viewport={"width": 1200, "height": 800})
-        page.set_default_timeout(60_000)
-        page.goto(f"{their_server}/?data={wanted}")
-        page.get_by_text("op node count").wait_for()
-        shown = " ".join(page.inner_text("body").split())
-        browser.close()
+    browser = chromium("--enable-unsafe-swiftshader")
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    page.set_default_timeout(60_000)
+    page.goto(f"{their_server}/?data={wanted}")
+    page.get_by_text("op node count").wait_for()
+    shown = " ".join(page.inner_text("body").split())
+    browser.close()
     assert "Net of opscope" in shown
     assert "op node count 4" in shown and "layer count 2" in shown
