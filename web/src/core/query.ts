@@ -84,7 +84,18 @@ function regularTest(pattern: string, flags: string): ((text: string) => boolean
   }
 }
 
+/** "f32[2,32]" or "f32[2, 32]{1,0}", perhaps the beginning of one: what HLO writes without blanks and with a layout is one type here. */
+const TYPE_LIKE = /^=?\w+\[[\d\s,<=?*]*(?:\]?$|\](?:\{[^}]*\}?)$)/;
+
 function plainTest(field: Field, wanted: string): (text: string) => boolean {
+  if ((field === "any" || field === "type" || field === "shape") && TYPE_LIKE.test(wanted)) {
+    const exact = wanted.startsWith("=");
+    const type = wanted.slice(exact ? 1 : 0).replace(/\s+|\{.*$/g, "");
+    return (text) => {
+      const close = text.replace(/,\s+/g, ",");
+      return exact ? close === type : close.includes(type);
+    };
+  }
   if (wanted.startsWith("=") && wanted.length > 1) {
     const exact = wanted.slice(1);
     return (text) => text === exact;

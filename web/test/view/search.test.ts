@@ -36,6 +36,12 @@ describe("search", () => {
     expect(ids("shape:8x64")).toEqual(["dot.1"]);
   });
 
+  it("takes a type as HLO writes it, without blanks and with its layout, and as it is shown", () => {
+    for (const type of ["f32[8,64]", "f32[8,64]{1,0}", "f32[8,6", '"f32[8, 64]"', "type:f32[8,64]", "type:=f32[8,64]", "F32[8, 64]"]) expect(ids(type)).toEqual(["dot.1"]);
+    expect(ids("f32[8,")).toEqual(["x", "dot.1", "dot.10"]);
+    expect(ids("f32[64,8]")).toEqual([]);
+  });
+
   it("looks into attributes by name, by the end of the name, or for having them at all", () => {
     expect(ids("attr.backend_config:cublas")).toEqual(["dot.1"]);
     expect(ids("attr.op_name:dot")).toEqual(["dot.1"]);
