@@ -117,6 +117,11 @@ class Recording(Sequence[Snapshot]):
                 return earlier
         return None
 
+    def repeats(self, snapshot: Snapshot) -> bool:
+        """Whether there is nothing to compare: the first of a module, or the very program that was there before."""
+        earlier = self.before(snapshot)
+        return earlier is None or earlier.content == snapshot.content
+
     def diff(self, which: int | str) -> Diff | None:
         """What one pass did; None for the first snapshot of a module."""
         from opscope.recording.diff import diff

@@ -47,8 +47,7 @@ def rows(recording: Recording, progress: Callable[[float], None] | None = None) 
 
 def row_of(recording: Recording, snapshot: Snapshot) -> Row:
     """What one pass did, in numbers."""
-    before = recording.before(snapshot)
-    if before is None or before.content == snapshot.content:
+    if recording.repeats(snapshot):
         return Row(snapshot, 0, 0, 0)
     diff = recording.diff(snapshot.index)
     assert diff is not None

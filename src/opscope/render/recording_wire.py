@@ -17,7 +17,7 @@ from opscope.recording.pages import runs
 from opscope.recording.rows import Row, row_of
 from opscope.render.diff_wire import encode_diff
 from opscope.render.sections import Interner, SectionWriter
-from opscope.render.wire import DetailsWriter, Rows, node_text, write_types
+from opscope.render.wire import DetailsWriter, Rows, node_text, parameter_place, write_types
 
 Progress = Callable[[float], None]
 _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
@@ -32,7 +32,7 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
         writer.snapshot(snapshot.content, snapshot.program)
         row = row_of(recording, snapshot)
         rows.append(row)
-        if not row.unchanged:
+        if not recording.repeats(snapshot):
             diff = recording.diff(snapshot.index)
             assert diff is not None
             diffs[snapshot.index] = encode_diff(diff, snapshot.origins)
@@ -141,6 +141,7 @@ class _RecordingWriter:
             ROLES.index(node.role),
             category_of(node.op, node.role, str(attrs.get("kind", "")) if kinds else ""),
             strings[text] if text else -1,
+            parameter_place(node, attrs),
             detail,
             tuple([types.setdefault(t, len(types)) for t in node.outputs]),
             tuple([number for name, index in node.inputs for number in (strings[name], index)]),
@@ -152,13 +153,14 @@ class _RecordingWriter:
 
     def encode(self, recording: Recording, rows: list[Row], diffs: dict[int, bytes]) -> bytes:
         out = SectionWriter()
-        columns = list(zip(*self.nodes, strict=True)) or [()] * 12
-        ids, ops, roles, categories, texts, details, outputs, inputs, calls, control, links, paths = columns
+        columns = list(zip(*self.nodes, strict=True)) or [()] * 13
+        ids, ops, roles, categories, texts, places, details, outputs, inputs, calls, control, links, paths = columns
         out.deltas("nodeId", ids)
         out.integers("nodeOp", ops)
         out.block("nodeRole", bytes(roles))
         out.block("nodeCategory", bytes(categories))
         out.integers("nodeText", texts)
+        out.integers("nodePlace", places)
         out.deltas("nodeDetail", details)
         _write_rows(out, "outputs", outputs)
         _write_rows(out, "inputs", [row[::2] for row in inputs], [row[1::2] for row in inputs], ids)

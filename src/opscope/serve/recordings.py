@@ -89,11 +89,12 @@ class ServedRecording(Served):
             self._diff(snapshot)
 
     def _diff(self, snapshot: Snapshot) -> bytes:
+        """Empty where there is nothing to compare. Passes that only rename or reorder do have one: node numbers are others."""
         with self._reading:
             known = self._diffs.get(snapshot.index)
             if known is None:
                 row = row_of(self.recording, snapshot)
-                diff = None if row.unchanged else self.recording.diff(snapshot.index)
+                diff = None if self.recording.repeats(snapshot) else self.recording.diff(snapshot.index)
                 known = self._diffs[snapshot.index] = b"" if diff is None else encode_diff(diff, snapshot.origins)
                 self.recording.forget_diff(snapshot.index)
                 self._rows[snapshot.index] = row

@@ -23,7 +23,7 @@ export function markedProgram(before: ProgramData, after: ProgramData, diff: Pas
 /** The last pass of a recording; undefined where it is the first of its module, or changed nothing. */
 export function momentOf(recording: RecordingData, moment: Moment): Marked | undefined {
   const last = recording.passes.length - 1;
-  const { before, content } = recording.passes[last];
+  const { before, content, added, removed, changed } = recording.passes[last];
   const diff = recording.diff(last);
-  return before < 0 || !diff ? undefined : markedProgram(recording.program(recording.passes[before].content), recording.program(content), diff, moment);
+  return before < 0 || !diff || !(added || removed || changed) ? undefined : markedProgram(recording.program(recording.passes[before].content), recording.program(content), diff, moment);
 }

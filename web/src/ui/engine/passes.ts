@@ -17,7 +17,8 @@ export type PassMode = Moment;
 interface PassSource {
   readonly passes: readonly PassRow[];
   program(pass: number): Promise<{ program: ProgramData; remote?: RemoteDetails }>;
-  diff(pass: number): Promise<PassDiff>;
+  /** Undefined where there is nothing to tell: every node is itself. */
+  diff(pass: number): Promise<PassDiff | undefined>;
   /** Rows as far as they are known by now. */
   refresh?(): Promise<readonly PassRow[]>;
 }
@@ -77,7 +78,7 @@ export class Passes {
     const row = this.rows[pass];
     if (row.before < 0) return undefined;
     if (this.rows[row.before].content === row.content) return sameDiff(row.nodes);
-    const found = this.diffs.get(pass) ?? this.source.diff(pass);
+    const found = this.diffs.get(pass) ?? this.source.diff(pass).then((told) => told ?? sameDiff(row.nodes));
     this.diffs.set(pass, found);
     return found;
   }
@@ -191,7 +192,7 @@ function embedded(bytes: Uint8Array): PassSource {
   return {
     passes: recording.passes,
     program: (pass) => Promise.resolve({ program: recording.program(recording.passes[pass].content) }),
-    diff: (pass) => Promise.resolve(recording.diff(pass) ?? sameDiff(recording.passes[pass].nodes)),
+    diff: (pass) => Promise.resolve(recording.diff(pass)),
   };
 }
 
@@ -212,6 +213,9 @@ async function remoteRecording(address: string): Promise<PassSource> {
       const remote = new RemoteDetails(`${address}/details/${pass}`);
       return { program: decodeWire(await bytes(`wire/${pass}`), (node) => remote.get(node)), remote };
     },
-    diff: async (pass) => decodeDiff(await bytes(`diff/${pass}`)),
+    diff: async (pass) => {
+      const found = await bytes(`diff/${pass}`);
+      return found.length ? decodeDiff(found) : undefined;
+    },
   };
 }
