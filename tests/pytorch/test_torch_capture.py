@@ -164,14 +164,28 @@ class Broken(nn.Module):
 
 def test_a_forward_that_raises_is_shown_up_to_there() -> None:
     """The last node is the operation that failed, in its module, with the error on it."""
-    with pytest.warns(UserWarning, match=r"torch\.export refused Broken"):
+    with pytest.warns(UserWarning, match=r"torch\.export refused Broken") as warned:
         program = opscope.capture(Broken(), torch.ones(2, 4))
+    assert warned[0].filename == __file__, "the warning points at who called capture"
+    (note,) = program.attrs["notes"]
+    assert "the run failed at layer: Linear / addmm: RuntimeError: mat1" in note
+    assert note.endswith("; shown is the graph up to there.")
+    assert "Shown instead" not in note
     last = program.main.nodes[-1]
     assert (last.op, last.scope) == ("aten.addmm.default", ("layer: Linear",))
     assert "shapes cannot be multiplied" in last.attrs["error"]
     assert last.type_text == "(RuntimeError)"
     assert program.attrs["error"] == last.attrs["error"]
     assert program.main.outputs == ()
+
+
+@pytest.mark.parametrize("stage", [None, "eager"])
+def test_inputs_with_which_nothing_runs_are_refused_with_what_would_help(stage: str | None) -> None:
+    """A graph of nothing but inputs would hide the mistake: a tuple instead of inputs, or too many of them."""
+    with pytest.raises(OpscopeError, match=r"Linear failed before its first operation: TypeError: .*one by one.*\*inputs\)$"):
+        opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage=stage)
+    with pytest.raises(OpscopeError, match=r"give the inputs that its forward takes: input$"):
+        opscope.capture(nn.Linear(4, 4), torch.ones(2, 4), torch.ones(2, 4), stage=stage)
 
 
 def test_functions_and_keywords_and_dynamic_shapes() -> None:

@@ -138,10 +138,17 @@ def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: b
         return export.program_of_exported(exported, _name(module))
     from opscope.readers.torch.eager import program_of_run
 
-    instead = "Shown instead is one real run with these inputs: the branches that it took, the sizes that it had."
-    note = f"{exported} {instead}"
-    warnings.warn(note, stacklevel=4)
-    return program_of_run(module, args, kwargs, _name(module), notes=[note])
+    program = program_of_run(module, args, kwargs, _name(module), exported)
+    warnings.warn(program.attrs["notes"][0], stacklevel=_frames_of_ours())
+    return program
+
+
+def _frames_of_ours() -> int:
+    """The `stacklevel` at which a warning points at the person's line: the first one outside opscope."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "opscope":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _autograd(module: Any, args: Any, kwargs: Any) -> Program:

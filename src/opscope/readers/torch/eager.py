@@ -1,7 +1,8 @@
 """One real run of a module as a graph: what torch.export cannot trace can still be followed, operation by operation.
 
 A dispatch mode sees every operator that runs, with its tensors; forward hooks say in which module. Python's own control flow is
-followed where it went. If the run raises, the graph ends where it stopped, with the error on its last node.
+followed where it went. If the run raises, the graph ends where it stopped, with the error on its last node;
+if it raises before any operation ran, there is nothing to show.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from opscope.errors import OpscopeError
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.module_calls import ModuleCalls, undisturbed
 from opscope.readers.torch.nested import leaves, tensors
@@ -16,9 +18,11 @@ from opscope.readers.torch.source_lines import calling_frames
 from opscope.readers.torch.values import output_types, plain, tensor_type
 
 ENTRY = "main"
+_ONE_RUN = "Shown instead is one real run with these inputs: the branches that it took, the sizes that it had."
 
 
-def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, notes: list[str] | None = None) -> Program:
+def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, refusal: str = "") -> Program:
+    """`refusal` says why this run stands in for another way of capturing; the program's note begins with it."""
     program = ProgramBuilder(name, ENTRY)
     run = _Run(program.graph(ENTRY), ModuleCalls(module))
     for path, tensor in tensors(_named(module, args) | kwargs):
@@ -30,24 +34,36 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
             result = module(*args, **kwargs)
         except Exception as raised:  # the model's own mistake is what the person wants to see
             error = raised
-    run.finish(result, error)
-    said = list(notes or [])
+    if error is not None and not run.steps:
+        raise OpscopeError(f"{name} failed before its first operation: {_text(error)}; {_how_to_give(module, args)}") from error
+    stopped = run.finish(result, error)
+    said = _ONE_RUN if refusal else ""
     if error is not None:
-        said.append(f"forward raised {_text(error)}; the graph ends where it stopped.")
+        said = f"With these inputs the run failed {stopped}: {_text(error)}; shown is the graph up to there."
         program.attrs["error"] = _text(error)
     if said:
-        program.attrs["notes"] = said
+        program.attrs["notes"] = [f"{refusal} {said}".lstrip()]
     return program.build()
+
+
+def _how_to_give(module: Any, args: tuple[Any, ...]) -> str:
+    if any(type(each) in (tuple, list) for each in args):
+        return "inputs are given one by one, not in a tuple or list: opscope.capture(model, *inputs)"
+    return f"give the inputs that its forward takes: {', '.join(_names(module)) or 'none'}"
 
 
 def _named(module: Any, args: tuple[Any, ...]) -> dict[str, Any]:
     """Positional arguments under the names that `forward` gives them."""
-    try:
-        parameters = list(inspect.signature(module.forward).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = _names(module)
     return {names[i] if i < len(names) else f"arg_{i}": value for i, value in enumerate(args)}
+
+
+def _names(module: Any) -> list[str]:
+    try:
+        parameters = inspect.signature(module.forward).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 class _Step:
@@ -147,10 +163,12 @@ class _Run:
                 for _, tensor in tensors(value):
                     self.written[_storage(tensor)] = (self.position[step.id], step.id)
 
-    def finish(self, result: Any, error: Exception | None) -> None:
-        """Hands the steps to the builder, and the module's results to an output node."""
+    def finish(self, result: Any, error: Exception | None) -> str:
+        """Hands the steps to the builder, and the module's results to an output node. Says where an error stopped the run."""
+        stopped = ""
         if error is not None and self.steps:
             last = self.steps[-1]
+            stopped = f"{'after' if last.outputs else 'at'} {' / '.join((*last.scope, last.id))}"
             last.attrs["error"] = _text(error)
             last.outputs = last.outputs or (TensorType(f"({type(error).__name__})"),)
         outputs = [(path, self.value(tensor)) for path, tensor in tensors(result)] if error is None else []
@@ -164,6 +182,7 @@ class _Run:
             names = [path for path, _ in outputs]
             attrs = {"names": names} if any(names) else {}
             self.builder.node(self.unique("output"), "output", self.builder.outputs, (), role="output", attrs=attrs)
+        return stopped
 
 
 def _storage(tensor: Any) -> int:
