@@ -67,6 +67,17 @@ def rewritten() -> Program:
     return builder.build()
 
 
+def renamed(program: Program) -> Program:
+    """The same program as another compiler would name it."""
+    builder = ProgramBuilder("other", "main")
+    main = builder.graph("main")
+    for node in program.main:
+        inputs = [(f"v_{name}", i) for name, i in node.inputs]
+        main.node(f"v_{node.id}", node.op, inputs, node.outputs, role=node.role, attrs=dict(node.attrs))
+    main.outputs.extend([(f"v_{name}", i) for name, i in program.main.outputs])
+    return builder.build()
+
+
 RULE = Origin((("main", "sum.1"),), (("main", "fast_sum.1"),), "rewrite", "sum_to_tree", Frame("compiler/rules.py", 42, "sum_to_tree"))
 
 
