@@ -63,6 +63,18 @@ describe("around", () => {
     const view = buildView(wide, { rules, around: { nodes: ["u3"], hops: 5 } });
     expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:mask", "n:u3"]);
   });
+
+  it("does not reach everything through what the program returns, but shows it and counts the rest, unless asked for it", () => {
+    for (const result of [{ op: "tuple" }, { op: "output", role: "output" }] as const) {
+      const results = Array.from({ length: 20 }, (_, i): NodeSketch => ({ id: `r${i}`, op: "sin", inputs: [`q${i}`] }));
+      const before = results.map((_, i): NodeSketch => ({ id: `q${i}`, op: "cos" }));
+      const wide = makeProgram([{ name: "main", nodes: [...before, ...results, { id: "root", inputs: results.map(({ id }) => id), ...result }] }]);
+      const view = buildView(wide, { rules, around: { nodes: ["r3"], hops: 3 } });
+      expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:q3", "n:r3", "n:root"]);
+      expect(view.title[boxNamed(view, "o:in:n:root")]).toBe("19 more");
+      expect(boxesOfKind(buildView(wide, { rules, around: { nodes: ["root"], hops: 1 } }), BoxKind.Node)).toHaveLength(21);
+    }
+  });
 });
 
 describe("paths", () => {

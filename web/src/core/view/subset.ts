@@ -72,10 +72,12 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
   return { graph: shown, kept, named, showsLeftOut: spec.around !== undefined };
 }
 
-/** Marks what is within `hops` steps, up and down. Plumbing is no step of its own. */
+/** Marks what is within `hops` steps, up and down. Plumbing is no step of its own; what is only returned together is not near. */
 function walkAround(prepared: Prepared, start: readonly number[], hops: number, stops: ReadonlySet<number>, kept: Uint8Array): void {
   const { program, users, plumbing } = prepared;
   const { inputs, nodeRole } = program;
+  const asked = new Set(start);
+  const returns = (n: number): boolean => !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Kind.Bundle));
   let level = [...start];
   for (const n of start) kept[n] = 1;
   for (let hop = 0; hop < hops && level.length > 0; hop++) {
@@ -88,7 +90,7 @@ function walkAround(prepared: Prepared, start: readonly number[], hops: number, 
     };
     for (let k = 0; k < level.length; k++) {
       const n = level[k];
-      if (stops.has(n)) continue;
+      if (stops.has(n) || returns(n)) continue;
       for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) visit(inputs.value[i]);
       const broad = nodeRole[n] === Role.Constant || users.start[n + 1] - users.start[n] > MANY_USERS;
       if (broad && !(hop === 0 && k < start.length)) continue;
