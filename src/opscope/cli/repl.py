@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from opscope.cli.source import choose, read_all, source_options
+from opscope.errors import OpscopeError
 
 
 @click.command()
@@ -21,11 +22,13 @@ def command(source: str, module: str | None, reader: str | None, live: bool, out
     Tab completes names, the arrow keys walk through the history, Ctrl+C stops the running command only, Ctrl+D leaves. Piped input
     works as a script.
     """
-    from opscope.cli.prompt.drawing import FileDrawer
+    from opscope.cli.prompt.drawing import FileDrawer, LiveDrawer
     from opscope.cli.prompt.session import Session
 
+    if live and out:
+        raise OpscopeError("--live draws in the browser and --out into files; give one of them")
     program = choose(source, read_all(source, reader), module)
-    drawer = FileDrawer(Path(out) if out else None)
+    drawer = LiveDrawer(program, click.echo) if live else FileDrawer(Path(out) if out else None)
     session = Session(program, drawer.draw, click.echo, lambda: drawer.open(program))
     try:
         if sys.stdin.isatty():

@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import json
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -25,6 +25,9 @@ from opscope.render.html import page, policy, viewer_script
 from opscope.serve.matching import Matches
 from opscope.serve.recordings import JSON, ServedRecording
 from opscope.serve.sources import Served
+
+if TYPE_CHECKING:
+    from opscope.serve.live import Guide
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _CHUNK = 1 << 18
@@ -50,14 +53,16 @@ def make_app(
     watch: bool = False,
     accept: bool = False,
 ) -> ASGIApp:
-    """The application: everything lives under /TOKEN/. With `accept`, who knows the token may put another program into it."""
+    guide: Guide | None = None,
+    """The application: everything lives under /TOKEN/. With `accept`, who knows the token may put another program into it; with a
+    `guide`, open pages show what it says."""
     shelf = _Shelf(served, config or {})
     matches = Matches()
 
     async def show_page(request: Request) -> Response:
         sources = [one.entry(i) for i, one in enumerate(shelf.served)]
         settings: dict[str, Any] = {"sources": sources, "url": True, **shelf.config}
-        if watch or accept:
+        if watch or accept or guide:
             settings["events"] = "events"
         return HTMLResponse("".join(page(shelf.served[0].name, settings, '<script src="viewer.js"></script>')), headers=_HEADERS)
 
@@ -113,7 +118,7 @@ def make_app(
         return Response(body, media_type=JSON, headers=_HEADERS)
 
     async def events(request: Request) -> Response:
-        return StreamingResponse(_changes(shelf, request), media_type="text/event-stream", headers=_HEADERS)
+        return StreamingResponse(_changes(shelf, request, guide), media_type="text/event-stream", headers=_HEADERS)
 
     async def show(request: Request) -> Response:
         received = bytearray()
@@ -131,7 +136,7 @@ def make_app(
     routes += [Route("/wire/{number}", wire), Route("/details/{number}", details)]
     routes.append(Route("/match", match))
     routes += [Route("/recording/{number}/{what}", recording), Route("/recording/{number}/{what}/{pass:int}", recording)]
-    if watch or accept:
+    if watch or accept or guide:
         routes.append(Route("/events", events))
     if accept:
         routes.append(Route("/show", show, methods=["POST"]))
@@ -203,14 +208,18 @@ async def _pieces(block: bytes) -> AsyncIterator[bytes]:
         yield block[at : at + _CHUNK]
 
 
-async def _changes(shelf: _Shelf, request: Request) -> AsyncIterator[str]:
-    """One event whenever a file has changed, or another program has come."""
+async def _changes(shelf: _Shelf, request: Request, guide: Guide | None) -> AsyncIterator[str]:
+    """One event whenever a file has changed, another program has come, or the guide has something else to show."""
     yield ": watching\n\n"
     edition, seen = shelf.edition, [one.stamp() for one in shelf.served]
+    shown = 0
     shelf.tabs += 1
     try:
         while not await request.is_disconnected():
-            await asyncio.sleep(_WATCH_SECONDS)
+            if guide and guide.now[0] != shown:
+                shown, state = guide.now
+                yield f"event: view\ndata: {state}\n\n"
+            await asyncio.sleep(_GUIDE_SECONDS if guide else _WATCH_SECONDS)
             now = [one.stamp() for one in shelf.served]
             if shelf.edition != edition:
                 edition, seen = shelf.edition, now

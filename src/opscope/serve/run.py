@@ -35,7 +35,7 @@ def serve(
 
     from opscope.serve.app import LOOPBACK, make_app
 
-    listener = _listen(host, port)
+    listener = listen(host, port)
     port = listener.getsockname()[1]
     token = secrets.token_urlsafe(16)
     shown = "localhost" if host in LOOPBACK else host
@@ -58,7 +58,7 @@ def serve(
         listener.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -61,6 +61,7 @@ function start(script: HTMLScriptElement | null): void {
     if (config.events) {
       const events = new EventSource(config.events);
       events.addEventListener("changed", () => viewer.reload());
+      events.addEventListener("view", (event: MessageEvent<string>) => viewer.show(JSON.parse(event.data) as Partial<ViewState>));
       events.addEventListener("replaced", () => {
         history.replaceState(null, "", location.pathname);
         location.reload();

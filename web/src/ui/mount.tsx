@@ -3,6 +3,7 @@ import { render } from "preact";
 import { loadFonts } from "./fonts";
 import { App } from "./panels/app";
 import { Session, type SessionOptions } from "./session";
+import { START, type ViewState } from "./state/view";
 import css from "./style.css";
 import timelineCss from "./timeline/timeline.css";
 
@@ -46,6 +47,8 @@ export interface Viewer {
   whenIdle(): Promise<void>;
   state(): ViewerState;
   reload(): void;
+  /** Show this state of the first source, whatever is shown now. */
+  show(view: Partial<ViewState>): void;
 }
 
 /** Below this width the side panels would leave no room for the graph. */
@@ -71,6 +74,7 @@ export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
     whenIdle: () => session.panes.whenIdle(),
     state: () => describe(session),
     reload: () => void session.open(session.view.source),
+    show: (view) => session.change({ ...START, ...view }, { look: "first" }),
   };
 }
 

@@ -202,7 +202,7 @@ export class Session {
   /** Open or close a container, which keeps its place on the screen. */
   toggle(piece: number, deep = false): void {
     const { shown } = this;
-    if (!shown) return;
+    if (!shown || this.addOmitted(piece)) return;
     const box = shown.scene.box[piece];
     const open = shown.result.open[box] === 1;
     if (!open && !shown.scene.expandable[box]) return;

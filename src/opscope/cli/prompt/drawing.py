@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from opscope.program import Program
 from opscope.render import write
+from opscope.render.html import initial
 from opscope.render.options import ViewOptions
 
 
@@ -41,3 +43,27 @@ class FileDrawer:
 
     def close(self) -> None:
         """Files stay: they are what was asked for."""
+
+
+class LiveDrawer:
+    """Shows each drawing in one browser tab, which stays open while the prompt does."""
+
+    def __init__(self, program: Program, say: Callable[[str], None]) -> None:
+        import webbrowser
+
+        from opscope.serve.live import LiveServer
+        from opscope.serve.sources import Served
+
+        self._server = LiveServer([Served.of(program)])
+        say(f"drawings appear at {self._server.address}")
+        webbrowser.open(self._server.address)
+
+    def draw(self, program: Program, options: ViewOptions, title: str) -> str:
+        self._server.guide.show(initial(options).get("initial", {}))
+        return f"{title} is shown in the browser"
+
+    def open(self, program: Program) -> str:
+        return self.draw(program, ViewOptions(), program.name)
+
+    def close(self) -> None:
+        self._server.close()

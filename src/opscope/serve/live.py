@@ -1,0 +1,51 @@
+"""A server beside a running program: the page that is open follows what the program wants to show."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from opscope.serve.run import listen
+from opscope.serve.sources import Served
+
+
+class Guide:
+    """What pages should show now: a state of the viewer (`web/src/ui/state/view.ts`), and the how manieth it is."""
+
+    def __init__(self) -> None:
+        self._now: tuple[int, str] = (0, "{}")
+
+    def show(self, state: dict[str, Any]) -> None:
+        self._now = (self._now[0] + 1, json.dumps(state))
+
+    @property
+    def now(self) -> tuple[int, str]:
+        """Both at once, because server and program are different threads."""
+        return self._now
+
+
+class LiveServer:
+    """Serves programs from a thread of its own until it is closed."""
+
+    def __init__(self, served: Sequence[Served]) -> None:
+        import uvicorn
+
+        from opscope.serve.app import make_app
+
+        self._listener = listen("127.0.0.1", 0)
+        token = secrets.token_urlsafe(16)
+        self.guide = Guide()
+        self.address = f"http://localhost:{self._listener.getsockname()[1]}/{token}/"
+        app = make_app(served, token, guide=self.guide)
+        settings = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
+        self._server = uvicorn.Server(settings)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(5)
+        self._listener.close()
