@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _CHUNK = 1 << 18
 _WATCH_SECONDS = 0.5
+_GUIDE_SECONDS = 0.1
 _MOST_SENT = 1 << 30
 """Bytes of a program that another process of this user sends to be shown."""
 _HEADERS = {
@@ -52,8 +53,8 @@ def make_app(
     hosts: frozenset[str] = LOOPBACK,
     watch: bool = False,
     accept: bool = False,
-) -> ASGIApp:
     guide: Guide | None = None,
+) -> ASGIApp:
     """The application: everything lives under /TOKEN/. With `accept`, who knows the token may put another program into it; with a
     `guide`, open pages show what it says."""
     shelf = _Shelf(served, config or {})
@@ -211,8 +212,8 @@ async def _pieces(block: bytes) -> AsyncIterator[bytes]:
 async def _changes(shelf: _Shelf, request: Request, guide: Guide | None) -> AsyncIterator[str]:
     """One event whenever a file has changed, another program has come, or the guide has something else to show."""
     yield ": watching\n\n"
-    edition, seen = shelf.edition, [one.stamp() for one in shelf.served]
     shown = 0
+    edition, seen = shelf.edition, [one.stamp() for one in shelf.served]
     shelf.tabs += 1
     try:
         while not await request.is_disconnected():
