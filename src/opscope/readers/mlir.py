@@ -202,9 +202,10 @@ class _Block:
                 outside.setdefault(operand.get_name(state), operand)
         inside.update(argument.get_name(state) for block in self.blocks for argument in block.arguments)
         captured = [value for name, value in outside.items() if name not in inside]
-        for value in captured:
+        given = sum(len(block.arguments) for block in self.blocks)
+        for index, value in enumerate(captured, given):
             name = value.get_name(state)
-            attrs = {"captured": True}
+            attrs = {"captured": True, "index": index}
             self.graph.node(name, "parameter", (), [self.module.type_of(value)], role="parameter", attrs=attrs)
             self.known[name] = (name, 0)
         return captured

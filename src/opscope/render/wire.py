@@ -66,6 +66,7 @@ class _ProgramWriter:
         roles = bytearray()
         categories = bytearray()
         texts: list[int] = []
+        places: list[int] = []
         inputs, outputs, calls, control, links, results = (Rows() for _ in range(6))
         types = self.types
         category_known: dict[tuple[str, str, str], int] = {}
@@ -97,6 +98,7 @@ class _ProgramWriter:
                     links.extra.append(starts[other] + graphs[other].position[link.node])
                 links.length.append(len(node.links))
                 texts.append(self._describe(node))
+                places.append(parameter_place(node, node.attrs) if node.role == "parameter" else -1)
             for name, index in graph.outputs:
                 results.value.append(position[name])
                 results.extra.append(index)
@@ -106,6 +108,7 @@ class _ProgramWriter:
         out.block("nodeRole", bytes(roles))
         out.block("nodeCategory", bytes(categories))
         out.integers("nodeText", texts)
+        out.integers("nodePlace", places)
         inputs.write(out, "inputs", "back")
         outputs.write(out, "outputs")
         calls.write(out, "calls")
@@ -175,6 +178,14 @@ def _derivatives(ops: set[str]) -> dict[str, Any]:
     """The derivative rules of the operations that have one, for the panel that explains them."""
     found = ((op, rule_for(op)) for op in sorted(ops))
     return {op: {"y": rule.y, "vjp": rule.vjp, "note": rule.note} for op, rule in found if rule is not None}
+
+
+def parameter_place(node: Node, attrs: Mapping[str, Any]) -> int:
+    """Which operand of a call a parameter stands for, where its source says so: HLO lists parameters in any order. -1: as listed."""
+    if node.role != "parameter":
+        return -1
+    number = attrs.get("parameter_number", attrs.get("index"))
+    return int(number) if isinstance(number, (int, str)) and str(number).isdecimal() and len(str(number)) < 10 else -1
 
 
 def node_text(node: Node, attrs: Mapping[str, Any]) -> str:

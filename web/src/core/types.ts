@@ -34,6 +34,8 @@ export interface ProgramData {
   readonly derivatives?: Readonly<Record<string, DerivativeRule>>;
   /** Short text of a constant or scalar parameter value, or -1. */
   readonly nodeText: Int32Array;
+  /** Which operand of a call a parameter stands for, or -1: as they are listed. */
+  readonly nodePlace?: Int32Array;
   /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
   readonly details: (node: number) => NodeDetails | undefined;
   /**

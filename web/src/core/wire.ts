@@ -271,6 +271,7 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
       };
     }),
     nodeText: sections.integers("nodeText"),
+    nodePlace: sections.integers("nodePlace"),
     details: (node) => (included ? block()?.details(node) : fetched?.(node)),
     findAttribute: (key, test) => block()?.findAttribute(key, test),
     findAttributes: (test) => block()?.findAttributes(test),

@@ -51,7 +51,7 @@ class Tables {
     this.strings = sections.strings("strings");
     this.columns = {
       id: sections.integers("nodeId"), op: sections.integers("nodeOp"), role: sections.octets("nodeRole"), category: sections.octets("nodeCategory"),
-      text: sections.integers("nodeText"), detail: sections.integers("nodeDetail"), outputs: sections.rows("outputs"), inputs: sections.pairs("inputs"),
+      text: sections.integers("nodeText"), place: sections.integers("nodePlace"), detail: sections.integers("nodeDetail"), outputs: sections.rows("outputs"), inputs: sections.pairs("inputs"),
       calls: sections.rows("calls"), control: sections.rows("control"), links: sections.rows("links"),
       graphName: sections.integers("graphName"), graphNodes: sections.rows("graphNodes"), graphOutputs: sections.rows("graphOutputs"),
     };
@@ -100,6 +100,7 @@ class Tables {
       nodeRole: Uint8Array.from(rows, (at) => columns.role[at]),
       nodeCategory: Uint8Array.from(rows, (at) => columns.category[at]),
       nodeText: picked(columns.text, rows),
+      nodePlace: picked(columns.place, rows),
       outputs: copied(columns.outputs, rows),
       inputs,
       calls,

@@ -80,11 +80,12 @@ export function bindOperands(prepared: Prepared, caller: number, index: number):
   const parameterCount = parameters.start[graph + 1] - parameters.start[graph];
   const operandCount = inputs.start[caller + 1] - inputs.start[caller];
   const callCount = calls.start[caller + 1] - calls.start[caller];
-  const bound = new Int32Array(parameterCount);
+  /** The place among the operands of each parameter: its number, which need not be its place in the text. */
+  const bound = parameters.extra.slice(parameters.start[graph], parameters.start[graph + 1]);
   const branches = chooses(program, caller);
-  if (branches && parameterCount === operandCount - 1) return bound.map((_, i) => i + 1);
+  if (branches && parameterCount === operandCount - 1) return bound.map((at) => at + 1);
   if (branches && parameterCount === 1 && operandCount === callCount + 1) return bound.fill(index + 1);
-  if (parameterCount === operandCount) return bound.map((_, i) => i);
+  if (parameterCount === operandCount) return bound;
   return NONE;
 }
 

@@ -66,13 +66,13 @@ function decideFates(placement: Placement, instance: Instance): Uint8Array {
     const role = program.nodeRole[n];
     if (hiddenRole[role]) continue;
     const wanted = named !== undefined && named[n] === 1;
-    const piped = plumbing.kind[n] !== Kind.None && !(isOutput[n] && !instance.outer);
+    const piped = plumbing.kind[n] === Kind.Pipe || (plumbing.kind[n] === Kind.Bundle && !(isOutput[n] && !instance.outer));
     const bound = role === Role.Parameter && instance.operand(n) >= 0;
     // A parameter that a caller binds is the caller's value: what spreads it is no text of its own.
     const root = small.root[n];
     const spreadsBound = root !== n && program.nodeRole[root] === Role.Parameter && instance.operand(root) >= 0;
     if (rules.plumbing && !wanted && (piped || bound)) fates[i] = Fate.Passed;
-    else if (rules.inlineSmall && !wanted && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
+    else if (rules.inlineSmall && !wanted && !bound && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
     else fates[i] = subset && !subset[n] ? Fate.Gone : Fate.Shown;
   }
   return fates;

@@ -1,7 +1,7 @@
 /** What the view needs to know of a program beyond its columns: worked out once, kept as long as the program is. */
 
 import type { FirstLook } from "./firstLook";
-import type { Csr, ProgramData } from "../types";
+import type { Csr, Csr2, ProgramData } from "../types";
 import { transpose } from "./columns";
 import { findInputs } from "./inputs";
 import { findPlumbing, type Plumbing } from "./plumbing";
@@ -27,7 +27,7 @@ export interface Prepared {
   /** 1: the body of a fusion, which is shown without groups: a fusion is one step. */
   readonly isFusionBody: Uint8Array;
   /** Parameters of each graph, in order. */
-  readonly parameters: Csr;
+  readonly parameters: Csr2;
   /** Node number by graph and id. */
   find(graph: number, id: string): number;
   graphNamed(name: string): number;
@@ -56,8 +56,17 @@ function work(program: ProgramData): Prepared {
 
   const parameterStart = new Int32Array(graphCount + 1);
   const parameterList: number[] = [];
+  const operandPlaces: number[] = [];
+  const place = program.nodePlace;
   for (let g = 0; g < graphCount; g++) {
-    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) if (nodeRole[n] === Role.Parameter) parameterList.push(n);
+    const own: number[] = [];
+    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) if (nodeRole[n] === Role.Parameter) own.push(n);
+    const given = place && own.every((n) => place[n] >= 0) ? [...own].sort((a, b) => place[a] - place[b]) : own;
+    const placeOf = new Map(given.map((n, i) => [n, i]));
+    for (const n of own) {
+      parameterList.push(n);
+      operandPlaces.push(placeOf.get(n)!);
+    }
     parameterStart[g + 1] = parameterList.length;
   }
 
@@ -93,7 +102,7 @@ function work(program: ProgramData): Prepared {
     small: findSmall(program, users, isOutput, inputKind),
     reducerOp: findReducers(program),
     isFusionBody,
-    parameters: { start: parameterStart, value: Int32Array.from(parameterList) },
+    parameters: { start: parameterStart, value: Int32Array.from(parameterList), extra: Int32Array.from(operandPlaces) },
     find,
     graphNamed,
     firstLooks: new Map(),
