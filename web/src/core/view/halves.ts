@@ -5,6 +5,8 @@ import { BoxKind, type ProgramData, type Visible } from "../types";
 const FORWARD = "forward";
 const BACKWARD = "backward";
 const BACKWARD_OF = "backward_of";
+/** A module that is only a number is shown with the name of what it stands in. */
+const HALF_PREFIX = /^(?:forward|backward)\./;
 /** Frames that were drawn as one say their names together. */
 const WITHIN = " › ";
 
@@ -84,7 +86,7 @@ const isGroup = (visible: Visible, box: number): boolean => visible.kind[box] ==
 
 /** A stack goes by what its members have in common, a called graph by its name without the number that makes it unique. */
 function nameOf(visible: Visible, box: number): string {
-  const title = visible.title[box].split(WITHIN).join("/");
+  const title = visible.title[box].split(WITHIN).join("/").replace(HALF_PREFIX, "");
   if (visible.repeat[box] > 1) return title.replace(/\d+/g, "#");
   return visible.kind[box] === BoxKind.Call ? title.replace(/[_.]\d+$/, "") : title;
 }

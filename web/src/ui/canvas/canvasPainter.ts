@@ -81,7 +81,7 @@ export class CanvasPainter implements Painter {
   triangle(x0: number, y0: number, x1: number, y1: number, x2: number, y2: number, fill: string): void {
     if (this.plain) return;
     if (fill !== this.headFill) {
-      this.flushHeads();
+      this.flush(); // the lines too: heads begin a path of their own
       this.headFill = fill;
     }
     this.heads.push(x0, y0, x1, y1, x2, y2);
