@@ -64,6 +64,15 @@ def test_drawings_are_files_of_their_own(tmp_path: Path) -> None:
     assert "never reached" not in out
 
 
+def test_list_finds_operations_and_diff_tells_what_differs(tmp_path: Path) -> None:
+    other = tmp_path / "other.hlo"
+    other.write_text(EXAMPLE.read_text().replace(" tanh(", " cosine(", 1))
+    out = script(f"list op_type tanh\ndiff {other}\n", tmp_path)
+    assert re.search(r"^[\w.-]+: f32\[.*\] = tanh", out, re.MULTILINE)
+    assert "op tanh → cosine" in out or "cosine" in out
+    assert "changed" in out
+
+
 def test_switches_change_what_info_shows(tmp_path: Path) -> None:
     out = script("metadata\nmetadata off\nbackend_config on\nbackend_config maybe\n", tmp_path)
     assert out.splitlines()[:3] == ["metadata is on", "metadata is off", "backend_config is on"]

@@ -44,7 +44,7 @@ def command(a: str, b: str, module: str | None, names: bool | None, everything: 
     told = origins if _follows(a, b) else ()
     with progress("comparing"):
         found = diff(first, second, origins=told, ids=ids)
-        text = json.dumps(found.to_json(), ensure_ascii=False) if as_json else _text(found, None if everything else MOST_LINES)
+        text = json.dumps(found.to_json(), ensure_ascii=False) if as_json else diff_text(found, None if everything else MOST_LINES)
     click.echo(text)
 
 
@@ -69,7 +69,7 @@ def _follows(a: str, b: str) -> bool:
     return base_a == base_b and pass_a.isdigit() and pass_b.isdigit() and int(pass_b) == int(pass_a) + 1
 
 
-def _text(found: Diff, most: int | None) -> str:
+def diff_text(found: Diff, most: int | None) -> str:
     blocks = [_facts(found)]
     blocks += _section("fused", [str(fusion) for fusion in found.fusions], most)
     blocks += _section("added", [f"+ {_line(found.b, key)}" for key in found.added], most)
@@ -104,8 +104,7 @@ def _section(title: str, lines: list[str], most: int | None) -> list[str]:
 
 
 def _line(program: Program, key: Any) -> str:
-    node = program[key[0]][key[1]]
-    return _short(f"{node.id}: {node.type_text} = {node.op}({', '.join(name for name, _ in node.inputs)})", 160) + f"  in {key[0]}"
+    return _short(program[key[0]][key[1]].short_text, 160) + f"  in {key[0]}"
 
 
 def _named(keys: Any) -> str:

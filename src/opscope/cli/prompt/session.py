@@ -20,7 +20,7 @@ from opscope.render.options import ViewOptions
 
 DEFAULT_WIDTH = 2
 DEFAULT_PATHS = 100
-_FIELDS = {"name": "", "op_name": "metadata.op_name", "op_type": "metadata.op_type"}
+_FIELDS = ("name", "op_name", "op_type")
 _MOST_LISTED = 2000
 
 Draw = Callable[[Program, ViewOptions, str], str]
@@ -127,7 +127,7 @@ class Session:
 
     def do_list(self, words: list[str]) -> None:
         """list computations  the program's graphs with their sizes
-        list [name|op_name|op_type] PATTERN  instructions whose name (or JAX name, or type) contains PATTERN"""
+        list [name|op_name|op_type] PATTERN  instructions whose name (or JAX name, or operation) contains PATTERN"""
         if words == ["computations"]:
             rows = [("computation", "instructions", "called")]
             for graph in self.program:
@@ -138,12 +138,8 @@ class Session:
         field, pattern = ("name", words[0]) if len(words) == 1 else (words[0], words[1]) if len(words) == 2 else ("", "")
         if field not in _FIELDS:
             raise OpscopeError("the form is: list computations, or list [name|op_name|op_type] PATTERN")
-        key, needle = _FIELDS[field], pattern.lower()
-        found = (
-            node
-            for node in self._nodes()
-            if needle in (str(node.attrs.get(key, node.attrs.get(field, ""))) if key else node.id).lower()
-        )
+        needle = pattern.lower()
+        found = (node for node in self._nodes() if needle in _field(node, field).lower())
         self._list(found, f"contains {pattern!r}")
 
     def search(self, pattern: str) -> None:
@@ -245,13 +241,14 @@ class Session:
 
     def do_diff(self, words: list[str]) -> None:
         """diff OTHER  what differs from another file"""
+        from opscope.cli.diff import MOST_LINES, diff_text
         from opscope.loading import load_all
         from opscope.program import select_program
         from opscope.recording.diff import diff
 
         if len(words) != 1:
             raise OpscopeError("the form is: diff OTHER")
-        self.say(str(diff(self.program, select_program(load_all(words[0]), None))))
+        self.say(diff_text(diff(self.program, select_program(load_all(words[0]), None)), MOST_LINES))
 
     def switch(self, name: str, words: list[str]) -> None:
         """backend_config [on|off]  show it in `info`
@@ -289,6 +286,13 @@ class Session:
             words += ["on", "off"]
         found = [word for word in [*words, *(self.shows if first else ())] if word.startswith(text)]
         return found + self.names.starting_with(text) if text or not found else found
+
+
+def _field(node: Node, field: str) -> str:
+    """What `list` looks at. Frameworks that write no op_type are searched by the operation itself."""
+    if field == "name":
+        return node.id
+    return _jax_name(node) if field == "op_name" else f"{node.attrs.get('metadata.op_type', '')} {node.op}"
 
 
 def _jax_name(node: Node) -> str:
