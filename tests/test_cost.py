@@ -72,6 +72,56 @@ ENTRY main { p = (s32[], f32[4,4]) parameter(0)
     assert unknown.total.flops == 2 * 4 * 4 * 4 and unknown.total.unknown == 1 and unknown.unknown_ops == {"while": 1}
 
 
+@pytest.mark.parametrize("update", [False, True], ids=["rows", "update"])
+def test_a_loop_that_touches_rows_is_charged_the_rows_as_by_xla(update: bool) -> None:
+    """Fused slices and updates move a row, not the whole table. XLA counts the body of a loop once."""
+    jax = pytest.importorskip("jax")
+    jnp, lax = jax.numpy, jax.lax
+
+    def rows(x: Any) -> Any:
+        return lax.scan(lambda h, row: (jnp.tanh(h + row), h * 2), x[0], x)
+
+    def table(x: Any) -> Any:
+        return lax.scan(lambda t, i: (t.at[i].set(jnp.sin(t[i])), t[i].sum()), x, jnp.arange(50))
+
+    compiled = jax.jit(table if update else rows).lower(jnp.ones((1000, 64))).compile()
+    costs = CostModel(hlo(compiled.as_text()))
+    (loop,) = [node for node in costs.program.main if node.op == "while"]
+    once = sum(costs.graph(called).bytes for called in loop.calls)
+    counted = costs.total.bytes - costs.node(costs.program.main, loop).bytes + once
+    assert counted == pytest.approx(compiled.cost_analysis()["bytes accessed"], rel=0.05)
+    assert costs.node(costs.program.main, loop).bytes == once * (50 if update else 1000)
+
+
+@pytest.mark.parametrize(
+    ("root", "moved"),
+    [
+        ("ROOT r = f32[1,4] dynamic-slice(a, i, z), dynamic_slice_sizes={1,4}", 16 + 16 + 4 + 16),
+        ("ROOT r = f32[10,4] dynamic-update-slice(a, u, i, z)", 16 + 16 + 4 + 16),
+        ("d = f32[10,4] dynamic-update-slice(a, u, i, z)\n  ROOT r = f32[4,10] bitcast(d)", 16 + 16 + 4 + 16),
+        ("d = f32[10,4] dynamic-update-slice(a, u, i, z)\n  ROOT r = (f32[10,4], f32[1,4]) tuple(d, u)", 16 + 16 + 16 + 4 + 16),
+        ("d = f32[10,4] dynamic-update-slice(a, u, i, z)\n  ROOT r = f32[10,4] negate(d)", 160 + 160 + 4 + 16),
+        ("d = f32[1,4] dynamic-slice(a, i, z), dynamic_slice_sizes={1,4}\n  ROOT r = f32[10,4] negate(a)", 160 + 160 + 4 + 16),
+    ],
+    ids=["slice", "update", "bitcast", "tuple", "used", "whole"],
+)
+def test_a_fusion_moves_what_its_body_touches(root: str, moved: int) -> None:
+    """Result, table, index and update; parameters are bound by number, not by the order of their lines."""
+    kind = root.partition("ROOT r = ")[2].rpartition("(")[0].rpartition(" ")[0]
+    text = f"""HloModule m
+f {{ i = s32[] parameter(1)
+  u = f32[1,4] parameter(2)
+  a = f32[10,4] parameter(0)
+  z = s32[] constant(0)
+  {root} }}
+ENTRY main {{ p = f32[10,4] parameter(0)
+  i = s32[] parameter(1)
+  u = f32[1,4] parameter(2)
+  ROOT w = {kind} fusion(p, i, u), kind=kLoop, calls=f }}
+"""
+    assert CostModel(hlo(text)).total.bytes == moved
+
+
 def test_what_cannot_be_known_is_counted_as_unknown() -> None:
     builder = ProgramBuilder("p")
     graph = builder.graph("g")

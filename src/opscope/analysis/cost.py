@@ -8,14 +8,14 @@ custom call, a loop of unknown length, a dimension that is not a number) is coun
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any, NamedTuple
 
 from opscope.analysis.category import CATEGORIES, category_of, plain_name
+from opscope.analysis.moved import Fused, bytes_moved, fused_bytes, size_of, values
 from opscope.analysis.window import convolution_taps, window_size
-from opscope.program import WHOLE, Graph, Node, Program, TensorType, ValueRef
+from opscope.program import Graph, Node, Program, TensorType
 
 
 class Cost(NamedTuple):
@@ -56,6 +56,7 @@ class CostModel:
         self.program = program
         self.unknown_ops: dict[str, int] = {}
         self._graphs: dict[str, Cost] = {}
+        self._fused: dict[str, Fused] = {}
         for graph in _callees_first(program):
             total = [0, 0, 0]
             for node in graph.nodes:
@@ -90,8 +91,15 @@ class CostModel:
             unknown = inside.unknown
         else:
             flops, unknown = _flops(graph, node, name), 0
-        moved = _bytes_moved(graph, node, name)
+        moved = bytes_moved(graph, node, name, self._fused_by(node) if name == "fusion" else None)
         return Cost(flops or 0, moved or 0, unknown + (flops is None or moved is None))
+
+    def _fused_by(self, node: Node) -> Fused | None:
+        """How the body of a fusion uses its operands, looked at once however many call it."""
+        called = node.calls[0] if node.calls else ""
+        if called not in self._fused and called in self.program.graphs:
+            self._fused[called] = fused_bytes(self.program.graphs[called])
+        return self._fused.get(called)
 
 
 def _control_flow(node: Node, name: str, bodies: list[Cost]) -> Cost:
@@ -103,37 +111,6 @@ def _control_flow(node: Node, name: str, bodies: list[Cost]) -> Cost:
         return once
     trips = _trip_count(node)
     return once.times(trips) if trips is not None else once._replace(unknown=once.unknown + 1)
-
-
-def _bytes_moved(graph: Graph, node: Node, name: str) -> int | None:
-    """What a node reads and writes. Operations that touch a part of a big operand move that part, not all of it."""
-    outputs, inputs = _bytes(node.outputs), [_bytes(_value(graph, ref)) for ref in node.inputs]
-    if name in ("slice", "dynamic_slice", "gather"):
-        inputs[:1] = [outputs]
-    elif name == "dynamic_update_slice" and len(inputs) > 1:
-        outputs, inputs[:1] = inputs[1], []
-    elif name == "scatter" and len(inputs) > 2:
-        outputs, inputs[:1] = inputs[-1], [inputs[-1]]
-    total = outputs
-    for size in inputs:
-        total = None if total is None or size is None else total + size
-    return total
-
-
-def _bytes(types: Iterable[TensorType]) -> int | None:
-    total = 0
-    for each in types:
-        size = _size(each)[1]
-        if size is None:
-            return None
-        total += size
-    return total
-
-
-@lru_cache(maxsize=65536)
-def _size(each: TensorType) -> tuple[int | None, int | None]:
-    """Elements and bytes. Programs have few different types; a nested tuple is moved by those who look inside."""
-    return each.elements, 0 if each.dtype.startswith("(") else each.bytes
 
 
 def _sum(costs: list[Cost]) -> Cost:
@@ -163,22 +140,14 @@ def _callees(program: Program, name: str) -> Iterator[str]:
     return iter(dict.fromkeys(called for node in program.graphs[name].nodes for called in node.calls))
 
 
-def _value(graph: Graph, ref: ValueRef) -> list[TensorType]:
-    name, index = ref
-    outputs = graph[name].outputs
-    if index == WHOLE:
-        return list(outputs)
-    return [outputs[index]] if index < len(outputs) else []
-
-
 def _input_types(graph: Graph, node: Node) -> list[TensorType]:
-    return [each for ref in node.inputs for each in _value(graph, ref)]
+    return [each for ref in node.inputs for each in values(graph, ref)]
 
 
 def _elements(types: list[TensorType]) -> int | None:
     total = 0
     for each in types:
-        count = _size(each)[0]
+        count = size_of(each)[0]
         if count is None:
             return None
         total += count
