@@ -22,6 +22,7 @@ export interface NodeSketch {
 export interface GraphSketch {
   name: string;
   nodes: NodeSketch[];
+  /** What it returns. Absent: a called graph returns its last node, the entry its last node if that bundles values, otherwise nothing. */
   outputs?: string[];
 }
 
@@ -66,7 +67,7 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     graphCount: graphs.length,
     graphStart: Int32Array.from(graphStart),
     graphName: Int32Array.from(graphs, (graph) => intern(graph.name)),
-    graphOutputs: pairs(graphs.map((graph, g) => (graph.outputs ?? [graph.nodes[graph.nodes.length - 1].id]).map((text) => reference(g, text)))),
+    graphOutputs: pairs(graphs.map((graph, g) => (graph.outputs ?? lastNode(graph, entry)).map((text) => reference(g, text)))),
     nodeCount: nodes.length,
     nodeId: Int32Array.from(nodes, (node) => intern(node.id)),
     nodeOp: Int32Array.from(nodes, (node) => intern(node.op ?? "add")),
@@ -90,6 +91,11 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     nodeText: Int32Array.from(nodes, (node) => (node.text === undefined ? -1 : intern(node.text))),
     details: (n) => ({ attrs: nodes[n].attrs ?? {}, source: [] }),
   };
+}
+
+function lastNode(graph: GraphSketch, entry: string): string[] {
+  const last = graph.nodes[graph.nodes.length - 1];
+  return graph.name !== entry || last.op === "tuple" || last.role === "output" ? [last.id] : [];
 }
 
 function elements(type: string): number {

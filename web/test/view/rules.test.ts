@@ -176,6 +176,7 @@ describe("values as boxes", () => {
         { id: "l", op: "tanh", inputs: ["split#0"] },
         { id: "r", op: "add", inputs: ["split#1", "l"] },
       ],
+      outputs: ["r"],
     },
   ]);
 
@@ -184,7 +185,39 @@ describe("values as boxes", () => {
     expect(boxesOfKind(view, BoxKind.Value).map((box) => `${view.title[box]} ${view.subtitle[box]}`)).toEqual(["split.0 f32[2]", "split.1 f32[3]", "l f32[4]", "r f32[4]"]);
     expect(edgeLines(view)).toContain("v:n:split.1 -> n:r");
     expect(edgeLines(view)).toContain("n:x -> n:split");
+    expect(edgeLines(view)).toContain("v:n:r.0 -> r:output");
     const leaving = Array.from(view.edgeSource.keys()).filter((e) => view.edgeSource[e] === boxNamed(view, "n:split"));
     expect(leaving.map((e) => view.sourceSlot[e])).toEqual([Math.fround(1 / 3), Math.fround(2 / 3)]);
+  });
+});
+
+describe("the result", () => {
+  const result = (nodes: NodeSketch[], outputs: string[], spec = {}): string[] => {
+    const view = buildView(makeProgram([{ name: "main", nodes, outputs }]), spec);
+    const box = view.key.indexOf("r:output");
+    return box < 0 ? [] : [`${view.title[box]} ${view.subtitle[box]}`, ...(view.notes[box] ?? []), ...edgeLines(view).filter((line) => line.includes("r:output"))];
+  };
+  const x: NodeSketch = { id: "x", op: "parameter", role: "parameter" };
+
+  it("is an output box where a single value is returned, as where a tuple is", () => {
+    expect(result([x, { id: "y", op: "tanh", inputs: ["x"] }], ["y"])).toEqual(["output f32[4]", "n:y -> r:output"]);
+    expect(result([x, { id: "w", op: "sin", inputs: ["x"], scope: "a" }, { id: "y", op: "tanh", inputs: ["w"], scope: "layer" }], ["y"], { depth: 0 })).toEqual(["output f32[4]", "g:layer -> r:output"]);
+  });
+
+  it("looks through plumbing, and takes several values", () => {
+    const split: NodeSketch = { id: "split", op: "split", inputs: ["x"], types: ["f32[2]", "f32[3]"] };
+    const piped = [x, split, { id: "gte", op: "get-tuple-element", inputs: ["split#1"], types: ["f32[3]"] }];
+    expect(result(piped, ["gte"])).toEqual(["output f32[3]", "n:split -> r:output"]);
+    expect(result([x, split], ["split#0", "split#1"])).toEqual(["output 2 values", "n:split -> r:output", "n:split -> r:output"]);
+  });
+
+  it("is no second box where the program has one, nor where it is hidden or not part of what is shown", () => {
+    const y: NodeSketch = { id: "y", op: "tanh", inputs: ["x"] };
+    expect(result([x, y, { id: "t", op: "tuple", inputs: ["y"] }], ["t"])).toEqual([]);
+    expect(result([x, y, { id: "out", op: "output", role: "output", inputs: ["y"] }], ["y"])).toEqual([]);
+    expect(result([x, y], ["y"], { hideRoles: ["output"] })).toEqual([]);
+    const far: NodeSketch[] = [x, y, { id: "z", op: "sin", inputs: ["y"] }];
+    expect(result(far, ["z"], { around: { nodes: ["x"], hops: 1 } })).toEqual([]);
+    expect(result(far, ["z"], { around: { nodes: ["x"], hops: 2 } })).toEqual(["output f32[4]", "n:z -> r:output"]);
   });
 });

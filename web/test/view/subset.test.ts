@@ -40,7 +40,7 @@ describe("around", () => {
   it("takes keys, groups, and nodes of called graphs", () => {
     expect(shown({ around: { nodes: ["n:a"], hops: 1 } })).toEqual(["n:a", "n:b"]);
     expect(shown({ around: { nodes: ["g:g"], hops: 0 } })).toEqual(["n:b", "n:c"]);
-    expect(shown({ around: { nodes: ["n:call>n:inner"], hops: 1 } })).toEqual(["n:p", "n:inner", "n:last"]);
+    expect(shown({ around: { nodes: ["n:call>n:inner"], hops: 1 } })).toEqual(["n:p", "n:inner", "n:last", "r:output"]);
     expect(shown({ around: { nodes: ["inner"], hops: 0 } })).toEqual(["n:inner"]);
   });
 
@@ -101,7 +101,7 @@ describe("only and hidden roles", () => {
     expect(shown({ only: ["b", "d"] })).toEqual(["n:b", "n:d"]);
     expect(shown({ only: ["b", "x"], around: { nodes: ["c"], hops: 1 } })).toEqual(["n:b"]);
     const view = buildView(program, { rules, graph: "f", hideRoles: ["parameter"] });
-    expect(boxLines(view)).toEqual(["node n:inner", "node n:last"]);
+    expect(boxLines(view)).toEqual(["node n:inner", "node n:last", "node r:output"]);
     expect(view.boxOfNode[8]).toBe(-1);
   });
 });

@@ -103,7 +103,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
 }
 
 /** Results of a step hold most of its parameters as they were: a number tells that better than a line for each. */
-function isReturnedUnchanged(prepared: Prepared, source: number, results: number): boolean {
+export function isReturnedUnchanged(prepared: Prepared, source: number, results: number): boolean {
   const { program, users } = prepared;
   return program.nodeRole[source] === Role.Parameter && (results > FEW_RESULTS || users.start[source + 1] - users.start[source] > 1);
 }

@@ -15,6 +15,7 @@ import { tellOrigins } from "./origins";
 import { type Placement, placeAll } from "./place";
 import { prepare } from "./prepare";
 import { Repeats } from "./repeats";
+import { showResult } from "./result";
 import { addStubs } from "./stubs";
 import { readSubset } from "./subset";
 import { groupTree } from "./tree";
@@ -63,6 +64,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   const edges = new Edges(boxes, 2 * boxes.count);
   const leftOut = subset?.showsLeftOut ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) } : undefined;
   connectAll(placement, edges, leftOut);
+  if (!subset || subset.showsLeftOut) showResult(placement, edges);
   if (leftOut) showLeftOut(placement, edges, leftOut);
   if (options.rules.stubs) addStubs(placement, edges);
   if (options.valuesAsBoxes) addValues(placement, edges);
