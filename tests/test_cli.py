@@ -233,3 +233,8 @@ def test_a_progress_bar_for_a_terminal_and_only_for_a_terminal(run: Run, tmp_pat
     os.close(reader)
     assert done.returncode == 0 and b"made" in done.stdout
     assert "reading slow:make" in seen
+
+
+def test_an_unknown_suffix_is_answered_with_each_known_one_once(run: Run) -> None:
+    known = run("export", "step.json", "-o", "x.docx").stderr.rstrip().partition("there are: ")[2].split(", ")
+    assert ".json" in known and len(known) == len(set(known))
