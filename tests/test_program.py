@@ -31,7 +31,7 @@ def test_repr_says_what_and_how_much() -> None:
     program = everything()
     assert repr(program) == "<Program jit_step: 6 nodes in 2 graphs, entry main.7>"
     assert repr(program.main) == "<Graph main.7: 4 nodes, 1 parameters, 1 outputs>"
-    assert repr(program.main["add.3"]) == "<Node add.3: f32[2, 3] = fusion(Arg_0.1, pair)>"
+    assert repr(program.main["add.3"]) == "<Node add.3: f32[2, 3] = fusion(Arg_0.1, pair#1)>"
 
 
 def test_a_built_program_cannot_be_changed() -> None:

@@ -178,15 +178,27 @@ class Node(NamedTuple):
         texts = [str(t) for t in self.outputs]
         return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
+    @property
+    def operands(self) -> list[str]:
+        """What it takes, as text: "dot.3", "while.7#2" for the third output, "while.7#*" for all of them together."""
+        return [name if index == 0 else f"{name}#{'*' if index == WHOLE else index}" for name, index in self.inputs]
+
+    @property
+    def short_text(self) -> str:
+        """One line without attributes, but a constant with its value and a parameter with its number."""
+        payload = self.attrs.get({"constant": "value", "parameter": "parameter_number"}.get(self.role, ""))
+        inner = self.operands if payload is None else [*self.operands, _short(payload)]
+        return f"{self.id}: {self.type_text} = {self.op}({', '.join(inner)})"
+
     def __str__(self) -> str:
-        operands = [name if index == 0 else f"{name}#{'*' if index == WHOLE else index}" for name, index in self.inputs]
+        operands = self.operands
         operands += [f"{key}={_short(value)}" for key, value in self.attrs.items()]
         operands += [f"calls={name}" for name in self.calls] + [f"after={name}" for name in self.control]
         typed = f"{self.id}: {self.type_text}" if self.outputs else self.id
         return f"{typed} = {self.op}({', '.join(operands)})"
 
     def __repr__(self) -> str:
-        return f"<Node {self.id}: {self.type_text} = {self.op}({', '.join(name for name, _ in self.inputs)})>"
+        return f"<Node {self.short_text}>"
 
 
 def _short(value: Any, most: int = 96) -> str:

@@ -53,6 +53,29 @@ def test_diff_of_two_files_and_of_two_passes(run: Run, tmp_path: Path) -> None:
     assert "name" not in {match["evidence"] for match in by_structure["matched"]}
 
 
+def test_lines_of_a_diff_name_outputs_values_and_parameters(run: Run, tmp_path: Path) -> None:
+    """Two outputs of one node, two constants and two parameters can be told apart without opening the program."""
+    (tmp_path / "a.txt").write_text(_pair("multiply"))
+    (tmp_path / "b.txt").write_text(_pair("add", "  %two = f32[] constant(2)\n"))
+    told = run("diff", "a.txt", "b.txt").stdout
+    assert "+ two: f32[] = constant(2)  in main" in told
+    told = run("diff", "b.txt", "a.txt").stdout
+    assert "− two: f32[] = constant(2)  in main" in told
+    (tmp_path / "c.txt").write_text(_pair("multiply", "  %q = f32[] parameter(1)\n  %n = f32[] get-tuple-element(%p), index=2\n"))
+    told = run("diff", "a.txt", "c.txt").stdout
+    assert "+ q: f32[] = parameter(1)  in main" in told
+    assert "+ n: f32[] = get-tuple-element(p#2)  in main" in told
+
+
+def _pair(op: str, more: str = "") -> str:
+    return (
+        "HloModule pair\n\nENTRY %main (p: (f32[], f32[], f32[])) -> f32[] {\n"
+        "  %p = (f32[], f32[], f32[]) parameter(0)\n"
+        "  %get-tuple-element.0 = f32[] get-tuple-element(%p), index=0\n  %get-tuple-element.1 = f32[] get-tuple-element(%p), index=1\n"
+        f"{more}  ROOT %r = f32[] {op}(%get-tuple-element.0, %get-tuple-element.1)\n}}\n"
+    )
+
+
 def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
     folder = write_dump(tmp_path / "dump")
     (tmp_path / "empty").mkdir()

@@ -185,7 +185,7 @@ class Diff:
                 found.append(Change("type", _types(old.outputs), _types(new.outputs)))
             found.extend(_detail_changes(old, new, self._matching.pairs.labels))
         if not self._same_operands(side_a.operands[x], side_b.operands[y]):
-            found.append(Change("operands", _operands(old), _operands(new)))
+            found.append(Change("operands", ", ".join(old.operands), ", ".join(new.operands)))
         called_a, called_b = side_a.calls[x], side_b.calls[y]
         if (called_a or called_b) and [self._matching.pairs.graph_a[g] for g in called_a] != called_b:
             found.append(Change("calls", ", ".join(old.calls), ", ".join(new.calls)))
@@ -250,10 +250,6 @@ def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:
 def _types(types: tuple[TensorType, ...]) -> str:
     texts = [f"{type_}{type_.layout}" for type_ in types]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-
-
-def _operands(node: Node) -> str:
-    return ", ".join(name if index <= 0 else f"{name}#{index}" for name, index in node.inputs)
 
 
 def _text(value: Any) -> str:
