@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from conftest import Run
@@ -65,6 +66,14 @@ def test_lines_of_a_diff_name_outputs_values_and_parameters(run: Run, tmp_path: 
     told = run("diff", "a.txt", "c.txt").stdout
     assert "+ q: f32[] = parameter(1)  in main" in told
     assert "+ n: f32[] = get-tuple-element(p#2)  in main" in told
+
+
+def test_a_diff_says_how_many_operations_its_costs_leave_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(_pair("multiply", '  %c = f32[] custom-call(%p), custom_call_target="mystery"\n'))
+    (tmp_path / "b.txt").write_text(_pair("multiply"))
+    assert re.search(r"^without +1 of unknown cost$", run("diff", "a.txt", "b.txt").stdout, re.M)
+    assert re.search(r"^without +1 of unknown cost$", run("diff", "b.txt", "a.txt").stdout, re.M)
+    assert "unknown" not in run("diff", "b.txt", "b.txt").stdout
 
 
 def _pair(op: str, more: str = "") -> str:

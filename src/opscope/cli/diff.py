@@ -91,6 +91,8 @@ def _facts(found: Diff) -> str:
     rows = [("", "before", "after"), ("nodes", *(f"{n:,}" for n in summary["nodes"]))]
     rows += [("parameters", *map(short_number, summary["parameter_elements"])), ("FLOPs", *map(short_number, summary["flops"]))]
     rows += [("bytes", *map(short_bytes, summary["bytes"]))]
+    if any(summary["unknown"]):
+        rows.append(("without", *(f"{count:,} of unknown cost" if count else "" for count in summary["unknown"])))
     ops = sorted(summary["ops"].items(), key=lambda item: -abs(item[1][1] - item[1][0]))
     rows += [(op, f"{before:,}", f"{after:,}") for op, (before, after) in ops[:8]]
     return f"{counts}\n\n" + table(rows, "lrr")

@@ -140,11 +140,11 @@ class Diff:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Numbers of both programs side by side: nodes, ops by kind, parameters, FLOPs, bytes."""
+        """Numbers of both programs side by side: nodes, ops by kind, parameters, FLOPs, bytes, and for how many operations these are unknown."""
         from opscope.analysis.info import info_of
 
         first, second = info_of(self.a), info_of(self.b)
-        names = ("nodes", "parameter_elements", "parameter_bytes", "flops", "bytes")
+        names = ("nodes", "parameter_elements", "parameter_bytes", "flops", "bytes", "unknown")
         ops_a, ops_b = Counter(node.op for g in self.a for node in g), Counter(node.op for g in self.b for node in g)
         return {
             **{name: [getattr(first, name), getattr(second, name)] for name in names},
