@@ -59,7 +59,6 @@ def chain_rule() -> Program:
         shape, links = SCALAR if name == "dL" else FULL, [Link("backward_of", of)]
         inputs = [(read, 0) for read in reads.split()]
         graph.node(name, text, inputs, [shape], scope=("backward",), attrs={"direction": "backward"}, links=links)
-    graph.outputs = [("L", 0), ("dx", 0)]
     return builder.build()
 
 
@@ -76,15 +75,14 @@ def used_many_times() -> Program:
         letter = rules[name][0]
         graph.node(f"d{name}", f"dx{'₁₂₃'[i - 1]} = d{letter} · w{'₁₂₃'[i - 1]}ᵀ", [("out", 0)], [FULL])
     graph.node("dx", "dx = dx₁ + dx₂ + dx₃", [(f"d{name}", 0) for name in rules], [FULL])
-    graph.outputs = [("dx", 0)]
     return builder.build()
 
 
 def main() -> None:
     figures = {"basic_ops": basic_ops, "chain_rule": chain_rule, "used_many_times": used_many_times}
     for name, make in figures.items():
-        for suffix in ("svg", "png"):
-            opscope.save(make(), HERE / f"{name}.{suffix}", wrap=False, beside=make is chain_rule, scale=1.5 if suffix == "png" else 1)
+        for suffix, size in (("svg", {}), ("png", {"scale": 1.5})):
+            opscope.save(make(), HERE / f"{name}.{suffix}", wrap=False, operands=False, beside=make is chain_rule, **size)
         print(f"docs/gradients/{name}.svg")
 
 
