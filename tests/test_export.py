@@ -74,7 +74,7 @@ def test_svg_is_wellformed_and_shows_names_types_and_keys() -> None:
     shown = texts(svg)
     assert {"dot", "tanh", "add", "layer_0", "layer_1", "f32[8, 512]"} <= set(shown)
     keys = [element.get("data-key") for element in ElementTree.fromstring(svg).iter() if element.get("data-key")]
-    assert len(keys) == len(set(keys)) == 8
+    assert len(keys) == len(set(keys)) == 9
     assert "@font-face" in svg
     assert "@font-face" not in svg_text(small(), embed_font=False)
 
