@@ -16,7 +16,7 @@ from opscope.program import Program, select_program
 from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
 from opscope.recording.model import Recording
-from opscope.recording.sources import is_recording_source, read_recording, split_at
+from opscope.recording.sources import is_recording_source, open_passes, read_recording, split_at
 
 _QUANTIZED = (".pt2", ".onnx")
 """Files of models that may be quantized: their clusters are a grouping, as they are of a captured model."""
@@ -53,7 +53,7 @@ def load_all(source: str | PathLike[str], *, reader: str | None = None, progress
     if reader is None:
         base, which = split_at(name)
         if which:
-            return [read_recording(base, progress).snapshot(which).program]
+            return [open_passes(base, progress).snapshot(which).program]
         if is_recording_source(Path(name)):
             return _last_programs(read_recording(name, progress))
     programs = read(Source(name), reader, progress)

@@ -10,8 +10,10 @@ import pytest
 from hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
 
 import opscope
-from opscope.errors import SourceError
+from opscope.errors import OpscopeError, SourceError
+from opscope.readers.source import Source
 from opscope.recording.rows import rows
+from opscope.recording.sources import open_passes
 from opscope.recording.store import open_recording
 from opscope.recording.xla import Step, find_steps, pipelines, read_dump
 
@@ -65,6 +67,31 @@ def test_processes_read_the_same_as_one_alone(tmp_path: Path, monkeypatch: pytes
     alone, together = read_dump(folder, jobs=1), read_dump(folder, told.append, jobs=3)
     assert [s.program for s in alone] == [s.program for s in together]
     assert told == sorted(told) and told[-1] == 1
+
+
+def test_one_pass_is_read_without_reading_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_dump(tmp_path / "dump")
+    whole = read_dump(folder)
+    read: list[str] = []
+    text = Source.read_text
+    monkeypatch.setattr(Source, "read_text", lambda source: read.append(source.name) or text(source))
+    passes = open_passes(folder)
+    with pytest.raises(OpscopeError, match="no snapshot 999; there are 7, from 0 to 6"):
+        passes.snapshot("999")
+    with pytest.raises(OpscopeError, match="no pass 'x'"):
+        passes.snapshot("x")
+    assert read == []
+    assert passes.snapshot("5").program == whole.snapshot(5).program
+    assert len(read) == 1 and "0004.outer.after_fusion" in read[0]
+    assert [(s.title, s.module, s.attrs) for s in passes] == [(s.title, s.module, s.attrs) for s in whole]
+    assert passes.attrs == whole.attrs
+
+
+def test_passes_have_the_same_numbers_beside_a_cut_text(tmp_path: Path) -> None:
+    folder = write_dump(tmp_path / "dump")
+    next(folder.glob("*0002*")).write_text(BEFORE[:400])
+    assert [s.title for s in open_passes(folder)] == [s.title for s in read_dump(folder)]
+    assert len(open_passes(folder)) == 6
 
 
 def test_a_folder_without_texts_is_refused_in_a_sentence(tmp_path: Path) -> None:

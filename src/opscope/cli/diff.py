@@ -50,13 +50,13 @@ def command(a: str, b: str, module: str | None, names: bool | None, everything: 
 
 def _read(source: str, module: str | None) -> tuple[Program, str | None, tuple[Origin, ...]]:
     """A program, what its ids mean where a recording says so, and where its nodes came from."""
-    from opscope.recording.sources import read_recording, split_at
+    from opscope.recording.sources import open_passes, split_at
 
     base, which = split_at(source)
     if not which:
         return choose(source, read_all(source), module), None, ()
     with progress(f"reading {base}") as report:
-        recording = read_recording(base, report)
+        recording = open_passes(base, report)
         snapshot = recording.snapshot(which)
         return snapshot.program, recording.attrs.get("ids"), snapshot.origins
 

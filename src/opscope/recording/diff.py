@@ -140,7 +140,7 @@ class Diff:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Numbers of both programs side by side: nodes, ops by kind, parameters, FLOPs, bytes, and for how many operations these are unknown."""
+        """Numbers of both programs side by side: nodes, ops by kind, parameters, FLOPs, bytes, operations of unknown cost."""
         from opscope.analysis.info import info_of
 
         first, second = info_of(self.a), info_of(self.b)

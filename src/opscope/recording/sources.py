@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from opscope.errors import OpscopeError, SourceError
-from opscope.recording.model import Recording, Snapshot
+from opscope.errors import SourceError
+from opscope.recording.model import Recording
 from opscope.recording.store import is_recording, open_recording
 from opscope.recording.torch_trace import LOG_HEAD, is_log, read_logs
 
@@ -48,12 +48,13 @@ def split_at(source: str) -> tuple[str, str]:
     return (base, which) if at and which and not Path(source).exists() and Path(base).exists() else (source, "")
 
 
-def read_snapshot(source: str, progress: Progress | None = None) -> Snapshot:
-    """`run.opscope@12`, `folder@algsimp`: one snapshot of a recording."""
-    base, which = split_at(source)
-    if not which:
-        raise OpscopeError(f"{source}: name the pass with @: {source}@12")
-    return read_recording(base, progress).snapshot(which)
+def open_passes(source: str | Path, progress: Progress | None = None) -> Recording:
+    """A recording of which only some programs are wanted: where the source allows it, only those are read."""
+    from opscope.recording import xla
+
+    path = Path(source)
+    lazy = xla.open_dump(path) if path.is_dir() and xla.is_dump(path) else None
+    return lazy or read_recording(source, progress)
 
 
 def _folder_reader(folder: Path) -> Callable[[Path, Progress | None], Recording] | None:

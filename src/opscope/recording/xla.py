@@ -8,6 +8,7 @@ Files are read in several processes. The same text again (passes that only began
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opscope.errors import SourceError
-from opscope.recording.model import Recording
+from opscope.program import Program
+from opscope.recording.model import Recording, Snapshot
 from opscope.recording.store import StoreWriter
 from opscope.recording.workers import packed_in_order
 
@@ -28,6 +30,8 @@ _BEFORE = re.compile(r"(?P<module>module_\d+\..+?)\.before_optimizations")
 _AFTER = re.compile(r"(?P<module>module_\d+\.[^.]+(?:\.\d+)*)\.(?P<target>.*?)_?after_optimizations(?:_before_buffer_assignment)?")
 _TEXT = re.compile(r"\.txt(\.gz)?$")
 _FIRST, _LAST = -1, 1 << 60
+_TAIL = 16
+_ATTRS = {"producer": "XLA", "ids": "names"}
 
 _OTHER_KINDS = (
     (re.compile(r"buffer-assignment|live-range|memory-usage"), "XLA's notes on memory"),
@@ -126,11 +130,8 @@ def read_dump(folder: str | Path, progress: Progress | None = None, path: str | 
     if not steps:
         hint = "; it has binary HLO only, dump with xla_dump_hlo_as_text" if any(".pb:" in s for s in skipped) else ""
         raise SourceError(f"no texts of XLA passes in it{hint}", str(folder))
-    writer = StoreWriter(path, attrs={"producer": "XLA", "ids": "names", "source": str(folder.name)})
-    by_module: dict[str, list[Step]] = defaultdict(list)
-    for step in steps:
-        by_module[step.module].append(step)
-    placed = [(step, where) for module in by_module.values() for step, where in zip(module, pipelines(module), strict=True)]
+    writer = StoreWriter(path, attrs={**_ATTRS, "source": folder.name})
+    placed = _placed(steps)
     digests = [_digest(step.path) for step, _ in placed]
     fresh = list(dict.fromkeys(digests))
     of_digest = dict(zip(reversed(digests), reversed([step.path for step, _ in placed]), strict=True))
@@ -150,6 +151,51 @@ def read_dump(folder: str | Path, progress: Progress | None = None, path: str | 
     recording = writer.recording()
     recording.name = str(folder) if path is None else str(path)
     return recording
+
+
+def open_dump(folder: Path) -> Recording | None:
+    """The passes of a dump, each text read when its program is asked for; so nobody has counted their nodes.
+
+    None where a text does not look whole: it might be left out, and then the passes after it have other numbers.
+    """
+    steps, skipped = find_steps(folder)
+    if not steps or not all(_looks_whole(step.path) for step in steps):
+        return None
+    placed = _placed(steps)
+
+    def program(content: int) -> Program:
+        from opscope.readers.hlo import parse_hlo
+        from opscope.readers.source import Source
+
+        path = placed[content][0].path
+        programs = parse_hlo(Source(path).read_text())
+        if len(programs) != 1:
+            raise SourceError(f"{len(programs)} modules in it instead of one", str(path))
+        return programs[0]
+
+    snapshots = [
+        Snapshot(i, step.name, where, step.module, content=i, attrs={"file": step.path.name}, _program=program)
+        for i, (step, where) in enumerate(placed)
+    ]
+    return Recording(str(folder), snapshots, {**_ATTRS, "source": folder.name, "skipped": skipped, "finished": True})
+
+
+def _looks_whole(path: Path) -> bool:
+    """Whether a text ends as a module does. What is packed would have to be unpacked to know."""
+    if path.suffix == ".gz" or path.stat().st_size < _TAIL:
+        return False
+    with path.open("rb") as stream:
+        head = stream.read(_TAIL)
+        stream.seek(-_TAIL, os.SEEK_END)
+        return head.startswith(b"HloModule") and stream.read().rstrip().endswith(b"}")
+
+
+def _placed(steps: list[Step]) -> list[tuple[Step, tuple[str, ...]]]:
+    """Steps module by module, each with its pipelines."""
+    by_module: dict[str, list[Step]] = defaultdict(list)
+    for step in steps:
+        by_module[step.module].append(step)
+    return [(step, where) for module in by_module.values() for step, where in zip(module, pipelines(module), strict=True)]
 
 
 def _digest(path: Path) -> bytes:
