@@ -17,6 +17,8 @@ def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "module_0007.jit_step"
     assert [line.split()[0] for line in lines[2:6]] == ["0", "3", "4", "5"]
+    assert lines[1].split()[:2] == ["#", "file"]
+    assert [line.split()[1] for line in lines[3:6]] == ["0002", "0003", "0004"], "XLA's own numbers"
     assert "fusion" in lines[5] and "+2" in lines[5]
     assert "7 passes, 4 of them changed nothing (--all lists them)" in done.stdout
     assert "2 files left out" in done.stdout
@@ -27,6 +29,7 @@ def test_passes_json_follows_the_contract(run: Run, tmp_path: Path) -> None:
     rows = json.loads(run("passes", write_dump(tmp_path / "dump"), "--json").stdout)
     assert len(rows) == 7
     assert set(rows[0]) >= {"index", "pipeline", "pass", "seconds", "nodes", "added", "removed", "changed"}
+    assert rows[3]["file"] == "module_0007.jit_step.0002.inner.after_algsimp.before_pipeline-end.txt"
     assert (rows[3]["pipeline"], rows[3]["pass"], rows[3]["changed"]) == ("outer / inner", "algsimp", 1)
 
 

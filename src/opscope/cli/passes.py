@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from opscope.recording.rows import Row
 
 _BARS = "▁▂▃▄▅▆▇█"
+_FILE, _SECONDS = 1, 4
+_NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
 
 @click.command()
@@ -52,11 +55,17 @@ def _text(rows: list[Row], everything: bool) -> str:
     timed = any(row.snapshot.seconds is not None for row in rows)
     most = max(row.snapshot.nodes for row in rows) or 1
     shown = [row for row in rows if everything or not row.unchanged or row.aside or row is rows[0]]
-    head = ["#", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "changed"]
+    numbered = any(_file_number(row) for row in rows)
+    head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "changed"]
+    kept = [i for i in range(len(head)) if (i != _FILE or numbered) and (i != _SECONDS or timed)]
     cells = [head, *(_cells(row, most) for row in shown)]
-    if not timed:
-        cells = [[*row[:3], *row[4:]] for row in cells]
-    return table(cells, "rllrrlrrr" if timed else "rllrlrrr")
+    return table([[row[i] for i in kept] for row in cells], "".join("rrllrrlrrr"[i] for i in kept))
+
+
+def _file_number(row: Row) -> str:
+    """The number that the compiler itself gave to the pass, where its file says it: XLA counts from the first pass on."""
+    found = _NUMBER.search(str(row.snapshot.attrs.get("file", "")))
+    return found[1] if found else ""
 
 
 def _cells(row: Row, most: int) -> list[str]:
@@ -65,7 +74,7 @@ def _cells(row: Row, most: int) -> list[str]:
     seconds = "" if s.seconds is None else f"{s.seconds:.3f}"
     pipeline = "  " * max(0, len(s.pipeline) - 1) + (s.pipeline[-1] if s.pipeline else "")
     counts = [f"{sign}{count:,}" if count else "" for sign, count in (("+", row.added), ("−", row.removed), ("~", row.changed))]
-    return [str(s.index), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts[:2], row.aside or counts[2]]
+    return [str(s.index), _file_number(row), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts[:2], row.aside or counts[2]]
 
 
 def _remarks(recording: Recording, rows: list[Row], everything: bool) -> str:

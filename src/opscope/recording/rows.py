@@ -34,6 +34,7 @@ class Row(NamedTuple):
             "changed": self.changed,
             "module": s.module,
             "aside": self.aside,
+            **({"file": s.attrs["file"]} if "file" in s.attrs else {}),
         }
 
 
