@@ -89,6 +89,16 @@ def test_the_view_options_are_honoured(step: Program) -> None:
     assert any("partition 0" in name for name in frames(by_partition)) and "layer_0" not in by_partition
 
 
+def test_boxes_show_ids_when_asked() -> None:
+    builder = ProgramBuilder("p")
+    main = builder.graph("main")
+    main.node("Arg_0.1", "parameter", (), (F32,), role="parameter")
+    main.node("dot.105", "dot", [("Arg_0.1", 0)], (F32,))
+    program = builder.build()
+    assert "dot.105" in boxes(dot_of(program, ViewOptions(names=True)))
+    assert "dot.105" not in boxes(dot_of(program, ViewOptions()))
+
+
 def test_names_cannot_break_out_of_their_quotes() -> None:
     builder = ProgramBuilder('a"; b [label="')
     nasty = '\\"]; evil [label="\\N\n'

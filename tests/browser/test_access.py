@@ -59,6 +59,7 @@ def test_everything_can_be_reached_with_the_tab_key(open_file: Open) -> None:
         "Collapse all",
         "Flatten",
         "Fold repeats",
+        "Names",
         "Group by",
         "Colour by",
         "Save SVG",

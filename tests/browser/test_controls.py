@@ -267,6 +267,15 @@ def test_options_of_the_command_line_are_what_is_shown_first(open_file: Open) ->
     assert (state["graph"], state["direction"], state["theme"]) == ("fused", "LR", "dark")
 
 
+def test_names_and_the_node_that_was_asked_for(open_file: Open) -> None:
+    viewer = open_file(network(), options=ViewOptions(around=("dot.1",), hops=1))
+    assert viewer.state()["selectedNode"] == "dot.1"
+    names = viewer.page.get_by_role("button", name="Names", exact=True)
+    assert names.get_attribute("aria-pressed") == "false"
+    viewer.press("Names")
+    assert names.get_attribute("aria-pressed") == "true" and "names=1" in viewer.page.url
+
+
 def test_several_sources_can_be_chosen(open_file: Open) -> None:
     viewer = open_file(network(), network(5))
     assert viewer.choose("Source", "1")["nodes"] == len(network(5))

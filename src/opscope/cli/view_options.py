@@ -24,6 +24,7 @@ _OPTIONS = (
     click.option("--beside", is_flag=True, help="Forward and backward next to each other, layer beside layer."),
     click.option("--diff", type=click.Choice(["before", "after", "overlay"]), help="Of a pass (run.opscope@12): colour what it did."),
     click.option("--operands/--no-operands", default=None, help="Number operands at arrow heads. By default where there are few."),
+    click.option("--names", is_flag=True, help="Title operations by their ids (dot.105) instead of by what they are."),
     click.option("--style", metavar="FILE", help="Colour by these rules (Model Explorer's format), or by `clusters`."),
     click.option("--node-data", metavar="FILE", multiple=True, help="Colour by values of nodes; may be given again."),
     click.option("--values", type=click.Choice(["edges", "boxes"]), default="edges", show_default=True, help="Draw values as."),

@@ -118,6 +118,8 @@ def initial(options: ViewOptions) -> dict[str, Any]:
         state["direction"] = options.direction
     if options.operands is not None:
         state["operands"] = options.operands
+    if options.names:
+        state["names"] = True
     if options.beside:
         state["beside"] = True
     run = first_run(options.node_data)

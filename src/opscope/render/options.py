@@ -49,6 +49,8 @@ class ViewOptions:
     """Forward and backward next to each other, what belongs together at the same height, where a program has both."""
     operands: bool | None = None
     """Number the operands at the arrow heads where their order matters: yes, no, or (None) in a picture with few of them."""
+    names: bool = False
+    """Title operations by their ids (`dot.105`) instead of by what they are."""
     values: Values = "edges"
     diff: Moment | None = None
     """Of a pass: the program before it, after it, or both in one, with what it did in colour."""
@@ -88,6 +90,8 @@ class ViewOptions:
             spec["calls"] = False
         if self.operands is not None:
             spec["operands"] = self.operands
+        if self.names:
+            spec["names"] = True
         if self.beside:
             spec["beside"] = True
         if self.values != "edges":

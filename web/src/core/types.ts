@@ -123,6 +123,8 @@ export interface ViewSpec {
   readonly unfolded?: readonly string[];
   /** Numbers at the heads of edges whose order matters; absent: where there are few. */
   readonly operands?: boolean;
+  /** Boxes of operations are titled by their ids ("dot.105") instead of by what they are, which moves to the second line. */
+  readonly names?: boolean;
   /** Forward and backward beside each other, where the program has both: grouped by direction, layers one by one. */
   readonly beside?: boolean;
   /** "edges": values are labelled edges. "boxes": tensors are boxes between operators. */

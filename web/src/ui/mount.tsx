@@ -3,7 +3,7 @@ import { render } from "preact";
 import { loadFonts } from "./fonts";
 import { App } from "./panels/app";
 import { Session, type SessionOptions } from "./session";
-import { START, type ViewState } from "./state/view";
+import { startingAt, type ViewState } from "./state/view";
 import css from "./style.css";
 import timelineCss from "./timeline/timeline.css";
 
@@ -74,7 +74,7 @@ export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
     whenIdle: () => session.panes.whenIdle(),
     state: () => describe(session),
     reload: () => void session.open(session.view.source),
-    show: (view) => session.change({ ...START, ...view }, { look: "first" }),
+    show: (view) => session.change(startingAt(view), { look: "first" }),
   };
 }
 

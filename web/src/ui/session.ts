@@ -19,7 +19,7 @@ import { Idle } from "./state/idle";
 import { type Progress, patiently, type Tell } from "./state/patience";
 import { Signal } from "./state/signal";
 import { Styling } from "./styling";
-import { addOmitted, enterGraph, sameView, select, specOf, START, toggle, type ViewState } from "./state/view";
+import { addOmitted, enterGraph, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
 
 export interface SourceEntry {
   readonly name: string;
@@ -89,7 +89,7 @@ export class Session {
     this.panes = new Panes(this, (beside) => new Session(beside));
     this.styling = new Styling(this, options.styles, options.nodeData);
     this.client.data = this.styling.files;
-    const begin: ViewState = { ...START, ...options.initial };
+    const begin = startingAt(options.initial);
     this.history = options.url ? urlHistory((view) => this.stepTo(view)) : memoryHistory(begin, (view) => this.stepTo(view));
     this.view = options.url && location.hash.length > 1 ? this.history.read() : begin;
     this.themeChoice = options.theme ?? "auto";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fromHash, toHash } from "../../src/ui/state/url";
-import { ALL, collapseAll, enterGraph, expandAll, groupBy, sameView, select, specOf, START, toggle, type ViewState } from "../../src/ui/state/view";
+import { ALL, collapseAll, enterGraph, expandAll, groupBy, sameView, select, specOf, START, startingAt, toggle, toggleNames, type ViewState } from "../../src/ui/state/view";
 
 const names = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 4 });
 const states: fc.Arbitrary<ViewState> = fc.record({
@@ -33,6 +33,18 @@ describe("the state in the URL", () => {
 });
 
 describe("what the controls do to the state", () => {
+  it("begins with the nodes selected whose surroundings were asked for", () => {
+    expect(startingAt({ around: { nodes: ["a/b", "g:layer"], hops: 1 } }).selection).toEqual(["n:a%2Fb", "g:layer"]);
+    expect(startingAt({ around: { nodes: ["a"], hops: 1 }, selection: ["n:b"] }).selection).toEqual(["n:b"]);
+    expect(startingAt()).toEqual(START);
+  });
+
+  it("Names asks for another picture, and is in the address", () => {
+    const named = toggleNames(START);
+    expect([specOf(named).names, specOf(toggleNames(named)).names, sameView(START, named)]).toEqual([true, undefined, false]);
+    expect(fromHash(`#${toHash(named)}`).names).toBe(true);
+  });
+
   it("opening and closing a group undo each other", () => {
     const opened = toggle(START, "g:a", false);
     expect(opened.open).toEqual(["g:a"]);

@@ -221,3 +221,23 @@ describe("the result", () => {
     expect(result(far, ["z"], { around: { nodes: ["x"], hops: 2 } })).toEqual(["output f32[4]", "n:z -> r:output"]);
   });
 });
+
+describe("names", () => {
+  it("are the titles when asked for; what an operation is moves to the second line unless the name says it", () => {
+    const program = makeProgram([{
+      name: "main",
+      nodes: [
+        { id: "Arg_0.1", op: "parameter", role: "parameter", text: "x" },
+        { id: "dot.105", op: "dot", inputs: ["Arg_0.1"], scope: "a" },
+        { id: "y", op: "tanh", inputs: ["dot.105"], scope: "b" },
+        { id: "out", op: "tuple", inputs: ["y"] },
+      ],
+    }]);
+    const lines = (names: boolean): string[] => {
+      const view = buildView(program, { names, depth: 9, rules: { inlineSmall: false } });
+      return boxesOfKind(view, BoxKind.Node).map((box) => `${view.title[box]} | ${view.subtitle[box]}`);
+    };
+    expect(lines(true)).toEqual(["Arg_0.1 | x · f32[4]", "dot.105 | f32[4]", "y | tanh · f32[4]", "out | output · f32[4]"]);
+    expect(lines(false)).toEqual(["x | f32[4]", "a | dot · f32[4]", "b | tanh · f32[4]", "output | f32[4]"]);
+  });
+});

@@ -13,6 +13,7 @@ export interface Options {
   readonly rules: DrawingRules;
   readonly hiddenRole: Uint8Array;
   readonly valuesAsBoxes: boolean;
+  readonly names: boolean;
 }
 
 export function readOptions(spec: ViewSpec): Options {
@@ -27,6 +28,7 @@ export function readOptions(spec: ViewSpec): Options {
     rules: { ...DEFAULT_RULES, ...spec.rules },
     hiddenRole,
     valuesAsBoxes: spec.values === "boxes",
+    names: spec.names ?? false,
   };
 }
 

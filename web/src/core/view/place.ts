@@ -222,7 +222,9 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     if (isResult) boxes.category[box] = OUTPUT;
     boxes.title[box] = isResult ? "output" : reducer ? `${nodeTitle(program, n)}: ${reducer}` : nodeTitle(program, n);
     boxes.subtitle[box] = typeText(program, n);
-    if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup]) nameAfterGroup(placement, box, tree.nodeGroup[n]);
+    if (options.names) {
+      if (stack < 0) nameAfterId(placement, box);
+    } else if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup]) nameAfterGroup(placement, box, tree.nodeGroup[n]);
     boxes.nodesInside[box] = 1;
     instance.boxOf[i] = box;
     if (stack >= 0 && folding !== undefined) {
@@ -243,6 +245,15 @@ function nameAfterGroup(placement: Placement, box: number, group: number): void 
   if (/^\d+$/.test(name) || name === op) return;
   boxes.title[box] = name;
   boxes.subtitle[box] = boxes.subtitle[box] ? `${op} · ${boxes.subtitle[box]}` : op;
+}
+
+/** The id as the title; what the operation is goes to the second line, unless the id says it ("dot.105"). */
+function nameAfterId({ boxes, prepared }: Placement, box: number): void {
+  const { strings, nodeId } = prepared.program;
+  const id = strings.at(nodeId[boxes.node[box]]);
+  const what = boxes.title[box];
+  boxes.title[box] = id;
+  if (what !== id && !id.startsWith(`${what}.`)) boxes.subtitle[box] = [what, boxes.subtitle[box]].filter(Boolean).join(" · ");
 }
 
 /** The stack of nodes that a node is drawn in, or -1. */

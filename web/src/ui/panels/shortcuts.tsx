@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Session } from "../session";
+import { toggleNames } from "../state/view";
 import { actions } from "./actions";
 import type { Panels } from "./app";
 import { IconButton } from "./icons";
@@ -66,6 +67,7 @@ export const KEYS: readonly Key[] = [
   { keys: "d", what: "Direction", press: "d", run: ({ session }) => actions.direction(session) },
   { keys: "g", what: "Forward beside backward", press: "g", run: ({ session }) => actions.beside(session) },
   { keys: "#", what: "Operand numbers", press: "#", run: ({ session }) => actions.operands(session) },
+  { keys: "m", what: "Names of operations", press: "m", run: ({ session }) => session.change(toggleNames(session.view), { look: "fit" }) },
   { keys: "t", what: "Theme", press: "t", run: ({ session }) => actions.theme(session) },
   { keys: "o  i  b", what: "Outline, details, table", press: "o", run: ({ panels, setPanels }) => setPanels({ ...panels, outline: !panels.outline }) },
   { keys: "", what: "", press: "i", run: ({ panels, setPanels }) => setPanels({ ...panels, details: !panels.details }) },

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { DATA } from "../engine/overlays";
 import type { Session } from "../session";
-import { enterGraph, groupBy } from "../state/view";
+import { enterGraph, groupBy, toggleNames } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
 import { actions } from "./actions";
 import { IconButton } from "./icons";
@@ -23,6 +23,7 @@ export function Toolbar({ session, panels, setPanels }: { readonly session: Sess
         <button type="button" class="tool" disabled={off} onClick={() => actions.collapseAll(session)}>Collapse all</button>
         <button type="button" class="tool" disabled={off} aria-pressed={view.flatten} onClick={() => actions.flatten(session)}>Flatten</button>
         <button type="button" class="tool" disabled={off} aria-pressed={view.fold} onClick={() => actions.foldRepeats(session)}>Fold repeats</button>
+        <button type="button" class="tool" disabled={off} aria-pressed={view.names ?? false} title="Boxes show the ids of operations (m)" onClick={() => session.change(toggleNames(view), { look: "fit" })}>Names</button>
         <Choice
           label="Group by" prefix="Group" value={view.grouping || program?.groupings[0] || ""} options={(program?.groupings ?? []).map((name) => [name, name])}
           onChoose={(name) => session.change(groupBy(view, name), { look: "fit" })}

@@ -1,6 +1,6 @@
 /** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
 import type { ViewSpec } from "../../core/types";
-import { unescapeName } from "../../core/view/keys";
+import { escapeName, unescapeName } from "../../core/view/keys";
 
 export interface ViewState {
   readonly source: number;
@@ -26,6 +26,8 @@ export interface ViewState {
   readonly around: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[]; readonly also?: readonly string[] } | undefined;
   /** Numbers at the heads of edges whose order matters; undefined: where there are few. */
   readonly operands?: boolean;
+  /** Boxes of operations show their ids. */
+  readonly names?: boolean;
   /** Forward and backward beside each other. */
   readonly beside?: boolean;
   /** false: called graphs (fusions, loops) stay closed whatever the depth. */
@@ -53,11 +55,17 @@ export const START: ViewState = {
   selection: [], upstream: 0, downstream: 0, pass: 0, passMode: "after", passColours: true,
 };
 
+/** The state that a page begins with: who asked for the surroundings of nodes finds them selected. */
+export function startingAt(initial: Partial<ViewState> = {}): ViewState {
+  const asked = initial.around?.nodes.map((name) => (/^[ngx]:/.test(name) ? name : `n:${escapeName(name)}`));
+  return { ...START, ...(asked ? { selection: asked } : {}), ...initial };
+}
+
 /** Does a change need another picture, or only other colours on the one that is there? */
 export function sameView(a: ViewState, b: ViewState): boolean {
   return a.source === b.source && a.pass === b.pass && a.passMode === b.passMode && a.passColours === b.passColours && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
     && a.flatten === b.flatten && a.open === b.open && a.closed === b.closed && a.fold === b.fold && a.unfolded === b.unfolded
-    && a.direction === b.direction && a.beside === b.beside && a.operands === b.operands && a.colour === b.colour && a.paths === b.paths && a.around === b.around
+    && a.direction === b.direction && a.beside === b.beside && a.operands === b.operands && a.names === b.names && a.colour === b.colour && a.paths === b.paths && a.around === b.around
     && a.matchesOnly === b.matchesOnly && (a.matchesOnly < 0 || a.query === b.query);
 }
 
@@ -71,6 +79,10 @@ export function collapseAll(view: ViewState): ViewState {
 
 export function toggleFlatten(view: ViewState): ViewState {
   return { ...view, flatten: !view.flatten };
+}
+
+export function toggleNames(view: ViewState): ViewState {
+  return { ...view, names: !view.names };
 }
 
 /** Open a closed container or close an open one. */
@@ -120,6 +132,7 @@ export function specOf(view: ViewState): ViewSpec {
     unfolded: view.unfolded,
     rules: { foldRepeats: view.fold },
     ...(view.operands === undefined ? {} : { operands: view.operands }),
+    ...(view.names ? { names: true } : {}),
     ...(view.beside ? { beside: true } : {}),
     ...(view.around ? { around: view.around } : {}),
     ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1], ...(view.pathLimit ? { limit: view.pathLimit } : {}) } } : {}),
