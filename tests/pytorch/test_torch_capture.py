@@ -72,14 +72,42 @@ def test_gradients_lead_to_their_parameters(joint: Program) -> None:
     assert [node.id for node in joint.main if node.role == "gradient" and not node.inputs] == ["tangents_1"]
 
 
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(8), nn.Linear(8, 16), nn.Linear(16, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.down(torch.nn.functional.gelu(self.up(self.norm(x))))
+
+
+def test_sums_of_gradients_stand_in_the_module_whose_input_they_are_the_gradient_of() -> None:
+    """Outside every group they would tie a chain of blocks into a knot."""
+    graph = opscope.capture(nn.Sequential(*(Residual() for _ in range(4))), torch.rand(2, 8), stage="joint").main
+    sums = [node for node in graph if node.op == "aten.add.Tensor" and node.attrs["direction"] == "backward"]
+    assert [node.scope for node in sums] == [("3: Residual",), ("2: Residual",), ("1: Residual",)]
+
+
+def test_a_joint_graph_returns_its_results_and_every_gradient(joint: Program) -> None:
+    """A gradient that ends nowhere looks as if nobody wanted it."""
+    gradients = [(node.id, 0) for node in joint.main if node.role == "gradient" and node.inputs]
+    assert len(gradients) == 8
+    output = joint.main["output"]
+    assert set(gradients) < set(output.inputs)
+    assert output.inputs == joint.main.outputs
+
+
 @pytest.mark.parametrize("name", ["GPT-2", "ResNet"])
 def test_joint_graphs_of_real_models(name: str) -> None:
-    """Tied weights, buffers, dictionaries as outputs: every backward operation is still linked."""
+    """Tied weights, buffers, dictionaries as outputs: every backward operation is still linked, and sums stand in their blocks."""
     model, args, kwargs = ARCHITECTURES[name]()
     graph = opscope.capture(model, *args, stage="joint", **kwargs).main
     backward = [node for node in graph if node.attrs.get("direction") == "backward" and node.role == "op"]
     assert len(backward) > 50
     assert [node.id for node in backward if not node.links] == []
+    sums = [node.scope[-1] for node in backward if node.attrs.get("is_gradient_acc") and node.scope]
+    assert Counter(sums) == {"GPT-2": {"act: NewGELUActivation": 4, "h.0: GPT2Block": 2, "h.1: GPT2Block": 2},
+                             "ResNet": {"layers.0: ResNetBasicLayer": 2, "layers.1: ResNetBasicLayer": 1}}[name]  # fmt: skip
 
 
 def test_an_exported_program_has_a_joint_graph_too() -> None:

@@ -3,15 +3,15 @@
 AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation onto the operations
 of its backward function. Several forward nodes may carry one number: the first of them made the autograd function, the others
 are its getitems or made none. Sums of gradients, where a value was used twice, belong to no function: they are linked like the
-operation that takes the sum.
+operation that takes the sum, and stand in the module whose operations use the value that they are the gradient of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from opscope.program import Link
+from opscope.program import Link, Path
 
 BACKWARD_OF = "backward_of"
 FORWARD, BACKWARD = "forward", "backward"
@@ -51,3 +51,57 @@ def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
         if forward is not None:
             found[node.name] = forward
     return {name: (Link(BACKWARD_OF, forward),) for name, forward in found.items()}
+
+
+def sum_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[str, tuple[Link, ...]]) -> dict[str, Path]:
+    """Where sums of gradients stand: in the innermost module around all forward uses of the value. Torch leaves them without one."""
+    by_name: dict[str, Any] = {}
+    found: dict[str, Path] = {}
+    around: dict[str, Path | None] = {}
+    """By value: the scope around its forward uses, None where it has a single one. Looked at once: a value may have many sums."""
+    for node in nodes:
+        by_name[node.name] = node
+        if not node.meta.get("is_gradient_acc") or scopes.get(node.name):
+            continue
+        for value in _candidates(node, by_name, links):
+            if value.name not in around:
+                uses = [scopes[user.name] for user in value.users if _gives_gradient(user)]
+                around[value.name] = _common(uses) if len(uses) > 1 else None
+            scope = around[value.name]
+            if scope is not None:
+                found[node.name] = scope
+                break
+        else:
+            first = node.all_input_nodes[0].name
+            found[node.name] = found.get(first, scopes[first])
+    return found
+
+
+def _candidates(total: Any, by_name: Mapping[str, Any], links: Mapping[str, tuple[Link, ...]]) -> Iterator[Any]:
+    """Values that a sum may be the gradient of: of its shape, and taken by the forward operations behind its summands.
+
+    The summand that arrives last comes first: it is from a use of the value itself, the others may have come past it through a
+    plain addition, which leaves no operation behind.
+    """
+    shape = getattr(total.meta.get("val"), "shape", None)
+    for summand in reversed(total.all_input_nodes):
+        if summand.meta.get("is_gradient_acc"):
+            continue
+        for link in links.get(summand.name, ()):
+            for value in by_name[link.node].all_input_nodes:
+                if getattr(value.meta.get("val"), "shape", None) == shape:
+                    yield value
+
+
+def _gives_gradient(user: Any) -> bool:
+    """A forward use; `detach` only keeps a value for the backward half."""
+    return not is_backward(user.meta) and not str(user.target).startswith("aten.detach")
+
+
+def _common(scopes: list[Path]) -> Path:
+    """What several scopes begin with."""
+    first, last = min(scopes), max(scopes)
+    same = 0
+    while same < min(len(first), len(last)) and first[same] == last[same]:
+        same += 1
+    return first[:same]

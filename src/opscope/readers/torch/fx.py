@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from opscope.program import WHOLE, GraphBuilder, Path, Role, TensorType, ValueRef
-from opscope.readers.torch.direction import directions, forward_links
+from opscope.readers.torch.direction import directions, forward_links, sum_scopes
 from opscope.readers.torch.names import Call, OwnerScopes, frames_of_text, op_name
 from opscope.readers.torch.values import DEEPEST, is_tensor, output_types, plain
 
@@ -79,6 +79,7 @@ class FxGraphReader:
         nodes = list(nodes)
         scopes = {node.name: self.owners.note(module_calls(node.meta)) for node in nodes}
         links = forward_links(nodes)
+        scopes |= sum_scopes(nodes, scopes, links)
         self.directions = directions(nodes)
         for node in nodes:
             if node.op == "placeholder":

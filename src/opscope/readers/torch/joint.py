@@ -92,18 +92,18 @@ class JointReader(FxGraphReader):
             described = descriptions[position] if position < len(descriptions) else None
             operands = Operands(self)
             operands.argument(value)
-            self.builder.outputs.extend(operands.inputs)
             kind = type(described).__name__
             if described is not None and kind == "GradAOTOutput" and operands.inputs:
-                self._gradient(described.grad_of, operands.inputs)
+                results.append(self._gradient(described.grad_of, operands.inputs))
                 continue
             results.extend(operands.inputs)
             if kind == "InputMutationAOTOutput":
                 effects.append({"value": str(value), "kind": "buffer_mutation", "target": _target(described)})
+        self.builder.outputs = results
         attrs = {"effects": effects} if effects else {}
         self.builder.node(node.name, "output", results, (), role="output", attrs=attrs)
 
-    def _gradient(self, of: Any, inputs: list[ValueRef]) -> None:
+    def _gradient(self, of: Any, inputs: list[ValueRef]) -> ValueRef:
         target = _target(of)
         if type(of).__name__ == "PlainAOTInput":
             target = self.input_names.get(of.idx, target)
@@ -113,4 +113,5 @@ class JointReader(FxGraphReader):
         attrs = {"name": target, "label": f"grad of {target}", "direction": BACKWARD}
         types = self.types.get(producer, ())
         scope = self.owners.of(target)
-        self.builder.node(f"grad.{target}", "gradient", inputs, types, role="gradient", attrs=attrs, scope=scope, links=links)
+        made = self.builder.node(f"grad.{target}", "gradient", inputs, types, role="gradient", attrs=attrs, scope=scope, links=links)
+        return (made.id, 0)
