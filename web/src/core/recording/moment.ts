@@ -17,7 +17,9 @@ export function markedProgram(before: ProgramData, after: ProgramData, diff: Pas
   const marks = marksAfter(diff);
   if (moment === "after") return { program: after, marks };
   const both = overlay(before, after, diff);
-  return { program: both.program, marks: Uint8Array.from(both.after, (node) => (node >= 0 ? marks[node] : REMOVED)), overlay: both };
+  // A ghost that became part of something else has not been removed: it counts as it does before the pass.
+  const old = marksBefore(diff);
+  return { program: both.program, marks: Uint8Array.from(both.after, (node, i) => (node >= 0 ? marks[node] : old[both.before[i]] || REMOVED)), overlay: both };
 }
 
 /** The last pass of a recording; undefined where it is the first of its module, or changed nothing. */

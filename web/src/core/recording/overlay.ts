@@ -18,7 +18,8 @@ export function overlay(before: ProgramData, after: ProgramData, diff: PassDiff)
 
 class Merging {
   private readonly ghosts: Int32Array;
-  private readonly graphs: { readonly after: number; readonly before: number }[] = [];
+  /** A graph after (-1: it is gone) with all those before whose nodes are in it now: bodies that were inlined come with their ghosts. */
+  private readonly graphs: { readonly after: number; readonly before: number[] }[] = [];
   /** Merged graph of each graph before. */
   private readonly graphOfBefore: Int32Array;
   private readonly afterOf: number[] = [];
@@ -47,13 +48,14 @@ class Merging {
     const renamed: string[] = [];
     const column = (name: "nodeOp" | "nodeText") => Int32Array.from(after, (node, i) => (node >= 0 ? now[name][node] : this.shift(old[name][before[i]])));
     const nodeId = this.ids(strings.length, renamed);
+    const graphAt = this.graphOfMerged();
     const program: ProgramData = {
       name: now.name,
       entry: now.entry,
       strings: joined(strings, { length: renamed.length, at: (index) => renamed[index] }),
       graphCount: this.graphs.length,
       graphStart: Int32Array.from(this.graphStart),
-      graphName: Int32Array.from(this.graphs, (graph) => (graph.after >= 0 ? now.graphName[graph.after] : this.shift(old.graphName[graph.before]))),
+      graphName: Int32Array.from(this.graphs, (graph) => (graph.after >= 0 ? now.graphName[graph.after] : this.shift(old.graphName[graph.before[0]]))),
       graphOutputs: this.outputs(),
       nodeCount: after.length,
       nodeId,
@@ -66,9 +68,9 @@ class Merging {
         else each(old.outputs, ghost, (i) => push(old.outputs.value[i] + this.typeShift));
       }),
       inputs: this.inputs(),
-      calls: this.rows((push) => (node, ghost) => {
+      calls: this.rows((push) => (node, ghost, number) => {
         if (node >= 0) each(now.calls, node, (i) => push(now.calls.value[i]));
-        else each(old.calls, ghost, (i) => push(this.graphOfBefore[old.calls.value[i]]));
+        else each(old.calls, ghost, (i) => { if (this.graphOfBefore[old.calls.value[i]] !== graphAt[number]) push(this.graphOfBefore[old.calls.value[i]]); });
       }),
       control: this.control(),
       links: { start: new Int32Array(after.length + 1), value: new Int32Array(0), extra: new Int32Array(0) },
@@ -97,7 +99,10 @@ class Merging {
         ids[i] = this.afterOf[i] >= 0 ? now.nodeId[this.afterOf[i]] : this.shift(old.nodeId[this.beforeOf[i]]);
         if (this.afterOf[i] >= 0) continue;
         const name = old.strings.at(old.nodeId[this.beforeOf[i]]);
-        if (used.has(name)) ids[i] = firstNew + renamed.push(`${name} (before)`) - 1;
+        let own = used.has(name) ? `${name} (before)` : name;
+        for (let more = 2; used.has(own); more++) own = `${name} (before, ${more})`;
+        used.add(own);
+        if (own !== name) ids[i] = firstNew + renamed.push(own) - 1;
       }
     }
     return ids;
@@ -110,28 +115,26 @@ class Merging {
   /** Graphs are the same by name, else by where most of their nodes went; one that holds only ghosts is kept as it was. */
   private pairGraphs(): Int32Array {
     const { old, now, diff } = this;
-    for (let g = 0; g < now.graphCount; g++) this.graphs.push({ after: g, before: -1 });
+    for (let g = 0; g < now.graphCount; g++) this.graphs.push({ after: g, before: [] });
     const byName = new Map(Array.from(now.graphName, (name, g) => [now.strings.at(name), g]));
-    const taken = new Uint8Array(now.graphCount);
     const graphOfNode = new Int32Array(now.nodeCount);
     for (let g = 0; g < now.graphCount; g++) graphOfNode.fill(g, now.graphStart[g], now.graphStart[g + 1]);
     return Int32Array.from({ length: old.graphCount }, (_, g) => {
       let found = g === old.entry ? now.entry : byName.get(old.strings.at(old.graphName[g])) ?? -1;
       for (let node = old.graphStart[g]; found < 0 && node < old.graphStart[g + 1]; node++) if (diff.back[node] >= 0) found = graphOfNode[diff.back[node]];
-      if (found < 0) return this.graphs.push({ after: -1, before: g }) - 1;
-      if (!taken[found]) this.graphs[found] = { after: found, before: g };
-      taken[found] = 1;
+      if (found < 0) return this.graphs.push({ after: -1, before: [g] }) - 1;
+      this.graphs[found].before.push(g);
       return found;
     });
   }
 
-  private placeGraph({ after, before }: { readonly after: number; readonly before: number }): void {
+  private placeGraph({ after, before }: { readonly after: number; readonly before: readonly number[] }): void {
     const { old, now, diff, ghosts } = this;
     const first = after < 0 ? 0 : now.graphStart[after], end = after < 0 ? 0 : now.graphStart[after + 1];
     const behind = new Map<number, number[]>();
-    let anchor = -1;
-    if (before >= 0) {
-      for (let node = old.graphStart[before]; node < old.graphStart[before + 1]; node++) {
+    for (const graph of before) {
+      let anchor = -1;
+      for (let node = old.graphStart[graph]; node < old.graphStart[graph + 1]; node++) {
         const mate = diff.back[node];
         if (mate >= first && mate < end) anchor = mate;
         if (!ghosts[node]) continue;
@@ -219,7 +222,7 @@ class Merging {
     const value: number[] = [], extra: number[] = [];
     this.graphs.forEach(({ after, before }, g) => {
       const from = after >= 0 ? now.graphOutputs : old.graphOutputs;
-      each(from, after >= 0 ? after : before, (i) => {
+      each(from, after >= 0 ? after : before[0], (i) => {
         const node = after >= 0 ? this.numberOfAfter[from.value[i]] : this.standsFor(from.value[i], g);
         if (node < 0) return;
         value.push(node);
