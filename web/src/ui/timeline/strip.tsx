@@ -186,6 +186,7 @@ function spoken(row: PassRow, pass: number): string {
 
 export function secondsText(seconds: number): string {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)} µs`;
-  return seconds < 1 ? `${(seconds * 1000).toPrecision(2).replace(/\.0$/, "")} ms` : `${seconds.toPrecision(3)} s`;
+  const [value, unit] = seconds < 0.9995 ? [seconds * 1000, "ms"] : [seconds, "s"];
+  return `${value < 9.95 ? Number(value.toFixed(1)) : Math.round(value).toLocaleString("en-US")} ${unit}`;
 }
 
