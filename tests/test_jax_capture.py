@@ -212,6 +212,22 @@ def test_flax_nnx_modules_are_groups_with_their_classes() -> None:
     assert nnx.Linear.__call__ is call, "the class is as it was"
 
 
+def test_a_function_without_its_inputs_is_told_how_to_give_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In words of ours, for Python and for `module:callable`; what they advise works."""
+    (tmp_path / "step_without_inputs.py").write_text(
+        "import jax.numpy as jnp\ndef step(x, y):\n    return x @ y\ndef given():\n    return step, jnp.ones((2, 3)), jnp.ones((3, 2))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        opscope.OpscopeError, match=r"step needs its inputs: .* module:callable a function that returns \(step, \*inputs\)$"
+    ):
+        opscope.load("step_without_inputs:step")
+    assert "dot_general" in ops(opscope.load("step_without_inputs:given"))
+    with pytest.raises(opscope.OpscopeError, match="<lambda> needs its inputs"):
+        opscope.capture(jax.jit(lambda x: x))
+
+
 def test_what_is_not_jax_is_refused_with_a_sentence() -> None:
     with pytest.raises(opscope.OpscopeError, match="cannot capture"):
         opscope.capture(object())

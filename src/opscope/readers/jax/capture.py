@@ -6,6 +6,7 @@ hands to the compiler), `hlo` (the same as XLA reads it), `optimized` (what XLA 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,11 @@ def capture(
     function, args = as_function(obj, args)
     if not callable(function):
         return None
+    if not args and not kwargs and _needs_inputs(function):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise OpscopeError(
+            f"{name} needs its inputs: opscope.capture({name}, *inputs), or for module:callable a function that returns ({name}, *inputs)"
+        )
     traced = _trace(function, args, kwargs, static_argnums, static_argnames, donate_argnums)
     if stage in (None, "jaxpr"):
         return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced))
@@ -45,6 +51,14 @@ def capture(
     if stage == "optimized":
         return _compiled(lowered.compile(compiler_options) if compiler_options else lowered.compile())
     return _lowered(lowered, str(stage))
+
+
+def _needs_inputs(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
 
 
 def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, static_names: Any, donate: Any) -> Any:
