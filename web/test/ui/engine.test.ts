@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bytesText } from "../../src/ui/engine/colours";
-import { nodeFacts, scopeOf } from "../../src/ui/engine/facts";
+import { groupFacts, nodeFacts, scopeOf } from "../../src/ui/engine/facts";
 import { markdownOf } from "../../src/ui/engine/markdown";
 import { Lookup, reversed } from "../../src/ui/engine/names";
 import { outlineOf, packTexts } from "../../src/ui/engine/pack";
@@ -62,6 +62,20 @@ describe("lookups", () => {
     expect(facts).toMatchObject({ id: "f", op: "fusion", graph: "main", scope: ["layer_0"], inputCount: 2, userCount: 1, attrs: [["k", 1]] });
     expect(facts.calls.map((graph) => graph.name)).toEqual(["body"]);
     expect(facts.inputs.map((input) => input.id)).toEqual(["a", "w"]);
+  });
+});
+
+describe("groups", () => {
+  it("counts the parameters of the shown graph, not those of what is called", () => {
+    const model = makeProgram([
+      { name: "main", nodes: [{ id: "w", role: "parameter", scope: "layer" }, { id: "f", op: "fusion", inputs: ["w"], calls: ["body"], scope: "layer" }, { id: "a", inputs: ["f"], scope: "layer" }, { id: "y", inputs: ["a"] }] },
+      { name: "body", nodes: [{ id: "p", role: "parameter" }, { id: "inner", inputs: ["p"] }] },
+    ]);
+    for (const depth of [0, 9]) {
+      const visible = buildView(model, { depth });
+      const facts = groupFacts(new Lookup(model), visible, visible.title.indexOf("layer"));
+      expect(facts).toMatchObject({ parameters: 1, nodes: 5, called: 2 });
+    }
   });
 });
 

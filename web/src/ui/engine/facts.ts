@@ -89,12 +89,13 @@ export function programFacts(lookup: Lookup): { ops: OpCount[]; parameters: numb
   return { ops: ops.rows(lookup), parameters, parameterBytes };
 }
 
-/** A closed or open container: what is inside it, and which values cross its border. */
+/** A closed or open container: what is inside it, and which values cross its border. Parameters of graphs that are called in it are operands, not the model's. */
 export function groupFacts(lookup: Lookup, visible: Visible, box: number): GroupFacts {
   const { program } = lookup;
   const inside = nodesIn(visible, box, program.nodeCount);
   const ops = new Counter();
-  let nodes = 0, parameters = 0, parameterBytes = 0, outputBytes = 0;
+  const shownFrom = program.graphStart[visible.graph], shownTo = program.graphStart[visible.graph + 1];
+  let nodes = 0, called = 0, parameters = 0, parameterBytes = 0, outputBytes = 0;
   const inputs = new Map<number, NodeName>(), outputs = new Map<number, NodeName>();
   const users = lookup.users;
   for (let n = 0; n < program.nodeCount; n++) {
@@ -102,7 +103,8 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number): Group
     nodes++;
     const bytes = lookup.bytes(n);
     outputBytes += bytes;
-    if (ROLES[program.nodeRole[n]] === "parameter") {
+    if (n < shownFrom || n >= shownTo) called++;
+    else if (ROLES[program.nodeRole[n]] === "parameter") {
       parameters++;
       parameterBytes += bytes;
     }
@@ -120,7 +122,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number): Group
   const path: string[] = [];
   for (let at = visible.parent[box]; at >= 0; at = visible.parent[at]) path.unshift(visible.title[at]);
   return {
-    key: visible.key[box], title: visible.title[box], subtitle: visible.subtitle[box], path, nodes: Math.max(nodes, visible.nodesInside[box]),
+    key: visible.key[box], title: visible.title[box], subtitle: visible.subtitle[box], path, nodes: Math.max(nodes, visible.nodesInside[box]), called,
     repeat: visible.repeat[box], parameters, parameterBytes, outputBytes,
     ops: ops.rows(lookup),
     inputs: [...inputs.values()], outputs: [...outputs.values()],

@@ -202,6 +202,8 @@ export interface GroupFacts {
   readonly subtitle: string;
   readonly path: readonly string[];
   readonly nodes: number;
+  /** How many of the nodes are in graphs that are called, not in the graph that is shown. */
+  readonly called: number;
   readonly repeat: number;
   readonly parameters: number;
   readonly parameterBytes: number;

@@ -97,7 +97,7 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
       </div>
       <Section title="Inside">
         <ul class="bars">
-          <li><span>nodes</span><span class="n">{facts.nodes.toLocaleString("en-US")}</span></li>
+          <li><span>{facts.called > 0 ? "nodes, with what is called" : "nodes, with parameters and constants"}</span><span class="n">{facts.nodes.toLocaleString("en-US")}</span></li>
           {facts.parameters > 0 && <li><span>parameters</span><span class="n">{facts.parameters} · {bytesText(facts.parameterBytes)}</span></li>}
           <li><span>output bytes</span><span class="n">{bytesText(facts.outputBytes)}</span></li>
         </ul>
