@@ -59,3 +59,13 @@ def test_the_overlay_counts_as_the_card_does(open_address: Open, tmp_path: Path)
     state = viewer.press("Overlay")
     assert f"removed ({gone})" in legend(viewer)
     assert state["nodes"] == 1 + BODIES + gone
+
+
+def test_whoever_saw_the_whole_sees_the_whole_again_when_ghosts_make_it_larger(open_address: Open, tmp_path: Path) -> None:
+    viewer = shown(open_address, tmp_path)
+    choose_pass(viewer, "inline")
+    after = viewer.press("Fit")["camera"]
+    overlay = viewer.press("Overlay")["camera"]
+    assert viewer.press("Fit")["camera"] == overlay != after
+    near = [viewer.press("Zoom in") for _ in range(6)][-1]["camera"]["scale"]
+    assert viewer.press("After")["camera"]["scale"] == near, "who looks closer keeps the scale"

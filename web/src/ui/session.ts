@@ -383,7 +383,7 @@ export class Session {
       stage.hits = this.hitPieces();
       stage.selected = this.selectedPieces;
       const stays = look.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
-      if (stays) showStaying(stage, shown, stays);
+      if (stays && before) showStaying(stage, before, shown, stays);
       else if (screen && anchor >= 0) stage.show(shown, { anchor: { piece: anchor, screen } });
       else if (look.keepCamera) stage.show(shown, {});
       else stage.show(shown, { look: first ? "first" : look.look ?? "fit" });

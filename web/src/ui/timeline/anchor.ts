@@ -25,11 +25,30 @@ export function anchorBetween(stage: Stage, was: Shown, now: Shown, selected: re
   return best;
 }
 
-/** Another pass: what stays keeps its place on the screen, unless nothing that changed would be in sight. */
-export function showStaying(stage: Stage, shown: Shown, anchor: { piece: number; screen: Rect }): void {
+/** A picture that grew or shrank by less than this is still the same picture to the eye. */
+const MUCH = 1.3;
+
+/**
+ * Another pass: what stays keeps its place on the screen, unless nothing that changed would be in sight. Whoever saw the whole picture
+ * sees the whole again where its extent is quite another, as ghosts make it.
+ */
+export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { piece: number; screen: Rect }): void {
+  if (sawAll(stage, was) && (outgrown(was.bounds.w, shown.bounds.w) || outgrown(was.bounds.h, shown.bounds.h))) {
+    stage.show(shown, { look: "fit" });
+    return;
+  }
   stage.show(shown, { anchor });
   const hidden = changesOutOfSight(stage, shown);
   if (hidden.length) stage.reveal(hidden.slice(0, 1), false);
+}
+
+function outgrown(was: number, now: number): boolean {
+  return Math.max(was, now) > MUCH * Math.max(1, Math.min(was, now));
+}
+
+function sawAll(stage: Stage, was: Shown): boolean {
+  const { x, y, w, h } = stage.onScreen(was.bounds);
+  return x >= 0 && y >= 0 && x + w <= stage.width && y + h <= stage.height;
 }
 
 /** Changed pieces, if none of them is in sight. */
