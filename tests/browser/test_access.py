@@ -67,7 +67,7 @@ def test_everything_can_be_reached_with_the_tab_key(open_file: Open) -> None:
         "Save visible part as PNG",
         "Copy link",
         "Copy as Markdown",
-        "Direction",
+        "Layout direction",
         "Theme",
         "Table",
         "Shortcuts",

@@ -73,7 +73,7 @@ def test_colour_by(viewer: Viewer, colour: str) -> None:
 
 def test_direction_and_theme(viewer: Viewer) -> None:
     tall = viewer.state()
-    assert viewer.press("Direction")["direction"] == "LR"
+    assert viewer.press("Layout direction")["direction"] == "LR"
     assert viewer.press("Theme")["theme"] != tall["theme"]
     assert viewer.press("Theme")["theme"] == tall["theme"]
 
@@ -274,6 +274,25 @@ def test_names_and_the_node_that_was_asked_for(open_file: Open) -> None:
     assert names.get_attribute("aria-pressed") == "false"
     viewer.press("Names")
     assert names.get_attribute("aria-pressed") == "true" and "names=1" in viewer.page.url
+
+
+@pytest.mark.parametrize("width", [640, 900, 1280, 1740])
+def test_every_control_is_in_sight_and_says_what_it_is(viewer: Viewer, width: int) -> None:
+    viewer.page.set_viewport_size({"width": width, "height": 700})
+    bar = viewer.page.get_by_role("toolbar", name="Controls")
+    boxes = [control.bounding_box() for control in bar.locator("button, select").all() if control.is_visible()]
+    assert len(boxes) >= 18 and all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    tools = viewer.page.locator(".tools")
+    assert tools.evaluate("each => each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight")
+    assert bar.get_by_text("Group:").is_visible() and bar.get_by_text("Colour:").is_visible()
+
+
+def test_search_results_have_room(viewer: Viewer) -> None:
+    viewer.page.set_viewport_size({"width": 1280, "height": 700})
+    viewer.page.get_by_role("searchbox", name="Search").fill("dot")
+    viewer.page.get_by_role("option").first.wait_for()
+    box = viewer.page.get_by_role("listbox", name="Matches").bounding_box()
+    assert box and box["width"] >= 520 and box["x"] + box["width"] <= 1280
 
 
 def test_several_sources_can_be_chosen(open_file: Open) -> None:

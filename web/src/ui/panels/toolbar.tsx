@@ -34,7 +34,7 @@ export function Toolbar({ session, panels, setPanels }: { readonly session: Sess
         <IconButton name="Save visible part as PNG" icon="crop" disabled={off} onClick={() => void actions.savePng(session, true)} />
         <IconButton name="Copy link" icon="link" onClick={() => void actions.copyLink(session)} />
         <IconButton name="Copy as Markdown" icon="markdown" disabled={off} onClick={() => void actions.copyMarkdown(session)} />
-        <IconButton name="Direction" icon="direction" pressed={view.direction === "LR"} onClick={() => actions.direction(session)} />
+        <IconButton name="Layout direction" icon="direction" pressed={view.direction === "LR"} onClick={() => actions.direction(session)} />
         {program?.groupings.includes("direction") && <IconButton name="Forward beside backward" icon="beside" disabled={off} pressed={view.beside === true} onClick={() => actions.beside(session)} />}
         <IconButton name="Theme" icon="theme" pressed={session.theme.name === "dark"} onClick={() => actions.theme(session)} />
         <IconButton name="Styles" icon="styles" pressed={panels.styles} onClick={() => setPanels({ ...panels, styles: !panels.styles })} />
