@@ -9,6 +9,7 @@ import { type Scene, Shape, type TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 import type { Camera } from "./camera";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
+import { Plates } from "./plates";
 import { querySpatial, type SpatialData } from "./spatial";
 
 /** A scene with what it takes to paint and pick parts of it. */
@@ -97,6 +98,8 @@ export class ScenePainter {
     if (edgeOpacity > 0) this.edges(context, theme, scale, edges, painter, emphasis, edgeOpacity);
     const near = scale >= NAMES_ONLY;
     const moved = scene !== this.drawable.scene;
+    const plates = new Plates();
+    const names = near ? [] : frames.map((piece) => this.frameName(scene, piece, sight, plates)).filter((name) => name !== undefined);
     if (scale < COARSE) specks(context, theme, scene, leaves, emphasis, 1.25 / (scale * sight.ratio));
     else {
       for (const piece of leaves) {
@@ -104,54 +107,48 @@ export class ScenePainter {
         if (near) paintBox(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
         else {
           paintBody(scene, theme, piece, painter);
-          this.boxName(context, theme, scene, piece, scale);
+          this.boxName(context, theme, scene, piece, sight, plates);
         }
       }
     }
-    for (const piece of frames) {
+    for (const piece of near ? frames : []) {
       context.globalAlpha = opacity ? opacity(piece) : 1;
-      if (near) paintTitle(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
-      else this.frameName(context, theme, scene, piece, sight);
+      paintTitle(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
+    }
+    for (const name of names) {
+      context.globalAlpha = opacity ? opacity(name.piece) : 1;
+      paintFrameName(context, theme, scene, name, sight);
     }
     context.globalAlpha = 1;
   }
 
-  /** From afar a box says only what it is, as large as it can. */
-  private boxName(context: Context, theme: Theme, scene: Scene, piece: number, scale: number): void {
+  /** From afar a box says only what it is, as large as it can, where no frame's name stands. */
+  private boxName(context: Context, theme: Theme, scene: Scene, piece: number, { camera }: Sight, plates: Plates): void {
+    const { scale } = camera;
     const h = scene.h[piece], w = scene.w[piece];
     if (h * scale < LEGIBLE) return;
     const run = this.texts(piece).find((each) => each.bold) ?? this.texts(piece)[0];
     if (!run) return;
     const size = Math.min(h * 0.62, (run.size * (w - 8)) / run.width);
     if (size * scale < LEGIBLE) return;
+    const width = (run.width * size) / run.size;
+    const left = scene.x[piece] + (w - width) / 2, middle = scene.y[piece] + h / 2;
+    if (plates.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, width * scale, size * scale)) return;
     context.font = fontOf(size, run.bold);
     context.fillStyle = boxLook(scene, theme, piece).text;
-    context.fillText(run.text, scene.x[piece] + (w - (run.width * size) / run.size) / 2, scene.y[piece] + h / 2 + size * 0.35);
+    context.fillText(run.text, left, middle + size * 0.35);
   }
 
-  /**
-   * From afar a frame says its name in letters of one size on the screen, where it is large enough to have one. Written in
-   * pixels of the screen: letters thousands of units high, scaled down again, would lose their places.
-   */
-  private frameName(context: Context, theme: Theme, scene: Scene, piece: number, sight: Sight): void {
-    const { camera: { x, y, scale }, ratio } = sight;
+  /** From afar a frame says its name in letters of one size on the screen, where it is large enough to have one and no other name is. */
+  private frameName(scene: Scene, piece: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
     const width = scene.w[piece] * scale, height = scene.h[piece] * scale;
-    if (width < 34 || height < 22) return;
+    if (width < 34 || height < 22) return undefined;
     const run = this.texts(piece).find((each) => each.bold);
-    if (!run) return;
+    if (!run) return undefined;
     const size = Math.min(11, (run.size * (width - 8)) / run.width);
-    if (size < 7) return;
-    const { fill, secondary } = frameLook(scene, theme, piece);
-    const left = (scene.x[piece] - x) * scale + 5, top = (scene.y[piece] - y) * scale + 4;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = fill;
-    context.globalAlpha *= 0.82;
-    context.fillRect(left - 2, top - 1, (run.width * size) / run.size + 4, size * 1.3);
-    context.globalAlpha /= 0.82;
-    context.font = fontOf(size, true);
-    context.fillStyle = secondary;
-    context.fillText(run.text, left, top + size);
-    setCamera(context, sight);
+    if (size < 7) return undefined;
+    const name = { piece, text: run.text, size, left: (scene.x[piece] - x) * scale + 5, top: (scene.y[piece] - y) * scale + 4, width: (run.width * size) / run.size };
+    return plates.take(name.left - 2, name.top - 1, name.width + 4, size * 1.3) ? name : undefined;
   }
 
   /** Draw these edges and the borders of these boxes once more, in the accent, above everything. */
@@ -221,6 +218,30 @@ export class ScenePainter {
     }
     context.globalAlpha = 1;
   }
+}
+
+/** A frame's name and its place in pixels of the screen. */
+interface FrameName {
+  readonly piece: number;
+  readonly text: string;
+  readonly size: number;
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+}
+
+/** Written in pixels of the screen: letters thousands of units high, scaled down again, would lose their places. */
+function paintFrameName(context: Context, theme: Theme, scene: Scene, { piece, text, size, left, top, width }: FrameName, sight: Sight): void {
+  const { fill, secondary } = frameLook(scene, theme, piece);
+  context.setTransform(sight.ratio, 0, 0, sight.ratio, 0, 0);
+  context.fillStyle = fill;
+  context.globalAlpha *= 0.82;
+  context.fillRect(left - 2, top - 1, width + 4, size * 1.3);
+  context.globalAlpha /= 0.82;
+  context.font = fontOf(size, true);
+  context.fillStyle = secondary;
+  context.fillText(text, left, top + size);
+  setCamera(context, sight);
 }
 
 const fontOf = (size: number, bold: boolean) => `${bold ? BOLD_WEIGHT : 400} ${size}px ${FONT_STACK}`;
