@@ -10,6 +10,7 @@
  *     stub     = "s:" ( key | "*" ) "@" [ key ] the stub of a node (of many: "*") at a user or in a container
  *     value    = "v:" key "." output            a value drawn as a box (output -1: all of a node's outputs)
  *     omitted  = "o:" ("in" | "out") ":" key    neighbours that are not shown
+ *     result   = "r:output"                     what the shown graph returns, where the program has no node for it
  *
  * In names and ids, "%", "/", ">" and "@" are written %25, %2F, %3E and %40.
  */
