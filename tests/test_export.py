@@ -174,7 +174,8 @@ def test_inside_a_running_event_loop() -> None:
     async def cell() -> str:
         return svg_text(small())
 
-    assert asyncio.run(cell()) == svg_text(small())
+    with ThreadPoolExecutor(1) as thread:  # a thread of its own: Playwright may have a loop running in this one
+        assert thread.submit(asyncio.run, cell()).result() == svg_text(small())
 
 
 def _sizes(name: str) -> int:

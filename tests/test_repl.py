@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import random
@@ -9,6 +10,7 @@ import re
 import select
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -106,17 +108,19 @@ class Terminal:
     """The prompt behind a pseudo-terminal, as a person has it."""
 
     def __init__(self, folder: Path) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(folder)
-            os.environ.update(HOME=str(folder), TERM="dumb", COLUMNS="200")
-            os.execv(COMMAND[0], COMMAND)
+        self.fd, inner = pty.openpty()
+        environment = os.environ | {"HOME": str(folder), "TERM": "dumb", "COLUMNS": "200"}
+        self.process = subprocess.Popen(
+            COMMAND, stdin=inner, stdout=inner, stderr=inner, cwd=folder, env=environment, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(inner)
         self.seen = ""
 
     def type(self, text: str) -> None:
         os.write(self.fd, text.encode())
 
-    def wait_for(self, text: str, seconds: float = 60) -> str:
+    def wait_for(self, text: str, seconds: float = 150) -> str:
         """Everything printed since the last wait, up to and including `text`."""
         end = time.monotonic() + seconds
         while text not in self.seen:
@@ -131,9 +135,9 @@ class Terminal:
         return before + found
 
     def close(self) -> int:
-        _, status = os.waitpid(self.pid, 0)
+        code = self.process.wait(timeout=60)
         os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
+        return code
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import sys
 from collections.abc import Iterator
@@ -108,7 +109,8 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 def test_every_stage_is_there_in_order(training: Run) -> None:
-    assert training.recording.modules == ["Block.forward 0/0"]
+    [module] = training.recording.modules
+    assert re.fullmatch(r"Block\.forward \d+/0", module), "the frame's number depends on what was compiled before"
     stages = list(dict.fromkeys(s.pipeline if s.pipeline[0] == "post-grad" else s.pipeline[:1] for s in training.recording))
     assert [stage[:2] for stage in stages if len(stage) < 3] == [
         ("dynamo",),
