@@ -75,6 +75,7 @@ describe("groups", () => {
       const visible = buildView(model, { depth });
       const facts = groupFacts(new Lookup(model), visible, visible.title.indexOf("layer"));
       expect(facts).toMatchObject({ parameters: 1, nodes: 5, called: 2 });
+      expect(facts.ops.reduce((sum, each) => sum + each.count, 0), "f, a and inner").toBe(3);
     }
   });
 });

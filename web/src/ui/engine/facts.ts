@@ -108,7 +108,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number): Group
       parameters++;
       parameterBytes += bytes;
     }
-    ops.add(program.nodeOp[n]);
+    if (ROLES[program.nodeRole[n]] === "op") ops.add(program.nodeOp[n]);
     for (let i = program.inputs.start[n]; i < program.inputs.start[n + 1]; i++) {
       const from = program.inputs.value[i];
       if (!inside[from] && inputs.size < MOST_LISTED && !inputs.has(from)) inputs.set(from, lookup.name(from));

@@ -98,7 +98,7 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
       <Section title="Inside">
         <ul class="bars">
           <li><span>{facts.called > 0 ? "nodes, with what is called" : "nodes, with parameters and constants"}</span><span class="n">{facts.nodes.toLocaleString("en-US")}</span></li>
-          {facts.parameters > 0 && <li><span>parameters</span><span class="n">{facts.parameters} · {bytesText(facts.parameterBytes)}</span></li>}
+          {facts.parameters > 0 && <li><span>parameter tensors</span><span class="n">{facts.parameters} · {bytesText(facts.parameterBytes)}</span></li>}
           <li><span>output bytes</span><span class="n">{bytesText(facts.outputBytes)}</span></li>
         </ul>
       </Section>
