@@ -1,6 +1,6 @@
 /** What the controls and the keys do, in one place, so that everything a button does a key can do too. */
 import type { Session } from "../session";
-import { collapseAll, expandAll, toggleFlatten } from "../state/view";
+import { collapseAll, expandAll, groupBy, toggleFlatten } from "../state/view";
 
 export const actions = {
   expandAll: (session: Session) => session.change(expandAll(session.view), { look: "fit" }),
