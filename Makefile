@@ -61,7 +61,8 @@ bench: .stamps/tests .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/record.py
 	$(BIN)/python benchmarks/pt2.py
 	(cd benchmarks/layout && npm install --no-save --loglevel=error > /dev/null)
-	node benchmarks/layout/run.mjs
+	$(BIN)/python benchmarks/layout_graphs.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo gpt2
+	node benchmarks/layout/run.mjs .bench/layout_transformer4_lowered.json .bench/layout_transformer4.json .bench/layout_gpt2.json
 	$(BIN)/python benchmarks/viewer.py
 
 gallery: .stamps/tests $(BUNDLE)
