@@ -160,6 +160,7 @@ def test_a_person_can_complete_interrupt_and_leave(tmp_path: Path) -> None:
     terminal.wait_for("opscope> ")
     terminal.type("stats\nmetadata on\n")
     terminal.wait_for("metadata is on")
+    terminal.wait_for("opscope> ")  # Ctrl+D means leaving only at a prompt that is there
     terminal.type("\x04")
     assert terminal.close() == 0
     assert f"info {dot}" in (tmp_path / ".opscope_history").read_text()
