@@ -8,6 +8,7 @@ import pty
 import random
 import re
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -104,6 +105,12 @@ def test_extracts_parse_in_xla_again(tmp_path: Path) -> None:
     assert done.stdout.strip() == "all parsed", done.stderr[-2000:]
 
 
+def _own_terminal() -> None:
+    """Ctrl+C must reach the prompt, even where the tests run in the background and were started with it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 class Terminal:
     """The prompt behind a pseudo-terminal, as a person has it."""
 
@@ -112,7 +119,7 @@ class Terminal:
         environment = os.environ | {"HOME": str(folder), "TERM": "dumb", "COLUMNS": "200"}
         self.process = subprocess.Popen(
             COMMAND, stdin=inner, stdout=inner, stderr=inner, cwd=folder, env=environment, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_own_terminal,
         )  # fmt: skip
         os.close(inner)
         self.seen = ""
