@@ -20,6 +20,7 @@ from opscope.errors import SourceError
 from opscope.program import Frame, Program
 from opscope.readers.hidet.flow import FlowNames, flow_graph_program
 from opscope.readers.hidet.netron import read_netron
+from opscope.recording.classes import subclasses
 from opscope.recording.model import NodeKey, Origin, Recording
 from opscope.recording.store import StoreWriter
 
@@ -117,10 +118,10 @@ class HidetInstrument:
 
         self._replace(Operator, "reforward", self._watched_reforward)
         self._replace(Operator, "__init__", self._watched_creation)
-        for rule in _subclasses(SubgraphRewriteRule):
+        for rule in subclasses(SubgraphRewriteRule):
             if "target" in vars(rule):
                 self._replace(rule, "target", self._watched_target)
-        for rule in _subclasses(ResolveRule):
+        for rule in subclasses(ResolveRule):
             if "resolve" in vars(rule):
                 self._replace(rule, "resolve", self._watched_resolve)
 
@@ -183,15 +184,6 @@ def _operator_class() -> Any:
     from hidet.graph.operator import Operator
 
     return Operator
-
-
-def _subclasses(cls: Any) -> list[Any]:
-    found, waiting = [], [cls]
-    while waiting:
-        for sub in waiting.pop().__subclasses__():
-            found.append(sub)
-            waiting.append(sub)
-    return found
 
 
 def _operators(flow: Any, graph: str, names: FlowNames) -> Iterator[tuple[NodeKey, Any]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from collections import Counter, deque
 from collections.abc import Callable
 from functools import cached_property
 
+from opscope.collecting import without_collecting
 from opscope.errors import SourceError
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.hlo.attributes import Attribute, read_attributes
@@ -32,13 +32,8 @@ def parse_hlo(text: str, progress: Callable[[float], None] | None = None) -> lis
     """The modules of an HLO text. Bad text raises SourceError with line and column, and nothing else."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    collecting = gc.isenabled()
-    gc.disable()  # a hundred thousand small objects and no cycles: collecting would only look at them again and again
-    try:
+    with without_collecting():
         return _Reader(text, progress).read()
-    finally:
-        if collecting:
-            gc.enable()
 
 
 class _Reader:

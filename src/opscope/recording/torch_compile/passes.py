@@ -6,6 +6,7 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from opscope.recording.classes import subclasses
 from opscope.recording.torch_compile.rewrites import Rule, frame_of, nodes_created, nodes_replaced, replacements, rule_of_pattern
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class PassWatcher:
         except ImportError:
             self._hooks.remarks.missing("PatternEntry", "which pattern replaced which nodes is not known")
             return
-        for entry in _subclasses(PatternEntry):
+        for entry in subclasses(PatternEntry):
             if "apply" in vars(entry):
                 self._hooks.replace(entry, "apply", self._rewritten)
 
@@ -128,12 +129,3 @@ class PassWatcher:
         if stage is None or module is None or not self._hooks.installed or not is_part_of(module, stage.root):
             return None
         return stage
-
-
-def _subclasses(cls: Any) -> list[Any]:
-    found, waiting = [], [cls]
-    while waiting:
-        for sub in waiting.pop().__subclasses__():
-            found.append(sub)
-            waiting.append(sub)
-    return found

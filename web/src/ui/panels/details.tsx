@@ -8,6 +8,7 @@ import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
 import { copy } from "./actions";
 import { Chain, Gradient, Kept } from "./gradient";
 import { Icon } from "./icons";
+import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 import { pretty } from "./pretty";
 
@@ -209,10 +210,6 @@ function NodeList({ session, title, nodes, total, types = false }: {
       </ul>
     </Section>
   );
-}
-
-function NodeLink({ session, node }: { readonly session: Session; readonly node: NodeName }): JSX.Element {
-  return <button type="button" class="link" onClick={() => void session.goTo(node.node, node.graph)}>{clipped(node.id, 160)}</button>;
 }
 
 function Attribute({ session, name, value }: { readonly session: Session; readonly name: string; readonly value: unknown }): JSX.Element {

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { bytesText } from "../engine/colours";
 import type { ChainStep, GradientFacts, KeptOverall, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
+import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 
 export function Gradient({ session, facts }: { readonly session: Session; readonly facts: GradientFacts }): JSX.Element {
@@ -16,7 +17,7 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
       {facts.kept.length > 0 && (
         <>
           <p class="law-note">kept for backward: <strong>{bytesText(facts.keptBytes)}</strong></p>
-          <ul>{facts.kept.map((value) => <li key={value.node}><To session={session} node={value} />{value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}</li>)}</ul>
+          <ul>{facts.kept.map((value) => <li key={value.node}><NodeLink session={session} node={value} />{value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}</li>)}</ul>
         </>
       )}
       <List session={session} nodes={facts.forward} total={facts.forwardCount} />
@@ -39,13 +40,13 @@ function Rule({ session, facts }: { readonly session: Session; readonly facts: G
       <p class="law"><code>y = {y}</code></p>
       {Object.entries(vjp).map(([name, text]) => <p class="law" key={name}><code>d{name} = {text}</code></p>)}
       {facts.operands && facts.operands.length > 0 && (
-        <p class="law-note">{facts.operands.map(({ name, node }, i) => <span key={name}>{i > 0 && ", "}{name} is <To session={session} node={node} /></span>)}</p>
+        <p class="law-note">{facts.operands.map(({ name, node }, i) => <span key={name}>{i > 0 && ", "}{name} is <NodeLink session={session} node={node} /></span>)}</p>
       )}
       {note && <p class="law-note">{note}</p>}
       {facts.sums.length > 1 && (
         <>
           <p class="law-note">y is used {facts.sums.length} times, so its gradient is a sum:</p>
-          <ul>{facts.sums.map((sum, i) => <li key={i}><span class="type">{i > 0 ? "+ " : "dy = "}</span><code>{sum.text}</code><span class="type"> from </span><To session={session} node={sum.from} /></li>)}</ul>
+          <ul>{facts.sums.map((sum, i) => <li key={i}><span class="type">{i > 0 ? "+ " : "dy = "}</span><code>{sum.text}</code><span class="type"> from </span><NodeLink session={session} node={sum.from} /></li>)}</ul>
         </>
       )}
     </>
@@ -63,7 +64,7 @@ export function Kept({ session }: { readonly session: Session }): JSX.Element | 
       {kept ? (
         <>
           <p class="law-note"><strong>{bytesText(kept.bytes)}</strong> in {kept.count.toLocaleString("en-US")} values</p>
-          <ul>{kept.values.map((value, i) => <li key={i}><To session={session} node={value} />{value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}</li>)}</ul>
+          <ul>{kept.values.map((value, i) => <li key={i}><NodeLink session={session} node={value} />{value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}</li>)}</ul>
         </>
       ) : <div class="actions"><button type="button" class="tool" onClick={() => void ask()}>What is kept?</button></div>}
     </section>
@@ -79,9 +80,9 @@ export function Chain({ session, steps }: { readonly session: Session; readonly 
       <ul class="chain">
         {steps.map((step) => (
           <li key={step.node.node}>
-            <span class="type">d </span><To session={session} node={step.operand} /><span class="type"> = </span>
+            <span class="type">d </span><NodeLink session={session} node={step.operand} /><span class="type"> = </span>
             {step.text ? <code>{step.text}</code> : <span class="type">no rule for {clipped(step.node.op, 60)}</span>}
-            <span class="type">, dy = d </span><To session={session} node={step.node} />
+            <span class="type">, dy = d </span><NodeLink session={session} node={step.node} />
           </li>
         ))}
       </ul>
@@ -93,12 +94,8 @@ function List({ session, nodes, total }: { readonly session: Session; readonly n
   if (total === 0) return null;
   return (
     <ul>
-      {nodes.map((node) => <li key={node.node}><To session={session} node={node} /><span class="type"> {clipped(node.op, 60)}</span></li>)}
+      {nodes.map((node) => <li key={node.node}><NodeLink session={session} node={node} /><span class="type"> {clipped(node.op, 60)}</span></li>)}
       {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
     </ul>
   );
-}
-
-function To({ session, node }: { readonly session: Session; readonly node: NodeName }): JSX.Element {
-  return <button type="button" class="link" onClick={() => void session.goTo(node.node, node.graph)}>{clipped(node.id, 160)}</button>;
 }
