@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import random
@@ -11,7 +10,6 @@ import select
 import signal
 import subprocess
 import sys
-import termios
 import time
 from pathlib import Path
 
@@ -105,21 +103,27 @@ def test_extracts_parse_in_xla_again(tmp_path: Path) -> None:
     assert done.stdout.strip() == "all parsed", done.stderr[-2000:]
 
 
-def _own_terminal() -> None:
-    """Ctrl+C must reach the prompt, even where the tests run in the background and were started with it ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+OWN_TERMINAL = """
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 class Terminal:
-    """The prompt behind a pseudo-terminal, as a person has it."""
+    """
+    The prompt behind a pseudo-terminal, as a person has it: with Ctrl+C neither ignored nor blocked,
+    whatever the tests themselves were started with (a shell's background jobs ignore it).
+    """
 
     def __init__(self, folder: Path) -> None:
         self.fd, inner = pty.openpty()
         environment = os.environ | {"HOME": str(folder), "TERM": "dumb", "COLUMNS": "200"}
         self.process = subprocess.Popen(
-            COMMAND, stdin=inner, stdout=inner, stderr=inner, cwd=folder, env=environment, start_new_session=True,
-            preexec_fn=_own_terminal,
+            [sys.executable, "-c", OWN_TERMINAL, *COMMAND], stdin=inner, stdout=inner, stderr=inner, cwd=folder, env=environment,
+            start_new_session=True,
         )  # fmt: skip
         os.close(inner)
         self.seen = ""
@@ -157,7 +161,7 @@ def test_a_person_can_complete_interrupt_and_leave(tmp_path: Path) -> None:
     terminal.wait_for("opscope> ")
     terminal.type("unfinished")
     terminal.wait_for("unfinished")
-    terminal.type("\x03")
+    os.kill(terminal.process.pid, signal.SIGINT)  # what a terminal makes of Ctrl+C
     terminal.wait_for("opscope> ")
     terminal.type(f"info {dot}\n")
     terminal.wait_for("operation")
