@@ -85,6 +85,18 @@ def test_standard_input_and_output(run: Run, example: Path) -> None:
     assert "say what to write with --format NAME" in refused(run("export", "-", "-o", "-", stdin=text))
 
 
+def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path: Path) -> None:
+    """A pipe can be read once and not rewound: what the shell makes of <(…), and a named one."""
+    os.mkfifo(tmp_path / "pipe")
+    opscope = f"{sys.executable} -m opscope"
+    command = f"cat {example} > pipe & {opscope} info pipe && {opscope} info <(gzip -c {example})"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.count("program     jit_train_step") == 2
+    assert refused(run("info", "/dev/zero")) == "/dev/zero: is a device, not a file"
+    closed = subprocess.run(["bash", "-c", f"{opscope} info - <&-"], capture_output=True, text=True, check=False)
+    assert refused(closed) == "<stdin>: standard input is closed; pipe a source into it"
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,23 @@ def test_bad_mlir_is_one_sentence_with_its_place(tmp_path: Path) -> None:
     path.write_text("module {\n  func.func @main( {\n}\n")
     with pytest.raises(opscope.SourceError, match=r"broken\.mlir:2:\d+: not valid MLIR"):
         opscope.load(path)
+
+
+def test_damaged_bytecode_is_one_sentence_and_ends_no_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """jaxlib tells stderr what it thinks of such files, and ends the process when it cannot quote them."""
+    from jax import export
+
+    lowered = jax.jit(scan).lower(X, W)
+    plain = io.BytesIO()
+    lowered.compiler_ir().operation.write_bytecode(plain)
+    path = tmp_path / "scan.mlirbc"
+    path.write_bytes(plain.getvalue())
+    assert {"while", "tanh"} <= ops(opscope.load(path))
+    for whole in (export.export(jax.jit(scan))(X, W).mlir_module_serialized, plain.getvalue()):
+        path.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(opscope.SourceError, match=r"scan\.mlirbc: is damaged MLIR bytecode"):
+            opscope.load(path)
+    assert capfd.readouterr().err == ""
 
 
 def test_flax_linen_modules_are_groups() -> None:

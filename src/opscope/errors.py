@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class OpscopeError(Exception):
     """Something that the user can mend. The command line prints it as one line and exits with 2."""
@@ -32,3 +36,14 @@ class SourceError(OpscopeError):
     def at(self, source: str) -> SourceError:
         """The same error, in a named source (readers of text do not know their file's name)."""
         return self if self.source else SourceError(self.message, source, self.line, self.column, self.path)
+
+
+@contextmanager
+def blamed_on_source(what: str, help: str = "", source: str = "") -> Iterator[None]:
+    """Plain code stumbles over data of another shape than it was written for. That is said of the source, in one line."""
+    try:
+        yield
+    except SourceError as error:
+        raise error.at(source) from None
+    except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError, zlib.error) as error:
+        raise SourceError(f"{what}: {type(error).__name__}: {error}" + (f"; {help}" if help else ""), source) from error

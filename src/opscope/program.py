@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import repeat
 from math import prod
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -345,6 +346,11 @@ class GraphBuilder:
         self.nodes.append(node)
         self.lines.append(line)
         return node
+
+    def take(self, nodes: Iterable[Node]) -> None:
+        """All the nodes at once, of a source that has no lines or keeps them itself."""
+        self.nodes.extend(nodes)
+        self.lines.extend(repeat(0, len(self.nodes) - len(self.lines)))
 
     def node(
         self,

@@ -247,6 +247,10 @@ def test_other_archives_of_torch_say_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "cut.pt2").write_bytes(data[: len(data) // 2])
     with pytest.raises(OpscopeError, match="damaged archive"):
         read(Source(tmp_path / "cut.pt2"), reader="torch")
+    entry = data.rindex(b"PK\x01\x02")
+    (tmp_path / "newer.pt2").write_bytes(data[: entry + 6] + b"\xff" + data[entry + 7 :])
+    with pytest.raises(OpscopeError, match="damaged archive"):
+        read(Source(tmp_path / "newer.pt2"), reader="torch")
     with zipfile.ZipFile(tmp_path / "odd.pt2", "w") as archive:
         archive.writestr("odd/models/model.json", '{"graph_module": {}, "schema_version": {"major": 9, "minor": 1}}')
     with pytest.raises(OpscopeError, match=r"models/model.json in it is not laid out as torch.export writes it \(schema 9.1"):

@@ -129,3 +129,12 @@ def test_other_bytes_are_refused_in_a_sentence(tmp_path: Path) -> None:
     path.write_bytes(b"\x08\x07\x12" + b"\xff" * 40)
     with pytest.raises(opscope.SourceError, match="is no ONNX model"):
         opscope.load(path)
+    with pytest.raises(opscope.SourceError, match="is a damaged ONNX model"):
+        opscope.load(with_a_name_that_is_no_text(path))
+
+
+def with_a_name_that_is_no_text(path: Path) -> Path:
+    node = onnx.helper.make_node("Relu", ["x"], ["name"])
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], []))
+    path.write_bytes(model.SerializeToString().replace(b"name", b"\xff\xfe\xfd\xfc"))
+    return path

@@ -183,6 +183,40 @@ def test_foreign_cut_and_newer_files_are_refused_in_a_sentence(tmp_path: Path) -
     assert whole[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE page SET data = x'00' WHERE kind = 'node'",
+        "UPDATE page SET data = 7 WHERE kind = 'graph'",
+        "UPDATE page SET data = (SELECT data FROM page WHERE kind = 'text') WHERE kind = 'name'",
+        "UPDATE page SET first = first + 1 WHERE kind = 'node'",
+        "UPDATE page SET data = (SELECT data FROM page WHERE kind = 'graph') WHERE kind = 'detail'",
+        "DELETE FROM page WHERE kind = 'text'",
+        "UPDATE program SET data = (SELECT data FROM page WHERE kind = 'graph')",
+        "DELETE FROM program",
+        "UPDATE snapshot SET id = 5",
+        "UPDATE snapshot SET pipeline = '3'",
+        "UPDATE snapshot SET seconds = 'soon'",
+        "UPDATE snapshot SET attrs = '[1]'",
+        "UPDATE snapshot SET origins = x'789c'",
+        "UPDATE meta SET value = '{'",
+    ],
+)
+def test_whatever_is_wrong_in_a_recording_is_said_of_the_recording(tmp_path: Path, damage: str) -> None:
+    """A recording comes by mail: what does not fit together is refused in a sentence, and nobody stumbles over it later."""
+    path = tmp_path / "run.opscope"
+    writer = StoreWriter(path)
+    writer.add(chain(20), "one", seconds=1.0, origins=[Origin((("main", "x"),), (("main", "x"),))], attrs={"a": 1})
+    writer.close()
+    connection = sqlite3.connect(path)
+    with connection:
+        assert connection.execute(damage).rowcount
+    connection.close()
+    with pytest.raises(SourceError, match=r"run\.opscope: .*(is a damaged recording|names no)"):
+        for snapshot in open_recording(path):
+            assert str(snapshot.program) and snapshot.origins
+
+
 def test_a_recording_in_memory_can_be_saved(tmp_path: Path) -> None:
     writer = StoreWriter(attrs={"producer": "toy"})
     writer.add(chain(5), "one", pipeline=("p",), seconds=1.0)

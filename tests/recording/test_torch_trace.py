@@ -160,6 +160,13 @@ def test_a_folder_of_ranks_is_one_recording(tmp_path: Path) -> None:
     assert recording.modules[0] == "rank 0: forward 0/0" and recording.modules[-1] == "rank 1: forward 0/1"
 
 
+def test_a_log_that_lost_its_forward_graph_is_read(tmp_path: Path) -> None:
+    """Logs are cut, filtered and pasted: the backward half alone is followed through its stages."""
+    log = tmp_path / "half.log"
+    log.write_text(SAMPLE.read_text().replace('"aot_forward_graph"', '"lost"').replace('"aot_joint_graph"', '"lost"'))
+    assert any("backward" in snapshot.title for snapshot in opscope.load(log))
+
+
 def test_a_log_without_graphs_says_so(tmp_path: Path) -> None:
     log = tmp_path / "empty.log"
     log.write_text('V1115 09:17:13.180000 27326 torch/_logging/_internal.py:1328] {"chromium_event": {}}\n\t{}\n')

@@ -7,6 +7,8 @@ takes from outside becomes a parameter of that graph and a further input of the 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +19,16 @@ from opscope.readers.hlo.scope import parse_op_name
 from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
+_ARTIFACT = re.compile(rb"ML\xefR.StableHLO_v", re.DOTALL)
+_PRINT_TEXT = """
+import sys
+from jax.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir
+
+context = make_ir_context()
+context.allow_unregistered_dialects = True
+print(ir.Module.parse(sys.stdin.buffer.read(), context).operation.get_asm(enable_debug_info=True))
+"""
 _LOOKS = re.compile(r"^\s*(module\b.*\{|func\.func\b|#loc\d*\s*=\s*loc|\"builtin\.module\"|#\w+\s*=\s*)", re.MULTILINE)
 _FRAME = re.compile(r'"((?:[^"\\]|\\.)*)"\("((?:[^"\\]|\\.)+)":(\d+):')
 _FILE = re.compile(r'loc\("((?:[^"\\]|\\.)+)":(\d+):')
@@ -24,6 +36,7 @@ _NAME = re.compile(r'loc\((?:fused\[)?"((?:[^"\\]|\\.)*)"(?!:\d)')
 _TENSOR = re.compile(r"(?:ranked_)?(?:tensor|memref|vector)<((?:(?:\d+|\?)x)*)(.+)>", re.DOTALL)
 _SHORT_DTYPE = re.compile(r"i(\d+)")
 _MOST_TEXT = 4096
+_DAMAGED = "is damaged MLIR bytecode; write it again"
 
 
 def sniff(source: Source) -> Verdict:
@@ -58,14 +71,25 @@ def read_mlir(module: str | bytes, progress: Progress | None = None) -> Program:
 
 def _parse(ir: Any, context: Any, module: str | bytes) -> Any:
     """Bytecode that JAX exports is a portable artifact, in a dialect that stands for a version of StableHLO: that is undone."""
-    if isinstance(module, bytes):
-        from jaxlib.mlir.dialects import stablehlo
+    if isinstance(module, str):
+        return ir.Module.parse(module, context)
+    if not _ARTIFACT.match(module):
+        return ir.Module.parse(_text_of(module), context)
+    from jaxlib.mlir.dialects import stablehlo
 
-        try:
-            return stablehlo.deserialize_portable_artifact(context, module)
-        except (ValueError, ir.MLIRError):
-            pass  # bytecode, but no portable artifact
-    return ir.Module.parse(module, context)
+    context.attach_diagnostic_handler(lambda told: True)  # else they go to stderr
+    try:
+        return stablehlo.deserialize_portable_artifact(context, module)
+    except ValueError:
+        raise SourceError(_DAMAGED) from None
+
+
+def _text_of(bytecode: bytes) -> str:
+    """Plain bytecode is parsed in a process of its own: jaxlib ends the process when it wants to quote bytes that are no text."""
+    asked = subprocess.run([sys.executable, "-c", _PRINT_TEXT], input=bytecode, capture_output=True, check=False)
+    if asked.returncode:
+        raise SourceError(_DAMAGED)
+    return asked.stdout.decode()
 
 
 def _parse_error(error: Exception) -> SourceError:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opscope.errors import SourceError
+from opscope.errors import SourceError, blamed_on_source
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
@@ -40,7 +40,8 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
         model = onnx.load_model_from_string(source.read_bytes())
     except Exception as error:
         raise SourceError(f"is no ONNX model: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
-    return [model_program(model, source.path.stem)]
+    with blamed_on_source("is a damaged ONNX model"):
+        return [model_program(model, source.path.stem)]
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
@@ -119,6 +120,9 @@ class _Reader:
 
     def _nodes(self, graph: GraphBuilder, nodes: Iterable[Any], values: dict[str, ValueRef], types: dict[str, TensorType]) -> None:
         listed = list(nodes)
+        names = [name for node in listed for name in (node.name, node.op_type, node.domain, *node.input, *node.output)]
+        if not all(isinstance(name, str) for name in (graph.name, *values, *names)):  # protobuf gives what is no UTF-8 as bytes
+            raise SourceError("is a damaged ONNX model: names in it are no text")
         makers = {out for node in listed for out in node.output if out}
         taken = {node.id for node in graph.nodes}
         ids = [_unique(node.name or f"{node.op_type}_{i}", taken) for i, node in enumerate(listed)]

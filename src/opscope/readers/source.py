@@ -16,15 +16,25 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Source:
-    """A file, a folder, standard input ("-") or bytes in memory. Gzip is undone on the way in."""
+    """A file, a folder, standard input ("-"), a pipe or bytes in memory. Gzip is undone on the way in."""
 
     def __init__(self, path: str | Path, data: bytes | None = None) -> None:
         self.name = "<stdin>" if str(path) == "-" else str(path)
         self.path = Path(path)
-        self._given = data if data is not None or str(path) != "-" else sys.stdin.buffer.read()
+        self._given = self._taken() if data is None else data
         self.is_folder = self._given is None and self.path.is_dir()
-        if self._given is None and not self.path.exists():
+
+    def _taken(self) -> bytes | None:
+        """The bytes of what can be read only once: standard input, a pipe such as the shell makes of `<(zcat step.hlo.gz)`."""
+        if self.name == "<stdin>":
+            if sys.stdin is None:
+                raise SourceError("standard input is closed; pipe a source into it", self.name)
+            return sys.stdin.buffer.read()
+        if not self.path.exists():
             raise SourceError("no such file or folder", self.name)
+        if self.path.is_char_device() or self.path.is_block_device():
+            raise SourceError("is a device, not a file", self.name)
+        return self.path.read_bytes() if self.path.is_fifo() else None
 
     @property
     def suffixes(self) -> list[str]:

@@ -6,16 +6,16 @@ it stands; a graph that no pass touches is one number.
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 
-from opscope.errors import OpscopeError
-from opscope.program import NO_DETAILS, Details, Frame, Graph, KnownDetails, Link, Node, Program, TensorType
+from opscope.collecting import without_collecting
+from opscope.errors import SourceError, blamed_on_source
+from opscope.program import NO_DETAILS, Details, Frame, Graph, GraphBuilder, KnownDetails, Link, Node, Program, TensorType
 from opscope.recording.pages import (
     RECORDS_PER_PAGE,
     Page,
@@ -30,6 +30,7 @@ from opscope.recording.pages import (
 )
 from opscope.recording.values import from_json, to_json
 
+DAMAGED = "is a damaged recording"
 KINDS = ("name", "text", "detail", "node", "graph")
 _MOST_DETAILS = 1 << 16
 _FIRST = json.JSONDecoder()
@@ -56,7 +57,7 @@ class Encoder:
 
     def program(self, program: Program) -> bytes:
         """The body of a snapshot: which graphs, which entry."""
-        with no_garbage_collection():
+        with without_collecting():
             graphs = [self._graph(graph) for graph in program]
         return self.body(program.name, program.entry, to_json(program.attrs) if program.attrs else "", graphs)
 
@@ -127,10 +128,11 @@ def _pack_grouping(graph: Graph, paths: Mapping[str, tuple[str, ...]]) -> Any:
 class Decoder:
     """Reads programs back. Nodes are shared between snapshots: the same record is the same object."""
 
-    def __init__(self, fetch: Callable[[str, int], bytes]) -> None:
+    def __init__(self, fetch: Callable[[str, int], bytes], source: str) -> None:
         def index(kind: str, unpack: Callable[[bytes], list[Any]]) -> PageIndex[Any]:
             return PageIndex(lambda first: fetch(kind, first), unpack)
 
+        self._source = source
         self._flat: dict[str, list[str]] = {"name": [], "text": []}
         self._loaded = {"name": 0, "text": 0}
         self.indexes: dict[str, PageIndex[Any]] = {
@@ -154,10 +156,15 @@ class Decoder:
         return flat
 
     def program(self, body: bytes) -> Program:
-        with no_garbage_collection():
+        with self._blamed(), without_collecting():
             name, entry, attrs, found = unpack_json(body)
             numbers = {self._graph_name(number): number for first, end in spans(found) for number in range(first, end)}
-        return Program(name, StoredGraphs(self, numbers), entry, MappingProxyType(from_json(attrs) if attrs else {}))
+            if entry not in numbers:
+                raise SourceError(f"{DAMAGED}: entry {entry!r} names no graph")
+            return Program(name, StoredGraphs(self, numbers), entry, MappingProxyType(from_json(attrs) if attrs else {}))
+
+    def _blamed(self) -> AbstractContextManager[None]:
+        return blamed_on_source(DAMAGED, source=self._source)
 
     def _graph_name(self, number: int) -> str:
         """The first thing in a graph's record, without reading the rest."""
@@ -166,8 +173,9 @@ class Decoder:
     def details(self, number: int) -> KnownDetails:
         known = self._details.get(number)
         if known is None:
-            attrs, scope, source = from_json(self.indexes["detail"][number])
-            known = KnownDetails(attrs, tuple(scope), tuple(Frame(*frame) for frame in source))
+            with self._blamed():
+                attrs, scope, source = from_json(self.indexes["detail"][number])
+                known = KnownDetails(dict(attrs), tuple(scope), tuple(Frame(*frame) for frame in source))
             if len(self._details) >= _MOST_DETAILS:
                 self._details.clear()
             self._details[number] = known
@@ -177,20 +185,21 @@ class Decoder:
         """A graph by its number; the same number is the same object."""
         known = self._graphs.get(number)
         if known is None:
-            with no_garbage_collection():
+            with self._blamed(), without_collecting():
                 known = self._graphs[number] = self._build(self.indexes["graph"][number])
         return known
 
     def _build(self, record: str) -> Graph:
         name, outputs, groupings, attrs, found = from_json(record)
         slice = self.indexes["node"].slice
-        nodes = [node for first, end in spans(found) for node in slice(first, end)]
-        groups = {}
+        graph = GraphBuilder(name)
+        graph.take(node for first, end in spans(found) for node in slice(first, end))
+        graph.outputs = [tuple(ref) for ref in outputs]
         for grouping, (paths, of) in groupings.items():
             at = [tuple(path) for path in paths]
-            groups[grouping] = MappingProxyType({node.id: at[i - 1] for node, i in zip(nodes, of, strict=True) if i})
-        known = MappingProxyType(from_json(attrs) if attrs else {})
-        return Graph(name, tuple(nodes), tuple(map(tuple, outputs)), MappingProxyType(groups), known)
+            graph.groupings[grouping] = {node.id: at[i - 1] for node, i in zip(graph.nodes, of, strict=True) if i}
+        graph.attrs.update(from_json(attrs) if attrs else {})
+        return graph.build()
 
     def _unpack_nodes(self, data: bytes) -> list[Node]:
         ids, ops, types, rests, details, counts, operands, indexes = unpack_columns(data)
@@ -273,19 +282,4 @@ class StoredDetails(Details):
 
 
 def _json_list(data: bytes) -> list[str]:
-    records = unpack_json(data)
-    if not isinstance(records, list):
-        raise OpscopeError("a page of the recording is damaged")
-    return records
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Millions of tuples made at once: the collector would walk them again and again, and none is garbage."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
+    return list(map(str, unpack_json(data)))

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from opscope.collecting import without_collecting
 from opscope.program import Node, Program, TensorType
-from opscope.recording.codec import no_garbage_collection
 from opscope.recording.match import Matching, match_programs
 from opscope.recording.match.sides import TAGS, Labels, Side
 from opscope.recording.model import NodeKey, Origin
@@ -220,7 +220,7 @@ class Diff:
 def diff(a: Program, b: Program, *, origins: Iterable[Origin] = (), ids: str | None = None) -> Diff:
     """What changed from program a to program b. Takes anything that has a `program`, such as a Snapshot, too."""
     first, second = _program(a), _program(b)
-    with no_garbage_collection():
+    with without_collecting():
         return Diff(first, second, match_programs(first, second, origins, ids))
 
 

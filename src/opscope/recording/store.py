@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from opscope.errors import OpscopeError, SourceError
+from opscope.errors import OpscopeError, SourceError, blamed_on_source
 from opscope.program import EMPTY, Frame, Program
 from opscope.program import Path as Scope
-from opscope.recording.codec import KINDS, Decoder, Encoder
+from opscope.recording.codec import DAMAGED, KINDS, Decoder, Encoder
 from opscope.recording.model import Origin, Recording, Snapshot
 from opscope.recording.packed import Packed, absorb
 from opscope.recording.pages import pack_json, unpack_json
@@ -137,7 +137,7 @@ def open_recording(path: str | Path) -> Recording:
         return _read(connection, threading.Lock(), str(path))
     except sqlite3.DatabaseError as error:
         hint = "; it was cut while being written: put it and its -journal file where they can be written to" if unfinished else ""
-        raise SourceError(f"is a damaged recording ({error}){hint}", str(path)) from None
+        raise SourceError(f"{DAMAGED} ({error}){hint}", str(path)) from None
 
 
 def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False) -> None:
@@ -155,30 +155,47 @@ def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str) -> Re
             try:
                 return connection.execute(query, given).fetchall()
             except sqlite3.DatabaseError as error:
-                raise SourceError(f"is a damaged recording ({error})", name) from None
+                raise SourceError(f"{DAMAGED} ({error})", name) from None
 
-    decoder = Decoder(lambda kind, first: _only(rows("SELECT data FROM page WHERE kind = ? AND first = ?", kind, first), name))
+    def page(kind: str, first: int) -> Any:
+        return _only(rows("SELECT data FROM page WHERE kind = ? AND first = ?", kind, first), name)
+
+    decoder = Decoder(page, name)
     for kind in KINDS:
-        decoder.indexes[kind].firsts = [first for (first,) in rows("SELECT first FROM page WHERE kind = ? ORDER BY first", kind)]
+        firsts = rows("SELECT first FROM page WHERE kind = ? ORDER BY first", kind)
+        decoder.indexes[kind].firsts = [first for (first,) in firsts]
 
     def program(content: int) -> Program:
         return decoder.program(_only(rows("SELECT data FROM program WHERE id = ?", content), name))
 
     def origins(index: int) -> tuple[Origin, ...]:
-        ((data,),) = rows("SELECT origins FROM snapshot WHERE id = ?", index)
-        return tuple(_origin(*told) for told in unpack_json(data)) if data else ()
+        data = _only(rows("SELECT origins FROM snapshot WHERE id = ?", index), name)
+        with blamed_on_source(DAMAGED, source=name):
+            return tuple(_origin(*told) for told in unpack_json(data)) if data else ()
 
     listed = rows(
         "SELECT s.id, s.module, s.pipeline, s.name, s.seconds, s.attrs, p.id, p.nodes FROM snapshot s JOIN program p"
         " ON s.program = p.id ORDER BY s.id"
     )
-    snapshots = [
-        Snapshot(
-            index, title, tuple(json.loads(pipeline)), module, seconds, nodes, content, from_json(attrs or "{}"), program, origins
-        )
-        for index, module, pipeline, title, seconds, attrs, content, nodes in listed
-    ]
-    return Recording(name, snapshots, {key: from_json(value) for key, value in rows("SELECT key, value FROM meta")})
+    with blamed_on_source(DAMAGED, source=name):
+        snapshots = [
+            Snapshot(
+                index,
+                str(title),
+                tuple(map(str, json.loads(pipeline))),
+                str(module),
+                None if seconds is None else float(seconds),
+                int(nodes),
+                content,
+                dict(from_json(attrs or "{}")),
+                program,
+                origins,
+            )
+            for index, module, pipeline, title, seconds, attrs, content, nodes in listed
+        ]
+        if [snapshot.index for snapshot in snapshots] != list(range(len(rows("SELECT id FROM snapshot")))):
+            raise SourceError(f"{DAMAGED} (a snapshot of it is missing)")
+        return Recording(name, snapshots, {str(key): from_json(value) for key, value in rows("SELECT key, value FROM meta")})
 
 
 def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:
@@ -187,7 +204,7 @@ def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:
 
 def _only(found: list[Any], name: str) -> Any:
     if not found:
-        raise SourceError("is a damaged recording (a page of it is missing)", name)
+        raise SourceError(f"{DAMAGED} (a page of it is missing)", name)
     return found[0][0]
 
 
@@ -218,7 +235,8 @@ def _check(path: Path) -> None:
     with path.open("rb") as stream:
         head = stream.read(100)
     if not head.startswith(SQLITE_MAGIC):
-        raise SourceError("is no recording of opscope" if head else "is empty", str(path))
+        help = "give what opscope.record wrote, or a folder of a compiler's dumps"
+        raise SourceError(f"is no recording of opscope; {help}" if head else "is empty", str(path))
     if not is_recording(head):
         raise SourceError("is an SQLite file of another program, no recording of opscope", str(path))
     version = int.from_bytes(head[60:64], "big")

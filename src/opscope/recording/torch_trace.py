@@ -218,7 +218,8 @@ class _Chain:
         """Logs do not say which half a graph is; its inputs do."""
         backward = self._parts.get(BACKWARD)
         inputs = _inputs(program)
-        return BACKWARD if backward is not None and inputs == _inputs(backward) else FORWARD
+        is_backward = FORWARD not in self._parts or (backward is not None and inputs == _inputs(backward))
+        return BACKWARD if is_backward else FORWARD
 
     def _add(self, pipeline: tuple[str, ...], name: str, origins: Iterable[Origin]) -> None:
         program = self._whole if self._whole is not None else joined(self._title, self._parts)

@@ -201,8 +201,7 @@ class Body:
             if not drop_unknown:
                 raise self._unknown_call(known)
             self.nodes = [n._replace(calls=tuple(c for c in n.calls if c in known)) if n.calls else n for n in self.nodes]
-        builder.nodes = self.nodes
-        builder.lines = [0] * len(self.nodes)
+        builder.take(self.nodes)
         builder.attrs = dict(self.attrs)
         root = self.root or (self.nodes[-1].id if self.nodes else "")
         builder.outputs = [self.refs[root]] if root else []

@@ -8,10 +8,11 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from typing import Any
 
 from opscope.collecting import without_collecting
-from opscope.errors import SourceError
+from opscope.errors import SourceError, blamed_on_source
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.source import Source
 from opscope.readers.torch.names import calls_of_text
@@ -32,7 +33,7 @@ def members(source: Source) -> list[str]:
     try:
         with _open(source) as archive:
             return [_inner(name) for name in archive.namelist()]
-    except (zipfile.BadZipFile, OSError):
+    except (zipfile.BadZipFile, NotImplementedError, OSError):
         return []
 
 
@@ -64,7 +65,7 @@ def read_archive(source: Source) -> list[Program]:
                 raise SourceError(_why_nothing(by_name))
             with without_collecting():
                 return [_program(name, _json(archive, by_name[name]), weights, source) for name in found]
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error) as error:
         raise SourceError(f"is a damaged archive ({error}); save the program again") from None
 
 
@@ -99,7 +100,10 @@ def _tensor_table(archive: zipfile.ZipFile, by_name: dict[str, str]) -> dict[str
 
 
 def _program(name: str, written: Any, weights: dict[str, Any], source: Source) -> Program:
-    try:
+    version = written.get("schema_version") if isinstance(written, dict) else None
+    schema = ".".join(map(str, version.values())) if isinstance(version, dict) else "unknown"
+    help = "load it with torch.export.load and give the object to opscope.capture"
+    with blamed_on_source(f"{name} in it is not laid out as torch.export writes it (schema {schema})", help):
         module = written["graph_module"]
         graph = module["graph"]
         placeholders, same = signature(module["signature"], graph, weights)
@@ -109,13 +113,6 @@ def _program(name: str, written: Any, weights: dict[str, Any], source: Source) -
             program.attrs["range_constraints"] = ranges
         read_graphs(program, ENTRY, graph, placeholders, same, effects(module["signature"]))
         return program.build()
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, StopIteration) as error:
-        version = written.get("schema_version") if isinstance(written, dict) else None
-        text = ".".join(str(part) for part in version.values()) if isinstance(version, dict) else "unknown"
-        raise SourceError(
-            f"{name} in it is not laid out as torch.export writes it (schema {text}, {type(error).__name__}: {error}); "
-            "load it with torch.export.load and give the object to opscope.capture"
-        ) from None
 
 
 def _range(bounds: dict[str, Any]) -> str:
