@@ -268,3 +268,145 @@ def test_the_classic_example_writes_its_text_and_pictures(tmp_path: Path) -> Non
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (tmp_path / f"{name}.svg").read_text()
         assert "<!doctype html>" in (tmp_path / f"{name}.html").read_text()[:200].lower()
+
+
+def test_a_linen_module_with_state_randomness_and_settings() -> None:
+    """Batch norm changes its averages, dropout draws numbers, `train` is no array: none of it needs a word from the person."""
+    linen = pytest.importorskip("flax.linen")
+
+    class Net(linen.Module):
+        @linen.compact
+        def __call__(self, x, train):
+            x = linen.BatchNorm(use_running_average=not train)(linen.Dense(4)(x))
+            return linen.Dropout(0.5, deterministic=not train)(linen.relu(x))
+
+    for args, kwargs in (((X, True), {}), ((X,), {"train": True})):
+        program = opscope.capture(Net(), *args, **kwargs)
+        assert {"BatchNorm_0", "Dropout_0"} <= scopes(program)
+        assert len(program.main.outputs) == 3, "the result, and the two averages that the call changed"
+        assert program.main.parameters[-1].id == "x", "inputs have the names that the module gives them"
+    assert len(opscope.capture(Net(), X, train=False).main.outputs) == 1
+    with pytest.raises(opscope.OpscopeError, match="missing a required argument: 'train'"):
+        opscope.capture(Net(), X)
+
+
+def test_an_nnx_module_gives_back_the_state_that_it_changed() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    norm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))
+    assert len(opscope.capture(norm, X).main.outputs) == 3
+    assert len(opscope.capture(norm, X, use_running_average=True).main.outputs) == 1
+    before = nnx.Linear.__call__
+    opscope.capture(nnx.Sequential(nnx.Linear(3, 2, rngs=nnx.Rngs(0))), X)
+    assert nnx.Linear.__call__ is before, "looking at a model leaves its classes as they were"
+
+
+
+def test_modules_inside_an_nnx_training_step_are_groups_of_both_halves() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    step = nnx.jit(lambda model, x: nnx.value_and_grad(lambda model: model(x).sum())(model))
+    model = nnx.Sequential(nnx.Linear(3, 2, rngs=nnx.Rngs(0)), jnp.tanh, nnx.Linear(2, 1, rngs=nnx.Rngs(0)))
+    for stage in ("jaxpr", "hlo"):
+        program = opscope.capture(step, model, X, stage=stage)
+        dots = {(node.attrs["direction"], node.scope[-1]) for graph in program for node in graph if node.op.startswith("dot")}
+        assert dots >= {(half, f"layers.{i}: Linear") for half in ("forward", "backward") for i in (0, 2)}, dots
+
+
+def test_what_stands_at_a_stage_goes_on_from_there_and_never_back() -> None:
+    from jax import export
+
+    lowered = jax.jit(dense).lower(X, W)
+    exported = export.export(jax.jit(dense))(X, W)
+    for stage in STAGES[1:]:
+        assert "tanh" in ops(opscope.capture(jax.make_jaxpr(dense)(X, W), stage=stage))
+        assert "tanh" in ops(opscope.capture(exported, stage=stage))
+    for made, stage in ((lowered, "jaxpr"), (exported, "jaxpr"), (lowered.compile(), "hlo")):
+        with pytest.raises(opscope.OpscopeError, match="past the stage"):
+            opscope.capture(made, stage=stage)
+    (size,) = export.symbolic_shape("n")
+    symbolic = export.export(jax.jit(jnp.tanh))(jax.ShapeDtypeStruct((size,), "float32"))
+    assert opscope.capture(symbolic).main.parameters[0].outputs[0].shape == ("?",)
+    with pytest.raises(opscope.OpscopeError, match="symbols"):
+        opscope.capture(symbolic, stage="hlo")
+    with pytest.raises(opscope.OpscopeError, match="jitted already"):
+        opscope.capture(jax.jit(dense), X, W, donate_argnums=0)
+
+
+def test_shardings_of_arguments_are_attributes() -> None:
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    split = NamedSharding(Mesh(jax.devices()[:1], ("data",)), PartitionSpec("data"))
+    given = jax.ShapeDtypeStruct((4, 3), "float32", sharding=split)
+    for program in (opscope.capture(dense, given, W), opscope.capture(jax.jit(dense, in_shardings=(split, None)), X, W)):
+        assert "'data'" in program.main.parameters[0].attrs["sharding"]
+        assert "sharding" not in program.main.parameters[1].attrs
+
+
+def test_constants_are_their_values_at_every_stage() -> None:
+    def scaled(x):
+        return jnp.where(x > 3, -jnp.inf, x * jnp.float32(0.01))
+
+    for stage in STAGES[:3]:
+        constants = (node for node in opscope.capture(scaled, X, stage=stage).main if node.role == "constant")
+        values = {str(node.attrs.get("value", node.attrs.get("literal"))) for node in constants}
+        assert {"0.01", "-inf"} <= values, (stage, values)
+    turned = opscope.capture(lambda x: x * (1 + 2j), jnp.ones(3, "complex64"), stage="stablehlo")
+    assert "(1.000000e+00,2.000000e+00)" in {node.attrs.get("value") for node in turned.main}
+
+
+def test_operations_outside_every_scope_belong_to_their_half_too() -> None:
+    """A function without named scopes still has a forward and a backward group, as its HLO has."""
+    from opscope.analysis.groupings import DIRECTION
+    from opscope.render.wire import GroupTrees
+
+    program = opscope.capture(jax.grad(lambda x: jnp.sin(x).sum()), X)
+    trees = GroupTrees(program)
+    trees.start_graph(0, {})
+    for node in program.main:
+        trees.put(node.id, node.op, node.attrs, node.scope, node.source)
+    tree = next(each for each in trees.trees() if each.name == DIRECTION)
+    assert {"forward", "backward"} <= set(tree.names)
+    assert all(group >= 0 for node, group in zip(program.main, tree.of_node, strict=True) if node.role == "op")
+
+
+def test_a_custom_derivative_says_which_function_it_belongs_to() -> None:
+    program = opscope.capture(custom, X, W)
+    assert "clipped" in {name.partition(".")[0] for name in program.graphs} or "custom_vjp_call" not in ops(program)
+    assert "relu" in opscope.capture(lambda x: jax.nn.relu(x), X).graphs
+
+
+def test_parameters_of_loops_and_branches_name_the_operands_that_they_take() -> None:
+    """A loop's condition and body have constants of their own, and each branch its own captures: counting would pair them wrongly."""
+
+    def run(x, w, limit):
+        return jax.lax.while_loop(lambda c: c.max() < limit, lambda c: jax.lax.cond(c.sum() > 0, lambda: c @ w, lambda: c - limit), x)
+
+    arguments = jnp.ones((4, 4)), jnp.ones((4, 4)), 3.0
+    for stage in ("jaxpr", "stablehlo"):
+        program = opscope.capture(run, *arguments, stage=stage)
+        for graph in program:
+            for node in graph:
+                for called in node.calls if node.op.endswith("while") or node.op.endswith("case") else ():
+                    for parameter in program[called].parameters:
+                        name, index = node.inputs[parameter.attrs["index"]]
+                        assert graph[name].outputs[index] == parameter.outputs[0], (stage, node.id, parameter.id)
+
+
+def test_other_dialects_open_where_jaxlib_knows_them_and_say_what_helps_where_not(tmp_path: Path) -> None:
+    branches = tmp_path / "branches.mlir"
+    branches.write_text(
+        "func.func @f(%a: i32, %p: i1) -> i32 {\n  cf.cond_br %p, ^one(%a : i32), ^two\n^one(%x: i32):\n  %y = arith.addi %x, %x : i32\n"
+        "  cf.br ^end(%y : i32)\n^two:\n  %c = arith.constant 7 : i32\n  cf.br ^end(%c : i32)\n^end(%r: i32):\n  return %r : i32\n}\n"
+    )
+    graph = opscope.load(branches).main
+    taken = {node.id: [graph[name].op for name, _ in node.inputs] for node in graph if node.op == "block argument"}
+    assert sorted(taken.values()) == [["arith.addi", "arith.constant"], ["parameter"]]
+
+    generic = tmp_path / "generic.mlir"
+    generic.write_text('%0 = "my.make"() : () -> f32\n%1 = "my.run"(%0) ({\n  "my.yield"(%0) : (f32) -> ()\n}) : (f32) -> f32\n')
+    program = opscope.load(generic)
+    assert [len(graph.outputs) for graph in program if graph.name != program.entry] == [1]
+
+    short = tmp_path / "short.mlir"
+    short.write_text("%0 = my.make : f32\n")
+    with pytest.raises(opscope.OpscopeError, match=r"short.mlir:1:6: .*no dialect 'my'.*generic"):
+        opscope.load(short)

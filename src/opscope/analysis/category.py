@@ -46,22 +46,22 @@ _OF_ROLE: dict[Role, str] = {
 
 _OPS = {
     "elementwise": """
-        abs absolute acos acosh add addcdiv addcmul alias_copy and angle arccos arcsin arctan arctan2 arctanh asin asinh
-        atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor cast
-        cast_like cbrt ceil celu clamp clamp_max clamp_min clip compare complex conj convert convert_element_type
-        copysign cos cosh cosine count_leading_zeros dequantize dequantize_linear dequantize_per_channel dequantize_per_tensor
-        digamma div divide elementwise elu eq equal erf erf_inv erfc erfinv exp exp2 expm1 exponential
-        exponential_minus_one fake_quantize floor floor_divide floordiv fmod frac ge gelu glu greater greater_equal
-        greater_or_equal greater_than gt hard_sigmoid hard_swish hardsigmoid hardswish hardtanh identity imag
-        integer_pow invert is_finite isfinite isinf isnan ldexp le leaky_relu lerp less less_equal less_or_equal
-        less_than lgamma lift_fresh_copy log log10 log1p log2 log_plus_one log_sigmoid logical_and logical_not
-        logical_or logical_xor logistic logit lt map masked_fill max maximum min minimum mish mod mul multiply ne neg
-        negate negative next_after nextafter not not_equal or pointwise polygamma popcnt population_count pow power prelu quantize
-        quantize_linear quantize_per_channel quantize_per_tensor real reciprocal reduce_precision relu relu6 rem
-        remainder requantize round round_nearest_afz round_nearest_even rsqrt rsub select select_n selu shift_left
-        shift_right shift_right_arithmetic shift_right_logical sigmoid sign signbit silu sin sine sinh softplus softsign sqrt
-        square squared_difference stochastic_convert sub subtract swish tan tanh threshold to to_copy to_dtype trunc
-        truncdiv type_as where xor
+        abs absolute acos acosh add add_any addcdiv addcmul addf addi alias_copy and angle arccos arcsin arctan arctan2
+        arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+        bitwise_xor cast cast_like cbrt ceil celu clamp clamp_max clamp_min clip cmpf cmpi compare complex conj convert
+        convert_element_type copysign cos cosh cosine count_leading_zeros dequantize dequantize_linear
+        dequantize_per_channel dequantize_per_tensor digamma div divf divide divsi divui elementwise elu eq equal erf
+        erf_inv erfc erfinv exp exp2 expm1 exponential exponential_minus_one fake_quantize floor floor_divide floordiv fmod
+        frac ge gelu glu greater greater_equal greater_or_equal greater_than gt hard_sigmoid hard_swish hardsigmoid
+        hardswish hardtanh identity imag integer_pow invert is_finite isfinite isinf isnan ldexp le leaky_relu lerp less
+        less_equal less_or_equal less_than lgamma lift_fresh_copy log log10 log1p log2 log_plus_one log_sigmoid logical_and
+        logical_not logical_or logical_xor logistic logit lt map masked_fill max maximum maximumf min minimum minimumf mish
+        mod mul mulf muli multiply ne neg negate negative next_after nextafter not not_equal or pointwise polygamma popcnt
+        population_count pow power prelu quantize quantize_linear quantize_per_channel quantize_per_tensor real reciprocal
+        reduce_precision relu relu6 rem remainder requantize round round_nearest_afz round_nearest_even rsqrt rsub select
+        select_n selu shift_left shift_right shift_right_arithmetic shift_right_logical sigmoid sign signbit silu sin sine
+        sinh softplus softsign sqrt square squared_difference stochastic_convert sub subf subi subtract swish tan tanh
+        threshold to to_copy to_dtype trunc truncdiv type_as where xor
     """,
     "matmul": """
         addbmm addmm addmv addr attention attn baddbmm bilinear block_scaled_dot bmm cholesky conv conv1d conv2d conv3d
@@ -98,7 +98,7 @@ _OPS = {
     "control": """
         add_dependency after_all assert_async async_done async_start async_update call case checkpoint closed_call
         composite cond conditional core_call create_token custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr domain
-        if jit loop opt_barrier optimization_barrier pjit remat remat2 scan sym_constrain_range_for_size while
+        if jit loop manual_computation opt_barrier optimization_barrier pjit remat remat2 scan shard_map sym_constrain_range_for_size while
         while_loop xla_call
     """,
     "data": """

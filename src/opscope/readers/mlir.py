@@ -7,6 +7,7 @@ takes from outside becomes a parameter of that graph and a further input of the 
 from __future__ import annotations
 
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ _FILE = re.compile(r'loc\("((?:[^"\\]|\\.)+)":(\d+):')
 _NAME = re.compile(r'loc\((?:fused\[)?"((?:[^"\\]|\\.)*)"(?!:\d)')
 _TENSOR = re.compile(r"(?:ranked_)?(?:tensor|memref|vector)<((?:(?:\d+|\?)x)*)(.+)>", re.DOTALL)
 _SHORT_DTYPE = re.compile(r"i(\d+)")
+_DENSE = re.compile(r"dense<(.*)>", re.DOTALL)
+_FLOAT = re.compile(r"\b(bf16|f16|f32|f64)>*$")
 _MOST_TEXT = 4096
 _DAMAGED = "is damaged MLIR bytecode; write it again"
 
@@ -96,7 +99,12 @@ def _parse_error(error: Exception) -> SourceError:
     for diagnostic in getattr(error, "error_diagnostics", ()):
         place = re.search(r":(\d+):(\d+)", str(diagnostic.location))
         line, column = (int(place[1]), int(place[2])) if place else (0, 0)
-        return SourceError(f"not valid MLIR: {diagnostic.message}", line=line, column=column)
+        unknown = re.search(r"Dialect `(.+?)' not found", str(diagnostic.message))
+        if unknown:
+            wrong = f"jaxlib knows no dialect {unknown[1]!r}; print the module in the generic form (--mlir-print-op-generic), which opens"
+        else:
+            wrong = f"not valid MLIR: {diagnostic.message}"
+        return SourceError(wrong, line=line, column=column)
     return SourceError(f"not valid MLIR: {str(error).splitlines()[0]}")
 
 
@@ -163,18 +171,34 @@ class _Block:
         self.known: dict[str, ValueRef] = {}
 
     def read(self) -> None:
-        for number, block in enumerate(self.blocks):
+        for block in self.blocks[:1]:
             for index, argument in enumerate(block.arguments):
-                name = argument.get_name(self.module.state)
-                attrs: dict[str, Any] = {"index": index} | ({"block": number} if number else {})
-                label = _NAME.match(str(argument.location))
-                if label:
-                    attrs["label"] = _unescape(label[1])
-                self.graph.node(name, "parameter", (), [self.module.type_of(argument)], role="parameter", attrs=attrs)
-                self.known[name] = (name, 0)
+                self._parameter(argument, {"index": index})
+        self._block_arguments()
         for block in self.blocks:
             for op in block.operations:
                 self._operation(op.operation)
+
+    def _parameter(self, argument: Any, attrs: dict[str, Any]) -> None:
+        name = argument.get_name(self.module.state)
+        label = _NAME.match(str(argument.location))
+        if label:
+            attrs["label"] = _unescape(label[1])
+        self.graph.node(name, "parameter", (), [self.module.type_of(argument)], role="parameter", attrs=attrs)
+        self.known[name] = (name, 0)
+
+    def _block_arguments(self) -> None:
+        """What further blocks of a control-flow graph take: one of the values that the branches to them hand over."""
+        arguments = {argument.get_name(self.module.state): argument for block in self.blocks[1:] for argument in block.arguments}
+        arriving: dict[str, list[ValueRef]] = {name: [] for name in arguments}
+        for block in self.blocks if arguments else ():
+            end = block.operations[len(block.operations) - 1].operation
+            targets = [argument.get_name(self.module.state) for successor in end.successors for argument in successor.arguments]
+            for target, value in zip(targets, list(end.operands)[len(end.operands) - len(targets) :], strict=False):
+                arriving[target].append(self._value(value))
+        for name, argument in arguments.items():
+            self.graph.node(name, "block argument", arriving[name], [self.module.type_of(argument)])
+            self.known[name] = (name, 0)
 
     def _operation(self, op: Any) -> None:
         results = list(op.results)
@@ -185,7 +209,7 @@ class _Block:
             count = self.counts[op.name] = self.counts.get(op.name, 0) + 1
             node_id = f"{op.name}.{count}"
         inputs = [self._value(operand) for operand in op.operands]
-        if not results and op.name.endswith(".return"):
+        if not results and op.name.endswith((".return", ".yield")):
             self.graph.outputs.extend(inputs)
             return
         location = str(op.location)
@@ -200,9 +224,11 @@ class _Block:
             name = f"{self.graph.name}/{node_id}" + (f".{index}" if len(regions) > 1 else "")
             body = _Block(self.module, self.module.builder.graph(name), list(region.blocks), scope)
             calls.append(name)
-            inputs.extend(self._value(outside) for outside in body.take_captures(state))
+            inputs.extend(self._value(outside) for outside in body.take_captures(state, len(inputs)))
             self.module.pending.append(body)
         is_constant = op.name.endswith(".constant")
+        if is_constant and "value" in attrs:
+            attrs["value"] = _constant(attrs["value"])
         types = [self.module.type_of(result) for result in results]
         self.graph.node(
             node_id, op.name, inputs, types, role="constant" if is_constant else "op", attrs=attrs, scope=scope,
@@ -215,8 +241,9 @@ class _Block:
         name = value.get_name(self.module.state)
         return self.known.get(name) or (name.partition("#")[0], int(name.partition("#")[2] or 0))
 
-    def take_captures(self, state: Any) -> list[Any]:
-        """Values that the region uses but does not define. Each becomes a parameter here; the caller passes them in."""
+    def take_captures(self, state: Any, first: int) -> list[Any]:
+        """Values that the region uses but does not define. Each becomes a parameter here; the caller passes them in, as operand
+        `first` and those after it."""
         inside: set[str] = set()
         outside: dict[str, Any] = {}
         for op in _walk(self.blocks):
@@ -226,8 +253,7 @@ class _Block:
                 outside.setdefault(operand.get_name(state), operand)
         inside.update(argument.get_name(state) for block in self.blocks for argument in block.arguments)
         captured = [value for name, value in outside.items() if name not in inside]
-        given = sum(len(block.arguments) for block in self.blocks)
-        for index, value in enumerate(captured, given):
+        for index, value in enumerate(captured, first):
             name = value.get_name(state)
             attrs = {"captured": True, "index": index}
             self.graph.node(name, "parameter", (), [self.module.type_of(value)], role="parameter", attrs=attrs)
@@ -244,11 +270,35 @@ def _walk(blocks: list[Any]) -> Iterator[Any]:
 
 
 def _attributes(op: Any) -> dict[str, Any]:
+    """By number, because the bindings cannot hand out some attributes as objects (complex constants), only as text."""
     found: dict[str, Any] = {}
-    for name in op.attributes:
-        text = str(op.attributes[name])
-        found[str(name)] = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+    for number in range(len(op.attributes)):
+        name, _, text = str(op.attributes[number]).removeprefix("NamedAttribute(").removesuffix(")").partition("=")
+        found[name] = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
     return found
+
+
+def _constant(text: str) -> str:
+    """A constant's value without its type, which the node has: `dense<1.000000e+00> : tensor<f32>` is 1."""
+    value = text.rpartition(" : ")[0] or text
+    dense = _DENSE.fullmatch(value)
+    value = dense[1] if dense else value
+    kind = _FLOAT.search(text)
+    if not kind:
+        return value
+    coding = {"f64": ">d", "f16": ">e"}.get(kind[1], ">f")
+    try:
+        if value.startswith("0x"):  # infinities and not-a-numbers are printed as their bits
+            bits = bytes.fromhex(value[2:]) + (b"\0\0" if kind[1] == "bf16" else b"")
+            return str(struct.unpack(coding, bits)[0])
+        number = float(value)
+        return next(short for digits in (4, 6, 9, 17) if _same(coding, float(short := f"{number:.{digits}g}"), number))
+    except (ValueError, struct.error):
+        return value
+
+
+def _same(coding: str, one: float, other: float) -> bool:
+    return struct.pack(coding, one) == struct.pack(coding, other)
 
 
 def _parse_type(text: str) -> TensorType:

@@ -13,7 +13,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
-from opscope.readers.jax.flax import as_function
+from opscope.readers.jax.flax import Call, as_function, named_calls
 from opscope.readers.jax.jaxpr import read_jaxpr
 from opscope.readers.mlir import read_mlir
 
@@ -36,21 +36,20 @@ def capture(
     made = _finished(obj, stage)
     if made is not None:
         return made
-    function, args = as_function(obj, args)
-    if not callable(function):
+    if not callable(obj):
         return None
+    call = Call(obj, args, kwargs)
+    function, args, kwargs = as_function(call)
     if not args and not kwargs and _needs_inputs(function):
         name = getattr(function, "__name__", type(function).__name__)
         raise OpscopeError(
             f"{name} needs its inputs: opscope.capture({name}, *inputs), or for module:callable a function that returns ({name}, *inputs)"
         )
-    traced = _trace(function, args, kwargs, static_argnums, static_argnames, donate_argnums)
+    with named_calls(call):
+        traced = _trace(function, args, kwargs, static_argnums, static_argnames, donate_argnums)
     if stage in (None, "jaxpr"):
-        return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced))
-    lowered = traced.lower()
-    if stage == "optimized":
-        return _compiled(lowered.compile(compiler_options) if compiler_options else lowered.compile())
-    return _lowered(lowered, str(stage))
+        return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced, (args, kwargs)))
+    return _lowered(traced.lower(), str(stage), compiler_options)
 
 
 def _needs_inputs(function: Callable[..., Any]) -> bool:
@@ -64,11 +63,15 @@ def _needs_inputs(function: Callable[..., Any]) -> bool:
 def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, static_names: Any, donate: Any) -> Any:
     import jax
 
+    options = {"static_argnums": static, "static_argnames": static_names, "donate_argnums": donate}
+    options = {key: value for key, value in options.items() if value is not None}
     if not hasattr(function, "trace"):
-        options = {"static_argnums": static, "static_argnames": static_names, "donate_argnums": donate}
-        function = jax.jit(function, **{key: value for key, value in options.items() if value is not None})
+        function = jax.jit(function, **options)
+    elif options:
+        raise OpscopeError(f"{', '.join(options)}: this function is jitted already; say it to jax.jit")
     try:
-        return function.trace(*args, **kwargs)  # type: ignore[attr-defined]
+        traced = function.trace(*args, **kwargs)  # type: ignore[attr-defined]
+        return getattr(traced, "traced", traced)  # nnx.jit wraps what jax.jit gives
     except TypeError as error:
         about_types = "not a valid JAX type" in str(error) or "abstract array" in str(error)
         hint = " Name arguments that are no arrays with static_argnums=." if about_types else ""
@@ -76,27 +79,49 @@ def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, st
 
 
 def _finished(obj: Any, stage: str | None) -> Program | None:
-    """Objects that stand at a stage already."""
+    """Objects that stand at a stage already. They can be taken further, never back."""
     kind = type(obj).__name__
-    module = type(obj).__module__
     if kind in ("ClosedJaxpr", "Jaxpr") and hasattr(getattr(obj, "jaxpr", obj), "eqns"):
-        return read_jaxpr(obj)
-    if not module.startswith("jax"):
+        return read_jaxpr(obj) if stage in (None, "jaxpr") else _lowered(_function_of(obj).lower(), stage)
+    if not type(obj).__module__.startswith("jax"):
         return None
     if kind == "Traced":
         return read_jaxpr(obj.jaxpr, obj.fun_name, _arguments(obj)) if stage in (None, "jaxpr") else _lowered(obj.lower(), stage)
-    if kind == "Lowered":
-        return _compiled(obj.compile()) if stage == "optimized" else _lowered(obj, stage or "hlo")
+    if kind not in ("Lowered", "Compiled", "Exported"):
+        return None
+    if stage == "jaxpr" or (kind == "Compiled" and stage not in (None, "optimized")):
+        article = "an" if kind == "Exported" else "a"
+        raise OpscopeError(f"{article} {kind} is past the stage {stage!r}; capture the function that it was made of, with its inputs")
     if kind == "Compiled":
         return _compiled(obj)
-    if kind == "Exported":
-        return read_mlir(obj.mlir_module())
-    return None
+    if kind == "Lowered":
+        return _lowered(obj, stage or "hlo")
+    return _exported(obj, stage or "stablehlo")
 
 
-def _lowered(lowered: Any, stage: str) -> Program:
+def _function_of(jaxpr: Any) -> Any:
+    """A jaxpr traced again as the function that it is, to be lowered."""
+    import jax
+    from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+
+    closed = jaxpr if hasattr(jaxpr, "jaxpr") else ClosedJaxpr(jaxpr, ())
+    return jax.jit(jaxpr_as_fun(closed)).trace(*closed.in_avals)
+
+
+def _exported(exported: Any, stage: str) -> Program:
+    import jax
+
+    if stage == "stablehlo":
+        return read_mlir(exported.mlir_module())
+    if any(not isinstance(dimension, int) for aval in exported.in_avals for dimension in aval.shape):
+        raise OpscopeError(f"shapes with symbols have no stage {stage!r}: XLA compiles for numbers; look at it as stablehlo")
+    shapes = jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals)
+    return _lowered(jax.jit(exported.call).lower(*shapes[0], **shapes[1]), stage)
+
+
+def _lowered(lowered: Any, stage: str, compiler_options: dict[str, Any] | None = None) -> Program:
     if stage == "optimized":
-        return _compiled(lowered.compile())
+        return _compiled(lowered.compile(compiler_options) if compiler_options else lowered.compile())
     if stage == "stablehlo":
         return read_mlir(lowered.as_text(debug_info=True))
     return parse_hlo(lowered.as_text("hlo", debug_info=True))[0]
@@ -110,22 +135,26 @@ def _name_of(traced: Any, function: Any) -> str:
     return str(getattr(traced, "fun_name", None) or getattr(function, "__name__", "main"))
 
 
-def _arguments(traced: Any) -> list[dict[str, Any]]:
-    """What JAX knows of each input: its path in the argument tree, donation, sharding."""
+def _arguments(traced: Any, given: Any = ()) -> list[dict[str, Any]]:
+    """What is known of each input: its path in the argument tree, donation, and the sharding that `jit` or the argument names."""
     import jax
 
     try:
         leaves = jax.tree_util.tree_flatten_with_path(traced.args_info)[0]
     except (AttributeError, TypeError, ValueError):
         return []
+    asked = list(getattr(traced, "_params", {}).get("in_shardings", ()))  # private: without it, shardings of arguments are still seen
+    owned = jax.tree_util.tree_leaves(given)
     found = []
-    for path, info in leaves:
-        attrs: dict[str, Any] = {"path": jax.tree_util.keystr(path)}
+    for number, (path, info) in enumerate(leaves):
+        attrs: dict[str, Any] = {"path": f"{'kwargs' if path[0].idx else 'args'}{jax.tree_util.keystr(path[1:])}"}
         if getattr(info, "donated", False):
             attrs["donated"] = True
-        sharding = getattr(info, "sharding", None) or getattr(getattr(info, "_aval", None), "sharding", None)
-        if sharding is not None and getattr(sharding, "spec", None) is not None and any(sharding.spec):
-            attrs["sharding"] = str(sharding)
+        for shardings in (asked, [getattr(leaf, "sharding", None) for leaf in owned]):
+            spec = getattr(shardings[number], "spec", None) if len(shardings) == len(leaves) else None
+            if spec is not None and any(spec):
+                attrs["sharding"] = str(shardings[number])
+                break
         found.append(attrs)
     return found
 

@@ -6,28 +6,51 @@ the drawing rules put them as text into their user.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.hlo.scope import parse_op_name
 
 _PLAIN = (str, int, float, bool, type(None))
 _MOST_FRAMES = 16
+_NAMED_BY_FUNCTION = frozenset(["custom_jvp_call", "custom_vjp_call", "remat", "remat2", "checkpoint", "shard_map"])
+"""Their boxes say which function they run: relu, not custom_jvp_call."""
+_DTYPE = re.compile(r"(bfloat|float|uint|int|complex)(?=\d)")
+_SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 
 
-def read_jaxpr(closed: Any, name: str = "main", arguments: Sequence[dict[str, Any]] = ()) -> Program:
-    """`arguments` gives further attributes for each input (path in the argument tree, donation, sharding)."""
+def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] = ()) -> Program:
+    """`arguments` gives further attributes for each input (path in the argument tree, donation, sharding).
+
+    The function's name is the outermost scope, as in what JAX writes into HLO: groups are the same at every stage.
+    """
+    name = name or _function_name(closed)
     program = ProgramBuilder(name, name)
     names = _Names()
     names.of(closed, name)
-    waiting: list[tuple[Any, str, Path]] = [(closed, name, ())]
+    waiting = [_Inner(closed, name, (name,), arguments)]
     while waiting:
-        jaxpr, graph_name, outer_scope = waiting.pop()
+        jaxpr, graph_name, outer_scope, arguments = waiting.pop()
         graph = program.graph(graph_name)
-        inner = _GraphReader(graph, jaxpr, outer_scope, names).read(arguments if graph_name == name else ())
-        waiting.extend(reversed(inner))
+        waiting.extend(reversed(_GraphReader(graph, jaxpr, outer_scope, names).read(arguments)))
     return program.build()
+
+
+class _Inner(NamedTuple):
+    """A jaxpr that waits to be read: its graph's name, the scope of its caller, and attributes for its parameters."""
+
+    jaxpr: Any
+    name: str
+    scope: Path
+    arguments: Sequence[dict[str, Any]] = ()
+
+
+def _function_name(closed: Any) -> str:
+    """A jaxpr remembers the function that it was traced from: "loss at train.py:12"."""
+    debug = getattr(getattr(closed, "jaxpr", closed), "debug_info", None)
+    return str(getattr(debug, "func_src_info", None) or "main").partition(" at ")[0]
 
 
 class _Names:
@@ -60,9 +83,9 @@ class _GraphReader:
         self.names = names
         self.values: dict[Any, ValueRef] = {}
         self.counts: dict[str, int] = {}
-        self.inner: list[tuple[Any, str, Path]] = []
+        self.inner: list[_Inner] = []
 
-    def read(self, arguments: Sequence[dict[str, Any]]) -> list[tuple[Any, str, Path]]:
+    def read(self, arguments: Sequence[dict[str, Any]]) -> list[_Inner]:
         """Fill the graph; the jaxprs that it calls and that have no graph yet come back."""
         self._parameters(arguments)
         for equation in self.jaxpr.eqns:
@@ -115,20 +138,33 @@ class _GraphReader:
     def _parameters_of(self, equation: Any, node_id: str, scope: Path) -> tuple[dict[str, Any], list[str]]:
         attrs: dict[str, Any] = {}
         calls: list[str] = []
-        label = equation.params.get("name") if isinstance(equation.params.get("name"), str) else node_id
+        name = equation.params.get("name")
+        label = name if isinstance(name, str) and name else node_id
         for key, value in equation.params.items():
             jaxprs = list(_jaxprs_in(value))
             for i, jaxpr in enumerate(jaxprs):
                 part = "" if key in ("jaxpr", "call_jaxpr") else f".{key.removesuffix('_jaxpr')}"
+                if not part and label == node_id and equation.primitive.name in _NAMED_BY_FUNCTION:
+                    label = _function_name(jaxpr)
                 graph_name, new = self.names.of(jaxpr, f"{label}{part}" + (f"_{i}" if len(jaxprs) > 1 else ""))
                 calls.append(graph_name)
                 if new:
-                    self.inner.append((jaxpr, graph_name, scope))
+                    self.inner.append(_Inner(jaxpr, graph_name, scope, _operands_of(equation, key, jaxpr)))
             if jaxprs:
                 attrs[key] = ", ".join(calls[-len(jaxprs) :])
             elif value is not None:
                 attrs[key] = _attribute(value)
         return attrs, calls
+
+
+def _operands_of(equation: Any, key: str, jaxpr: Any) -> list[dict[str, Any]]:
+    """Which operands a loop's condition and body take, where these are not simply all of them: each has constants of its own."""
+    if equation.primitive.name != "while":
+        return []
+    own, others = equation.params["cond_nconsts"], equation.params["body_nconsts"]
+    count = len(getattr(jaxpr, "jaxpr", jaxpr).invars)
+    numbers = [i if i < own else i + others for i in range(count)] if key == "cond_jaxpr" else range(own, own + count)
+    return [{"index": number} for number in numbers]
 
 
 def _jaxprs_in(value: Any) -> Iterator[Any]:
@@ -148,16 +184,26 @@ def _attribute(value: Any) -> Any:
 
 def _literal(value: Any) -> str:
     """Small values in full, big ones by shape: a constant must not drag its data into every picture."""
+    import numpy as np
+
     size = getattr(value, "size", 1)
-    return str(value) if size <= 16 else f"{{{size} elements}}"
+    if size > 16:
+        return f"{{{size} elements}}"
+    try:
+        return str(np.asarray(value))  # JAX's own scalars print their type along: TypedInt(0, dtype=int32)
+    except TypeError:  # keys of random generators are no arrays of numbers
+        from jax.random import key_data
+
+        return f"key {np.asarray(key_data(value))}"
 
 
 def _type_of(aval: Any) -> TensorType:
+    """Types as JAX itself prints them in a jaxpr: f32[2, 3], i32[], key<fry>[]."""
     shape = getattr(aval, "shape", None)
     if shape is None:
         return TensorType(str(aval))
     dims = tuple(d if isinstance(d, int) else str(d) for d in shape)
-    return TensorType(str(getattr(aval, "dtype", aval)), dims)
+    return TensorType(_DTYPE.sub(lambda found: _SHORT[found[1]], str(getattr(aval, "dtype", aval)), count=1), dims)
 
 
 def _frames(equation: Any) -> list[Frame]:

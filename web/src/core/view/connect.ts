@@ -59,6 +59,8 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
       } else {
         sources(instance, node, inputs.extra[i], plumbing, ends);
       }
+      /** Of an only operand that is a tuple, what counts is the place in it. */
+      const isTuple = inputs.start[t + 1] - from === 1 && ends.node.length > 1;
       for (let e = 0; e < ends.node.length; e++) {
         const source = ends.node[e];
         const home = ends.instance[e];
@@ -91,7 +93,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
             if (lastOperand !== i || ends.node.length > 1) operandsDrawn++;
             lastOperand = i;
             drawn.push(edge, operandsDrawn);
-            edges.operand[edge] = i - from;
+            edges.operand[edge] = isTuple ? e : i - from;
           }
         }
       }

@@ -82,6 +82,7 @@ export function bindOperands(prepared: Prepared, caller: number, index: number):
   const callCount = calls.start[caller + 1] - calls.start[caller];
   /** The place among the operands of each parameter: its number, which need not be its place in the text. */
   const bound = parameters.extra.slice(parameters.start[graph], parameters.start[graph + 1]);
+  if (bound.some((at) => at >= parameterCount)) return bound.every((at) => at < operandCount) ? bound : NONE;
   const branches = chooses(program, caller);
   if (branches && parameterCount === operandCount - 1) return bound.map((at) => at + 1);
   if (branches && parameterCount === 1 && operandCount === callCount + 1) return bound.fill(index + 1);
@@ -101,6 +102,7 @@ export function yieldsForCaller(program: ProgramData, caller: number, graph: num
     else for (let o = outputs.start[node]; o < outputs.start[node + 1]; o++) given.push(outputs.value[o]);
   }
   if (given.length !== wanted) return false;
+  if (/(?:^|[._])scan$/.test(program.strings.at(program.nodeOp[caller]))) return true; // it stacks what its body yields
   for (let o = 0; o < wanted; o++) {
     const type = outputs.value[outputs.start[caller] + o];
     if (given[o] >= 0 && program.types.text[given[o]] !== program.types.text[type]) return false;

@@ -6,7 +6,7 @@ import type { Folding } from "./fold";
 import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
 import { escapeName } from "./keys";
 import { isOpen, type Options } from "./options";
-import { Kind } from "./plumbing";
+import { bareOp, Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
 import type { Repeats } from "./repeats";
 import { Role } from "./roles";
@@ -324,11 +324,12 @@ function calledTitle(prepared: Prepared, node: number, index: number): string {
 /** "add" for a node that calls nothing but trivial reducers, otherwise nothing. */
 function reducerText(prepared: Prepared, node: number): string {
   const { calls, strings } = prepared.program;
+  if (chooses(prepared.program, node)) return "";
   const ops = new Set<string>();
   for (let i = calls.start[node]; i < calls.start[node + 1]; i++) {
     const op = prepared.reducerOp[calls.value[i]];
     if (op < 0) return "";
-    ops.add(strings.at(op));
+    ops.add(bareOp(strings.at(op)));
   }
   return [...ops].join(", ");
 }

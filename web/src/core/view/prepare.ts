@@ -26,7 +26,7 @@ export interface Prepared {
   readonly firstLooks: Map<string, FirstLook>;
   /** 1: the body of a fusion, which is shown without groups: a fusion is one step. */
   readonly isFusionBody: Uint8Array;
-  /** Parameters of each graph, in order. */
+  /** Parameters of each graph, in order, each with its place among them or, where these name them, the caller's operands. */
   readonly parameters: Csr2;
   /** Node number by graph and id. */
   find(graph: number, id: string): number;
@@ -63,9 +63,10 @@ function work(program: ProgramData): Prepared {
     for (let n = graphStart[g]; n < graphStart[g + 1]; n++) if (nodeRole[n] === Role.Parameter) own.push(n);
     const given = place && own.every((n) => place[n] >= 0) ? [...own].sort((a, b) => place[a] - place[b]) : own;
     const placeOf = new Map(given.map((n, i) => [n, i]));
+    const named = given !== own && place![given[given.length - 1]] >= own.length;
     for (const n of own) {
       parameterList.push(n);
-      operandPlaces.push(placeOf.get(n)!);
+      operandPlaces.push(named ? place![n] : placeOf.get(n)!);
     }
     parameterStart[g + 1] = parameterList.length;
   }

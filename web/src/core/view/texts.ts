@@ -99,7 +99,7 @@ export function groupTitle(program: ProgramData, names: Int32Array, parent: Int3
 export function groupSubtitle(kind: string, ops: number, parameters: number): string {
   const parts = kind ? [kind] : [];
   if (ops > 0) parts.push(plural(ops, "op"));
-  if (parameters > 0) parts.push(`${shortNumber(parameters)} parameters`);
+  if (parameters > 0) parts.push(`${shortNumber(parameters)} parameter${parameters === 1 ? "" : "s"}`);
   return parts.join(" · ");
 }
 
