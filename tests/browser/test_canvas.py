@@ -45,7 +45,7 @@ def test_a_double_click_opens_and_the_group_keeps_its_place(viewer: Viewer) -> N
     assert state["camera"]["scale"] == before["scale"], "opening a group does not zoom"
     title = viewer.page.evaluate("window.opscope.state().selection")
     assert title == ["g:layer_1: Block"]
-    viewer.page.mouse.dblclick(at[0], at[1] - 6)
+    viewer.page.mouse.dblclick(at[0], at[1] - 14)
     assert viewer.idle()["expanded"] == [], "the frame's title is where the box was"
 
 

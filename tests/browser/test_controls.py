@@ -276,11 +276,28 @@ def test_names_and_the_node_that_was_asked_for(open_file: Open) -> None:
     assert names.get_attribute("aria-pressed") == "true" and "names=1" in viewer.page.url
 
 
+def test_operand_numbers_and_values_as_boxes_have_a_control_and_a_key(viewer: Viewer) -> None:
+    boxes = viewer.press("Expand all")["boxes"]
+    with_values = viewer.press("Values as boxes")
+    assert with_values["boxes"] > boxes, "a tensor is a box of its own"
+    assert "values=1" in viewer.page.url
+    viewer.page.locator("canvas.graph").focus()
+    assert viewer.key("v")["boxes"] == boxes
+    numbers = viewer.page.get_by_role("button", name="Operand numbers", exact=True)
+    shown = numbers.get_attribute("aria-pressed")
+    viewer.press("Operand numbers")
+    assert numbers.get_attribute("aria-pressed") != shown and "nth=" in viewer.page.url
+    viewer.page.locator("canvas.graph").focus()
+    viewer.key("#")
+    assert numbers.get_attribute("aria-pressed") == shown
+
+
 @pytest.mark.parametrize("width", [640, 900, 1280, 1740])
 def test_every_control_is_in_sight_and_says_what_it_is(viewer: Viewer, width: int) -> None:
     viewer.page.set_viewport_size({"width": width, "height": 700})
     bar = viewer.page.get_by_role("toolbar", name="Controls")
-    boxes = [control.bounding_box() for control in bar.locator("button, select").all() if control.is_visible()]
+    controls = viewer.page.get_by_role("toolbar").locator("button, select")
+    boxes = [control.bounding_box() for control in controls.all() if control.is_visible()]
     assert len(boxes) >= 18 and all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
     tools = viewer.page.locator(".tools")
     assert tools.evaluate("each => each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight")

@@ -19,7 +19,7 @@ import { Idle } from "./state/idle";
 import { type Progress, patiently, type Tell } from "./state/patience";
 import { Signal } from "./state/signal";
 import { Styling } from "./styling";
-import { addOmitted, enterGraph, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
+import { addOmitted, asItComes, enterGraph, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
 
 export interface SourceEntry {
   readonly name: string;
@@ -364,14 +364,15 @@ export class Session {
         spec: specOf(view), direction: view.direction, colour: view.colour, styles: this.styling.rules, locate: [anchorKey ?? "", ...view.selection],
         ...(view.matchesOnly >= 0 && this.found ? { near: { nodes: this.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } } : {}),
         ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
+        ...(look.reveal === undefined && !look.stay && asItComes(view) ? { room: stage.room } : {}),
         ...this.timeline.request,
       }, tell));
       if (this.disposed) return;
       const shown = new Shown(result);
       for (const [i, key] of view.selection.entries()) shown.remember(key, result.located[i + 1]);
-      if (result.opened.length) {
+      if (result.opened.length || result.closed.length) {
         const opened = new Set(result.opened);
-        this.view = { ...this.view, open: [...this.view.open, ...opened], closed: this.view.closed.filter((key) => !opened.has(key)) };
+        this.view = { ...this.view, open: [...this.view.open, ...opened], closed: [...this.view.closed.filter((key) => !opened.has(key)), ...result.closed] };
         this.history.replace(this.view);
       }
       const anchor = result.located[0];

@@ -14,11 +14,12 @@ export interface Rect {
 
 export const MIN_SCALE = 0.00002;
 export const MAX_SCALE = 6;
-const PADDING = 28;
-/** The legend's line at the bottom. */
-const FOOT = 22;
+const PADDING = 24;
+/** The strip of drawing options at the side, and the line of the legend and the zoom below: a picture that fits stands clear of them. */
+const STRIP = 22;
+const FOOT = 30;
 /** Below this a whole graph is only a texture: the first look shows its beginning at a readable size instead. */
-const READABLE = 0.16;
+const READABLE = 0.3;
 const FIRST_LOOK = 0.62;
 
 export function clampScale(scale: number): number {
@@ -41,8 +42,14 @@ export function panBy(camera: Camera, dx: number, dy: number): Camera {
 
 /** The camera that shows a rectangle as large as it goes, never larger than life. */
 export function fit(rect: Rect, width: number, height: number, most = 1): Camera {
-  const scale = clampScale(Math.min(most, (width - 2 * PADDING) / Math.max(1, rect.w), (height - FOOT - 2 * PADDING) / Math.max(1, rect.h)));
+  const room = roomIn(width, height);
+  const scale = clampScale(Math.min(most, room.width / Math.max(1, rect.w), room.height / Math.max(1, rect.h)));
   return centred(rect.x + rect.w / 2, rect.y + rect.h / 2, scale, width, height - FOOT);
+}
+
+/** What a picture may take of a screen. */
+export function roomIn(width: number, height: number): { readonly width: number; readonly height: number } {
+  return { width: Math.max(1, width - 2 * (PADDING + STRIP)), height: Math.max(1, height - FOOT - 2 * PADDING) };
 }
 
 export function centred(x: number, y: number, scale: number, width: number, height: number): Camera {

@@ -42,6 +42,8 @@ export const COARSE = 0.11;
 /** Below this, small text cannot be read: boxes and frames say only their names, as large as there is room for. */
 const NAMES_ONLY = 0.46;
 const DIMMED = 0.24;
+/** Height of a frame's title in the scene. */
+const TITLE_LINE = 30;
 const MOST_TEXTS_KEPT = 20_000;
 
 export class ScenePainter {
@@ -71,7 +73,7 @@ export class ScenePainter {
     const edges = this.foundEdges.subarray(0, querySpatial(edgeIndex, x0, y0, x1, y1, this.foundEdges));
     setCamera(context, sight);
     this.pieces(context, theme, sight, scene, boxes, edges, emphasis, 1);
-    if (camera.scale > 0.4) {
+    if (camera.scale >= NAMES_ONLY) {
       const painter = new CanvasPainter(context, camera.scale);
       scene.labels.forEach((label, i) => {
         if (label.x >= x0 && label.x <= x1 && label.y >= y0 && label.y <= y1) paintLabel(scene, theme, i, painter);
@@ -145,9 +147,10 @@ export class ScenePainter {
     if (width < 34 || height < 22) return undefined;
     const run = this.texts(piece).find((each) => each.bold);
     if (!run) return undefined;
-    const size = Math.min(11, (run.size * (width - 8)) / run.width);
+    const line = Math.max(7.5, TITLE_LINE * scale - 2);
+    const size = Math.min(11, line, (run.size * (width - 8)) / run.width);
     if (size < 7) return undefined;
-    const name = { piece, text: run.text, size, left: (scene.x[piece] - x) * scale + 5, top: (scene.y[piece] - y) * scale + 4, width: (run.width * size) / run.size };
+    const name = { piece, text: run.text, size, left: (scene.x[piece] - x) * scale + 4, top: (scene.y[piece] - y) * scale + 2, width: (run.width * size) / run.size };
     return plates.take(name.left - 2, name.top - 1, name.width + 4, size * 1.3) ? name : undefined;
   }
 

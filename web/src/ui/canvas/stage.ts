@@ -3,7 +3,7 @@
  * hold more than a frame can paint come as pictures from the worker; until one is there, the last one is stretched.
  */
 import type { Theme } from "../../core/scene/theme";
-import { between, type Camera, clampScale, ease, firstLook, fit, panBy, type Rect, zoomAt } from "./camera";
+import { between, type Camera, clampScale, ease, firstLook, fit, panBy, type Rect, roomIn, zoomAt } from "./camera";
 import { listen } from "./gestures";
 import { MOTION_MS, type Motion, motionBetween } from "./motion";
 import { clear, type Emphasis, setCamera, type Sight } from "./paint";
@@ -78,6 +78,11 @@ export class Stage {
 
   get sight(): Sight {
     return { camera: this.camera, width: this.width, height: this.height, ratio: this.ratio };
+  }
+
+  /** What a picture may take of the screen. */
+  get room(): { readonly width: number; readonly height: number } {
+    return roomIn(this.width, this.height);
   }
 
   get moving(): boolean {

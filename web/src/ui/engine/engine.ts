@@ -16,6 +16,7 @@ import { colourBy } from "./colours";
 import { RemoteDetails } from "./details";
 import { groupFacts, nodeFacts, programFacts, scopeOf } from "./facts";
 import { markdownOf } from "./markdown";
+import { readableSight } from "./firstSight";
 import { Overlays } from "./overlays";
 import { Lookup } from "./names";
 import { matchElsewhere } from "./elsewhere";
@@ -196,16 +197,9 @@ export class Engine {
     const program = this.names.program;
     const request = this.inThisProgram(asked);
     progress(0.05, "Choosing what to show");
-    const { visible, opened } = this.revealed(program, request);
-    const stayed = turned?.boxes(visible);
-    const viewed = performance.now();
-    const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction, this.passShown?.pass, this.passShown?.mode]);
     const before = this.drawn;
-    const layout = before?.spec === spec ? before.layout : layoutView(
-      program, visible, request.spec.beside === true,
-      { direction: request.direction, budget: LAYOUT_BUDGET_MS, now: () => performance.now(), progress: (part) => progress(0.1 + part * 0.7, "Laying out") },
-      this.cache, stayed?.x,
-    );
+    const see = (closed: readonly string[]) => this.see(program, closed.length ? { ...request, spec: { ...request.spec, closed } } : request, turned, progress);
+    const { visible, opened, stayed, spec, layout, layoutMs, closed } = request.room ? readableSight(request.room, see) : { ...see([]), closed: [] };
     const laidOut = performance.now();
     progress(0.85, "Drawing");
     const grouping = request.spec.grouping ?? "";
@@ -229,12 +223,26 @@ export class Engine {
       before: stayed?.box ?? (before ? matchKeys(before.scene.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),
       located: request.locate.map((key) => at.get(key) ?? stayed?.locate(key) ?? -1),
       ...(turned ? { program: this.summary(0) } : {}), ...(changes ? { marks: changes.marks } : {}),
-      opened,
+      opened, closed,
       legend,
       rules: this.over.report(request.styles, grouping),
       remarks: visible.remarks,
-      viewMs: viewed - start, layoutMs: laidOut - viewed, totalMs: performance.now() - start,
+      viewMs: laidOut - start - layoutMs, layoutMs, totalMs: performance.now() - start,
     };
+  }
+
+  /** The boxes of a view and their places. */
+  private see(program: ProgramData, request: ViewRequest, turned: Kept | undefined, progress: Progress) {
+    const { visible, opened } = this.revealed(program, request);
+    const stayed = turned?.boxes(visible);
+    const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction, this.passShown?.pass, this.passShown?.mode]);
+    const start = performance.now();
+    const layout = this.drawn?.spec === spec ? this.drawn.layout : layoutView(
+      program, visible, request.spec.beside === true,
+      { direction: request.direction, budget: LAYOUT_BUDGET_MS, now: () => performance.now(), progress: (part) => progress(0.1 + part * 0.7, "Laying out") },
+      this.cache, stayed?.x,
+    );
+    return { visible, opened, stayed, spec, layout, layoutMs: performance.now() - start };
   }
 
   /** Names of tensors are among the details, which may still be with the host. */

@@ -2,6 +2,7 @@
  * What the page asks the engine, and what it answers. The engine runs in a worker: it decodes, lays out, searches and paints
  * big pictures, so that the page only draws what is on screen and listens.
  */
+import type { Room } from "./firstSight";
 import type { DataStatistics } from "../../core/highlight/nodeData";
 import type { StyleRule } from "../../core/highlight/rules";
 import type { LegendRow, Scene } from "../../core/scene/types";
@@ -56,6 +57,8 @@ export interface ViewRequest {
   /** Show only these nodes and what is so many steps away from them. */
   readonly near?: { readonly nodes: Int32Array; readonly hops: number };
   readonly pass?: PassRequest;
+  /** Nobody has opened or closed anything yet: close groups (answered in `closed`) until the picture can be read in so many pixels. */
+  readonly room?: Room;
   /** Boxes whose numbers in the new view the page wants to know. */
   readonly locate: readonly string[];
 }
@@ -110,6 +113,7 @@ export interface ViewResult {
   readonly before: Int32Array;
   readonly located: readonly number[];
   readonly opened: readonly string[];
+  readonly closed: readonly string[];
   readonly legend: readonly LegendRow[];
   /** One for each style rule. */
   readonly rules: readonly RuleReport[];

@@ -1,6 +1,6 @@
 /** What the controls and the keys do, in one place, so that everything a button does a key can do too. */
 import type { Session } from "../session";
-import { collapseAll, expandAll, groupBy, toggleFlatten } from "../state/view";
+import { collapseAll, expandAll, groupBy, toggleFlatten, toggleNames } from "../state/view";
 
 export const actions = {
   expandAll: (session: Session) => session.change(expandAll(session.view), { look: "fit" }),
@@ -8,7 +8,9 @@ export const actions = {
   flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
   foldRepeats: (session: Session) => session.change({ ...session.view, fold: !session.view.fold, unfolded: [] }, { look: "fit" }),
   direction: (session: Session) => session.change({ ...session.view, beside: false, direction: session.view.direction === "TB" ? "LR" : "TB" }, { look: "first" }),
-  operands: (session: Session) => session.change({ ...session.view, operands: !(session.shown?.scene.labels.some(({ kind }) => kind === "operand") ?? false) }, { keepCamera: true }),
+  operands: (session: Session) => session.change({ ...session.view, operands: !showsOperands(session) }, { keepCamera: true }),
+  names: (session: Session) => session.change(toggleNames(session.view), { look: "fit" }),
+  values: (session: Session) => session.change({ ...session.view, values: !session.view.values }, { look: "fit" }),
   /** The halves are groups of the grouping by direction, laid out downwards. */
   beside: (session: Session) => {
     const { view, program } = session;
@@ -41,6 +43,11 @@ export const actions = {
     await copy(session, text, session.selectedNodes.length ? "Selection copied as Markdown" : "What is shown copied as Markdown");
   },
 };
+
+/** Are numbers of operands to be seen now? Where nobody asked, the picture decides. */
+export function showsOperands({ view, shown }: Session): boolean {
+  return view.operands ?? shown?.scene.labels.some(({ kind }) => kind === "operand") ?? false;
+}
 
 export async function copy(session: Session, text: string, done: string): Promise<void> {
   try {

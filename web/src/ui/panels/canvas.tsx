@@ -1,5 +1,5 @@
 /** The graph itself with what floats over it: legend, map, zoom, tooltip, progress, and sentences for when there is no picture. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
 import type { Session } from "../session";
@@ -10,7 +10,9 @@ import { Icon } from "./icons";
 import { Minimap } from "./minimap";
 import { clipped } from "./outline";
 
-export function Canvas({ session, onKey, label = "Graph" }: { readonly session: Session; readonly onKey: (event: KeyboardEvent) => void; readonly label?: string }): JSX.Element {
+export function Canvas({ session, onKey, label = "Graph", children }: {
+  readonly session: Session; readonly onKey: (event: KeyboardEvent) => void; readonly label?: string; readonly children?: ComponentChildren;
+}): JSX.Element {
   const said = useId();
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => session.attach(canvas.current!), [session]);
@@ -27,6 +29,7 @@ export function Canvas({ session, onKey, label = "Graph" }: { readonly session: 
       <p id={said} class="hidden" aria-live="polite">{spoken(session)}</p>
       {shown && <Remarks session={session} />}
       {shown && <Legend session={session} />}
+      {children}
       <div class="corner">
         {shown && <Minimap session={session} />}
         <Zoom session={session} />

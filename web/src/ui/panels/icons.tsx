@@ -9,6 +9,9 @@ const PATHS = {
   table: "M2.5 3.5h11v9h-11zM2.5 6.5h11M6.5 6.5v6",
   beside: "M4.5 2.5v11M4.5 13.5l-2-2.2M4.5 13.5l2-2.2M11.5 13.5v-11M11.5 2.5l-2 2.2M11.5 2.5l2 2.2",
   direction: "M4 2.5v9M4 11.5l-2-2.2M4 11.5l2-2.2M7.5 5h6M13.5 5l-2.2-2M13.5 5l-2.2 2",
+  names: "M2.5 4.5h11v7h-11zM5 9.5l1.5-3.6L8 9.5M5.5 8.3h2M10 7h1.5M10 9.2h1.5",
+  operands: "M3.2 11.5l1-8M7 11.5l1-8M2.2 6h7M1.8 9h7M11 6.4l1.6-1v6.2M11 11.6h3.2",
+  values: "M5.5 1.5h5v3h-5zM8 4.5v2M8 9.5v2M5.5 11.5h5v3h-5zM8 6.5h2.6a1.5 1.5 0 0 1 0 3H5.4a1.5 1.5 0 0 1 0-3z",
   theme: "M8 2.5a5.5 5.5 0 1 0 5.5 6.6A4.6 4.6 0 0 1 8 2.5z",
   png: "M2.5 3.5h11v9h-11zM2.5 10.5l3.2-3 3 3 2-1.8 2.8 2.6M10.5 6.2h.01",
   crop: "M4.5 1.5v10h10M1.5 4.5h10v10",
@@ -37,11 +40,12 @@ export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   );
 }
 
-export function IconButton({ name, icon, onClick, pressed, disabled }: {
-  readonly name: string; readonly icon: IconName; readonly onClick: () => void; readonly pressed?: boolean; readonly disabled?: boolean;
+/** `press` is the key that does the same; the tooltip tells it. */
+export function IconButton({ name, icon, onClick, pressed, disabled, press }: {
+  readonly name: string; readonly icon: IconName; readonly press?: string; readonly onClick: () => void; readonly pressed?: boolean; readonly disabled?: boolean;
 }): JSX.Element {
   return (
-    <button type="button" class="tool icon" aria-label={name} title={name} onClick={onClick} aria-pressed={pressed} disabled={disabled}>
+    <button type="button" class="tool icon" aria-label={name} title={press ? `${name} (${press})` : name} onClick={onClick} aria-pressed={pressed} disabled={disabled}>
       <Icon name={icon} />
     </button>
   );

@@ -2,7 +2,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Session } from "../session";
-import { toggleNames } from "../state/view";
 import { actions } from "./actions";
 import type { Panels } from "./app";
 import { IconButton } from "./icons";
@@ -67,7 +66,8 @@ export const KEYS: readonly Key[] = [
   { keys: "d", what: "Layout direction", press: "d", run: ({ session }) => actions.direction(session) },
   { keys: "g", what: "Forward beside backward", press: "g", run: ({ session }) => actions.beside(session) },
   { keys: "#", what: "Operand numbers", press: "#", run: ({ session }) => actions.operands(session) },
-  { keys: "m", what: "Names of operations", press: "m", run: ({ session }) => session.change(toggleNames(session.view), { look: "fit" }) },
+  { keys: "m", what: "Names of operations", press: "m", run: ({ session }) => actions.names(session) },
+  { keys: "v", what: "Values as boxes", press: "v", run: ({ session }) => actions.values(session) },
   { keys: "t", what: "Theme", press: "t", run: ({ session }) => actions.theme(session) },
   { keys: "o  i  b", what: "Outline, details, table", press: "o", run: ({ panels, setPanels }) => setPanels({ ...panels, outline: !panels.outline }) },
   { keys: "", what: "", press: "i", run: ({ panels, setPanels }) => setPanels({ ...panels, details: !panels.details }) },

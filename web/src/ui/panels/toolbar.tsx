@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { DATA } from "../engine/overlays";
 import type { Session } from "../session";
-import { enterGraph, groupBy, toggleNames } from "../state/view";
+import { enterGraph, groupBy } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
 import { actions } from "./actions";
 import { IconButton } from "./icons";
@@ -14,16 +14,15 @@ export function Toolbar({ session, panels, setPanels }: { readonly session: Sess
   const off = !session.shown;
   return (
     <div class="bar" role="toolbar" aria-label="Controls">
-      <IconButton name="Outline" icon="outline" pressed={panels.outline} onClick={() => setPanels({ ...panels, outline: !panels.outline })} />
+      <IconButton name="Outline" press="o" icon="outline" pressed={panels.outline} onClick={() => setPanels({ ...panels, outline: !panels.outline })} />
       <span class="brand">opscope</span>
       <Crumbs session={session} />
       <SearchBox session={session} />
       <div class="tools">
-        <button type="button" class="tool" disabled={off} onClick={() => actions.expandAll(session)}>Expand all</button>
-        <button type="button" class="tool" disabled={off} onClick={() => actions.collapseAll(session)}>Collapse all</button>
-        <button type="button" class="tool" disabled={off} aria-pressed={view.flatten} onClick={() => actions.flatten(session)}>Flatten</button>
-        <button type="button" class="tool" disabled={off} aria-pressed={view.fold} onClick={() => actions.foldRepeats(session)}>Fold repeats</button>
-        <button type="button" class="tool" disabled={off} aria-pressed={view.names ?? false} title="Boxes show the ids of operations (m)" onClick={() => session.change(toggleNames(view), { look: "fit" })}>Names</button>
+        <button type="button" class="tool" disabled={off} title="Open every group (e)" onClick={() => actions.expandAll(session)}>Expand all</button>
+        <button type="button" class="tool" disabled={off} title="Close every group (c)" onClick={() => actions.collapseAll(session)}>Collapse all</button>
+        <button type="button" class="tool" disabled={off} aria-pressed={view.flatten} title="One picture without groups (l)" onClick={() => actions.flatten(session)}>Flatten</button>
+        <button type="button" class="tool" disabled={off} aria-pressed={view.fold} title="Show equal layers once, as a stack (r)" onClick={() => actions.foldRepeats(session)}>Fold repeats</button>
         <Choice
           label="Group by" prefix="Group" value={view.grouping || program?.groupings[0] || ""} options={(program?.groupings ?? []).map((name) => [name, name])}
           onChoose={(name) => session.change(groupBy(view, name), { look: "fit" })}
@@ -34,16 +33,14 @@ export function Toolbar({ session, panels, setPanels }: { readonly session: Sess
         <IconButton name="Save visible part as PNG" icon="crop" disabled={off} onClick={() => void actions.savePng(session, true)} />
         <IconButton name="Copy link" icon="link" onClick={() => void actions.copyLink(session)} />
         <IconButton name="Copy as Markdown" icon="markdown" disabled={off} onClick={() => void actions.copyMarkdown(session)} />
-        <IconButton name="Layout direction" icon="direction" pressed={view.direction === "LR"} onClick={() => actions.direction(session)} />
-        {program?.groupings.includes("direction") && <IconButton name="Forward beside backward" icon="beside" disabled={off} pressed={view.beside === true} onClick={() => actions.beside(session)} />}
-        <IconButton name="Theme" icon="theme" pressed={session.theme.name === "dark"} onClick={() => actions.theme(session)} />
+        <IconButton name="Theme" press="t" icon="theme" pressed={session.theme.name === "dark"} onClick={() => actions.theme(session)} />
         <IconButton name="Styles" icon="styles" pressed={panels.styles} onClick={() => setPanels({ ...panels, styles: !panels.styles })} />
         {!session.timeline.exists && session.options.sources.length > 1 && <IconButton name="Add pane" icon="panes" disabled={session.panes.list.length >= MOST_PANES} onClick={() => session.panes.add()} />}
-        {session.timeline.exists && !panels.passes && <IconButton name="Passes" icon="passes" onClick={() => setPanels({ ...panels, passes: true })} />}
-        <IconButton name="Table" icon="table" pressed={panels.table} onClick={() => setPanels({ ...panels, table: !panels.table })} />
-        <IconButton name="Shortcuts" icon="help" onClick={() => setPanels({ ...panels, shortcuts: true })} />
+        {session.timeline.exists && !panels.passes && <IconButton name="Passes" press="p" icon="passes" onClick={() => setPanels({ ...panels, passes: true })} />}
+        <IconButton name="Table" press="b" icon="table" pressed={panels.table} onClick={() => setPanels({ ...panels, table: !panels.table })} />
+        <IconButton name="Shortcuts" press="?" icon="help" onClick={() => setPanels({ ...panels, shortcuts: true })} />
       </div>
-      <IconButton name="Details" icon="details" pressed={panels.details} onClick={() => setPanels({ ...panels, details: !panels.details })} />
+      <IconButton name="Details" press="i" icon="details" pressed={panels.details} onClick={() => setPanels({ ...panels, details: !panels.details })} />
     </div>
   );
 }

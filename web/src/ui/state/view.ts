@@ -28,6 +28,8 @@ export interface ViewState {
   readonly operands?: boolean;
   /** Boxes of operations show their ids. */
   readonly names?: boolean;
+  /** Tensors are boxes of their own between the operations. */
+  readonly values?: boolean;
   /** Forward and backward beside each other. */
   readonly beside?: boolean;
   /** false: called graphs (fusions, loops) stay closed whatever the depth. */
@@ -65,8 +67,13 @@ export function startingAt(initial: Partial<ViewState> = {}): ViewState {
 export function sameView(a: ViewState, b: ViewState): boolean {
   return a.source === b.source && a.pass === b.pass && a.passMode === b.passMode && a.passColours === b.passColours && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
     && a.flatten === b.flatten && a.open === b.open && a.closed === b.closed && a.fold === b.fold && a.unfolded === b.unfolded
-    && a.direction === b.direction && a.beside === b.beside && a.operands === b.operands && a.names === b.names && a.colour === b.colour && a.paths === b.paths && a.around === b.around
+    && a.direction === b.direction && a.beside === b.beside && a.operands === b.operands && a.names === b.names && a.values === b.values && a.colour === b.colour && a.paths === b.paths && a.around === b.around
     && a.matchesOnly === b.matchesOnly && (a.matchesOnly < 0 || a.query === b.query);
+}
+
+/** Has nobody said yet what of the program is open? */
+export function asItComes(view: ViewState): boolean {
+  return view.depth === undefined && !view.flatten && !view.beside && !view.around && !view.paths && view.matchesOnly < 0 && view.open.length + view.closed.length + view.unfolded.length === 0;
 }
 
 export function expandAll(view: ViewState): ViewState {
@@ -133,6 +140,7 @@ export function specOf(view: ViewState): ViewSpec {
     rules: { foldRepeats: view.fold },
     ...(view.operands === undefined ? {} : { operands: view.operands }),
     ...(view.names ? { names: true } : {}),
+    ...(view.values ? { values: "boxes" } : {}),
     ...(view.beside ? { beside: true } : {}),
     ...(view.around ? { around: view.around } : {}),
     ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1], ...(view.pathLimit ? { limit: view.pathLimit } : {}) } } : {}),

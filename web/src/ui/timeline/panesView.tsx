@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { Canvas } from "../panels/canvas";
 import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
+import { ViewOptions } from "../panels/viewOptions";
 import type { Session } from "../session";
 import { didSomething, isStart } from "./cards";
 import type { Pane } from "./panes";
@@ -17,7 +18,7 @@ export function PanesView({ session, onKey }: { readonly session: Session; reado
       {list.filter((pane) => pane.linked).map((pane) => <PaneView key={pane.id} main={session} pane={pane} number={1} onKey={onKey} />)}
       <div class="pane" key="main">
         {several && <div class="pane-bar" key="bar"><span>{title(session)}</span></div>}
-        <Canvas key="canvas" session={session} onKey={(event) => onKey(event, session)} />
+        <Canvas key="canvas" session={session} onKey={(event) => onKey(event, session)}><ViewOptions session={session} /></Canvas>
       </div>
       {list.filter((pane) => !pane.linked).map((pane, i) => <PaneView key={pane.id} main={session} pane={pane} number={i + 2} onKey={onKey} />)}
     </div>

@@ -1,0 +1,19 @@
+/** How the graph is drawn, as a strip beside it: which way it runs, and what boxes and edges say. */
+import type { JSX } from "preact";
+import type { Session } from "../session";
+import { actions, showsOperands } from "./actions";
+import { IconButton } from "./icons";
+
+export function ViewOptions({ session }: { readonly session: Session }): JSX.Element | null {
+  const { view, program, shown } = session;
+  if (!shown) return null;
+  return (
+    <div class="options" role="toolbar" aria-label="Drawing" aria-orientation="vertical">
+      <IconButton name="Layout direction" icon="direction" press="d" pressed={view.direction === "LR"} onClick={() => actions.direction(session)} />
+      {program?.groupings.includes("direction") && <IconButton name="Forward beside backward" icon="beside" press="g" pressed={view.beside === true} onClick={() => actions.beside(session)} />}
+      <IconButton name="Names" icon="names" press="m" pressed={view.names === true} onClick={() => actions.names(session)} />
+      <IconButton name="Operand numbers" icon="operands" press="#" pressed={showsOperands(session)} onClick={() => actions.operands(session)} />
+      <IconButton name="Values as boxes" icon="values" press="v" pressed={view.values === true} onClick={() => actions.values(session)} />
+    </div>
+  );
+}
