@@ -410,3 +410,23 @@ def test_other_dialects_open_where_jaxlib_knows_them_and_say_what_helps_where_no
     short.write_text("%0 = my.make : f32\n")
     with pytest.raises(opscope.OpscopeError, match=r"short.mlir:1:6: .*no dialect 'my'.*generic"):
         opscope.load(short)
+
+
+def test_what_a_loop_carries_is_known_at_every_stage() -> None:
+    """The picture leads results of a body back to its next round; a loop's constants come before what it carries."""
+    from opscope.analysis.loops import first_carried
+
+    def rounds(x, w, limit):
+        return jax.lax.while_loop(lambda c: c.max() < limit, lambda c: jnp.tanh(c @ w), x)
+
+    def steps(x, w):
+        return jax.lax.scan(lambda c, _: (jnp.tanh(c @ w), c.sum()), x, None, length=3)
+
+    square = jnp.ones((4, 4))
+    for function, arguments, first in ((rounds, (square, square, 3.0), 2), (steps, (square, square), 1)):
+        loop = next(node for node in opscope.capture(function, *arguments).main if node.calls and node.op in ("while", "scan"))
+        assert first_carried(loop) == first
+        for stage in ("stablehlo", "hlo"):
+            loop = next(node for node in opscope.capture(function, *arguments, stage=stage).main if node.op.endswith("while"))
+            assert first_carried(loop) == 0
+    assert {first_carried(node) for node in opscope.capture(branch, X, W).main} == {-1}

@@ -17,7 +17,7 @@ from opscope.recording.pages import runs
 from opscope.recording.rows import Row, row_of
 from opscope.render.diff_wire import encode_diff
 from opscope.render.sections import Interner, SectionWriter
-from opscope.render.wire import DetailsWriter, Rows, node_text, parameter_place, write_types
+from opscope.render.wire import DetailsWriter, Rows, node_text, operand_place, write_types
 
 Progress = Callable[[float], None]
 _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
@@ -141,7 +141,7 @@ class _RecordingWriter:
             ROLES.index(node.role),
             category_of(node.op, node.role, str(attrs.get("kind", "")) if kinds else ""),
             strings[text] if text else -1,
-            parameter_place(node, attrs),
+            operand_place(node, attrs),
             detail,
             tuple([types.setdefault(t, len(types)) for t in node.outputs]),
             tuple([number for name, index in node.inputs for number in (strings[name], index)]),

@@ -15,6 +15,7 @@ from opscope.analysis.clusters import with_clusters
 from opscope.analysis.derivatives import rule_for
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTrees
+from opscope.analysis.loops import first_carried
 from opscope.program import ROLES, Details, Frame, Node, Path, Program, TensorType
 from opscope.render.sections import Interner, SectionWriter
 
@@ -98,7 +99,7 @@ class _ProgramWriter:
                     links.extra.append(starts[other] + graphs[other].position[link.node])
                 links.length.append(len(node.links))
                 texts.append(self._describe(node))
-                places.append(parameter_place(node, node.attrs) if node.role == "parameter" else -1)
+                places.append(operand_place(node, node.attrs) if node.role == "parameter" or node.calls else -1)
             for name, index in graph.outputs:
                 results.value.append(position[name])
                 results.extra.append(index)
@@ -180,10 +181,11 @@ def _derivatives(ops: set[str]) -> dict[str, Any]:
     return {op: {"y": rule.y, "vjp": rule.vjp, "note": rule.note} for op, rule in found if rule is not None}
 
 
-def parameter_place(node: Node, attrs: Mapping[str, Any]) -> int:
-    """Which operand of a call a parameter stands for, where its source says so: HLO lists parameters in any order. -1: as listed."""
+def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
+    """Of a parameter: which operand of a call it stands for, where its source says so (HLO lists parameters in any order; -1: as
+    listed). Of a loop: the first operand that it carries from round to round, as its first result (-1: it is no loop)."""
     if node.role != "parameter":
-        return -1
+        return first_carried(node) if node.calls else -1
     number = attrs.get("parameter_number", attrs.get("index"))
     return int(number) if isinstance(number, (int, str)) and str(number).isdecimal() and len(str(number)) < 10 else -1
 

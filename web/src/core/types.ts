@@ -34,7 +34,7 @@ export interface ProgramData {
   readonly derivatives?: Readonly<Record<string, DerivativeRule>>;
   /** Short text of a constant or scalar parameter value, or -1. */
   readonly nodeText: Int32Array;
-  /** Which operand of a call a parameter stands for, or -1: as they are listed. */
+  /** Which operand of a call a parameter stands for, or -1: as they are listed. Of a loop, the operand that becomes its first result. */
   readonly nodePlace?: Int32Array;
   /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
   readonly details: (node: number) => NodeDetails | undefined;
@@ -146,7 +146,8 @@ export interface DrawingRules {
 }
 
 export const enum BoxKind { Node = 0, Group = 1, Call = 2, Stack = 3, Stub = 4, Value = 5, Omitted = 6 }
-export const enum EdgeKind { Data = 0, Control = 1, Link = 2 }
+/** Carried: what a loop's body hands to its next round. */
+export const enum EdgeKind { Data = 0, Control = 1, Link = 2, Carried = 3 }
 
 /** Boxes and edges to be seen, before they have places. */
 export interface Visible {

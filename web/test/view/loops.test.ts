@@ -1,8 +1,15 @@
 /** A value that a loop carries is not what it started as, and must not be written as if it were. */
 import { expect, it } from "vitest";
+import { EdgeKind, type Visible } from "../../src/core/types";
 import { buildView } from "../../src/core/view";
 import { boxNamed } from "./looks";
 import { makeProgram, type NodeSketch } from "./program";
+
+/** "tanh → dot" for every arrow to a loop's next round. */
+function carried(view: Visible): string[] {
+  const last = (box: number): string => view.key[box].slice(view.key[box].lastIndexOf(":") + 1);
+  return [...view.edgeKind.keys()].filter((e) => view.edgeKind[e] === EdgeKind.Carried).map((e) => `${last(view.edgeSource[e])} → ${last(view.edgeTarget[e])}`).sort();
+}
 
 it("says where a carried value starts, and what an unchanged one is", () => {
   const state = ["s32[]", "s32[]"];
@@ -14,7 +21,7 @@ it("says where a carried value starts, and what an unchanged one is", () => {
       nodes: [
         constant("zero", "0"), constant("limit", "100"),
         { id: "init", op: "tuple", inputs: ["zero", "limit"], types: state },
-        { id: "while.1", op: "while", inputs: ["init#*"], types: state, calls: ["condition", "body"] },
+        { id: "while.1", op: "while", inputs: ["init#*"], types: state, calls: ["condition", "body"], place: 0 },
       ],
     },
     {
@@ -37,4 +44,28 @@ it("says where a carried value starts, and what an unchanged one is", () => {
   const view = buildView(program, { depth: 1, rules: { foldRepeats: false } });
   expect(view.notes[boxNamed(view, "n:while.1>c:1>n:next")]).toEqual(["starts at 0", "+ 1"]);
   expect(view.notes[boxNamed(view, "n:while.1>c:0>n:less")]).toEqual(["starts at 0", "100"]);
+  expect(carried(view)).toEqual(["next → less", "next → next"]);
+  expect(view.remarks.join()).toContain("next round");
+});
+
+it("leads what a scan carries back to the body, and what it stacks nowhere", () => {
+  const program = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "w", op: "parameter", role: "parameter" }, { id: "start", op: "parameter", role: "parameter" }, { id: "xs", op: "parameter", role: "parameter", types: ["f32[3, 4]"] },
+        { id: "scan.1", op: "scan", inputs: ["w", "start", "xs"], types: ["f32[4]", "f32[3]"], calls: ["body"], place: 1 },
+      ],
+      outputs: ["scan.1#0", "scan.1#1"],
+    },
+    {
+      name: "body",
+      nodes: [
+        { id: "w", op: "parameter", role: "parameter" }, { id: "h", op: "parameter", role: "parameter" }, { id: "x", op: "parameter", role: "parameter" },
+        { id: "mul", op: "multiply", inputs: ["h", "w"] }, { id: "plus", op: "add", inputs: ["mul", "x"] }, { id: "total", op: "reduce", inputs: ["plus"], types: ["f32[]"] },
+      ],
+      outputs: ["plus", "total"],
+    },
+  ]);
+  expect(carried(buildView(program, { depth: 1, rules: { foldRepeats: false } }))).toEqual(["plus → mul"]);
 });

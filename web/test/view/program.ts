@@ -15,6 +15,8 @@ export interface NodeSketch {
   control?: string[];
   links?: [string, string][];
   text?: string;
+  /** The operand that a parameter stands for, or the first that a loop carries. */
+  place?: number;
   attrs?: Record<string, unknown>;
   groups?: Record<string, string>;
 }
@@ -71,6 +73,7 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     nodeCount: nodes.length,
     nodeId: Int32Array.from(nodes, (node) => intern(node.id)),
     nodeOp: Int32Array.from(nodes, (node) => intern(node.op ?? "add")),
+    nodePlace: Int32Array.from(nodes, (node) => node.place ?? -1),
     nodeRole: Uint8Array.from(nodes, (node) => ROLES.indexOf(node.role ?? "op")),
     nodeCategory: Uint8Array.from(nodes, () => 1),
     outputs,

@@ -134,7 +134,7 @@ function edgeColumns(program: ProgramData, visible: Visible, placed: Placed): Ed
     const e = placed.edge[piece];
     columns.edgeKind[piece] = visible.edgeKind[e];
     columns.edgeMerged[piece] = visible.edgeDistinct[e];
-    if (visible.edgeKind[e] !== EdgeKind.Data) continue;
+    if (visible.edgeKind[e] !== EdgeKind.Data && visible.edgeKind[e] !== EdgeKind.Carried) continue;
     const type = typeOf(program, visible.edgeNode[e], visible.edgeOutput[e]);
     columns.edgeWidth[piece] = lineWidth(type < 0 ? 0 : program.types.bytes[type]);
     if (type < 0) continue;

@@ -1,4 +1,5 @@
 /** What a person reads when the pointer rests on something. */
+import { EdgeKind } from "../types";
 import { unescapeName } from "../view/keys";
 import type { Scene } from "./types";
 
@@ -23,5 +24,6 @@ export function edgeTooltip(scene: Scene, e: number): string {
   const name = (piece: number) => (piece < 0 ? "…" : nameOf(scene, scene.box[piece]));
   const type = scene.edgeType[e] < 0 ? "" : `\n${scene.typeTexts[scene.edgeType[e]]}`;
   const merged = scene.edgeMerged[e] > 1 ? `\n${scene.edgeMerged[e]} values` : "";
-  return `${name(scene.edgeSource[e])} → ${name(scene.edgeTarget[e])}${type}${merged}`;
+  const when = scene.edgeKind[e] === EdgeKind.Carried ? " in the next round" : "";
+  return `${name(scene.edgeSource[e])} → ${name(scene.edgeTarget[e])}${when}${type}${merged}`;
 }

@@ -2,7 +2,7 @@
 
 import { EdgeKind } from "../types";
 import type { Edges } from "./edges";
-import { INLINED, type Instance, noEnds, NOWHERE, sources } from "./instance";
+import { Carried, INLINED, type Instance, noEnds, NOWHERE, sources } from "./instance";
 import type { Placement } from "./place";
 import { Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
@@ -54,13 +54,13 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
         ends.instance[0] = instance;
         ends.node[0] = node;
         ends.output[0] = inputs.extra[i];
-        ends.carried[0] = false;
+        ends.carried[0] = Carried.No;
         ends.instance.length = ends.node.length = ends.output.length = ends.carried.length = 1;
       } else {
         sources(instance, node, inputs.extra[i], plumbing, ends);
       }
       /** Of an only operand that is a tuple, what counts is the place in it. */
-      const isTuple = inputs.start[t + 1] - from === 1 && ends.node.length > 1;
+      const isTuple = inputs.start[t + 1] - from === 1 && ends.node.length > 1 && !ends.carried.includes(Carried.Back);
       for (let e = 0; e < ends.node.length; e++) {
         const source = ends.node[e];
         const home = ends.instance[e];
@@ -70,7 +70,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           continue;
         }
         if (sourceBox === INLINED) {
-          if ((leaf || (place >= 0 && boxes.node[place] === t)) && !repeated) boxes.note(place, ends.carried[e] ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source));
+          if ((leaf || (place >= 0 && boxes.node[place] === t)) && !repeated) boxes.note(place, ends.carried[e] === Carried.Start ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source));
           continue;
         }
         if (counting && home === instance) {
@@ -83,8 +83,9 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           if (target === sourceBox && !(leaf && source === t)) continue;
           if (target !== sourceBox && boxes.areNested(sourceBox, target)) continue;
           const before = edges.count;
-          const edge = edges.add(EdgeKind.Data, sourceBox, target, source, ends.output[e], i - from, repeated);
-          if (edge < before) continue;
+          const back = ends.carried[e] === Carried.Back;
+          const edge = edges.add(back ? EdgeKind.Carried : EdgeKind.Data, sourceBox, target, source, ends.output[e], i - from, repeated);
+          if (edge < before || back) continue;
           if (boxes.isLeaf(sourceBox)) {
             const count = outputs.start[source + 1] - outputs.start[source];
             edges.sourceSlot[edge] = ends.output[e] >= 0 && count > 0 ? (ends.output[e] + 1) / (count + 1) : 0.5;

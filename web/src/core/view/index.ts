@@ -1,6 +1,6 @@
 /** The view: from a Program and a description of what is to be seen to boxes and edges. */
 
-import type { ProgramData, ViewSpec, Visible } from "../types";
+import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../types";
 import { buildBeside } from "./beside";
 import { Boxes } from "./boxes";
 import { connectAll } from "./connect";
@@ -64,6 +64,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   const edges = new Edges(boxes, 2 * boxes.count);
   const leftOut = subset?.showsLeftOut ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) } : undefined;
   connectAll(placement, edges, leftOut);
+  if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next round of a loop.");
   if (!subset || subset.showsLeftOut) showResult(placement, edges);
   if (leftOut) showLeftOut(placement, edges, leftOut);
   if (options.rules.stubs) addStubs(placement, edges);

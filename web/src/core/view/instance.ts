@@ -6,7 +6,7 @@
 import type { ProgramData } from "../types";
 import { Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
-import { WHOLE } from "./roles";
+import { Role, WHOLE } from "./roles";
 
 /** Places of a node beside its box. */
 export const NOWHERE = -1;
@@ -115,31 +115,48 @@ export interface Ends {
   readonly instance: Instance[];
   readonly node: number[];
   readonly output: number[];
-  /** The value is only where a loop starts: what it carries from round to round is another. */
-  readonly carried: boolean[];
+  /** Of a value that a loop changes from round to round: what it starts with, or what comes back from the round before. */
+  readonly carried: Carried[];
 }
+
+export const enum Carried { No = 0, Start = 1, Back = 2 }
 
 export const noEnds = (): Ends => ({ instance: [], node: [], output: [], carried: [] });
 
-const LOOP = /(?:^|[._])(?:while|while_loop|scan|for|loop)$/i;
+/** What a loop hands to the next round in place of the operand that a parameter of its condition or body stands for. */
+interface Next {
+  readonly body: Instance;
+  readonly node: number;
+  readonly output: number;
+}
 
-/** Does a loop change this value from round to round? Not if its body returns it as it came. */
-function isCarried(at: Instance, output: number): boolean {
+/** The loop's body and the value in it that a parameter has in the next round; nothing where it stays as it came. */
+function nextRound(at: Instance, parameter: number, output: number): Next | undefined {
   const { program, plumbing: pipes } = at.prepared;
-  const { strings, nodeOp, calls, graphOutputs, inputs, graphStart } = program;
-  if (!LOOP.test(strings.at(nodeOp[at.caller]))) return false;
-  for (let c = calls.start[at.caller]; c < calls.start[at.caller + 1]; c++) {
-    const body = calls.value[c];
-    if (!yieldsForCaller(program, at.caller, body) || graphOutputs.start[body + 1] - graphOutputs.start[body] !== 1) continue;
-    const result = graphOutputs.value[graphOutputs.start[body]];
-    const operand = inputs.start[result] + output;
-    if (pipes.kind[result] !== Kind.Bundle || output < 0 || operand >= inputs.start[result + 1]) continue;
-    const pipe = inputs.value[operand];
-    const from = pipes.kind[pipe] === Kind.Pipe ? pipes.node[pipe] : -1;
-    const { start, value } = at.prepared.parameters;
-    if (from >= graphStart[body] && from === value[start[body]] && pipes.output[pipe] === output) return false;
+  const { graphOutputs, inputs, outputs, nodePlace, types } = program;
+  const first = nodePlace ? nodePlace[at.caller] : -1;
+  const body = at.outer?.inside.get(at.caller)?.find((each) => yieldsForCaller(program, at.caller, each.graph));
+  if (first < 0 || !body) return undefined;
+  const from = graphOutputs.start[body.graph];
+  const isTuple = inputs.start[at.caller + 1] - inputs.start[at.caller] === 1;
+  const result = isTuple ? output : at.operand(parameter) - first;
+  if (result < 0 || result >= outputs.start[at.caller + 1] - outputs.start[at.caller]) return undefined;
+  let node = graphOutputs.value[from];
+  let index = result;
+  if (!isTuple || graphOutputs.extra[from] !== WHOLE) {
+    node = graphOutputs.value[from + result];
+    index = graphOutputs.extra[from + result];
+    const type = types.text[outputs.value[outputs.start[node] + index]];
+    if (type !== types.text[outputs.value[outputs.start[at.caller] + result]]) return undefined; // a scan stacks this one
   }
-  return true;
+  while (pipes.kind[node] === Kind.Bundle && index >= 0 && index < inputs.start[node + 1] - inputs.start[node]) {
+    const operand = inputs.start[node] + index;
+    node = inputs.value[operand];
+    index = inputs.extra[operand];
+  }
+  if (pipes.kind[node] === Kind.Pipe) [node, index] = [pipes.node[node], pipes.output[node]];
+  const stays = isTuple ? index === output : body.operand(node) === at.operand(parameter);
+  return program.nodeRole[node] === Role.Parameter && stays ? undefined : { body, node, output: index };
 }
 
 const MOST_STEPS = 20000;
@@ -149,8 +166,8 @@ export function sources(instance: Instance, node: number, output: number, plumbi
   const { program, plumbing: pipes } = instance.prepared;
   const { inputs, graphOutputs } = program;
   ends.instance.length = ends.node.length = ends.output.length = ends.carried.length = 0;
-  const todo: [Instance, number, number, boolean][] = [];
-  let carried = false;
+  const todo: [Instance, number, number, Carried][] = [];
+  let carried: Carried = Carried.No;
   let at: Instance = instance;
   let steps = 0;
   for (;;) {
@@ -182,7 +199,9 @@ export function sources(instance: Instance, node: number, output: number, plumbi
           moved = true;
         } else if (plumbing && at.outer) {
           const operand = inputs.start[at.caller] + at.operand(node);
-          todo.push([at.outer, inputs.value[operand], inputs.extra[operand] === WHOLE ? output : inputs.extra[operand], carried || isCarried(at, output)]);
+          const next = carried === Carried.No ? nextRound(at, node, output) : undefined;
+          if (next) todo.push([next.body, next.node, next.output, Carried.Back]);
+          todo.push([at.outer, inputs.value[operand], inputs.extra[operand] === WHOLE ? output : inputs.extra[operand], next ? Carried.Start : carried]);
           moved = true;
         }
       }
