@@ -279,9 +279,11 @@ class CompoundRun {
     const edgeTarget = new Int32Array(edges);
     const sourcePort = new Float64Array(edges);
     const targetPort = new Float64Array(edges);
+    const closes = graph.edgeCloses && new Uint8Array(edges);
     for (let i = 0; i < edges; i++) {
       const p = piecesOf.items[from + i];
       const e = pieces.edge[p];
+      if (closes) closes[i] = graph.edgeCloses![e];
       const u = pieces.fromBox[p];
       const v = pieces.toBox[p];
       edgeSource[i] = u < 0 ? this.localGate[pieces.fromGate[p]] : this.localIndex[u];
@@ -289,7 +291,7 @@ class CompoundRun {
       if (u >= 0) sourcePort[i] = this.portOf(u, pieces.fromGate[p], graph.sourceSlot[e]);
       if (v >= 0) targetPort[i] = this.portOf(v, pieces.toGate[p], graph.targetSlot[e]);
     }
-    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, pin, previousX, gateOrder };
+    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, closes, pin, previousX, gateOrder };
   }
 
   /** Offset from the box's centre: at the gate of an open group, else at the slot (NaN: free). */

@@ -89,6 +89,7 @@ function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array):
     edgeTarget: edges.map((e) => local[graph.edgeTarget[e]]),
     sourcePort: graph.sourcePort && pick(graph.sourcePort, edges),
     targetPort: graph.targetPort && pick(graph.targetPort, edges),
+    closes: graph.closes && pick(graph.closes, edges),
     pin: graph.pin && pick(graph.pin, nodes),
     previousX: graph.previousX && pick(graph.previousX, nodes),
     gateOrder: graph.gateOrder && pick(graph.gateOrder, nodes),
@@ -187,7 +188,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const spent = (): boolean => options.now !== undefined && options.now() > deadline;
   const report = (done: number): void => options.progress?.(done);
 
-  const reversed = breakCycles(nodeCount, edgeSource, edgeTarget, pin);
+  const reversed = breakCycles(nodeCount, edgeSource, edgeTarget, pin, graph.closes);
   const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
   report(0.2);
   const elements = buildElements(graph, reversed, rank);

@@ -52,6 +52,7 @@ export class Part {
       sourceSlot: Float32Array.from(edges, (e) => (local[source[e]] < 0 ? entries?.get(crossingValue(whole, e)) ?? Number.NaN : sourceSlot[e])),
       targetSlot: Float32Array.from(edges, (e) => targetSlot[e]),
       edgeValue: this.edges.map((e) => whole.edgeValue[e]),
+      ...(whole.edgeCloses ? { edgeCloses: Uint8Array.from(edges, (e) => whole.edgeCloses![e]) } : {}),
       ...(whole.previousX ? { previousX: Float64Array.from([...boxes.map((box) => whole.previousX![box]), ...entry.map(() => Number.NaN)]) } : {}),
     };
   }

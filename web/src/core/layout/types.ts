@@ -18,6 +18,8 @@ export interface FlatGraph {
    */
   readonly sourcePort?: Float64Array;
   readonly targetPort?: Float64Array;
+  /** 1: this edge closes a loop, so it is the one that runs against the ranks. */
+  readonly closes?: Uint8Array;
   /** 0 free, 1 pinned to the first rank (a border input), 2 pinned to the last rank (a border output). */
   readonly pin?: Uint8Array;
   /** The x that a box had in an earlier layout (NaN: new). What stayed keeps its order. */
@@ -64,6 +66,8 @@ export interface CompoundGraph {
    * one gate, and fan out late. -1: alone.
    */
   readonly edgeValue: Int32Array;
+  /** 1: this edge closes a loop (see FlatGraph). */
+  readonly edgeCloses?: Uint8Array;
   /** Top-left x from an earlier layout of the same box, NaN where new. */
   readonly previousX?: Float64Array;
 }

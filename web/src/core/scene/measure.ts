@@ -1,6 +1,6 @@
 /** From a view to what the layout needs: every box with the room its text takes. */
 import type { CompoundGraph } from "../layout/types";
-import { BoxKind, CATEGORIES, type Visible } from "../types";
+import { BoxKind, CATEGORIES, EdgeKind, type Visible } from "../types";
 import { type BoxContent, type BoxSize, isGroup, planBox } from "./boxText";
 import { Shape } from "./types";
 
@@ -45,6 +45,7 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
     sourceSlot: visible.sourceSlot,
     targetSlot: visible.targetSlot,
     edgeValue: visible.edgeValue,
+    ...(visible.edgeKind.includes(EdgeKind.Carried) ? { edgeCloses: visible.edgeKind.map((kind) => (kind === EdgeKind.Carried ? 1 : 0)) } : {}),
     previousX,
   };
 }
