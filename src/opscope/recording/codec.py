@@ -44,6 +44,7 @@ class Encoder:
         self._known: dict[str, dict[Any, int]] = {kind: {} for kind in KINDS}
         self._outputs: dict[tuple[TensorType, ...], int] = {}
         self._new: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+        self._rests: dict[tuple[Any, ...], int] = {("op", (), (), ()): self.number("text", "")}
         self.number("detail", to_json([{}, (), ()]))
 
     def number(self, kind: str, record: Any) -> int:
@@ -57,16 +58,16 @@ class Encoder:
 
     def program(self, program: Program) -> bytes:
         """The body of a snapshot: which graphs, which entry."""
+        seen: dict[int, int] = {}
         with without_collecting():
-            graphs = [self._graph(graph) for graph in program]
+            graphs = [self._graph(graph, seen) for graph in list(program)]
         return self.body(program.name, program.entry, to_json(program.attrs) if program.attrs else "", graphs)
 
     def body(self, name: str, entry: str, attrs: str, graphs: list[int]) -> bytes:
         return pack_json([name, entry, attrs, runs(graphs)])
 
-    def _graph(self, graph: Graph) -> int:
-        details: dict[int, int] = {}
-        numbers = [self._node(node, details) for node in graph.nodes]
+    def _graph(self, graph: Graph, seen: dict[int, int]) -> int:
+        numbers = [self._node(node, seen) for node in graph.nodes]
         groupings = {name: _pack_grouping(graph, paths) for name, paths in graph.groupings.items()}
         attrs = to_json(graph.attrs) if graph.attrs else ""
         return self.number("graph", to_json([graph.name, list(graph.outputs), groupings, attrs, runs(numbers)]))
@@ -77,11 +78,13 @@ class Encoder:
         types = self._outputs.get(outputs)
         if types is None:
             types = self._outputs[outputs] = number("text", to_json([list(t) for t in outputs]))
-        rest = "" if role == "op" and not (calls or control or links) else to_json([role, calls, control, links])
+        rest = self._rests.get(also := (role, calls, control, links))
+        if rest is None:
+            rest = self._rests[also] = number("text", to_json(list(also)))
         detail = seen.get(key := builtin_id(details))
         if detail is None:
             detail = seen[key] = self._detail(details)
-        row = [number("name", id), number("text", op), types, number("text", rest), detail]
+        row = [number("name", id), number("text", op), types, rest, detail]
         for name, index in inputs:
             row.append(number("name", name))
             row.append(index)
@@ -106,7 +109,7 @@ class Encoder:
 
 
 builtin_id = id
-"""Nodes of one graph share details: the same object is encoded once per graph, while the graph keeps it alive."""
+"""Nodes share details: the same object is encoded once per program, which keeps it alive meanwhile."""
 
 
 def _pack_nodes(rows: list[_Row]) -> bytes:

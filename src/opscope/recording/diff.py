@@ -48,19 +48,31 @@ class Fusion(NamedTuple):
 
 
 class Diff:
-    """The difference of two programs. Matches come in b's order."""
+    """The difference of two programs. Matches come in b's order, those of untouched graphs first."""
 
     def __init__(self, a: Program, b: Program, matching: Matching) -> None:
         self.a, self.b = a, b
+        self.untouched = matching.pairs.a.same
+        """Graphs that are the very same in both, with all that they call."""
         self._matching = matching
         self._keys_a, self._keys_b = _keys(matching.pairs.a), _keys(matching.pairs.b)
 
     @cached_property
     def matched(self) -> tuple[Match, ...]:
+        keys = [((graph.name, node.id),) for graph in self.b if graph.name in self.untouched for node in graph.nodes]
+        return (*(Match(key, key, self.untouched_evidence) for key in keys), *self.compared)
+
+    @cached_property
+    def compared(self) -> tuple[Match, ...]:
+        """As `matched`, without the nodes of untouched graphs: all that can differ."""
         return tuple(self._matches())
 
+    @property
+    def untouched_evidence(self) -> str:
+        return {"names": "name", "objects": "identity", "positions": "neighbourhood"}[self._matching.ids]
+
     def _matches(self) -> Iterator[Match]:
-        pairs, groups, derived, absorbed = self._matching
+        pairs, groups, derived, absorbed, _ = self._matching
         copies: dict[int, list[int]] = defaultdict(list)
         for y, x in derived.items():
             copies[x].append(y)
@@ -83,25 +95,28 @@ class Diff:
         for x, y in enumerate(self._matching.pairs.mate_a):
             if y >= 0:
                 yield self._keys_a[x], self._keys_b[y]
+        for name in self.untouched:
+            for node in self.a[name].nodes:
+                yield (name, node.id), (name, node.id)
 
     @cached_property
     def changed(self) -> tuple[Match, ...]:
         """Pairs that are not the same in every respect."""
-        return tuple(match for match in self.matched if match.changes)
+        return tuple(match for match in self.compared if match.changes)
 
     @cached_property
     def moved(self) -> tuple[Match, ...]:
-        return tuple(match for match in self.matched if match.moved)
+        return tuple(match for match in self.compared if match.moved)
 
     @cached_property
     def removed(self) -> tuple[NodeKey, ...]:
-        pairs, _, derived, absorbed = self._matching
+        pairs, _, derived, absorbed, _ = self._matching
         went_on = {*derived.values(), *absorbed}
         return tuple([self._keys_a[x] for x, y in enumerate(pairs.mate_a) if y == -1 and x not in went_on])
 
     @cached_property
     def added(self) -> tuple[NodeKey, ...]:
-        pairs, _, derived, _ = self._matching
+        pairs, _, derived, _, _ = self._matching
         return tuple([self._keys_b[y] for y, x in enumerate(pairs.mate_b) if x == -1 and y not in derived])
 
     @property
@@ -124,7 +139,7 @@ class Diff:
     @cached_property
     def fusions(self) -> tuple[Fusion, ...]:
         """New nodes that call a new graph, with the old nodes that are in it now."""
-        pairs, _, derived, _ = self._matching
+        pairs, _, derived, _, _ = self._matching
         side = pairs.b
         found = []
         for y, called in enumerate(side.calls):
@@ -207,7 +222,7 @@ class Diff:
         """Whether operands are each other's mates. One of a told group, or a copy, counts as what it came from."""
         if len(edges_a) != len(edges_b):
             return False
-        pairs, _, derived, _ = self._matching
+        pairs, _, derived, _, _ = self._matching
         for edge_a, edge_b in zip(edges_a, edges_b, strict=True):
             mate, operand = pairs.mate_a[edge_a // TAGS], edge_b // TAGS
             if mate != operand and derived.get(operand) != edge_a // TAGS and not (mate == -2 == pairs.mate_b[operand]):
@@ -232,7 +247,7 @@ def _program(given: Any) -> Program:
 
 
 def _keys(side: Side) -> list[NodeKey]:
-    return [(graph.name, node.id) for graph in side.graphs for node in graph.nodes]
+    return [(side.graphs[g].name, node.id) for g, node in zip(side.graph, side.nodes, strict=True)]
 
 
 def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:

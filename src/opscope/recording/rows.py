@@ -63,7 +63,7 @@ def _rewritten(diff: Diff) -> tuple[int, int]:
     """
     came: set[NodeKey] = set()
     went: set[NodeKey] = set()
-    for match in diff.matched:
+    for match in diff.compared:
         if len(match.a) == len(match.b) == 1:
             continue
         if match.evidence == "rewrite":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from opscope.program import Program
 from opscope.recording.diff import Change, Diff, Match
@@ -17,10 +17,14 @@ _AROUND = 40
 
 def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
     """For each node after the pass its one mate before; groups, changes, fusions and rules are lists beside it."""
-    old, new = _numbers(diff.a), _numbers(diff.b)
+    old, new = _Numbers(diff.a, diff.untouched), _Numbers(diff.b, diff.untouched)
     strings = Interner()
     evidence_number = {name: i for i, name in enumerate(EVIDENCE)}
-    mate, evidence = [-1] * len(new), bytearray(len(new))
+    mate, evidence = [-1] * new.count, bytearray(new.count)
+    for name in diff.untouched:
+        here, there, size = new.first[name], old.first[name], len(diff.b[name])
+        mate[here : here + size] = range(there, there + size)
+        evidence[here : here + size] = bytes([evidence_number[diff.untouched_evidence]]) * size
     groups_old, groups_new = Rows(), Rows()
     group_evidence = bytearray()
     group_rule: list[int] = []
@@ -36,7 +40,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
         group_evidence.append(evidence_number[match.evidence])
         group_rule.append(strings[match.rule])
 
-    for match in diff.matched:
+    for match in diff.compared:
         here = new[match.b[0]]
         if len(match.b) == 1 and mate[here] < 0 and match.a:
             mate[here] = old[match.a[-1]]
@@ -76,7 +80,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
     out.integers("fusionsNew", [new[fusion.new] for fusion in diff.fusions])
     out.strings("strings", strings)
     places = {origin.rule: str(origin.where) for origin in origins if origin.rule and origin.where}
-    return out.finish({"kind": "diff", "before": len(old), "places": places})
+    return out.finish({"kind": "diff", "before": old.count, "places": places})
 
 
 def shortened(change: Change) -> tuple[str, str]:
@@ -94,9 +98,17 @@ def _window(text: str, start: int) -> str:
     return ("…" if start else "") + text[start : start + _LONGEST] + ("…" if len(text) > start + _LONGEST else "")
 
 
-def _numbers(program: Program) -> dict[NodeKey, int]:
-    keys = ((graph.name, node.id) for graph in program for node in graph.nodes)
-    return {key: number for number, key in enumerate(keys)}
+class _Numbers(dict[NodeKey, int]):
+    """Numbers of a program's nodes, graph by graph; nodes of untouched graphs only count."""
+
+    def __init__(self, program: Program, untouched: Collection[str]) -> None:
+        self.first: dict[str, int] = {}
+        self.count = 0
+        for graph in program:
+            self.first[graph.name] = self.count
+            if graph.name not in untouched:
+                self.update({(graph.name, node.id): i for i, node in enumerate(graph.nodes, self.count)})
+            self.count += len(graph)
 
 
 def _add(rows: Rows, numbers: list[int]) -> None:

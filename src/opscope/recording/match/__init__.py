@@ -14,6 +14,7 @@ from opscope.recording.match.absorb import absorbed
 from opscope.recording.match.derive import derive
 from opscope.recording.match.names import match_names, match_outputs, names_are_stable
 from opscope.recording.match.pairs import FREE, GROUPED, Pairs
+from opscope.recording.match.same import untouched
 from opscope.recording.match.sides import Labels, Side
 from opscope.recording.match.structure import match_structure
 from opscope.recording.model import NodeKey, Origin
@@ -38,6 +39,8 @@ class Matching(NamedTuple):
     """Further nodes of b that compute what a node of a did: copies made for fusions, inlined calls."""
     absorbed: dict[int, int]
     """Nodes of a that went into a node of b, beside its mate."""
+    ids: str
+    """What equal ids were taken to mean."""
 
 
 def match_programs(a: Program, b: Program, origins: Iterable[Origin] = (), ids: str | None = None) -> Matching:
@@ -45,8 +48,12 @@ def match_programs(a: Program, b: Program, origins: Iterable[Origin] = (), ids: 
 
     Not knowing, the programs themselves are asked whether their names are stable.
     """
-    side_a, side_b = Side(a), Side(b)
+    origins = list(origins)
+    same = untouched(a, b, origins)
+    side_a, side_b = Side(a, same), Side(b, same)
     pairs = Pairs(side_a, side_b, Labels(side_a, side_b))
+    for name in same:
+        pairs.pair_graphs(side_a.graph_number[name], side_b.graph_number[name])
     groups = _recorded(pairs, origins)
     if ids is None:
         ids = "names" if names_are_stable(pairs) else "positions"
@@ -57,7 +64,7 @@ def match_programs(a: Program, b: Program, origins: Iterable[Origin] = (), ids: 
     copies = derive(pairs)
     copied = set(copies.values())
     gone = {x: y for x, y in absorbed(pairs).items() if x not in copied}
-    return Matching(pairs, groups, copies, gone)
+    return Matching(pairs, groups, copies, gone, ids)
 
 
 def _recorded(pairs: Pairs, origins: Iterable[Origin]) -> list[Group]:

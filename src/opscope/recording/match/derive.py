@@ -117,6 +117,6 @@ def _returned(side: Side) -> dict[int, int]:
     for i, called in enumerate(side.calls):
         if len(called) == 1 and len(side.callers[called[0]]) == 1 and len(side.nodes[i].outputs) == 1:
             graph = side.graphs[called[0]]
-            if len(graph.outputs) == 1:
+            if len(graph.outputs) == 1 and graph.name not in side.same:
                 returned[i] = side.first[called[0]] + graph.position[graph.outputs[0][0]]
     return returned

@@ -49,8 +49,8 @@ def names_are_stable(pairs: Pairs) -> bool:
     a, b = pairs.a, pairs.b
     kind_a, kind_b = pairs.labels.of["kind"]
     in_b = {(b.graphs[b.graph[y]].name, node.id): y for y, node in enumerate(b.nodes)}
-    both = agreed = 0
     step = max(1, len(a) // _LOOKED_AT)
+    both = agreed = sum(len(a.program[name]) for name in a.same) // step
     for x in range(0, len(a), step):
         node = a.nodes[x]
         y = in_b.get((a.graphs[a.graph[x]].name, node.id))

@@ -36,10 +36,14 @@ _MEANT = ("metadata.op_name", "metadata.op_type", "value", "parameter_number")
 
 
 class Side:
-    """One program. Nodes of all graphs are numbered through; graph g holds the numbers first[g] … first[g + 1] - 1."""
+    """One program. Nodes of all graphs are numbered through; graph g holds the numbers first[g] … first[g + 1] - 1.
 
-    def __init__(self, program: Program) -> None:
+    Of graphs that are known to be the same on both sides the nodes are left out.
+    """
+
+    def __init__(self, program: Program, same: frozenset[str] = frozenset()) -> None:
         self.program = program
+        self.same = same
         self.graphs = list(program)
         self.graph_number = {graph.name: g for g, graph in enumerate(self.graphs)}
         self.nodes: list[Node] = []
@@ -49,7 +53,7 @@ class Side:
         self.users: list[list[int]] = []
         self.callers: list[list[int]] = [[] for _ in self.graphs]
         for g, graph in enumerate(self.graphs):
-            self._add(g, graph.nodes)
+            self._add(g, () if graph.name in same else graph.nodes)
         self.calls = [[self.graph_number[name] for name in node.calls] for node in self.nodes]
         for i, called in enumerate(self.calls):
             for g in called:
@@ -146,6 +150,9 @@ class Labels:
         deep += strict
         content, form = [0] * len(side.graphs), [0] * len(side.graphs)
         for g in reversed(side.callees_last()):
+            if side.graphs[g].name in side.same:
+                content[g] = form[g] = number(("same", side.graphs[g].name))
+                continue
             members, base = side.members(g), side.first[g]
             for i in members:
                 if side.calls[i]:

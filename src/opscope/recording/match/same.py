@@ -1,0 +1,43 @@
+"""Graphs that no pass touched. Most of a large program: they are matched as a whole, and nobody looks at their nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from opscope.program import Graph, Program
+from opscope.recording.model import Origin
+
+
+def untouched(a: Program, b: Program, origins: Iterable[Origin]) -> frozenset[str]:
+    """Names of graphs that are one object in both programs (a recording reads equal graphs as one), with everything they call.
+
+    Not those that others call now, since their nodes may live on in the graph that called them before; nor those of which the
+    compiler told something itself.
+    """
+    told = {graph for origin in origins for graph, _ in (*origin.old, *origin.new)}
+    same = {name for name, graph in a.graphs.items() if name not in told and b.graphs.get(name) is graph}
+    called_a, called_b = (_called_by(program[name] for name in program.graphs if name not in same) for program in (a, b))
+    callers: dict[str, list[str]] = defaultdict(list)
+    dropped = [name for name in same if called_a.get(name) != called_b.get(name)]
+    for name in same:
+        for node in a[name].nodes:
+            for called in node.calls:
+                callers[called].append(name)
+    dropped += [name for called, names in callers.items() if called not in same for name in names]
+    while dropped:
+        name = dropped.pop()
+        if name in same:
+            same.remove(name)
+            dropped += callers[name]
+    return frozenset(same)
+
+
+def _called_by(graphs: Iterable[Graph]) -> dict[str, set[tuple[str, str]]]:
+    """{called graph: who calls it}."""
+    called: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for graph in graphs:
+        for node in graph.nodes:
+            for name in node.calls:
+                called[name].add((graph.name, node.id))
+    return called
