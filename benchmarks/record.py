@@ -15,9 +15,9 @@ from pathlib import Path
 
 from make_dump import dump
 
-from opscope.recording.rows import rows
 from opscope.recording.store import open_recording
 from opscope.recording.xla import read_dump
+from opscope.render.compared import compared_rows
 
 
 def measure(folder: Path) -> None:
@@ -38,7 +38,7 @@ def measure(folder: Path) -> None:
         slowest = max(_seconds_to_open(path, i) for i in range(len(recording)))
         print(f"  slowest snapshot opens in {slowest:.3f} s from a cold file (wanted 0.2 s)")
         started = time.perf_counter()
-        count = sum(not row.unchanged for row in rows(open_recording(path)))
+        count = sum(not row.unchanged for row in compared_rows(open_recording(path)))
         print(f"  all passes compared in {time.perf_counter() - started:.1f} s ({count} changed something)")
 
 

@@ -25,6 +25,7 @@ settings.register_profile("opscope", derandomize=True, deadline=None, database=N
 settings.load_profile("opscope")
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["OPSCOPE_CACHE"] = "off"  # tests leave nothing in anybody's home
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ import pytest
 import opscope
 from opscope.recording.diff import diff
 from opscope.recording.model import Recording
-from opscope.recording.rows import rows
+from opscope.render.compared import compared_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.6.1", "0.3.1")
@@ -159,7 +159,7 @@ def test_saved_folders_of_larger_models_open(saved: Path) -> None:
     for folder in folders:
         recording = opscope.load(folder)
         assert isinstance(recording, Recording) and recording.skipped == []
-        found = list(rows(recording))
+        found = list(compared_rows(recording))
         assert any(not row.unchanged for row in found)
         fused = recording.snapshot("FuseOperatorPass").program
         assert len(fused.graphs) > 1 and all(node.op != "fused_graph" for graph in fused for node in graph)

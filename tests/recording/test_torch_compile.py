@@ -14,7 +14,7 @@ import pytest
 import opscope
 from opscope.errors import OpscopeError
 from opscope.recording.model import Recording, Snapshot
-from opscope.recording.rows import rows
+from opscope.render.compared import compared_rows
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -136,7 +136,7 @@ def test_a_recorded_step_gives_the_same_results_and_gradients(training: Run) -> 
 def test_named_passes_have_their_seconds_and_most_change_nothing(training: Run) -> None:
     named = {s.name for s in training.recording if s.seconds is not None}
     assert {"remove_noop_ops", "pattern_matcher", "reinplace_inplaceable_ops"} <= named
-    quiet = [row for row in rows(training.recording) if row.unchanged]
+    quiet = [row for row in compared_rows(training.recording) if row.unchanged]
     assert len(quiet) > len(training.recording) / 2
 
 
@@ -165,7 +165,7 @@ def test_a_pattern_tells_what_it_replaced_and_where_it_is_written(training: Run)
     assert {"bmm", "bmm_1"} <= {id for _, id in origin.old}
     assert any("scaled_dot_product" in snapshot.program[graph][id].op for graph, id in origin.new)
     assert origin.where is not None and origin.where.file.endswith("fuse_attention.py") and origin.where.line > 0
-    (row,) = [row for row in rows(training.recording) if row.snapshot.index == snapshot.index]
+    (row,) = [row for row in compared_rows(training.recording) if row.snapshot.index == snapshot.index]
     assert row.removed >= len(origin.old) and row.added >= len(origin.new)
 
 

@@ -12,10 +12,10 @@ from hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
 import opscope
 from opscope.errors import OpscopeError, SourceError
 from opscope.readers.source import Source
-from opscope.recording.rows import rows
 from opscope.recording.sources import open_passes
 from opscope.recording.store import open_recording
 from opscope.recording.xla import Step, find_steps, pipelines, read_dump
+from opscope.render.compared import compared_rows
 
 
 def test_steps_come_in_order_with_their_pipelines(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_pipeline_that_runs_twice_is_two_pipelines() -> None:
 
 
 def test_rows_count_what_each_pass_did(tmp_path: Path) -> None:
-    found = list(rows(read_dump(write_dump(tmp_path / "dump"))))
+    found = list(compared_rows(read_dump(write_dump(tmp_path / "dump"))))
     assert [(row.added, row.removed, row.changed) for row in found[:4]] == [(0, 0, 0)] * 3 + [(0, 0, 1)]
     assert (found[5].added, found[5].removed) == (2, 0)
     assert found[6].unchanged
@@ -121,7 +121,7 @@ def test_rows_tell_renaming_and_reordering_apart_from_changes() -> None:
         rec.set(ids="names")
         for text, name in ((AFTER, "first"), (moved, "schedule"), (hidden, "rename")):
             rec.snapshot(parse(text), name)
-    assert [(row.unchanged, row.aside) for row in rows(rec.recording)] == [(True, ""), (True, "reordered"), (True, "14 renamed")]
+    assert [(row.unchanged, row.aside) for row in compared_rows(rec.recording)] == [(True, ""), (True, "reordered"), (True, "14 renamed")]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -95,9 +96,12 @@ def _recording(source: str, page: bool, diff: bool) -> Recording | None:
 def _record(source: str, target: Path, force: bool) -> None:
     """A folder of a compiler's dumps, or a recording, as one recording file."""
     from opscope.recording.sources import read_recording
-    from opscope.recording.store import save_recording
+    from opscope.recording.store import open_recording, save_recording
+    from opscope.render.compared import compared
 
     with progress(f"reading {source}") as tell:
         recording = read_recording(source, tell)
     with progress(f"writing {target}"):
         save_recording(recording, target, overwrite=force)
+    with progress("comparing passes") as tell:
+        deque(compared(open_recording(target), tell), maxlen=0)

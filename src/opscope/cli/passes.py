@@ -32,15 +32,15 @@ def command(source: str, module: str | None, everything: bool, as_json: bool) ->
     SOURCE is a recording (.opscope) or a folder that a compiler wrote: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
     torch's TORCH_TRACE logs.
     """
-    from opscope.recording.rows import rows
     from opscope.recording.sources import read_recording
+    from opscope.render.compared import compared_rows
 
     with progress(f"reading {source}") as report:
         recording = read_recording(source, report)
     if module is not None and module not in recording.modules:
         raise SourceError(f"no module {module!r}; there are: {', '.join(recording.modules)}", source)
     with progress("comparing passes") as report:
-        found = [row for row in rows(recording, report) if module in (None, row.snapshot.module)]
+        found = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
     if as_json:
         click.echo(json.dumps([row.to_json() for row in found], indent=1, ensure_ascii=False))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opscope.errors import OpscopeError
@@ -67,8 +68,12 @@ class Snapshot:
 class Recording(Sequence[Snapshot]):
     """Snapshots in order, from a file, a folder of dumps or a live compiler."""
 
-    def __init__(self, name: str, snapshots: Sequence[Snapshot], attrs: Mapping[str, Any] = EMPTY) -> None:
+    def __init__(
+        self, name: str, snapshots: Sequence[Snapshot], attrs: Mapping[str, Any] = EMPTY, file: FilePath | None = None
+    ) -> None:
         self.name = name
+        self.file = file
+        """The recording file that it was read from."""
         self.snapshots = tuple(snapshots)
         self.attrs = attrs
         self._diffs: dict[int, Diff] = {}

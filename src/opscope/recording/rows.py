@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from opscope.recording.diff import Diff
@@ -36,14 +35,6 @@ class Row(NamedTuple):
             "aside": self.aside,
             **({"file": s.attrs["file"]} if "file" in s.attrs else {}),
         }
-
-
-def rows(recording: Recording, progress: Callable[[float], None] | None = None) -> Iterator[Row]:
-    """A row for each snapshot, against the one before it of the same module. The first of a module changes nothing."""
-    for snapshot in recording:
-        yield row_of(recording, snapshot)
-        if progress:
-            progress((snapshot.index + 1) / len(recording))
 
 
 def row_of(recording: Recording, snapshot: Snapshot) -> Row:

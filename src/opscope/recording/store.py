@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping
@@ -134,7 +135,7 @@ def open_recording(path: str | Path) -> Recording:
     unfinished = _journal(path).exists()
     try:
         connection = _connect(str(path)) if unfinished else _connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        return _read(connection, threading.Lock(), str(path))
+        return _read(connection, threading.Lock(), str(path), path)
     except sqlite3.DatabaseError as error:
         hint = "; it was cut while being written: put it and its -journal file where they can be written to" if unfinished else ""
         raise SourceError(f"{DAMAGED} ({error}){hint}", str(path)) from None
@@ -142,6 +143,11 @@ def open_recording(path: str | Path) -> Recording:
 
 def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False) -> None:
     """Write any recording as a file: what was read from a folder of dumps, or recorded in memory."""
+    if recording.file is not None and "finished" in recording.attrs:
+        if not (Path(path).exists() and recording.file.samefile(path) and overwrite):
+            _make_room(Path(path), overwrite)
+            shutil.copyfile(recording.file, path)
+        return
     writer = StoreWriter(path, overwrite=overwrite, attrs=recording.attrs)
     for s in recording:
         common: dict[str, Any] = {"pipeline": s.pipeline, "module": s.module, "seconds": s.seconds, "attrs": s.attrs}
@@ -149,7 +155,7 @@ def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = 
     writer.close()
 
 
-def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str) -> Recording:
+def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str, file: Path | None = None) -> Recording:
     def rows(query: str, *given: Any) -> list[Any]:
         with lock:
             try:
@@ -195,7 +201,8 @@ def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str) -> Re
         ]
         if [snapshot.index for snapshot in snapshots] != list(range(len(rows("SELECT id FROM snapshot")))):
             raise SourceError(f"{DAMAGED} (a snapshot of it is missing)")
-        return Recording(name, snapshots, {str(key): from_json(value) for key, value in rows("SELECT key, value FROM meta")})
+        attrs = {str(key): from_json(value) for key, value in rows("SELECT key, value FROM meta")}
+        return Recording(name, snapshots, attrs, file)
 
 
 def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from opscope.errors import SourceError
 from opscope.program import Program
+from opscope.recording.cache import cached
 from opscope.recording.model import Recording, Snapshot
-from opscope.recording.store import StoreWriter
+from opscope.recording.store import StoreWriter, open_recording
 from opscope.recording.workers import packed_in_order
 
 Progress = Callable[[float], None]
@@ -31,6 +32,8 @@ _AFTER = re.compile(r"(?P<module>module_\d+\.[^.]+(?:\.\d+)*)\.(?P<target>.*?)_?
 _TEXT = re.compile(r"\.txt(\.gz)?$")
 _FIRST, _LAST = -1, 1 << 60
 _TAIL = 16
+_WORTH_KEEPING = 8 << 20
+"""Folders with so many bytes of text take seconds to read."""
 _ATTRS = {"producer": "XLA", "ids": "names"}
 
 _OTHER_KINDS = (
@@ -124,12 +127,29 @@ def pipelines(steps: list[Step]) -> list[tuple[str, ...]]:
 
 
 def read_dump(folder: str | Path, progress: Progress | None = None, path: str | Path | None = None, jobs: int = 0) -> Recording:
-    """A dump folder as a recording, kept in memory or written to `path` while it is read."""
+    """A dump folder as a recording: written to `path` while it is read, or kept in the cache if it is large, or in memory."""
     folder = Path(folder)
     steps, skipped = find_steps(folder)
     if not steps:
         hint = "; it has binary HLO only, dump with xla_dump_hlo_as_text" if any(".pb:" in s for s in skipped) else ""
         raise SourceError(f"no texts of XLA passes in it{hint}", str(folder))
+    files = [step.path for step in steps]
+    if path is None and sum(each.stat().st_size for each in files) >= _WORTH_KEEPING:
+        kept = cached(folder, folder.iterdir(), lambda part: _write(part, folder, steps, skipped, progress, jobs))
+        if kept is not None:
+            return _named(open_recording(kept), str(folder))
+    return _named(_write(path, folder, steps, skipped, progress, jobs).recording(), str(folder if path is None else path))
+
+
+def _named(recording: Recording, name: str) -> Recording:
+    recording.name = name
+    return recording
+
+
+def _write(
+    path: str | Path | None, folder: Path, steps: list[Step], skipped: list[str], progress: Progress | None, jobs: int
+) -> StoreWriter:
+    """The texts as snapshots; what cannot be read is left out, with the reason."""
     writer = StoreWriter(path, attrs={**_ATTRS, "source": folder.name})
     placed = _placed(steps)
     digests = [_digest(step.path) for step, _ in placed]
@@ -148,9 +168,7 @@ def read_dump(folder: str | Path, progress: Progress | None = None, path: str | 
         known[digest] = writer.content_of(index)
     writer.set(skipped=skipped)
     writer.close()
-    recording = writer.recording()
-    recording.name = str(folder) if path is None else str(path)
-    return recording
+    return writer
 
 
 def open_dump(folder: Path) -> Recording | None:

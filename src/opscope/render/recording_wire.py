@@ -14,8 +14,8 @@ from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.program import ROLES, Details, Frame, Graph, Node, Path, Program, TensorType
 from opscope.recording.model import Recording
 from opscope.recording.pages import runs
-from opscope.recording.rows import Row, row_of
-from opscope.render.diff_wire import encode_diff
+from opscope.recording.rows import Row
+from opscope.render.compared import compared
 from opscope.render.sections import Interner, SectionWriter
 from opscope.render.wire import DetailsWriter, Rows, node_text, operand_place, write_types
 
@@ -28,17 +28,11 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     writer = _RecordingWriter()
     rows: list[Row] = []
     diffs: dict[int, bytes] = {}
-    for snapshot in recording:
+    for snapshot, found in zip(recording, compared(recording, progress), strict=True):
         writer.snapshot(snapshot.content, snapshot.program)
-        row = row_of(recording, snapshot)
-        rows.append(row)
-        if not recording.repeats(snapshot):
-            diff = recording.diff(snapshot.index)
-            assert diff is not None
-            diffs[snapshot.index] = encode_diff(diff, snapshot.origins)
-            recording.forget_diff(snapshot.index)
-        if progress:
-            progress((snapshot.index + 1) / len(recording))
+        rows.append(Row(snapshot, *found[:4]))
+        if found.diff:
+            diffs[snapshot.index] = found.diff
     return writer.encode(recording, rows, diffs)
 
 

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
+from opscope.recording.kept import Comparison
 from opscope.recording.model import Recording, Snapshot
-from opscope.recording.rows import Row, row_of
-from opscope.render.diff_wire import encode_diff
+from opscope.recording.rows import Row
+from opscope.recording.store import open_recording
+from opscope.render.compared import compare, compared
 from opscope.render.recording_wire import pass_rows
 from opscope.render.wire import encode_details, encode_wire
 from opscope.serve.sources import Served
@@ -45,10 +47,16 @@ class ServedRecording(Served):
         return {"name": self.name, "recording": f"recording/{number}"}
 
     def refresh(self) -> bool:
+        if self._is_ours():
+            self._stamp = self.stamp()
         if not super().refresh():
             return False
         self._use(self._read_again())
         return True
+
+    def _is_ours(self) -> bool:
+        """Whether changes of the file are our own: what is found out about a finished recording is kept in it."""
+        return "finished" in self.recording.attrs and self._comparing is not None and self._comparing.is_alive()
 
     def program(self) -> Program:
         with self._reading:
@@ -83,19 +91,25 @@ class ServedRecording(Served):
             self._comparing.start()
 
     def _compare_all(self, rows: list[Row | None], recording: Recording) -> None:
-        for snapshot in recording:
-            if rows is not self._rows:
-                return
-            self._diff(snapshot)
+        if recording.file is None:
+            for snapshot in recording:
+                if rows is self._rows:
+                    self._diff(snapshot)
+            return
+        for found in zip(recording, compared(open_recording(recording.file)), strict=True):
+            with self._reading:
+                if rows is not self._rows:
+                    return
+                self._take(*found)
+                self._stamp = self.stamp()
 
     def _diff(self, snapshot: Snapshot) -> bytes:
         """Empty where there is nothing to compare. Passes that only rename or reorder do have one: node numbers are others."""
         with self._reading:
-            known = self._diffs.get(snapshot.index)
-            if known is None:
-                row = row_of(self.recording, snapshot)
-                diff = None if self.recording.repeats(snapshot) else self.recording.diff(snapshot.index)
-                known = self._diffs[snapshot.index] = b"" if diff is None else encode_diff(diff, snapshot.origins)
-                self.recording.forget_diff(snapshot.index)
-                self._rows[snapshot.index] = row
-            return known
+            if snapshot.index not in self._diffs:
+                self._take(snapshot, compare(self.recording, snapshot))
+            return self._diffs[snapshot.index]
+
+    def _take(self, snapshot: Snapshot, found: Comparison) -> None:
+        self._diffs[snapshot.index] = found.diff
+        self._rows[snapshot.index] = Row(snapshot, *found[:4])
