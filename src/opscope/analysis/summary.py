@@ -2,16 +2,20 @@
 
 opscope.summary(model, input_size=(1, 3, 224, 224))
 opscope.summary(model, input_data={"input_ids": ids}, depth=2, columns=("output", "params", "mult_adds"))
+opscope.summary(opscope.load("model.pt2"))                     # what a graph tells without a run
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from opscope.analysis.layers import has_modules, layers_of
 from opscope.analysis.summary_text import as_csv, as_html, as_text
 from opscope.errors import OpscopeError
-from opscope.program import TensorType
+from opscope.program import Program, TensorType
 from opscope.readers.torch.measure import Layer, Measured, measure
 from opscope.readers.torch.names import Call
 
@@ -35,7 +39,7 @@ class Row(NamedTuple):
     parameters: int
     trainable: int
     shared: int
-    saved_bytes: int
+    saved_bytes: int | None
     share: float
 
     @property
@@ -59,8 +63,13 @@ def _shape(kind: TensorType) -> str:
     return f"[{', '.join(map(str, kind.shape))}]"
 
 
-def _count(number: int) -> str:
+def _count(number: int | None) -> str:
     return f"{number:,}" if number else ""
+
+
+def _half(flops: int | None) -> int | None:
+    """Multiply-adds: each is two operations."""
+    return None if flops is None else flops // 2
 
 
 def _parameters_text(row: Row) -> str:
@@ -77,7 +86,7 @@ COLUMNS: dict[str, Column] = {
     "kernel": Column("Kernel", lambda row: " × ".join(map(str, row.layer.kernel)), lambda row: list(row.layer.kernel)),
     "params": Column("Parameters", _parameters_text, lambda row: row.parameters, True),
     "share": Column("Share", lambda row: f"{row.share:.1%}" if row.parameters else "", lambda row: round(row.share, 6), True),
-    "mult_adds": Column("Mult-adds", lambda row: _count(row.layer.flops // 2), lambda row: row.layer.flops // 2, True),
+    "mult_adds": Column("Mult-adds", lambda row: _count(_half(row.layer.flops)), lambda row: _half(row.layer.flops), True),
     "saved": Column(
         "Kept for backward", lambda row: bytes_text(row.saved_bytes) if row.saved_bytes else "", lambda row: row.saved_bytes, True
     ),
@@ -93,44 +102,45 @@ TORCHINFO_NAMES = {
 class Summary:
     """The table of one model."""
 
-    def __init__(self, measured: Measured, depth: int | None, columns: Sequence[str]) -> None:
+    def __init__(
+        self, measured: Measured, depth: int | None, columns: Sequence[str], capture: Callable[[], Program] | None = None
+    ) -> None:
         self.measured = measured
+        self._capture = capture
         self.columns = [COLUMNS[name] for name in columns]
         self.column_names = list(columns)
         self.rows = _rows(measured, depth)
 
+    @cached_property
+    def program(self) -> Program:
+        """The graph of the model with this table in it: what `opscope.save` writes and `opscope.show` shows."""
+        if self._capture is None:
+            raise OpscopeError("a summary without inputs has no graph to show; give input_size or input_data")
+        program = self._capture()
+        whole = Summary(self.measured, None, self.column_names)
+        return replace(program, attrs={**program.attrs, "summary": whole.to_dict()})
+
     @property
-    def totals(self) -> dict[str, int]:
-        """Counts and bytes of the whole model. Tied parameters count once."""
+    def totals(self) -> dict[str, int | None]:
+        """Counts and bytes of the whole model. Tied parameters count once; None is what is not known."""
         whole = self.measured
+        memory = (whole.input_bytes, whole.saved_bytes, whole.parameter_bytes, whole.buffer_bytes)
         return {
             "parameters": whole.parameters,
             "trainable": whole.trainable,
             "frozen": whole.parameters - whole.trainable,
-            "mult_adds": whole.flops // 2,
+            "mult_adds": _half(whole.flops),
             "flops": whole.flops,
             "input_bytes": whole.input_bytes,
             "activation_bytes": whole.saved_bytes,
             "parameter_bytes": whole.parameter_bytes,
             "buffer_bytes": whole.buffer_bytes,
-            "total_bytes": whole.input_bytes + whole.saved_bytes + whole.parameter_bytes + whole.buffer_bytes,
+            "total_bytes": None if whole.saved_bytes is None else sum(part or 0 for part in memory),
         }
 
     def total_lines(self) -> list[tuple[str, str]]:
         """The totals in words, as all forms of the table show them."""
-        totals = self.totals
-        split = f"{totals['parameters']:,} ({totals['trainable']:,} trainable, {totals['frozen']:,} frozen)"
-        lines = [("Parameters", split)]
-        if self.measured.ran:
-            lines += [
-                ("Mult-adds", f"{totals['mult_adds']:,}"),
-                ("Input", bytes_text(totals["input_bytes"])),
-                ("Forward/backward activations", bytes_text(totals["activation_bytes"])),
-            ]
-        lines.append(("Parameters and buffers", bytes_text(totals["parameter_bytes"] + totals["buffer_bytes"])))
-        if self.measured.ran:
-            lines.append(("Estimated total", bytes_text(totals["total_bytes"])))
-        return lines
+        return total_lines(self.totals, self.measured.ran)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: every column of every shown row, and the totals in bytes and counts."""
@@ -158,6 +168,21 @@ class Summary:
         return as_html(self)
 
 
+def total_lines(totals: Mapping[str, int | None], ran: bool = True) -> list[tuple[str, str]]:
+    """Totals in words: parameters always, the rest as far as a run or a graph told it."""
+    held = (totals["parameter_bytes"] or 0) + (totals["buffer_bytes"] or 0)
+    lines: list[tuple[str, int | None, Callable[[int], str]]] = [
+        ("Mult-adds", totals["mult_adds"], "{:,}".format),
+        ("Input", totals["input_bytes"], bytes_text),
+        ("Forward/backward activations", totals["activation_bytes"], bytes_text),
+        ("Parameters and buffers", held, bytes_text),
+        ("Estimated total", totals["total_bytes"], bytes_text),
+    ]
+    split = f"{totals['parameters']:,} ({totals['trainable']:,} trainable, {totals['frozen']:,} frozen)"
+    shown = [(name, text(number)) for name, number, text in lines if number is not None and (ran or number is held)]
+    return [("Parameters", split), *shown]
+
+
 def summary(
     model: Any,
     input_size: Any = None,
@@ -170,15 +195,22 @@ def summary(
     **kwargs: Any,
 ) -> Summary:
     """The table of a torch module. `input_size` includes the batch; `input_data` is a tensor, a tuple of arguments or a dict of
-    keywords; further keywords go to the module. Without inputs it lists parameters only. `depth=None` shows every level."""
+    keywords; further keywords go to the module. Without inputs it lists parameters only. `depth=None` shows every level.
+
+    A Program that was captured from a module, or read from a `.pt2` file, gives the table as far as its graph tells it."""
+    from opscope.readers import capture_object
     from opscope.readers.torch.inputs import UnsuitableInput, make_inputs
 
-    if not hasattr(model, "named_modules"):
-        raise OpscopeError(f"summary takes a torch module, not a {type(model).__name__}")
     chosen = [TORCHINFO_NAMES.get(name, name) for name in columns or DEFAULT_COLUMNS]
     for name in chosen:
         if name not in COLUMNS:
             raise OpscopeError(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
+    if isinstance(model, Program):
+        if not has_modules(model):
+            raise OpscopeError(f"{model.name} was not captured from torch modules; `opscope info` counts any program")
+        return Summary(layers_of(model), depth, [name for name in chosen if name != "saved"], lambda: model)
+    if not hasattr(model, "named_modules"):
+        raise OpscopeError(f"summary takes a torch module or a Program captured from one, not a {type(model).__name__}")
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in model.parameters()):
         raise OpscopeError(f"{type(model).__name__} has parameters without a size yet (lazy modules); run it once with real inputs first")
     args, keywords = make_inputs(model, input_size, input_data, dtypes, device, kwargs)
@@ -195,7 +227,8 @@ def summary(
                 "add dtypes=[torch.long], or give input_data"
             ) from error
         raise
-    return Summary(measured, depth, chosen)
+    capture = None if args is None else lambda: capture_object(model, *args, **keywords)
+    return Summary(measured, depth, chosen, capture)
 
 
 def _rows(measured: Measured, depth: int | None) -> list[Row]:
@@ -220,7 +253,8 @@ def _rows(measured: Measured, depth: int | None) -> list[Row]:
         prefix = "".join("│  " if more else "   " for more in continues) + ("└─ " if is_last else "├─ ") if layer.depth else ""
         if layer.depth:
             continues.append(not is_last)
-        parameters, trainable, shared, saved = sums[position]
+        parameters, trainable, shared, kept = sums[position]
+        saved = None if measured.saved_bytes is None else kept
         share = parameters / measured.parameters if measured.parameters else 0.0
         parent_path = layers[layer.parent].path if layer.parent >= 0 else ""
         rows.append(Row(layer, parent_path, prefix, parameters, trainable, shared, saved, share))

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.recording.model import Recording
@@ -138,10 +139,13 @@ def write(programs: list[Program] | list[Recording], target: Path, options: View
 
 
 def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **options: Any) -> None:
-    """Write a Program, several, a Recording, or any live object that can be captured, by the suffix of the path.
+    """Write a Program, several, a Recording, a Summary (the viewer opens with its table), or any live object that can be captured,
+    by the suffix of the path.
 
     `options` are the fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
     """
+    if isinstance(x, Summary):
+        x = x.program
     programs: list[Program] | list[Recording]
     if isinstance(x, Recording):
         programs = [x] if find_writer(Path(path), format).name == "html" else [x.snapshot(-1).program]

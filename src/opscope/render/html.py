@@ -80,6 +80,8 @@ def document(programs: Sequence[Program | Recording], options: ViewOptions | Non
     names = [f"opscope-data-{i}" for i in range(len(programs))]
     sources = [{"name": program.name, "data": name} for program, name in zip(programs, names, strict=True)]
     settings = {"sources": sources, "url": True, **initial(options or ViewOptions()), **config}
+    if isinstance(programs[0], Program) and programs[0].attrs.get("summary"):
+        settings["table"] = "modules"
     blocks = (
         f'<script type="application/octet-stream" id="{name}">{b64encode(packed_wire(program)).decode("ascii")}</script>\n'
         for program, name in zip(programs, names, strict=True)

@@ -14,8 +14,9 @@ from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
 from opscope.analysis.derivatives import rule_for
 from opscope.analysis.gradients import with_backward_links
-from opscope.analysis.groupings import GroupTrees
+from opscope.analysis.groupings import MODULE, GroupTree, GroupTrees
 from opscope.analysis.loops import first_carried
+from opscope.analysis.summary_table import table_of
 from opscope.program import ROLES, Details, Frame, Node, Path, Program, TensorType
 from opscope.render.sections import Interner, SectionWriter
 
@@ -117,12 +118,14 @@ class _ProgramWriter:
         links.write(out, "links")
         results.write(out, "graphOutputs")
         write_types(out, self.types, strings)
-        groupings = self._write_groupings()
+        trees = self._write_groupings()
         if self.details is not None:
             out.block("details", self.details.encode(0))
         out.strings("strings", strings)
-        about = {"name": self.program.name, "entry": number_of[self.program.entry], "groupings": groupings}
+        entry = number_of[self.program.entry]
+        about = {"name": self.program.name, "entry": entry, "groupings": [tree.name for tree in trees]}
         about["notes"] = [str(note) for note in self.program.attrs.get("notes", ())]
+        about |= self._summary(trees, entry)
         return out.finish({**about, "derivatives": _derivatives({node.op for graph in graphs for node in graph.nodes})})
 
     def _describe(self, node: Node) -> int:
@@ -141,14 +144,29 @@ class _ProgramWriter:
         text = node_text(node, attrs)
         return self.strings[text] if text else -1
 
-    def _write_groupings(self) -> list[str]:
+    def _summary(self, trees: list[GroupTree], entry: int) -> dict[str, Any]:
+        """The table of modules, each row with the number of its group (-1: it has none, because nothing of it is drawn)."""
+        table = table_of(self.program)
+        if table is None:
+            return {}
+        numbers: dict[tuple[int, str], int] = {}
+        for tree in trees:
+            if tree.name == MODULE:
+                numbers = {(tree.parents[g], name): g for g, name in enumerate(tree.names) if tree.graphs[g] == entry}
+        groups: dict[Path, int] = {(): -1}
+        for scope in table.scopes:
+            if scope:
+                groups[scope] = numbers.get((groups[scope[:-1]], scope[-1]), -1)
+        return {"summary": {**table._asdict(), "scopes": [groups[scope] for scope in table.scopes]}}
+
+    def _write_groupings(self) -> list[GroupTree]:
         trees = self.trees.trees()
         for i, tree in enumerate(trees):
             self.out.integers(f"grouping{i}.name", [self.strings[name] for name in tree.names])
             self.out.deltas(f"grouping{i}.parent", tree.parents)
             self.out.deltas(f"grouping{i}.graph", tree.graphs)
             self.out.deltas(f"grouping{i}.node", tree.of_node)
-        return [tree.name for tree in trees]
+        return trees
 
 
 def write_types(out: SectionWriter, types: Mapping[TensorType, int], strings: Interner) -> None:

@@ -13,6 +13,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.recording.model import Recording
@@ -59,11 +60,13 @@ def _static(program: Program) -> str | None:
 
 
 def show(x: Any, *inputs: Any, **options: Any) -> None:
-    """Show a Program, a Recording, or anything that `opscope.capture` takes: inside a notebook there, else in the browser.
+    """Show a Program, a Recording, a Summary, or anything that `opscope.capture` takes: inside a notebook there, else in the browser.
 
     `options` are those of `opscope view` (`graph`, `depth`, `flatten`, …). The browser gets a file of its own, so that a script can
     go on, or end, while one looks at it.
     """
+    if isinstance(x, Summary):
+        x = x.program
     program = x if isinstance(x, (Program, Recording)) else _captured(x, *inputs)
     chosen = ViewOptions(**options)
     if isinstance(program, Program):

@@ -30,6 +30,8 @@ export interface ProgramData {
   /** What a person should know about the program: why it is not what they asked for, what is missing in it. */
   readonly notes?: readonly string[];
   readonly groupings: readonly Grouping[];
+  /** The table of modules, of programs that were captured from some. */
+  readonly summary?: SummaryData;
   /** Derivative rules of the ops that have one, by the op's name. */
   readonly derivatives?: Readonly<Record<string, DerivativeRule>>;
   /** Short text of a constant or scalar parameter value, or -1. */
@@ -46,6 +48,16 @@ export interface ProgramData {
   /** Marks (1) the nodes with any attribute that passes the test; the value is text, JSON where it is no string. */
   readonly findAttributes?: (test: (key: string, value: string) => boolean) => Uint8Array | undefined;
   readonly findSource?: (test: (frame: string) => boolean) => Uint8Array | undefined;
+}
+
+/** A model's summary, as Python computed it: one row per call of a module, callers first. */
+export interface SummaryData {
+  readonly columns: readonly { readonly name: string; readonly unit: "" | "count" | "share" | "bytes" }[];
+  /** null: not known. */
+  readonly rows: readonly (readonly (string | number | null)[])[];
+  /** The group of the grouping "module" that each row stands for, or -1: nothing of it is drawn, or it is the whole. */
+  readonly scopes: readonly number[];
+  readonly totals: readonly (readonly [string, string])[];
 }
 
 /** For y = f(x): what backpropagation does with dy, in the notation of a textbook. */

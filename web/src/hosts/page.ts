@@ -19,6 +19,7 @@ interface PageConfig {
   /** Style rules, or the name of predefined ones; files of node data. */
   readonly styles?: unknown;
   readonly nodeData?: readonly DataFile[];
+  readonly table?: "nodes" | "modules";
   /** Address of a stream of "changed" events, where the host watches its files. */
   readonly events?: string;
 }
@@ -57,6 +58,7 @@ function start(script: HTMLScriptElement | null): void {
       sources: config.sources.map(sourceOf), start: engineStarter(script), ...(config.initial ? { initial: config.initial } : {}),
       ...(config.styles === undefined ? {} : { styles: config.styles }), ...(config.nodeData ? { nodeData: config.nodeData } : {}),
       theme: config.theme ?? "auto", url: config.url ?? false, ...(config.compact === undefined ? {} : { compact: config.compact }),
+      ...(config.table ? { table: config.table } : {}),
     });
     if (config.events) {
       const events = new EventSource(config.events);

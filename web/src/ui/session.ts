@@ -10,7 +10,7 @@ import type { Sight } from "./canvas/paint";
 import { type Picked, Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient, type StartEngine } from "./engine/client";
-import type { DataFile, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
+import type { DataFile, ModulePlace, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
 import { anchorBetween, showStaying } from "./timeline/anchor";
 import { Panes } from "./timeline/panes";
 import { Timeline } from "./timeline/timeline";
@@ -36,6 +36,8 @@ export interface SessionOptions {
   /** Style rules to begin with (else those of the last visit), and files of node data. */
   readonly styles?: unknown;
   readonly nodeData?: readonly DataFile[];
+  /** Begin with the table open, with these rows. */
+  readonly table?: "nodes" | "modules";
 }
 
 export interface Tip {
@@ -44,7 +46,7 @@ export interface Tip {
   readonly picked: Picked;
 }
 
-type Look = { readonly anchor?: string; readonly look?: "fit" | "first"; readonly reveal?: number; readonly keepCamera?: boolean; /** What stays keeps its place on the screen. */ readonly stay?: boolean };
+type Look = { readonly anchor?: string; readonly look?: "fit" | "first"; readonly reveal?: number; readonly revealLevel?: number; readonly keepCamera?: boolean; /** What stays keeps its place on the screen. */ readonly stay?: boolean };
 
 const MOST_MATCHES_SHOWN = 3000;
 
@@ -247,6 +249,13 @@ export class Session {
     await this.about.tellNode(node);
   }
 
+  /** Show the group around a node at a depth: open what hides it, and nothing more. */
+  async goToGroup({ node, level }: ModulePlace): Promise<void> {
+    await this.draw({ reveal: node, revealLevel: level, keepCamera: true });
+    const box = this.shown?.result.revealed ?? -1;
+    if (box >= 0) this.selectPiece(box, false, true);
+  }
+
   async search(query: string): Promise<void> {
     if (query !== this.view.query) {
       this.view = { ...this.view, query };
@@ -363,7 +372,7 @@ export class Session {
       const result = await this.waiting((tell) => this.client.show({
         spec: specOf(view), direction: view.direction, colour: view.colour, styles: this.styling.rules, locate: [anchorKey ?? "", ...view.selection],
         ...(view.matchesOnly >= 0 && this.found ? { near: { nodes: this.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } } : {}),
-        ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
+        ...(look.reveal === undefined ? {} : { reveal: look.reveal }), ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
         ...(look.reveal === undefined && !look.stay && asItComes(view) ? { room: stage.room } : {}),
         ...this.timeline.request,
       }, tell));

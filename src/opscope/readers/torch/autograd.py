@@ -12,6 +12,7 @@ from typing import Any
 from opscope.collecting import without_collecting
 from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.deep_chains import make_safe_to_free
+from opscope.readers.torch.names import about_modules
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import NO_ORIGINS, Cut, Cuts, Origins
 from opscope.readers.torch.saved import Held, attribute_text, held_by, is_freed, took_a_number
@@ -130,7 +131,7 @@ class _AutogradReader:
     def facts(self) -> dict[str, Any]:
         """What is true of the whole graph."""
         facts: dict[str, Any] = {"saved_bytes": sum(map(_storage_bytes, self._distinct_storages()))} if self.saves else {}
-        return facts | ({"notes": self.notes} if self.notes else {})
+        return facts | about_modules(self.origins.classes) | ({"notes": self.notes} if self.notes else {})
 
     def _distinct_storages(self) -> list[Any]:
         return list({_storage_key(uses[0][2]): uses[0][2] for uses in self.saves.values()}.values())

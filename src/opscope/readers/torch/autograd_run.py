@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,6 +29,10 @@ class RecordedOrigins(Origins):
         self._cuts_into: dict[Any, list[Cuts]] = {}
         self._numbers_only: set[Any] = set()
         self._last: tuple[str, list[Any], list[Any], bool, tuple[Frame, ...]] | None = None
+
+    @property
+    def classes(self) -> Mapping[str, str]:
+        return self.calls.owners.classes
 
     def note_scope(self, scope: Path) -> None:
         self._numbers.append(_next_number())
@@ -130,11 +134,14 @@ def _cuts_watched(origins: RecordedOrigins) -> Iterator[None]:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Operators(TorchDispatchMode):  # type: ignore[misc]
+        supports_higher_order_operators = True
+
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             origins.settle()
             result = func(*args, **(kwargs or {}))
             given = [tensor for _, tensor in tensors([args, kwargs or {}])]
-            origins.saw(func._schema.name.rpartition("::")[2], given, [t for _, t in tensors(result)], torch.is_grad_enabled())
+            name = func._schema.name.rpartition("::")[2] if hasattr(func, "_schema") else str(func)
+            origins.saw(name, given, [t for _, t in tensors(result)], torch.is_grad_enabled())
             return result
 
     class Data(TorchFunctionMode):  # type: ignore[misc]

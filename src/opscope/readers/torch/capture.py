@@ -126,7 +126,8 @@ def _quietly() -> Iterator[None]:
 def refusal(error: BaseException, name: str) -> str:
     """torch.export's reasons run over pages; the first paragraph is the one for people."""
     words = str(error).strip() or type(error).__name__
-    paragraph = " ".join(words.split("\n\n")[0].split())
+    paragraphs = words.split("\n\n")
+    paragraph = " ".join(" ".join(paragraphs[: 2 if paragraphs[0].endswith(":") else 1]).split())
     if len(paragraph) > 400:
         paragraph = f"{paragraph[:400].rsplit(' ', 1)[0]} …"
     return f"torch.export refused {name} ({type(error).__name__}): {paragraph.rstrip('.')}."

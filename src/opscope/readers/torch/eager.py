@@ -13,6 +13,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.module_calls import ModuleCalls, undisturbed
+from opscope.readers.torch.names import about_modules
 from opscope.readers.torch.nested import leaves, tensors
 from opscope.readers.torch.source_lines import calling_frames
 from opscope.readers.torch.values import output_types, plain, tensor_type
@@ -43,6 +44,7 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
         program.attrs["error"] = _text(error)
     if said:
         program.attrs["notes"] = [f"{refusal} {said}".lstrip()]
+    program.attrs.update(about_modules(run.calls.owners.classes))
     return program.build()
 
 
@@ -201,7 +203,13 @@ def _watch(run: _Run) -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Watch(TorchDispatchMode):  # type: ignore[misc]
+        supports_higher_order_operators = True
+
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if str(func) == "cond" and not kwargs:  # the branch that is taken is followed, as Python's own are
+                predicate, taken, other, operands = args
+                with self:
+                    return (taken if predicate else other)(*operands)
             step = run.begin(func, args, kwargs or {})
             result = func(*args, **(kwargs or {}))
             run.end(step, func, args, result)

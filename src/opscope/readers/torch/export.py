@@ -8,6 +8,7 @@ from typing import Any
 
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.torch.fx import MISSING, FxGraphReader, Placeholder, Signature, attribute
+from opscope.readers.torch.names import about_modules
 from opscope.readers.torch.tags import tag_groupings
 from opscope.readers.torch.values import plain
 
@@ -29,7 +30,7 @@ def program_of_exported(exported: Any, name: str = "") -> Program:
     ranges = {str(symbol): str(bounds) for symbol, bounds in exported.range_constraints.items()}
     if ranges:
         program.attrs["range_constraints"] = ranges
-    _read_all(program, exported.graph_module, _signature(exported))
+    _read_all(program, exported.graph_module, signature_of(exported))
     return program.build()
 
 
@@ -67,8 +68,7 @@ def _read_all(program: ProgramBuilder, root: Any, signature: Signature) -> None:
             drawn = {node.id for node in builder.nodes}
             for grouping, paths in tag_groupings(module.graph.nodes).items():
                 builder.groupings[grouping] = {node_id: path for node_id, path in paths.items() if node_id in drawn}
-    if classes:
-        program.attrs["modules"] = {path: cls for path, cls in classes.items() if path}
+    program.attrs.update(about_modules(classes))
 
 
 def _graph_in(value: Any) -> tuple[Any, Signature] | None:
@@ -77,7 +77,7 @@ def _graph_in(value: Any) -> tuple[Any, Signature] | None:
         return None
     original = getattr(value, "original_module", None)
     if original is not None and hasattr(original, "graph_signature"):
-        return _Delegate(value), _signature(original)
+        return _Delegate(value), signature_of(original)
     return (value, Signature()) if hasattr(value, "graph") and hasattr(value.graph, "nodes") else None
 
 
@@ -113,7 +113,7 @@ def root_class(module: Any) -> str:
     return ""
 
 
-def _signature(exported: Any) -> Signature:
+def signature_of(exported: Any) -> Signature:
     nodes = {node.name: node for node in exported.graph_module.graph.nodes if node.op == "placeholder"}
     placeholders: dict[str, Placeholder] = {}
     by_tensor: dict[Any, list[str]] = {}

@@ -8,7 +8,9 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Link, Program, ProgramBuilder, ValueRef
 from opscope.readers.torch.direction import BACKWARD
+from opscope.readers.torch.export import signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
+from opscope.readers.torch.names import about_modules
 
 ENTRY = "main"
 GRADIENT_OF = "gradient_of"
@@ -30,10 +32,12 @@ def program_of_joint(exported: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         graph = joint.graph_module.graph
         program = ProgramBuilder(name, ENTRY)
         placeholders, by_target = _placeholders(graph, exported)
-        reader = JointReader(program.graph(ENTRY), Signature(placeholders), {}, joint.graph_module)
+        same = {name: by_target[known.name] for name, known in placeholders.items() if by_target[known.name] != name}
+        reader = JointReader(program.graph(ENTRY), Signature(placeholders, same), {}, joint.graph_module)
         reader.by_target = by_target
         reader.input_names = dict(enumerate(map(str, exported.graph_signature.user_inputs)))
         reader.read(graph.nodes)
+        program.attrs.update(about_modules(reader.owners.classes))
         return program.build()
 
 
@@ -46,8 +50,9 @@ def _plain_module(exported: Any) -> Any:
 
 
 def _placeholders(graph: Any, exported: Any) -> tuple[dict[str, Placeholder], dict[str, str]]:
-    """What AOTAutograd says about each input, and the input of each qualified name."""
+    """What AOTAutograd says about each input, and the input of each qualified name: of tied ones, the one that is used."""
     user_inputs = exported.graph_signature.user_inputs
+    held = {name: each for each in signature_of(exported).placeholders.values() for name in each.tied or (each.name,)}
     found: dict[str, Placeholder] = {}
     by_target: dict[str, str] = {}
     for node in graph.nodes:
@@ -56,15 +61,16 @@ def _placeholders(graph: Any, exported: Any) -> tuple[dict[str, Placeholder], di
         if node.op != "placeholder":
             continue
         if kind == "ParamAOTInput":
-            found[node.name] = Placeholder("parameter", described.target, trainable=True)
+            found[node.name] = held.get(described.target, Placeholder("parameter", described.target, trainable=True))
         elif kind == "BufferAOTInput":
-            found[node.name] = Placeholder("buffer", described.target)
+            found[node.name] = held.get(described.target, Placeholder("buffer", described.target))
         elif kind == "TangentAOTInput":
             found[node.name] = Placeholder("gradient", f"gradient of {_target(described.output)}")
         elif kind == "PlainAOTInput" and described.idx < len(user_inputs):
             found[node.name] = Placeholder("input", str(user_inputs[described.idx]))
-        if node.name in found:
-            by_target[found[node.name].name] = node.name
+        known = found.get(node.name)
+        if known is not None and (node.users or known.name not in by_target):
+            by_target.update(dict.fromkeys(known.tied or (known.name,), node.name))
     return found, by_target
 
 
@@ -108,6 +114,8 @@ class JointReader(FxGraphReader):
         if type(of).__name__ == "PlainAOTInput":
             target = self.input_names.get(of.idx, target)
         placeholder = self.by_target.get(target, "")
+        if placeholder:
+            target = self.signature.placeholders[placeholder].name
         ((producer, _),) = inputs
         links = [Link(GRADIENT_OF, placeholder)] if placeholder else []
         attrs = {"name": target, "label": f"grad of {target}", "direction": BACKWARD}

@@ -37,8 +37,8 @@ class Layer:
     own_trainable: int = 0
     shared_parameters: int = 0
     """Elements of its parameters that an earlier layer has counted."""
-    flops: int = 0
-    """With everything called in it."""
+    flops: int | None = 0
+    """With everything called in it; None where that is not known."""
     saved_bytes: int = 0
     """Kept for the backward pass, first saved in this call itself."""
     kernel: tuple[int, ...] = ()
@@ -55,10 +55,11 @@ class Measured:
     trainable: int
     parameter_bytes: int
     buffer_bytes: int
-    input_bytes: int = 0
+    input_bytes: int | None = 0
     output_bytes: int = 0
-    saved_bytes: int = 0
-    flops: int = 0
+    saved_bytes: int | None = 0
+    """Kept for the backward pass; None where nothing ran that could tell."""
+    flops: int | None = 0
 
 
 def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None) -> Measured:

@@ -6,7 +6,7 @@ Live graphs and `.pt2` files say the same things in the same words, so both read
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -98,6 +98,12 @@ def op_name(target: str) -> str:
         if target.startswith(prefix):
             return short + target[len(prefix) :]
     return target
+
+
+def about_modules(classes: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What a program's attributes say about its modules: the class of each that ran, by path. Nothing where there is only the root."""
+    inner = {path: cls for path, cls in classes.items() if path}
+    return {"modules": inner} if inner else {}
 
 
 class OwnerScopes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from opscope.program import Frame, Path, TensorType
@@ -27,6 +28,11 @@ Cuts = tuple[Cut, ...]
 
 class Origins:
     """Knows nothing: for tensors that somebody else computed."""
+
+    @property
+    def classes(self) -> Mapping[str, str]:
+        """Modules that ran, and their classes."""
+        return {}
 
     def scope(self, function: Any) -> Path:
         return ()

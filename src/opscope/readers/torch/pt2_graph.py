@@ -9,7 +9,7 @@ from typing import Any
 
 from opscope.program import Details, Frame, GraphBuilder, Node, Path, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.fx import INPUT, Placeholder
-from opscope.readers.torch.names import OwnerScopes, calls_of_text, frames_of_text, op_name
+from opscope.readers.torch.names import OwnerScopes, about_modules, calls_of_text, frames_of_text, op_name
 from opscope.readers.torch.pt2_values import Argument, Json, device_text, symbol_type, tensor_type, variant
 
 _SHOWN_ELSEWHERE = frozenset(("nn_module_stack", "stack_trace"))
@@ -90,8 +90,7 @@ def read_graphs(
         reader.read(placeholders if is_entry else {}, output_attrs if is_entry else {})
         classes.update(reader.owners.classes)
         waiting.extend(reader.called)
-    if classes:
-        program.attrs["modules"] = {path: cls for path, cls in classes.items() if path}
+    program.attrs.update(about_modules(classes))
 
 
 def _check_texts(written: Json) -> None:

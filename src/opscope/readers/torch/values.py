@@ -95,5 +95,5 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if is_tensor(value):
         return str(tensor_type(value))
-    text = str(value).removeprefix("torch.")
+    text = str(getattr(value, "__qualname__", None) or value).removeprefix("torch.")  # functions: no address of theirs
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"

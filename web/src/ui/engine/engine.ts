@@ -6,7 +6,7 @@ import type { Highlights, LegendRow } from "../../core/scene/types";
 import { compileQuery, search } from "../../core/search";
 import { sceneToSvg } from "../../core/svg";
 import type { CompoundLayout } from "../../core/layout/types";
-import type { NodeDetails, ProgramData, ViewSpec, Visible } from "../../core/types";
+import type { Grouping, NodeDetails, ProgramData, ViewSpec, Visible } from "../../core/types";
 import { buildView } from "../../core/view/index";
 import { decodeWire } from "../../core/wire";
 import { ScenePainter } from "../canvas/paint";
@@ -19,6 +19,7 @@ import { markdownOf } from "./markdown";
 import { readableSight } from "./firstSight";
 import { Overlays } from "./overlays";
 import { Lookup } from "./names";
+import { levelOf } from "./modules";
 import { matchElsewhere } from "./elsewhere";
 import { historyOf, namesIn, passFacts } from "./passAnswers";
 import { type Passes, type PassShown, passesOf } from "./passes";
@@ -43,6 +44,7 @@ const SAMPLE = 1500;
 interface Drawn {
   readonly spec: string;
   readonly visible: Visible;
+  readonly grouping: Grouping | undefined;
   readonly layout: CompoundLayout;
   readonly scene: Scene;
   readonly highlights: Highlights | undefined;
@@ -102,6 +104,11 @@ export class Engine {
       case "tableRows": {
         const { from, to } = params as Params<"tableRows">;
         return this.table?.cells(from, to) ?? [];
+      }
+      case "modulePlace": return this.table?.modules?.place((params as Params<"modulePlace">).row, this.shown.grouping);
+      case "moduleRow": {
+        const { visible, grouping } = this.shown;
+        return this.table?.modules?.rowOf(visible, visible.key.indexOf((params as Params<"moduleRow">).key), grouping) ?? -1;
       }
       case "picture": {
         await this.font();
@@ -199,7 +206,7 @@ export class Engine {
     progress(0.05, "Choosing what to show");
     const before = this.drawn;
     const see = (closed: readonly string[]) => this.see(program, closed.length ? { ...request, spec: { ...request.spec, closed } } : request, turned, progress);
-    const { visible, opened, stayed, spec, layout, layoutMs, closed } = request.room ? readableSight(request.room, see) : { ...see([]), closed: [] };
+    const { visible, opened, revealed, stayed, spec, layout, layoutMs, closed } = request.room ? readableSight(request.room, see) : { ...see([]), closed: [] };
     const laidOut = performance.now();
     progress(0.85, "Drawing");
     const grouping = request.spec.grouping ?? "";
@@ -211,7 +218,7 @@ export class Engine {
     });
     const legend = over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
     const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);
-    this.drawn = { spec, visible, layout, scene, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
+    this.drawn = { spec, visible, grouping: this.groupingOf(grouping), layout, scene, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
     const at = numbersOf(visible.key);
     const outline = outlineOf(visible, scene);
     const { start: incidentStart, edge: incidentEdge } = incidence(scene);
@@ -223,7 +230,7 @@ export class Engine {
       before: stayed?.box ?? (before ? matchKeys(before.scene.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),
       located: request.locate.map((key) => at.get(key) ?? stayed?.locate(key) ?? -1),
       ...(turned ? { program: this.summary(0) } : {}), ...(changes ? { marks: changes.marks } : {}),
-      opened, closed,
+      opened, revealed, closed,
       legend,
       rules: this.over.report(request.styles, grouping),
       remarks: visible.remarks,
@@ -233,7 +240,7 @@ export class Engine {
 
   /** The boxes of a view and their places. */
   private see(program: ProgramData, request: ViewRequest, turned: Kept | undefined, progress: Progress) {
-    const { visible, opened } = this.revealed(program, request);
+    const { visible, opened, revealed } = this.revealed(program, request);
     const stayed = turned?.boxes(visible);
     const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction, this.passShown?.pass, this.passShown?.mode]);
     const start = performance.now();
@@ -242,7 +249,7 @@ export class Engine {
       { direction: request.direction, budget: LAYOUT_BUDGET_MS, now: () => performance.now(), progress: (part) => progress(0.1 + part * 0.7, "Laying out") },
       this.cache, stayed?.x,
     );
-    return { visible, opened, stayed, spec, layout, layoutMs: performance.now() - start };
+    return { visible, opened, revealed, stayed, spec, layout, layoutMs: performance.now() - start };
   }
 
   /** Names of tensors are among the details, which may still be with the host. */
@@ -264,22 +271,30 @@ export class Engine {
   }
 
   /** The view asked for, with as many groups opened as it takes to see a node. */
-  private revealed(program: ProgramData, request: ViewRequest): { visible: Visible; opened: string[] } {
+  private revealed(program: ProgramData, request: ViewRequest): { visible: Visible; opened: string[]; revealed: number } {
     const opened: string[] = [];
+    const grouping = this.groupingOf(request.spec.grouping), level = request.revealLevel ?? Number.POSITIVE_INFINITY;
     const wanted = this.withNear(request);
     let spec = wanted;
     let visible = buildView(program, spec);
     const node = request.reveal;
-    if (node === undefined) return { visible, opened };
+    if (node === undefined) return { visible, opened, revealed: -1 };
     for (let step = 0; step < MOST_REVEAL_STEPS; step++) {
       const box: number = visible.boxOfNode[node];
-      if (box < 0 || !visible.expandable[box] || visible.node[box] === node) break;
+      if (box < 0 || !visible.expandable[box] || visible.node[box] === node || levelOf(visible, box, grouping) >= level) break;
       opened.push(visible.key[box]);
       const open = new Set(opened);
       spec = { ...wanted, open: [...(wanted.open ?? []), ...opened], closed: (wanted.closed ?? []).filter((key) => !open.has(key)) };
       visible = buildView(program, spec);
     }
-    return { visible, opened };
+    let revealed = visible.boxOfNode[node];
+    for (let around = visible.parent[revealed] ?? -1; around >= 0 && levelOf(visible, around, grouping) >= level; around = visible.parent[around]) revealed = around;
+    return { visible, opened, revealed };
+  }
+
+  private groupingOf(name: string | undefined): Grouping | undefined {
+    const { groupings } = this.names.program;
+    return groupings.find((each) => each.name === name) ?? groupings[0];
   }
 
   /** Matches by number become names of the shown graph. */
@@ -331,7 +346,7 @@ export class Engine {
     const graph = request.graph === undefined ? program.entry : this.names.graphNumber(request.graph);
     const first = program.graphStart[graph], last = program.graphStart[graph + 1];
     if (request.attributes.length) await this.remote?.need(first, last);
-    const grouping = program.groupings.find((each) => each.name === request.grouping) ?? program.groupings[0];
+    const grouping = this.groupingOf(request.grouping);
     if (request.rows === "nodes") await this.needFor(request.filter);
     const matches = request.filter && request.rows === "nodes" ? search(program, request.filter, {}).nodes : undefined;
     this.table = new Table(this.names, request, grouping, matches, (node) => this.details(node), this.over.runs);

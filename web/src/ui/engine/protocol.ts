@@ -54,6 +54,8 @@ export interface ViewRequest {
   readonly styles: readonly StyleRule[];
   /** A node that must be seen: the groups around it are opened (answered in `opened`). */
   readonly reveal?: number;
+  /** Of that node, the group around it at this depth (1: an outermost one) is to be seen, not the node itself. */
+  readonly revealLevel?: number;
   /** Show only these nodes and what is so many steps away from them. */
   readonly near?: { readonly nodes: Int32Array; readonly hops: number };
   readonly pass?: PassRequest;
@@ -112,6 +114,8 @@ export interface ViewResult {
   /** The piece of the scene before this one with the same key, or -1: what moves when the view changes. */
   readonly before: Int32Array;
   readonly located: readonly number[];
+  /** The box that stands for what was to be revealed, or -1. */
+  readonly revealed: number;
   readonly opened: readonly string[];
   readonly closed: readonly string[];
   readonly legend: readonly LegendRow[];
@@ -238,13 +242,25 @@ export interface TableRequest {
 export interface TableColumn {
   readonly name: string;
   readonly numeric: boolean;
+  /** How its numbers are written: exactly, as a share of 1, as bytes; absent: short. */
+  readonly unit?: "count" | "share" | "bytes";
+  /** How many characters its longest text has, where that is known. */
+  readonly longest?: number;
 }
 
 export interface TableResult {
   readonly columns: readonly TableColumn[];
   readonly total: number;
-  /** Node number (or group number) of each row, in the order asked for. */
+  /** Node number (or group number, or row of the summary) of each row, in the order asked for. */
   readonly rows: Int32Array;
+  /** Sums over the whole model, in words. */
+  readonly totals: readonly (readonly [string, string])[];
+}
+
+/** Where a row of modules is in the picture: the group around a node at a depth. */
+export interface ModulePlace {
+  readonly node: number;
+  readonly level: number;
 }
 
 export interface PictureRequest {
@@ -276,6 +292,9 @@ export interface Methods {
   chain(params: { readonly from: number; readonly to: number }): readonly ChainStep[];
   table(params: TableRequest): TableResult;
   tableRows(params: { readonly from: number; readonly to: number }): readonly (readonly (string | number)[])[];
+  /** Where the module of a row is drawn, if it is; the row of the module that a shown box is or belongs to, or -1. */
+  modulePlace(params: { readonly row: number }): ModulePlace | undefined;
+  moduleRow(params: { readonly key: string }): number;
   picture(params: PictureRequest): ImageBitmap;
   png(params: { readonly theme: "light" | "dark"; readonly part?: PictureRequest }): Blob;
   svg(params: { readonly theme: "light" | "dark" }): string;

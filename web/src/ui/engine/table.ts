@@ -1,7 +1,8 @@
 /** Nodes or modules as rows: filtered, sorted, and cut to what is on screen only when asked. */
-import { type Grouping, type NodeDetails, ROLES } from "../../core/types";
+import { type Grouping, type NodeDetails, ROLES, type SummaryData } from "../../core/types";
 import type { DataRun } from "../../core/highlight/nodeData";
 import { NUMBERS } from "./colours";
+import { ModuleRows } from "./modules";
 import type { Lookup } from "./names";
 import type { TableColumn, TableRequest, TableResult } from "./protocol";
 
@@ -12,8 +13,11 @@ interface Column extends TableColumn {
 }
 
 export class Table {
+  /** Of a table of modules: how its rows and the picture belong together. */
+  readonly modules: ModuleRows | undefined;
   private columns: Column[] = [];
   private rows = new Int32Array(0);
+  private readonly totals: SummaryData["totals"];
 
   /** `matches` are the nodes that the filter finds, in a table of nodes. */
   constructor(
@@ -21,11 +25,16 @@ export class Table {
     details: (node: number) => NodeDetails | undefined, runs: readonly DataRun[] = [],
   ) {
     const graph = request.graph === undefined ? lookup.program.entry : lookup.graphNumber(request.graph);
+    const summary = request.rows === "modules" ? summaryFor(lookup, grouping, graph) : undefined;
+    this.totals = summary?.data.totals ?? [];
     if (request.rows === "modules" && grouping) {
-      const sums = moduleSums(lookup, grouping, graph);
-      this.columns = moduleColumns(lookup, grouping, sums);
+      const sums = moduleSums(lookup, summary?.grouping ?? grouping, graph);
+      this.columns = summary ? summaryColumns(summary.data, sums.ops) : moduleColumns(lookup, grouping, sums);
+      const all = summary ? Int32Array.from(summary.data.rows, (_, row) => row) : sums.groups;
+      this.modules = new ModuleRows(lookup, summary?.grouping ?? grouping, graph, all, (row) => (summary ? summary.data.scopes[row] : row));
       const wanted = request.filter.toLowerCase();
-      this.rows = sums.groups.filter((group) => String(this.columns[0].cell(group)).toLowerCase().includes(wanted));
+      const texts = this.columns.filter((column) => !column.numeric);
+      this.rows = all.filter((row) => texts.some((column) => String(column.cell(row)).toLowerCase().includes(wanted)));
     } else {
       this.columns = nodeColumns(lookup, grouping, request.attributes, details, runs);
       const { graphStart } = lookup.program;
@@ -36,7 +45,8 @@ export class Table {
   }
 
   get result(): TableResult {
-    return { columns: this.columns.map(({ name, numeric }) => ({ name, numeric })), total: this.rows.length, rows: this.rows.slice() };
+    const columns = this.columns.map(({ cell: _, ...column }) => column);
+    return { columns, total: this.rows.length, rows: this.rows.slice(), totals: this.totals };
   }
 
   cells(from: number, to: number): Cell[][] {
@@ -85,6 +95,21 @@ function nodeColumns(lookup: Lookup, grouping: Grouping | undefined, attributes:
       },
     })),
   ];
+}
+
+/** The model's own summary is the table of its modules, as long as modules are what the picture is grouped by. */
+function summaryFor(lookup: Lookup, shown: Grouping | undefined, graph: number): { data: SummaryData; grouping: Grouping } | undefined {
+  const { summary: data, groupings, entry } = lookup.program;
+  const grouping = groupings.find((each) => each.name === "module");
+  return data && grouping && graph === entry && (shown === grouping || shown?.name === "direction") ? { data, grouping } : undefined;
+}
+
+function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Array): Column[] {
+  const known = columns.map(({ name, unit }, i): Column => ({
+    name, numeric: unit !== "", ...(unit ? { unit } : { longest: rows.reduce((most, row) => Math.max(most, String(row[i] ?? "").length), name.length) }), cell: (row) => rows[row][i] ?? (unit ? Number.NaN : ""),
+  }));
+  const drawn = (row: number) => (scopes[row] >= 0 ? ops[scopes[row]] : Number.NaN);
+  return [...known, { name: "ops", numeric: true, cell: drawn }];
 }
 
 function moduleColumns(lookup: Lookup, grouping: Grouping, sums: ReturnType<typeof moduleSums>): Column[] {

@@ -23,7 +23,7 @@ export interface Panels {
 
 export function App({ session, compact }: { readonly session: Session; readonly compact: boolean }): JSX.Element {
   useSignal(session.onChange);
-  const [panels, setPanels] = useState<Panels>({ outline: !compact, details: !compact, table: false, shortcuts: false, passes: true, styles: false });
+  const [panels, setPanels] = useState<Panels>({ outline: !compact, details: !compact, table: session.options.table !== undefined, shortcuts: false, passes: true, styles: false });
   const root = useRef<HTMLDivElement>(null);
   const where = {
     session, panels, setPanels,

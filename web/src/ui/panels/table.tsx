@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bytesText, countText } from "../engine/colours";
-import type { TableResult } from "../engine/protocol";
+import type { TableColumn, TableResult } from "../engine/protocol";
 import type { Session } from "../session";
 import { copy } from "./actions";
 import { IconButton } from "./icons";
@@ -13,7 +13,7 @@ const ROW = 24;
 const PAGE = 100;
 
 export function TablePanel({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
-  const [rows, setRows] = useState<"nodes" | "modules">("nodes");
+  const [rows, setRows] = useState<"nodes" | "modules">(session.options.table ?? "nodes");
   const [attributes, setAttributes] = useState<readonly string[]>([]);
   const [filter, setFilter] = useState("");
   const [sort, setSort] = useState({ name: "", descending: false });
@@ -22,6 +22,8 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
   const [, drawAgain] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const graph = session.graphName;
+  const selected = session.view.selection.at(-1) ?? "";
+  const [module, setModule] = useState<{ readonly key: string; readonly row: number }>({ key: "", row: -1 });
 
   useEffect(() => {
     let current = true;
@@ -34,6 +36,20 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
     }).catch((error: Error) => session.say(error.message));
     return () => { current = false; };
   }, [session.program, graph, session.view.grouping, rows, attributes, filter, sort]);
+
+  useEffect(() => {
+    if (rows !== "modules" || !table || module.key === selected) return;
+    if (!selected) setModule({ key: "", row: -1 });
+    else void session.ask("moduleRow", { key: selected }).then((row) => setModule({ key: selected, row })).catch(() => undefined);
+  }, [rows, table, selected]);
+
+  /** Shows a module in the picture; of a stack of repeats it is this row that stays chosen. */
+  const goToModule = async (row: number, name: string) => {
+    const place = await session.ask("modulePlace", { row });
+    if (!place) return session.say(`nothing of ${name} is drawn as a group`);
+    await session.goToGroup(place);
+    setModule({ key: session.view.selection.at(-1) ?? "", row });
+  };
 
   const cells = (row: number): readonly (string | number)[] | undefined => {
     const page = Math.floor(row / PAGE);
@@ -57,8 +73,8 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
   };
 
   const columns = table?.columns ?? [];
-  const template = columns.map((column, i) => (i === 0 ? "220px" : column.numeric ? "118px" : "180px")).join(" ");
-  const chosen = rows === "nodes" ? new Set(session.selectedNodes) : new Set<number>();
+  const template = columns.map(widthOf).join(" ");
+  const chosen = new Set(rows === "nodes" ? session.selectedNodes : [module.row]);
   const focus = table && chosen.size ? table.rows.findIndex((row) => chosen.has(row)) : -1;
   return (
     <section class="sheet" aria-label="Table of nodes">
@@ -98,28 +114,38 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
             return (
               <div
                 key={id} class="line data" role="row" aria-rowindex={row + 2} aria-selected={chosen.has(id)} style={{ ...style, gridTemplateColumns: template }}
-                onClick={() => rows === "nodes" ? void session.goTo(id, graph) : line && void session.search(`scope:${lastName(String(line[0]))}`)}
+                onClick={() => rows === "nodes" ? void session.goTo(id, graph) : void goToModule(id, String(line?.[0] ?? ""))}
               >
-                {columns.map((column, i) => <span key={column.name} role="cell" class={column.numeric ? "numeric" : ""}>{line ? show(line[i], column.name) : ""}</span>)}
+                {columns.map((column, i) => <span key={column.name} role="cell" class={column.numeric ? "numeric" : ""}>{line ? show(line[i], column) : ""}</span>)}
               </div>
             );
           }}
         />
       </div>
+      {table && table.totals.length > 0 && (
+        <dl class="totals" aria-label="Totals">
+          {table.totals.map(([name, text]) => <div key={name}><dt>{name}</dt><dd>{text}</dd></div>)}
+        </dl>
+      )}
     </section>
   );
 }
 
-function show(cell: string | number | undefined, column: string): string {
-  if (typeof cell === "number") return column.includes("bytes") ? bytesText(cell) : countText(cell);
-  return clipped(cell ?? "", 160);
+/** Numbers need room for their heading, texts for the longest of them, within reason. */
+function widthOf({ name, numeric, longest }: TableColumn, index: number): string {
+  if (numeric) return `${Math.max(96, 34 + 7 * name.length)}px`;
+  return longest === undefined ? (index === 0 ? "220px" : "180px") : `${Math.min(300, 24 + 7.2 * longest)}px`;
 }
 
-function lastName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1).split(":")[0].trim();
+function show(cell: string | number | undefined, { name, unit }: TableColumn): string {
+  if (typeof cell !== "number") return clipped(cell ?? "", 160);
+  if (Number.isNaN(cell) || (unit && cell === 0)) return "";
+  if (unit === "count") return cell.toLocaleString("en-US");
+  if (unit === "share") return `${(cell * 100).toFixed(1)}%`;
+  return unit === "bytes" || name.includes("bytes") ? bytesText(cell) : countText(cell);
 }
 
 function csvCell(cell: string | number): string {
-  const text = String(cell);
+  const text = Number.isNaN(cell) ? "" : String(cell);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

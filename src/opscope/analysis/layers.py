@@ -1,0 +1,174 @@
+"""The layers of a captured torch program, as far as its graph tells them: the rows of a measured run, without running anything.
+
+A group is a call of a module. What comes in and goes out are the values that cross its border, parameters are the nodes of that name,
+multiply-adds follow from shapes. What autograd would keep is in no forward graph, and is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from opscope.analysis.mult_adds import kernel_of, mult_adds
+from opscope.program import WHOLE, Graph, Node, Path, Program, TensorType, ValueRef
+from opscope.readers.torch.measure import Layer, Measured
+
+_STATE = ("parameter", "buffer", "constant", "AccumulateGrad")
+"""Operations whose values belong to the model: they are there, and do not come in."""
+
+
+def has_modules(program: Program) -> bool:
+    """Was it captured from modules of torch? Then its groups are their calls."""
+    return bool(program.attrs.get("modules"))
+
+
+def layers_of(program: Program) -> Measured:
+    """One layer for every group of the entry, callers first, and the totals."""
+    graph = program.main
+    found = _Layers(program)
+    for node in graph.nodes:
+        if node.role in ("op", "output") and node.attrs.get("direction") != "backward":
+            found.operation(graph, node)
+    for node in graph.parameters:
+        found.parameter(node)
+    return found.measured(program)
+
+
+class _Call(NamedTuple):
+    """A layer, and what is still being collected for it."""
+
+    layer: Layer
+    inputs: dict[ValueRef, TensorType]
+    outputs: dict[ValueRef, TensorType]
+    shared: dict[str, int]
+    kernels: set[tuple[int, ...]]
+
+    @classmethod
+    def of(cls, layer: Layer) -> _Call:
+        return cls(layer, {}, {}, {}, set())
+
+
+class _Layers:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.classes = program.attrs["modules"]
+        self.computes = program.main.attrs.get("kind") != "autograd"
+        """Functions of autograd are not given the operands that they work on: only what comes out of them is known."""
+        self.calls = [_Call.of(Layer("", program.name, 0, -1))]
+        self.number: dict[Path, int] = {(): 0}
+
+    def at(self, scope: Path) -> _Call:
+        """The call behind a scope; it and those around it are made if they are new."""
+        depth = len(scope)
+        while scope[:depth] not in self.number:
+            depth -= 1
+        for inner in range(depth + 1, len(scope) + 1):
+            around = self.number[scope[: inner - 1]]
+            self.number[scope[:inner]] = len(self.calls)
+            self.calls.append(_Call.of(self._layer(scope[inner - 1], around, inner)))
+        return self.calls[self.number[scope]]
+
+    def _layer(self, title: str, around: int, depth: int) -> Layer:
+        """"mlp@1: MLP" inside of "layers.3" is the second call of "layers.3.mlp"."""
+        label, _, cls = title.rpartition(": ")
+        name, at, repeat = label.rpartition("@")
+        name = name if at else label
+        outer = self.calls[around].layer.path
+        inside = f"{outer}.{name}" if outer else name
+        path = inside if inside in self.classes or name not in self.classes else name
+        return Layer(path, cls, depth, around, repeat=int(repeat) if at and repeat.isdigit() else 0)
+
+    def operation(self, graph: Graph, node: Node) -> None:
+        call = self.at(node.scope)
+        shapes: list[tuple[int | str, ...]] = []
+        for name, index in node.inputs:
+            source = graph[name]
+            shapes += [kind.shape for _, kind in _values(source, index)]
+            if source.op == "parameter":
+                if source.scope != node.scope:
+                    call.shared[name] = source.outputs[0].elements or 0
+            elif source.op not in _STATE and source.role != "gradient":
+                self._cross(source, index, node.scope)
+                if node.op == "output":
+                    self.calls[0].outputs.update(_values(source, index))
+        if node.role == "op":
+            self._count(call, node, shapes)
+
+    def _count(self, call: _Call, node: Node, shapes: list[tuple[int | str, ...]]) -> None:
+        count = None
+        if node.calls:
+            count = self._count_called(node)
+        elif self.computes:
+            count = mult_adds(node.op, shapes, [kind.shape for kind in node.outputs], node.attrs)
+        layer = call.layer
+        layer.flops = None if count is None or layer.flops is None else layer.flops + 2 * count
+        kernel = kernel_of(node.op, shapes, node.attrs)
+        if kernel:
+            call.kernels.add(kernel)
+
+    def _count_called(self, node: Node) -> int | None:
+        """Of graphs that run once; how often others run, and which branch is taken, no graph tells. Without products it is nothing."""
+        total = 0
+        for name in node.calls:
+            for inner in self.program[name]:
+                operands = [kind.shape for source, index in inner.inputs for _, kind in _values(self.program[name][source], index)]
+                count = mult_adds(inner.op, operands, [kind.shape for kind in inner.outputs], inner.attrs) if inner.role == "op" else 0
+                if count is None or inner.calls or (count and not node.op.startswith("wrap")):
+                    return None
+                total += count
+        return total
+
+    def _cross(self, source: Node, index: int, into: Path) -> None:
+        """A value leaves the groups around its source that do not hold its user, and enters those around its user."""
+        out_of = source.scope
+        common = 0
+        while common < min(len(out_of), len(into)) and out_of[common] == into[common]:
+            common += 1
+        for depth in range(common + 1, len(into) + 1):
+            self.at(into[:depth]).inputs.update(_values(source, index))
+        for depth in range(common + 1, len(out_of) + 1):
+            self.at(out_of[:depth]).outputs.update(_values(source, index))
+
+    def parameter(self, node: Node) -> None:
+        if node.op == "input":
+            self.calls[0].inputs.update(_values(node, WHOLE))
+        if node.op != "parameter":
+            return
+        layer = self.at(node.scope).layer
+        elements = node.outputs[0].elements or 0
+        layer.own_parameters += elements
+        layer.own_trainable += elements if node.attrs.get("trainable", True) else 0
+
+    def measured(self, program: Program) -> Measured:
+        for call in reversed(self.calls):
+            layer = call.layer
+            layer.inputs = [("", kind) for kind in call.inputs.values()] if self.computes else []
+            layer.outputs = [("", kind) for kind in call.outputs.values()]
+            layer.shared_parameters = sum(call.shared.values())
+            layer.kernel = next(iter(call.kernels)) if len(call.kernels) == 1 else ()
+            if layer.parent >= 0:
+                caller = self.calls[layer.parent].layer
+                caller.flops = None if layer.flops is None or caller.flops is None else caller.flops + layer.flops
+        layers = [call.layer for call in self.calls]
+        return Measured(
+            program.name, layers, True,
+            parameters=sum(layer.own_parameters for layer in layers),
+            trainable=sum(layer.own_trainable for layer in layers),
+            parameter_bytes=_bytes(program, "parameter"),
+            buffer_bytes=_bytes(program, "buffer"),
+            input_bytes=_bytes(program, "input") if self.computes else None,
+            output_bytes=sum(kind.bytes or 0 for _, kind in layers[0].outputs),
+            saved_bytes=None,
+            flops=layers[0].flops,
+        )  # fmt: skip
+
+
+def _values(source: Node, index: int) -> Iterator[tuple[ValueRef, TensorType]]:
+    """The tensors behind a value reference."""
+    for position, kind in enumerate(source.outputs):
+        if index in (WHOLE, position) and not kind.dtype.startswith("("):
+            yield (source.id, position), kind
+
+
+def _bytes(program: Program, op: str) -> int:
+    return sum(kind.bytes or 0 for node in program.main.parameters if node.op == op for kind in node.outputs)

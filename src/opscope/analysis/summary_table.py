@@ -1,0 +1,64 @@
+"""The summary of a program as the viewer's table of modules shows it: columns, cells that are numbers or text, totals in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from opscope.analysis.layers import has_modules, layers_of
+from opscope.analysis.summary import COLUMNS, Summary, total_lines
+from opscope.program import Path, Program
+
+_ORDER = ("path", "class", "input", "output", "params", "share", "inside", "mult_adds", "saved", "kernel", "trainable")
+_HEADINGS = {"path": "module", "inside": "parameters inside", **{name: column.heading.lower() for name, column in COLUMNS.items()}}
+_UNITS = {"params": "count", "share": "share", "inside": "count", "mult_adds": "count", "saved": "bytes"}
+
+
+class SummaryTable(NamedTuple):
+    """Rows stand for calls of modules, callers first."""
+
+    columns: list[dict[str, str]]
+    rows: list[list[str | float | None]]
+    scopes: list[Path]
+    """The group that each row stands for; empty for the model itself."""
+    totals: list[tuple[str, str]]
+
+
+def table_of(program: Program) -> SummaryTable | None:
+    """What was measured, or else what the graph tells; None for a program without modules. Columns without any value are left out."""
+    summary = program.attrs.get("summary") or (Summary(layers_of(program), None, ()).to_dict() if has_modules(program) else None)
+    if summary is None:
+        return None
+    scopes: list[Path] = []
+    above: list[str] = []
+    for row in summary["rows"]:
+        del above[max(row["depth"] - 1, 0) :]
+        if row["depth"]:
+            above.append(row["label"])
+        scopes.append(tuple(above))
+    lines = [_cells(row, summary["model"]) for row in summary["rows"]]
+    inside = dict.fromkeys(scopes, 0)
+    for scope, line in zip(scopes, lines, strict=True):
+        for depth in range(len(scope) + 1):
+            inside[scope[:depth]] += line["params"]
+    for scope, line in zip(scopes, lines, strict=True):
+        line["inside"] = inside[scope]
+    names = [name for name in _ORDER if any(line[name] not in (None, "", 0) for line in lines)]
+    columns = [{"name": _HEADINGS.get(name, name), "unit": _UNITS.get(name, "")} for name in names]
+    return SummaryTable(columns, [[line[name] for name in names] for line in lines], scopes, total_lines(summary["totals"]))
+
+
+def _cells(row: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """A row of `Summary.to_dict()` with shapes as text."""
+    again = f"@{row['repeat']}" if row["repeat"] else ""
+    return {
+        **row,
+        "path": f"{row['path']}{again}" if row["path"] else model,
+        "input": ", ".join(map(_shape, row["input"])),
+        "output": ", ".join(map(_shape, row["output"])),
+        "kernel": " × ".join(map(str, row["kernel"])),
+    }
+
+
+def _shape(sizes: list[Any]) -> str:
+    return f"[{', '.join(map(str, sizes))}]"

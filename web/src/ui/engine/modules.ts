@@ -1,0 +1,78 @@
+/** Rows of modules and boxes of the picture: which belong together. */
+import { BoxKind, type Grouping, ROLES, type Visible } from "../../core/types";
+import type { Lookup } from "./names";
+import type { ModulePlace } from "./protocol";
+
+/** How many groups a group's box stands in, itself included; 0 for everything that is no group. */
+export function levelOf(visible: Visible, box: number, grouping: Grouping | undefined): number {
+  const kind = visible.kind[box];
+  return grouping && (kind === BoxKind.Group || kind === BoxKind.Stack) ? depthOf(grouping, visible.group[box]) : 0;
+}
+
+function depthOf(grouping: Grouping, group: number): number {
+  let depth = 0;
+  for (let g = group; g >= 0; g = grouping.groupParent[g]) depth++;
+  return depth;
+}
+
+/** `groupOf` says which group of `grouping` a row stands for, or -1. */
+export class ModuleRows {
+  private readonly rowOfGroup = new Map<number, number>();
+  private nodes: Int32Array | undefined;
+
+  constructor(
+    private readonly lookup: Lookup, private readonly grouping: Grouping, private readonly graph: number, rows: Int32Array,
+    private readonly groupOf: (row: number) => number,
+  ) {
+    for (const row of rows) if (groupOf(row) >= 0) this.rowOfGroup.set(groupOf(row), row);
+  }
+
+  /** Where a row is to be seen in a picture that is grouped by `shown`. */
+  place(row: number, shown: Grouping | undefined): ModulePlace | undefined {
+    const group = this.groupOf(row);
+    this.nodes ??= this.firstNodes();
+    const node = group < 0 ? -1 : this.nodes[group];
+    if (node < 0 || !shown) return undefined;
+    const deeper = depthOf(shown, shown.nodeGroup[node]) - depthOf(this.grouping, this.grouping.nodeGroup[node]);
+    return { node, level: depthOf(this.grouping, group) + Math.max(0, deeper) };
+  }
+
+  /** The row of the module that a box is, or else of the innermost one around it. */
+  rowOf(visible: Visible, box: number, shown: Grouping | undefined): number {
+    if (box < 0 || !shown) return -1;
+    const node = visible.node[box];
+    for (let g = node >= 0 ? this.grouping.nodeGroup[node] : this.here(visible.group[box], shown); g >= 0; g = this.grouping.groupParent[g]) {
+      const row = this.rowOfGroup.get(g);
+      if (row !== undefined) return row;
+    }
+    return -1;
+  }
+
+  /** A group of the shown grouping in ours: the same, or the one that holds its first node at the same distance from it. */
+  private here(group: number, shown: Grouping): number {
+    if (shown === this.grouping || group < 0) return group;
+    const { program } = this.lookup;
+    for (let n = program.graphStart[this.graph]; n < program.graphStart[this.graph + 1]; n++) {
+      let above = 0, g = shown.nodeGroup[n];
+      for (; g >= 0 && g !== group; g = shown.groupParent[g]) above++;
+      if (g !== group) continue;
+      let own = this.grouping.nodeGroup[n];
+      for (; above > 0 && own >= 0; above--) own = this.grouping.groupParent[own];
+      return own;
+    }
+    return -1;
+  }
+
+  /** A node of each group (an operation, where it has one), or -1. */
+  private firstNodes(): Int32Array {
+    const { program } = this.lookup;
+    const first = new Int32Array(this.grouping.groupCount).fill(-1);
+    for (const wanted of [true, false]) {
+      for (let n = program.graphStart[this.graph]; n < program.graphStart[this.graph + 1]; n++) {
+        if ((ROLES[program.nodeRole[n]] === "op") !== wanted) continue;
+        for (let g = this.grouping.nodeGroup[n]; g >= 0 && first[g] < 0; g = this.grouping.groupParent[g]) first[g] = n;
+      }
+    }
+    return first;
+  }
+}
