@@ -176,7 +176,7 @@ class Hooks:
         def joint(module: Any, *args: Any, **options: Any) -> Any:
             chain, stage = self._chain, self.stage
             if chain is not None and self.installed and stage is None:
-                differentiated = any(node.meta.get("autograd_backward") for node in module.graph.nodes)
+                differentiated = any(node.op == "placeholder" and node.name.startswith("tangents") for node in module.graph.nodes)
                 with self.remarks.safely("AOTAutograd's graph"):
                     chain.aot(module, ("aot autograd",), "joint graph" if differentiated else "graph of AOTAutograd")
             return self._followed(module, ("joint",), "", lambda: original(module, *args, **options))
