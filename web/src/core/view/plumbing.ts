@@ -20,11 +20,11 @@ export interface Plumbing {
 const PIPES = new Set(["get-tuple-element", "get_tuple_element", "bitcast", "getitem", "_assert_tensor_metadata", "_assert_scalar"]);
 const BUNDLES = new Set(["tuple"]);
 
-/** An op without its dialect: "stablehlo.tuple" → "tuple", "aten.add.Tensor" → "add". */
+/** An op without its dialect: "stablehlo.tuple" → "tuple", "aten.add.Tensor" → "add", "torch.nn.functional.linear" → "linear". */
 export function bareOp(op: string): string {
-  const aten = /^(?:aten|prims|prim|quantized|quantized_decomposed|_c10d_functional|edge\.aten|executorch_exir_dialects_edge__ops_aten)[.:]+([A-Za-z0-9_]+)/.exec(op);
+  const aten = /^(?:torch\.ops\.)?(?:aten|prims|prim|quantized|quantized_decomposed|_c10d_functional|edge\.aten|executorch_exir_dialects_edge__ops_aten)[.:]+([A-Za-z0-9_]+)/.exec(op);
   if (aten) return aten[1];
-  const dialect = /^(?:stablehlo|mhlo|chlo|hlo|arith|math|func|operator|_operator|builtins)\.(.+)$/.exec(op);
+  const dialect = /^(?:stablehlo|mhlo|chlo|hlo|arith|math|func|operator|_operator|builtins|torch\.nn\.functional|torch\._C\._nn|torch\.ops\.higher_order|torch(?!\.ops)|Tensor)\.(.+)$/.exec(op);
   return dialect ? dialect[1] : op;
 }
 
