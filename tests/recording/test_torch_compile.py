@@ -296,6 +296,29 @@ def test_with_code_generation_the_scheduler_is_seen_before_and_after_fusion(tmp_
     assert [f.new for f in recording.diff(after.index).fusions] == [("main", kernel.id) for kernel in kernels]
 
 
+def test_in_the_scheduler_halves_stay_tied_and_kernels_belong_to_modules(tmp_path: Path) -> None:
+    """Buffers have names of their own; what a person looks for has those of the model."""
+
+    class Net(nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(4, 4)
+            self.norm = nn.LayerNorm(4)
+
+        def forward(self, x: Any) -> Any:
+            return self.norm(self.fc(x)).sin()
+
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.torch(Net(), torch.ones(3, 4), codegen=True).sum().backward()
+        recording = rec.recording
+    last = recording[len(recording) - 1].program
+    saved = [name for name, _ in last.main["backward"].inputs if name == "forward"]
+    assert saved, "what the forward saves is an input of the backward"
+    assert {"fc.weight", "norm.weight"} <= {node.attrs.get("name") for node in last["forward"].parameters}
+    scopes = {node.scope[0] for graph in last for node in graph if node.role == "op" and node.scope}
+    assert scopes == {"fc: Linear", "norm: LayerNorm"}
+
+
 def test_the_example_prints_the_passes_and_writes_the_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = Path(__file__).resolve().parents[2] / "examples" / "passes_torch.py"
     runpy.run_path(str(example))["main"](tmp_path)

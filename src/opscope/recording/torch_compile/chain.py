@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from opscope.program import Path, Program
 from opscope.recording.model import NodeKey, Origin
-from opscope.recording.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, program_of
-from opscope.recording.torch_compile.inherit import Places
+from opscope.recording.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, program_of, result_names
+from opscope.recording.torch_compile.inherit import Places, lowered_places
 from opscope.recording.torch_compile.lineage import aot_origins, partition_origins, placed, retargeted
 from opscope.recording.torch_compile.rewrites import Rewrites
 
@@ -24,8 +24,10 @@ BETWEEN = "between passes"
 class Part:
     """One graph of a chain as it was last seen: all of it, or after the partition the forward or backward half."""
 
-    def __init__(self, program: Program, keys: dict[Any, NodeKey], state: list[Any]) -> None:
+    def __init__(self, program: Program, keys: dict[Any, NodeKey], state: list[Any], results: list[str] | None = None) -> None:
         self.program = program
+        self.results = result_names(program) if results is None else results
+        """What the other half calls the results of this one."""
         self.keys = keys
         self.state = state
         self.rewrites = Rewrites()
@@ -91,8 +93,13 @@ class Chain:
     def lowered(
         self, program: Program, origins: Iterable[Origin], name: str, pipeline: Path, part: str, seconds: float | None = None
     ) -> None:
-        """A part in another language: the scheduler's nodes instead of fx."""
-        self.parts[part] = Part(program, {}, [])
+        """A part in another language: the scheduler's nodes instead of fx. They belong to the modules of what they compute."""
+        known, origins = self.parts.get(part), list(origins)
+        results = None
+        if known is not None:
+            program = lowered_places(origins, known.program).applied(program)
+            results = known.results if len(known.results) == len(program.main.outputs) else None
+        self.parts[part] = Part(program, {}, [], results)
         self._write(name, pipeline, seconds, placed(origins, part))
 
     def rewrites(self, part: str) -> Rewrites | None:
@@ -118,7 +125,9 @@ class Chain:
 
     def _write(self, name: str, pipeline: Path, seconds: float | None, origins: Iterable[Origin] = ()) -> None:
         whole = self.parts.get(WHOLE_GRAPH)
-        self._last = whole.program if whole else joined(self.title, {part: made.program for part, made in self.parts.items()})
+        halves = self.parts.items()
+        names = {part: made.results for part, made in halves}
+        self._last = whole.program if whole else joined(self.title, {part: made.program for part, made in halves}, names)
         self._recorder.snapshot(self._last, name, pipeline=pipeline, module=self.title, seconds=seconds, provenance=list(origins))
 
 

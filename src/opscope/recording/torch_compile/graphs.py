@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opscope.program import WHOLE, Graph, GraphBuilder, KnownDetails, Node, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import EMPTY, WHOLE, Graph, GraphBuilder, KnownDetails, Node, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.export import ENTRY, program_of_graph_module
 from opscope.readers.torch.fx import INPUT, Placeholder, Signature, attribute
 from opscope.readers.torch.names import attribute_path
@@ -86,8 +86,15 @@ def part_graph(part: str, name: str) -> str:
     return name if not part else part if name == ENTRY else f"{part}.{name}"
 
 
-def joined(title: str, parts: Mapping[str, Program]) -> Program:
-    """Forward and backward as graphs that a small one calls, tied together by the values that are saved for the backward."""
+def result_names(program: Program) -> list[str]:
+    return [name for name, _ in program.main.outputs]
+
+
+def joined(title: str, parts: Mapping[str, Program], results_of: Mapping[str, Sequence[str]] = EMPTY) -> Program:
+    """Forward and backward as graphs that a small one calls, tied together by the values that are saved for the backward.
+
+    `results_of` has the names under which the other half knows a half's results, where they are not those of the nodes.
+    """
     builder = ProgramBuilder(title, ENTRY)
     main = builder.graph(ENTRY)
     given: set[str] = set()
@@ -103,7 +110,7 @@ def joined(title: str, parts: Mapping[str, Program]) -> Program:
         positions = {node.id: node for node in inner.nodes}
         types = [_type(positions[name], index) for name, index in inner.outputs]
         main.node(part, part, inputs, types, calls=[part])
-        saved = {name: (part, i) for i, (name, _) in enumerate(inner.outputs)}
+        saved = {name: (part, i) for i, name in enumerate(results_of.get(part) or result_names(program))}
         results += saved.values()
     taken = {name for node in main.nodes if node.role == "op" for name in node.inputs}
     main.outputs = [value for value in results if value not in taken]

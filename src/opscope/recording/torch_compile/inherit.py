@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from opscope.program import Frame, KnownDetails, Node, Path, Program
-from opscope.recording.model import Origin
+from opscope.recording.model import NodeKey, Origin
 
 
 class Place(NamedTuple):
@@ -42,6 +42,22 @@ class Places:
         if place is None or node.role != "op" or node.scope:
             return node
         return node._replace(details=KnownDetails(node.attrs, place.scope, node.source or place.source))
+
+
+def lowered_places(origins: Sequence[Origin], old: Program) -> Places:
+    """Places of the scheduler's nodes: a buffer has that of what it computes, a kernel what its buffers share."""
+    places = Places()
+    places.learn(origins, old)
+    kernels: dict[NodeKey, list[NodeKey]] = {}
+    for origin in origins:
+        for graph, id in origin.new:
+            if graph != old.entry:
+                kernels.setdefault((old.entry, graph), []).extend(origin.old)
+                kernels.setdefault((graph, id), []).extend(origin.old)
+    unfused = [(old.entry, node.id) for node in old.main if node.role == "op"]
+    kernels.update((key, [key]) for key in unfused)
+    places.learn([Origin(tuple(members), (key,), "rewrite") for key, members in kernels.items()], old)
+    return places
 
 
 def _common_place(nodes: Sequence[Node]) -> Place:

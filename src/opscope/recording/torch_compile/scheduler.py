@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.export import ENTRY
 from opscope.readers.torch.values import dimension
 from opscope.recording.model import NodeKey, Origin
@@ -33,13 +33,17 @@ def watching_scheduler(chain: Chain, part: str, remarks: Remarks) -> Iterator[No
     pipeline = ("scheduler", part) if part else ("scheduler",)
     started = 0.0
 
+    def inputs(part: str) -> dict[str, Node]:
+        known = chain.parts.get(part)
+        return {node.id: node for node in known.program.main if not node.inputs} if known else {}
+
     def pre_fusion(nodes: Any) -> Any:
         nonlocal started
         nodes = nodes if before is None else before(nodes)
         with remarks.safely("the scheduler"):
             known = chain.parts.get(part)
             fx = {key[1]: key for key in known.keys.values() if key[0] == ENTRY} if known else {}
-            program = program_of_schedule(nodes, chain.title)
+            program = program_of_schedule(nodes, chain.title, inputs(part))
             chain.lowered(program, _lowering_origins(nodes, fx), "before fusion", pipeline, part)
         started = time.perf_counter()
         return nodes
@@ -48,7 +52,7 @@ def watching_scheduler(chain: Chain, part: str, remarks: Remarks) -> Iterator[No
         seconds = time.perf_counter() - started
         nodes = nodes if after is None else after(nodes)
         with remarks.safely("the scheduler"):
-            program = program_of_schedule(nodes, chain.title)
+            program = program_of_schedule(nodes, chain.title, inputs(part))
             chain.lowered(program, _fusion_origins(nodes), "after fusion", pipeline, part, seconds)
         return nodes
 
@@ -84,15 +88,18 @@ def _origin_names(node: Any) -> list[str]:
     return sorted(names)
 
 
-def program_of_schedule(nodes: list[Any], title: str) -> Program:
-    """What the scheduler holds. A fused kernel calls a graph of the buffers that it computes."""
+def program_of_schedule(nodes: list[Any], title: str, inputs: Mapping[str, Node]) -> Program:
+    """What the scheduler holds. A fused kernel calls a graph of the buffers that it computes; `inputs` are known by name already."""
     from torch._inductor.virtualized import V
 
     program = ProgramBuilder(title, ENTRY)
     main = program.graph(ENTRY)
     made: dict[str, ValueRef] = {}
     for name in V.graph.graph_input_names:
-        main.node(name, "input", (), _types(V.graph.graph_inputs.get(name)), role="parameter")
+        if name in inputs:
+            main.add(inputs[name]._replace(links=()))
+        else:
+            main.node(name, "input", (), _types(V.graph.graph_inputs.get(name)), role="parameter")
         made[name] = (name, 0)
     for node in nodes:
         if _is_fused(node):

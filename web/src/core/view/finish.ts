@@ -74,7 +74,7 @@ function whereNodesAre(placement: Placement): Int32Array {
   for (const instance of first) {
     for (let n = instance.first; n < instance.first + instance.count; n++) {
       if (instance.place(n) !== PASSED_ON) continue;
-      if (plumbing.kind[n] === Kind.None) {
+      if (plumbing.kind[n] === Kind.None && !instance.moves.has(n)) {
         where[n] = instance.frame;
         continue;
       }

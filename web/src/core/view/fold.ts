@@ -12,6 +12,7 @@ import type { Csr } from "../types";
 import { byClass, TripleMap } from "./columns";
 import { components, successors } from "./components";
 import { Contents } from "./contents";
+import { gatheredParameters } from "./gather";
 import { nodeLabels } from "./labels";
 import { Kind } from "./plumbing";
 import { parallelPlaces } from "./parallel";
@@ -26,6 +27,7 @@ export interface Folding {
   first(stack: number): number;
   last(stack: number): number;
   size(stack: number): number;
+  members(stack: number): Int32Array;
   /** Nodes of a group in an order that is the same for all repeats of its stack. */
   nodes(group: number): Int32Array;
 }
@@ -55,6 +57,7 @@ function find(prepared: Prepared, tree: GroupTree): Folding {
     stackOf,
     first: (stack) => members.value[members.start[stack]],
     last: (stack) => members.value[members.start[stack + 1] - 1],
+    members: (stack) => members.value.subarray(members.start[stack], members.start[stack + 1]),
     size: (stack) => members.start[stack + 1] - members.start[stack],
     nodes: (group) => {
       let nodes = aligned.get(group);
@@ -110,9 +113,11 @@ function sameContent(prepared: Prepared, tree: GroupTree, contents: Contents): I
     if (callsMuch(prepared, n)) classOf[groupCount + n] = exact.number(-1, containerOf(tree.nodeGroup[n], prepared.graphOf[n]), labels[n]);
   }
   const containers = Int32Array.from(tree.nodeGroup, (group, n) => containerOf(group, prepared.graphOf[n]));
+  const rows = gatheredParameters(prepared, containers);
   const places = parallelPlaces(prepared, containers);
   for (let n = 0; n < nodeCount; n++) {
-    if (places[n] >= 0 && classOf[groupCount + n] < 0) classOf[groupCount + n] = exact.number(-2, places[n], 0);
+    if (rows[n] >= 0) classOf[groupCount + n] = exact.number(-3, rows[n], 0);
+    else if (places[n] >= 0 && classOf[groupCount + n] < 0) classOf[groupCount + n] = exact.number(-2, places[n], 0);
   }
   dropSingles(classOf);
   return classOf;

@@ -3,6 +3,7 @@
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../types";
 import { buildBeside } from "./beside";
 import { Boxes } from "./boxes";
+import { bundleEdges } from "./bundle";
 import { connectAll } from "./connect";
 import { fittingDepth } from "./depth";
 import { Edges } from "./edges";
@@ -67,6 +68,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next round of a loop.");
   if (!subset || subset.showsLeftOut) showResult(placement, edges);
   if (leftOut) showLeftOut(placement, edges, leftOut);
+  bundleEdges(edges);
   if (options.rules.stubs) addStubs(placement, edges);
   if (options.valuesAsBoxes) addValues(placement, edges);
   return finish(placement, edges);

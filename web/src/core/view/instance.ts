@@ -13,6 +13,11 @@ export const NOWHERE = -1;
 export const PASSED_ON = -2;
 export const INLINED = -3;
 
+export interface Move {
+  readonly call: number;
+  to?: { readonly instance: Instance; readonly node: number };
+}
+
 export class Instance {
   readonly first: number;
   readonly count: number;
@@ -20,6 +25,10 @@ export class Instance {
   readonly boxOf: Int32Array;
   /** Instances of what an expanded node calls. */
   readonly inside = new Map<number, Instance[]>();
+  /** Parameters that are drawn inside a call of this graph (moveIn.ts), and where. */
+  readonly moves = new Map<number, Move>();
+  /** Parameters that are drawn here for one of a caller's, and which that is. */
+  readonly received = new Map<number, number>();
   /** For a parameter (by its place among the parameters) the caller's operand, or -1; empty where the caller's do not match. */
   operandOf: Int32Array = NONE;
 
@@ -188,7 +197,11 @@ export function sources(instance: Instance, node: number, output: number, plumbi
           }
         }
       } else if (place === PASSED_ON) {
-        if (pipes.kind[node] === Kind.Pipe) {
+        const to = at.moves.get(node)?.to;
+        if (to) {
+          todo.push([to.instance, to.node, output, carried]);
+          moved = true;
+        } else if (pipes.kind[node] === Kind.Pipe) {
           todo.push([at, pipes.node[node], pipes.output[node], carried]);
           moved = true;
         } else if (pipes.kind[node] === Kind.Bundle) {

@@ -3,8 +3,10 @@
 import { BoxKind, CATEGORIES } from "../types";
 import type { Boxes } from "./boxes";
 import type { Folding } from "./fold";
+import { onlyUser } from "./gather";
 import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
 import { escapeName } from "./keys";
+import { isOpenCall, movesInto, receives } from "./moveIn";
 import { isOpen, type Options } from "./options";
 import { bareOp, Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
@@ -67,12 +69,15 @@ function decideFates(placement: Placement, instance: Instance): Uint8Array {
     if (hiddenRole[role]) continue;
     const wanted = named !== undefined && named[n] === 1;
     const piped = plumbing.kind[n] === Kind.Pipe || (plumbing.kind[n] === Kind.Bundle && !(isOutput[n] && !instance.outer));
-    const bound = role === Role.Parameter && instance.operand(n) >= 0;
+    const bound = (role === Role.Parameter || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
+    const call = rules.plumbing && !wanted && !subset && !bound && role === Role.Parameter && !small.is[n] ? movesInto(placement, instance, n) : -1;
+    if (call >= 0) instance.moves.set(n, { call });
     // A parameter that a caller binds is the caller's value: what spreads it is no text of its own.
     const root = small.root[n];
     const spreadsBound = root !== n && program.nodeRole[root] === Role.Parameter && instance.operand(root) >= 0;
-    if (rules.plumbing && !wanted && (piped || bound)) fates[i] = Fate.Passed;
+    if (rules.plumbing && !wanted && (piped || bound || call >= 0)) fates[i] = Fate.Passed;
     else if (rules.inlineSmall && !wanted && !bound && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
+    else if (rules.plumbing && !wanted && role === Role.Output && instance.outer && yieldsForCaller(program, instance.caller, instance.graph)) fates[i] = Fate.Gone;
     else fates[i] = subset && !subset[n] ? Fate.Gone : Fate.Shown;
   }
   return fates;
@@ -202,7 +207,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
       parent = groups.holder[g];
       level = groups.level[g] + 1;
     }
-    const name = `n:${escapeName(strings.at(nodeId[n]))}`;
+    const step = `n:${escapeName(strings.at(nodeId[n]))}`;
     const stack = nodeStack(placement, instance, n);
     if (stack >= 0 && folding !== undefined && folding.first(stack) !== tree.groupCount + n) {
       const first = folding.first(stack) - tree.groupCount - instance.first;
@@ -212,7 +217,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
         continue;
       }
     }
-    const key = stack >= 0 ? `${instance.prefix}x:${name}` : instance.prefix + name;
+    const key = stack >= 0 ? `${instance.prefix}x:${step}` : instance.prefix + step;
     const callCount = calls.start[n + 1] - calls.start[n];
     const reducer = options.rules.inlineReducers && callCount > 0 ? reducerText(prepared, n) : "";
     const kind = stack >= 0 ? BoxKind.Stack : callCount > 0 && !reducer ? BoxKind.Call : BoxKind.Node;
@@ -220,7 +225,8 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     boxes.category[box] = nodeCategory[n];
     const isResult = prepared.isOutput[n] === 1 && prepared.plumbing.kind[n] === Kind.Bundle;
     if (isResult) boxes.category[box] = OUTPUT;
-    boxes.title[box] = isResult ? "output" : reducer ? `${nodeTitle(program, n)}: ${reducer}` : nodeTitle(program, n);
+    const name = nodeTitle(program, instance.received.get(n) ?? n);
+    boxes.title[box] = isResult ? "output" : reducer ? `${name}: ${reducer}` : name;
     boxes.subtitle[box] = typeText(program, n);
     if (options.names) {
       if (stack < 0) nameAfterId(placement, box);
@@ -229,7 +235,10 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     instance.boxOf[i] = box;
     if (stack >= 0 && folding !== undefined) {
       boxes.repeat[box] = folding.size(stack);
-      if (program.nodeRole[n] === Role.Parameter) boxes.title[box] += " …";
+      if (program.nodeRole[n] === Role.Parameter) {
+        boxes.title[box] += " …";
+        if (folding.members(stack).some((item) => typeText(program, item - tree.groupCount) !== boxes.subtitle[box])) boxes.subtitle[box] = "";
+      }
     }
     if (callCount > 0 && !reducer) placeCalls(placement, instance, n, box, key, level);
   }
@@ -262,6 +271,8 @@ function nodeStack(placement: Placement, instance: Instance, node: number): numb
   const stack = folding ? folding.stackOf[tree.groupCount + node] : -1;
   if (!folding || stack < 0 || instance.flat) return -1;
   const first = prepared.program.strings.at(prepared.program.nodeId[folding.first(stack) - tree.groupCount]);
+  const user = prepared.program.nodeRole[node] === Role.Parameter ? onlyUser(prepared, node) : -1;
+  if (user >= 0 && isOpenCall(placement, instance, user)) return -1;
   return options.unfolded.has(`${instance.prefix}x:n:${escapeName(first)}`) ? -1 : stack;
 }
 

@@ -26,7 +26,10 @@ export interface Prepared {
   readonly firstLooks: Map<string, FirstLook>;
   /** 1: the body of a fusion, which is shown without groups: a fusion is one step. */
   readonly isFusionBody: Uint8Array;
-  /** Parameters of each graph, in order, each with its place among them or, where these name them, the caller's operands. */
+  /**
+   * Parameters of each graph, in order, each with its place among them or, where these name them, the caller's operands. The gradient
+   * that a backward half is given is one of them.
+   */
   readonly parameters: Csr2;
   /** Node number by graph and id. */
   find(graph: number, id: string): number;
@@ -60,7 +63,10 @@ function work(program: ProgramData): Prepared {
   const place = program.nodePlace;
   for (let g = 0; g < graphCount; g++) {
     const own: number[] = [];
-    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) if (nodeRole[n] === Role.Parameter) own.push(n);
+    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) {
+      const given = nodeRole[n] === Role.Gradient && program.inputs.start[n + 1] === program.inputs.start[n];
+      if (nodeRole[n] === Role.Parameter || given) own.push(n);
+    }
     const given = place && own.every((n) => place[n] >= 0) ? [...own].sort((a, b) => place[a] - place[b]) : own;
     const placeOf = new Map(given.map((n, i) => [n, i]));
     const named = given !== own && place![given[given.length - 1]] >= own.length;

@@ -1,0 +1,87 @@
+/** Programs of two calls that hand many values to each other: what torch.compile's partition makes of a training step. */
+
+import { describe, expect, it } from "vitest";
+import { buildView } from "../../src/core/view";
+import { boxLines, boxNamed, edgeLines } from "./looks";
+import { makeProgram, type NodeSketch } from "./program";
+
+const MANY = 12;
+const weight = (i: number): NodeSketch => ({ id: `w${i}`, op: "parameter", role: "parameter", types: [`f32[4,${i + 2}]`] });
+const given = (id: string, types = ["f32[4,2]"]): NodeSketch => ({ id, op: "parameter", role: "parameter", types });
+const numbers = Array.from({ length: MANY }, (_, i) => i);
+const saved = numbers.map((i) => `m${i}`);
+
+const program = makeProgram([
+  {
+    name: "main",
+    nodes: [
+      { id: "x", op: "input", role: "parameter", types: ["s32[4]"] },
+      ...numbers.map(weight),
+      { id: "forward", op: "forward", inputs: ["x", ...numbers.map((i) => `w${i}`)], calls: ["forward"], types: saved.map(() => "f32[4,2]") },
+      { id: "tangent", op: "gradient", role: "gradient" },
+      { id: "backward", op: "backward", inputs: [...numbers.map((i) => `forward#${i}`), "tangent"], calls: ["backward"] },
+    ],
+  },
+  {
+    name: "forward",
+    nodes: [
+      given("x", ["s32[4]"]),
+      ...numbers.map(weight),
+      ...numbers.map((i): NodeSketch => ({ id: `m${i}`, op: "dot", inputs: [i === 0 ? "x" : `m${i - 1}`, `w${i}`], scope: `layer_${i % 2}`, types: ["f32[4,2]"] })),
+      { id: "output", op: "output", role: "output", inputs: saved, types: [] },
+    ],
+    outputs: saved,
+  },
+  {
+    name: "backward",
+    nodes: [
+      ...saved.map((id) => given(id)),
+      { id: "tangent", op: "gradient", role: "gradient" },
+      { id: "sum", op: "custom", inputs: [...saved, "tangent"], types: ["f32[4]"] },
+      { id: "output", op: "output", role: "output", inputs: ["sum"], types: [] },
+    ],
+    outputs: ["sum"],
+  },
+]);
+
+describe("two halves of a program", () => {
+  it("closed: the weights are one stack, and what is saved is one line", () => {
+    const view = buildView(program, { depth: 0 });
+    expect(boxLines(view)).toEqual(["node n:x", "stack x:n:w0", "call n:forward", "node n:tangent", "call n:backward"]);
+    expect(view.repeat[boxNamed(view, "x:n:w0")]).toBe(MANY);
+    expect(view.subtitle[boxNamed(view, "x:n:w0")]).toBe("");
+    const line = edgeLines(view).filter((text) => text.startsWith("n:forward -> n:backward"));
+    expect(line).toHaveLength(1);
+    const edge = Array.from(view.edgeSource).findIndex((source, e) => view.key[source] === "n:forward" && view.key[view.edgeTarget[e]] === "n:backward");
+    expect([view.edgeCountMerged[edge], view.edgeDistinct[edge]]).toEqual([MANY, MANY]);
+  });
+
+  it("unfold one by one", () => {
+    const view = buildView(program, { depth: 0, unfolded: ["x:n:w0"] });
+    expect(boxLines(view).filter((line) => line.startsWith("node n:w"))).toHaveLength(MANY);
+  });
+
+  it("open: each weight stands in the group of its user, the data stays outside, and no half ends in a box of its own", () => {
+    const view = buildView(program, { depth: 9, rules: { foldRepeats: true } });
+    const lines = boxLines(view).map((line) => line.trim());
+    expect(lines).toContain("node n:x");
+    expect(lines).not.toContain("node n:w3");
+    expect(view.key[view.parent[boxNamed(view, "n:forward>n:w3")]]).toBe("n:forward>g:layer_1");
+    expect(view.title[boxNamed(view, "n:forward>n:w3")]).toBe("w3");
+    expect(lines.filter((line) => line.endsWith("n:output"))).toEqual([]);
+  });
+
+  it("open: what is saved runs from the one that makes it to the one that takes it, the given gradient too", () => {
+    const lines = edgeLines(buildView(program, { depth: 9 }));
+    expect(lines).toContain("n:forward>n:m3 -> n:backward>n:sum");
+    expect(lines.some((line) => line.startsWith("n:tangent -> n:backward>n:sum"))).toBe(true);
+  });
+
+  it("says of every node where it is seen", () => {
+    for (const depth of [0, 9]) {
+      const view = buildView(program, { depth });
+      const boxOf = (node: number): string => view.key[view.boxOfNode[node]];
+      expect(boxOf(1 + 3)).toBe(depth === 0 ? "x:n:w0" : "n:forward>n:w3");
+    }
+  });
+});
