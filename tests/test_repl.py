@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import opscope
+
 EXAMPLE = Path(__file__).parent.parent / "examples" / "train_step.hlo"
 COMMAND = [sys.executable, "-m", "opscope", "repl", str(EXAMPLE)]
 
@@ -175,3 +177,37 @@ def test_a_person_can_complete_interrupt_and_leave(tmp_path: Path) -> None:
     terminal.type("\x04")
     assert terminal.close() == 0
     assert f"info {dot}" in (tmp_path / ".opscope_history").read_text()
+
+
+def test_drawings_open_fusions_and_name_instructions_unless_switched_off(tmp_path: Path) -> None:
+    """What interactive_graphviz draws: bodies of fusions in their frames, and names that can be typed next."""
+    fused = tmp_path / "fused.hlo"
+    fused.write_text(
+        "HloModule m\n\nbody {\n  p = f32[4] parameter(0)\n  t = f32[4] tanh(p)\n  ROOT e = f32[4] exponential(t)\n}\n\n"
+        "ENTRY main {\n  x = f32[4] parameter(0)\n  lone = f32[4] negate(x)\n  ROOT f = f32[4] fusion(x), kind=kLoop, calls=body\n}\n"
+    )
+    commands = "f\nsave on.svg\nshow_fusion_subcomputations off\nf\nsave off.svg\nsave all.json\nsave all.hlo\n"
+    commands += "allpaths lone f\nstatz\ninfo f\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "opscope", "repl", str(fused), "--out", str(tmp_path)], input=commands, cwd=tmp_path,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    on, off = (tmp_path / "on.svg").read_text(), (tmp_path / "off.svg").read_text()
+    assert ">t<" in on and ">e<" in on and ">f<" in on and "kLoop" in on
+    assert ">t<" not in off and ">f<" in off
+    assert len(opscope.load(tmp_path / "all.json").main) == len(opscope.load(fused).main), "the program, not the drawing"
+    assert opscope.load(tmp_path / "all.hlo").main.outputs[0][0] == "f"
+    assert "no path leads between lone and f" in done.stdout
+    assert "'statz' is no command, instruction or computation; did you mean stats" in done.stdout
+    assert "their roots  e" in done.stdout.replace("   ", "  ")
+
+
+def test_extracts_keep_metadata_when_asked(tmp_path: Path) -> None:
+    from opscope.render.hlo import extract
+
+    program = opscope.load(EXAMPLE)
+    node = next(node for node in program.main if node.op == "dot")
+    assert "metadata" not in extract(program, program.main, node.id, 0)
+    kept = extract(program, program.main, node.id, 0, metadata=True)
+    assert f'op_name="{node.attrs["metadata.op_name"]}"' in kept and f"source_line={node.source[0].line}" in kept
+    assert "stack_frame_id" not in kept, "the table that it points into is not part of the extract"

@@ -6,6 +6,7 @@ outside becomes its parameters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from opscope.readers.hlo.attributes import names_computations, read_attributes
 from opscope.readers.hlo.details import HloDetails
 from opscope.render.options import ViewOptions
 
-_BESIDE_THE_POINT = ("metadata", "original_value", "origin")
+_BESIDE_THE_POINT = ("original_value", "origin")
 """Attributes that point into tables of the whole module, which an extract does not carry."""
+_FRAME_ID = re.compile(r"\s*\bstack_frame_id=\d+")
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
@@ -110,7 +112,7 @@ def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str
     lines = []
     for node in nodes:
         details = node.details
-        tail = _tail(details.tail, kept, metadata) if isinstance(details, HloDetails) else ""
+        tail = _tail(node, details.tail, kept, metadata) if isinstance(details, HloDetails) else ""
         inner = details.payload if isinstance(details, HloDetails) and node.role in ("parameter", "constant") else ""
         operands = inner or ", ".join(name for name, _ in node.inputs)
         typed = _type(node, (graph.name, node.id) in tuples)
@@ -118,13 +120,15 @@ def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str
     return lines
 
 
-def _tail(text: str, kept: set[str], metadata: bool) -> str:
+def _tail(node: Node, text: str, kept: set[str], metadata: bool) -> str:
     parts = []
     for key, start, end in read_attributes(text, 0)[0]:
         value = text[start:end]
-        if key in _BESIDE_THE_POINT and not (metadata and key == "metadata" and "stack_frame_id" not in value):
+        if key in _BESIDE_THE_POINT or (key == "metadata" and not metadata):
             continue
-        if key == "control-predecessors":
+        if key == "metadata":
+            value = _with_source_line(value, node)
+        elif key == "control-predecessors":
             names = [name.strip().lstrip("%") for name in value.strip("{}").split(",")]
             names = [name for name in names if name in kept]
             if not names:
@@ -134,6 +138,16 @@ def _tail(text: str, kept: set[str], metadata: bool) -> str:
             value = value.replace("%", "")
         parts.append(f", {key}={value}")
     return "".join(parts)
+
+
+def _with_source_line(metadata: str, node: Node) -> str:
+    """The innermost source line in words, in place of a number in the table of frames, which an extract does not carry."""
+    plain = _FRAME_ID.sub("", metadata)
+    if plain == metadata or "source_file=" in plain or not node.source:
+        return plain
+    frame = node.source[0]
+    file = frame.file.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{plain.removesuffix("}")} source_file="{file}" source_line={frame.line}}}'
 
 
 def _type(node: Node, is_tuple: bool) -> str:

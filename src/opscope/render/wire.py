@@ -209,7 +209,8 @@ def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
 
 
 def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
-    """What a box says instead of its op: a constant's value, a parameter's label, the library routine of a custom call."""
+    """What a box says instead of its op: a constant's value, a parameter's label, the library routine of a custom call; of a
+    fusion its kind, which stands beside it."""
     value: Any = None
     if node.role == "constant":
         value = next((attrs[key] for key in ("value", "literal") if key in attrs), None)
@@ -218,6 +219,8 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
         value = next((label for label in labels if label not in (None, "None")), None)
     elif node.role in ("gradient", "saved", "output"):
         value = attrs.get("label")
+    elif node.op == "fusion":
+        value = attrs.get("kind")
     elif "custom_call_target" in attrs:
         value = str(attrs["custom_call_target"]).strip('"')
     if value is None:

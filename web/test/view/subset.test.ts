@@ -44,6 +44,24 @@ describe("around", () => {
     expect(shown({ around: { nodes: ["inner"], hops: 0 } })).toEqual(["n:inner"]);
   });
 
+  it("counts no step for what is not drawn, and is not led astray by what else a tuple holds", () => {
+    const bundled = makeProgram([{
+      name: "main",
+      nodes: [
+        { id: "x", op: "sin" }, { id: "sibling", op: "cos" }, { id: "both", op: "tuple", inputs: ["x", "sibling"], types: ["f32[4]", "f32[4]"] },
+        { id: "loop", op: "while", inputs: ["both#*"], types: ["f32[4]", "f32[4]"] }, { id: "last", op: "get-tuple-element", inputs: ["loop#1"] }, { id: "end", op: "exp", inputs: ["last"] },
+      ],
+      outputs: ["end"],
+    }]);
+    const near = (node: string, hops: number): string[] => {
+      const view = buildView(bundled, { rules, around: { nodes: [node], hops } });
+      return boxesOfKind(view, BoxKind.Node).map((box) => view.key[box].slice(2)).filter((key) => key !== "output");
+    };
+    expect(near("x", 1)).toEqual(["x", "loop"]);
+    expect(near("x", 2)).toEqual(["x", "loop", "end"]);
+    expect(near("loop", 1)).toEqual(["x", "sibling", "loop", "end"]);
+  });
+
   it("says so when there is no such node", () => {
     expect(buildView(program, { around: { nodes: ["nope"], hops: 1 } }).remarks).toEqual(['There is no "nope" here.']);
     expect(() => buildView(program, { graph: "nope" })).toThrow('no graph named "nope"');

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from opscope.errors import OpscopeError
@@ -23,29 +24,34 @@ class Names:
                 self.nodes.setdefault(_key(node.id), (graph, node))
 
     def node(self, name: str) -> tuple[Graph, Node]:
+        found = self.find(name)
+        if found is None:
+            raise OpscopeError(f"no instruction named {name!r}{self.closest(name)}")
+        return found
+
+    def find(self, name: str) -> tuple[Graph, Node] | None:
         graph_name, slash, node_name = name.rpartition("/")
         if slash and _key(graph_name) in self.graphs:
             graph = self.graphs[_key(graph_name)]
             for node in graph:
                 if _key(node.id) == _key(node_name):
                     return graph, node
-        found = self.nodes.get(_key(name))
-        if found is None:
-            raise OpscopeError(f"no instruction named {name!r}{self.closest(name)}")
-        return found
+        return self.nodes.get(_key(name))
 
     def graph(self, name: str) -> Graph | None:
         return self.graphs.get(_key(name))
 
-    def closest(self, name: str) -> str:
-        """A half sentence with the names that were probably meant."""
+    def closest(self, name: str, words: Sequence[str] = ()) -> str:
+        """A half sentence with the names (or further `words`) that were probably meant."""
         key = _key(name)
-        known = [*self.graphs, *self.nodes]
+        known = [*words, *self.graphs, *self.nodes]
         close = [n for n in known if key in n][:3] or get_close_matches(key, known[:_MOST_COMPARED], 3, 0.5)
         return f"; did you mean {' or '.join(self.spelled(n) for n in close)}?" if close else ""
 
     def spelled(self, key: str) -> str:
-        return self.graphs[key].name if key in self.graphs else self.nodes[key][1].id
+        if key in self.graphs:
+            return self.graphs[key].name
+        return self.nodes[key][1].id if key in self.nodes else key
 
     def starting_with(self, text: str) -> list[str]:
         """For Tab: the names that begin so, with % if it was typed."""

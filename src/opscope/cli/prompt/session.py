@@ -11,6 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from opscope.cli.prompt.names import Names
 from opscope.cli.table import table
@@ -20,6 +21,8 @@ from opscope.render.options import ViewOptions
 
 DEFAULT_WIDTH = 2
 DEFAULT_PATHS = 100
+EVERYTHING = 9
+"""Deeper than calls are nested in practice; a picture that would grow too big says what stays closed."""
 _FIELDS = ("name", "op_name", "op_type")
 _MOST_LISTED = 2000
 
@@ -39,6 +42,7 @@ class Session:
         self.last: ViewOptions | None = None
         self.shows = {"backend_config": False, "metadata": False, "show_fusion_subcomputations": True}
         self.running = True
+        self.commands = [*(name.removeprefix("do_") for name in dir(self) if name.startswith("do_")), *self.shows]
 
     def run(self, line: str) -> None:
         """Do what a line says. Mistakes are told, not raised."""
@@ -73,8 +77,11 @@ class Session:
         <computation>  all of it"""
         graph = self.names.graph(words[0])
         if graph is not None and len(words) == 1:
-            self._draw(ViewOptions(graph=graph.name), graph.name)
+            self._draw(ViewOptions(graph=graph.name, names=True), graph.name)
             return
+        if self.names.find(words[0]) is None:
+            close = self.names.closest(words[0], self.commands)
+            raise OpscopeError(f"{words[0]!r} is no command, instruction or computation{close or '; `help` lists the commands'}")
         home, node = self.names.node(words[0])
         rest = words[1:]
         boundary: list[str] = []
@@ -90,7 +97,7 @@ class Session:
             if where.name != home.name:
                 raise OpscopeError(f"boundary {name!r} stands in {where.name}, not in {home.name}")
             stops.append(stop.id)
-        self._draw(ViewOptions(graph=home.name, around=(node.id,), hops=width, stop_at=tuple(stops)), node.id)
+        self._draw(self._part(graph=home.name, around=(node.id,), hops=width, stop_at=tuple(stops)), node.id)
 
     def do_allpaths(self, words: list[str]) -> None:
         """allpaths A B [limit]  what lies between two instructions, in either order (at most `limit` nodes, 100)"""
@@ -100,12 +107,15 @@ class Session:
         if home.name != other.name:
             raise OpscopeError(f"{first.id} stands in {home.name} and {second.id} in {other.name}; there is no path between them")
         limit = _number(words[2], "limit") if len(words) == 3 else DEFAULT_PATHS
-        options = ViewOptions(graph=home.name, paths=(first.id, second.id), limit=limit)
-        self._draw(options, f"{first.id} to {second.id}")
+        if not (_leads(home, first.id, second.id) or _leads(home, second.id, first.id)):
+            raise OpscopeError(f"no path leads between {first.id} and {second.id}")
+        self._draw(self._part(graph=home.name, paths=(first.id, second.id), limit=limit), f"{first.id} to {second.id}")
+
+    def _part(self, **part: Any) -> ViewOptions:
+        """A part of a graph, as the prompt draws it: with names to type next, and with what its fusions and loops contain."""
+        return ViewOptions(**part, names=True, depth=EVERYTHING if self.shows["show_fusion_subcomputations"] else None)
 
     def _draw(self, options: ViewOptions, title: str) -> None:
-        rules = {} if self.shows["show_fusion_subcomputations"] else {"calls": False}
-        options = ViewOptions(**(options.__dict__ | rules))
         options.check(self.program)
         self.last = options
         self.say(self.draw(self.program, options, title))
@@ -115,13 +125,15 @@ class Session:
         self.say(self.open_viewer())
 
     def do_save(self, words: list[str]) -> None:
-        """save FILE  the last drawing (or the program) as .svg .png .pdf .html .dot .json .hlo"""
+        """save FILE  the last drawing as .svg .png .pdf .html .dot, or the program as .json .hlo"""
         from opscope.render import write
 
         if len(words) != 1:
             raise OpscopeError("the form is: save FILE")
-        write([self.program], Path(words[0]), self.last or ViewOptions())
-        self.say(f"wrote {words[0]}")
+        path = Path(words[0])
+        drawing = self.last if path.suffix not in (".json", ".hlo") else None
+        write([self.program], path, drawing or ViewOptions())
+        self.say(f"wrote {path}")
 
     # Text
 
@@ -191,7 +203,7 @@ class Session:
         ]
 
     def _node_facts(self, graph: Graph, node: Node) -> list[tuple[str, str]]:
-        hidden = {"backend_config"} if not self.shows["backend_config"] else set()
+        hidden = {"calls"} | ({"backend_config"} if not self.shows["backend_config"] else set())
         layouts = ", ".join(t.layout for t in node.outputs if t.layout)
         return [
             ("instruction", node.id),
@@ -203,6 +215,7 @@ class Session:
             ("operands", ", ".join(name if index <= 0 else f"{name}#{index}" for name, index in node.inputs)),
             ("used by", ", ".join(graph.users.get(node.id, ()))),
             ("calls", ", ".join(node.calls)),
+            ("their roots", ", ".join(name for called in node.calls for name, _ in self.program[called].outputs)),
             ("after", ", ".join(node.control)),
             *((key, str(value)) for key, value in node.attrs.items() if key not in hidden),
             ("source", str(node.source[0]) if node.source else ""),
@@ -279,13 +292,24 @@ class Session:
     def complete(self, line: str, text: str) -> list[str]:
         """What Tab offers: commands at the start of a line, names everywhere, and the words that a command takes."""
         first = line.lstrip().startswith(text) and not line.strip()[len(text) :]
-        words = [name.removeprefix("do_") for name in dir(self) if name.startswith("do_")] if first else []
+        words = self.commands if first else []
         if line.startswith("list "):
-            words += ["computations", *_FIELDS]
-        if line.split(" ")[0] in self.shows:
-            words += ["on", "off"]
-        found = [word for word in [*words, *(self.shows if first else ())] if word.startswith(text)]
+            words = ["computations", *_FIELDS]
+        if not first and line.split(" ")[0] in self.shows:
+            words = ["on", "off"]
+        found = [word for word in words if word.startswith(text)]
         return found + self.names.starting_with(text) if text or not found else found
+
+
+def _leads(graph: Graph, start: str, end: str) -> bool:
+    """Does the data flow from one node to another?"""
+    reached = {start}
+    waiting = [start]
+    while waiting and end not in reached:
+        users = [user for user in graph.users.get(waiting.pop(), ()) if user not in reached]
+        reached.update(users)
+        waiting.extend(users)
+    return end in reached
 
 
 def _field(node: Node, field: str) -> str:

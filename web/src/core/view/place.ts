@@ -278,7 +278,7 @@ function nodeStack(placement: Placement, instance: Instance, node: number): numb
 
 function placeCalls(placement: Placement, instance: Instance, node: number, box: number, key: string, level: number): void {
   const { boxes, prepared, options } = placement;
-  const { calls, graphStart, strings, graphName } = prepared.program;
+  const { calls, graphStart, strings, graphName, nodeText } = prepared.program;
   const from = calls.start[node];
   const callCount = calls.start[node + 1] - from;
   let inside = 0;
@@ -297,6 +297,7 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
   placement.promised += inside;
   boxes.open[box] = 1;
   boxes.expandable[box] = 0;
+  if (nodeText[node] >= 0 && prepared.isFusionBody[calls.value[from]]) boxes.subtitle[box] = `${strings.at(nodeText[node])} · ${boxes.subtitle[box]}`;
   const flat = options.flatten || prepared.isFusionBody[calls.value[from]] === 1;
   const bodies: Instance[] = [];
   for (let c = 0; c < callCount; c++) {

@@ -72,29 +72,34 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
   return { graph: shown, kept, named, showsLeftOut: spec.around !== undefined };
 }
 
-/** Marks what is within `hops` steps, up and down. Plumbing is no step of its own; what is only returned together is not near. */
+/**
+ * Marks what is within `hops` steps, up and down. Plumbing is no step of its own, since it is not drawn. What is only put into a tuple
+ * together, or returned together, is not near: a tuple that is met from above is left downwards only.
+ */
 function walkAround(prepared: Prepared, start: readonly number[], hops: number, stops: ReadonlySet<number>, kept: Uint8Array): void {
   const { program, users, plumbing } = prepared;
   const { inputs, nodeRole } = program;
   const asked = new Set(start);
   const returns = (n: number): boolean => !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Kind.Bundle));
+  const metFromAbove = new Set<number>();
   let level = [...start];
   for (const n of start) kept[n] = 1;
   for (let hop = 0; hop < hops && level.length > 0; hop++) {
     const next: number[] = [];
-    const visit = (n: number): void => {
+    const visit = (n: number, asUser: boolean): void => {
       if (kept[n]) return;
       kept[n] = 1;
+      if (asUser && plumbing.kind[n] === Kind.Bundle) metFromAbove.add(n);
       if (plumbing.kind[n] !== Kind.None) level.push(n);
       else next.push(n);
     };
     for (let k = 0; k < level.length; k++) {
       const n = level[k];
       if (stops.has(n) || returns(n)) continue;
-      for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) visit(inputs.value[i]);
+      for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) if (!metFromAbove.has(n)) visit(inputs.value[i], false);
       const broad = nodeRole[n] === Role.Constant || users.start[n + 1] - users.start[n] > MANY_USERS;
       if (broad && !(hop === 0 && k < start.length)) continue;
-      for (let i = users.start[n]; i < users.start[n + 1]; i++) visit(users.value[i]);
+      for (let i = users.start[n]; i < users.start[n + 1]; i++) visit(users.value[i], true);
     }
     level = next;
   }
