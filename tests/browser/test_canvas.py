@@ -187,3 +187,46 @@ def test_the_same_state_paints_the_same_pixels(open_file: Open) -> None:
     first, second = open_file(network()), open_file(network())
     pictures = [viewer.page.locator("canvas.graph").screenshot() for viewer in (first, second)]
     assert pictures[0] == pictures[1]
+
+
+def menu_items(viewer: Viewer) -> list[str]:
+    items: list[str] = viewer.page.get_by_role("menu").get_by_role("menuitem").locator("span").all_inner_texts()
+    return items
+
+
+def test_the_other_button_offers_what_can_be_done_here(viewer: Viewer) -> None:
+    at = place(viewer, "layer_1")
+    viewer.page.mouse.click(*at, button="right")
+    assert viewer.idle()["selection"] == ["g:layer_1: Block"]
+    assert menu_items(viewer)[:3] == ["Open", "Open everything inside", "Zoom to it"]
+    viewer.page.get_by_role("menuitem", name="Open", exact=False).first.click()
+    assert "g:layer_1: Block" in viewer.idle()["expanded"] and menu_items(viewer) == []
+    viewer.page.mouse.click(at[0] + 400, at[1] - 200, button="right")
+    assert "Expand all" in menu_items(viewer)
+    viewer.key("Escape")
+    assert menu_items(viewer) == []
+    viewer.row("layer_1").click()
+    viewer.page.locator("canvas.graph").focus()
+    viewer.key("ContextMenu", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "Enter")
+    assert viewer.state()["expanded"] == [], "the menu opens at the selection and is walked with the arrows"
+
+
+def test_a_group_opens_with_everything_inside(viewer: Viewer) -> None:
+    at = place(viewer, "layer_1")
+    viewer.page.keyboard.down("Alt")
+    viewer.page.mouse.dblclick(*at)
+    viewer.page.keyboard.up("Alt")
+    deep = viewer.idle()
+    assert {"g:layer_1: Block", "g:layer_1: Block/attention"} <= set(deep["expanded"]), deep["expanded"]
+    assert not any("layer_0" in key for key in deep["expanded"]), "other groups stay as they are"
+    viewer.page.reload()
+    assert viewer.idle()["expanded"] == deep["expanded"], "the address says so in one word"
+
+
+def test_a_click_on_an_edge_tells_what_it_carries(viewer: Viewer) -> None:
+    at = place(viewer, "layer_1")
+    scale = viewer.state()["camera"]["scale"]
+    viewer.page.mouse.click(at[0], at[1] - 15 - 20 * scale - 6)
+    viewer.idle()
+    about = viewer.page.get_by_role("region", name="About the selection").inner_text()
+    assert "→ layer_1" in about and "CARRIES" in about and "f32[" in about, about

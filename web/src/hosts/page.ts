@@ -6,7 +6,7 @@ import type { Carrier, StartEngine } from "../ui/engine/client";
 import type { DataFile } from "../ui/engine/protocol";
 import { localCarrier, serveWorker } from "../ui/engine/serve";
 import { mount, type Viewer } from "../ui/mount";
-import type { SourceEntry } from "../ui/session";
+import type { SourceEntry } from "../ui/options";
 import type { ViewState } from "../ui/state/view";
 
 /** What the host writes into the page, as JSON in an inert script element. */

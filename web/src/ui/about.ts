@@ -1,27 +1,28 @@
 /** What is known about the selection: facts for the details panel, and which boxes are lit for it. */
 import { emphasisOf } from "./canvas/marks";
 import { Cancelled } from "./engine/client";
-import type { ChainStep, GradientFacts, GroupFacts, NodeFacts } from "./engine/protocol";
+import type { ChainStep, EdgeFacts, GradientFacts, GroupFacts, NodeFacts } from "./engine/protocol";
 import type { Session } from "./session";
 import { ALL } from "./state/view";
 
 export class About {
   node: NodeFacts | undefined;
   group: GroupFacts | undefined;
+  edge: EdgeFacts | undefined;
   gradient: GradientFacts | undefined;
   chain: readonly ChainStep[] = [];
 
   constructor(private readonly session: Session) {}
 
   clear(): void {
-    this.node = this.group = this.gradient = undefined;
+    this.node = this.group = this.edge = this.gradient = undefined;
     this.chain = [];
   }
 
   /** Ask anew, for the piece that was selected last. */
   async selected(piece: number | undefined): Promise<void> {
     const { shown, timeline } = this.session;
-    this.gradient = undefined;
+    this.gradient = this.edge = undefined;
     this.chain = [];
     if (piece === undefined || !shown) {
       this.clear();
@@ -47,6 +48,14 @@ export class About {
     } catch (error) {
       if (!(error instanceof Cancelled)) session.say(String((error as Error).message));
     }
+  }
+
+  async tellEdge(edge: number): Promise<void> {
+    const facts = await this.session.ask("edge", { edge }).catch(() => undefined);
+    if (this.session.stage?.chosenEdge !== edge) return;
+    this.clear();
+    this.edge = facts;
+    this.session.changed();
   }
 
   private async tellGroup(key: string): Promise<void> {

@@ -2,7 +2,8 @@
 import { render } from "preact";
 import { loadFonts } from "./fonts";
 import { App } from "./panels/app";
-import { Session, type SessionOptions } from "./session";
+import type { SessionOptions } from "./options";
+import { Session } from "./session";
 import { startingAt, type ViewState } from "./state/view";
 import css from "./style.css";
 import timelineCss from "./timeline/timeline.css";
@@ -88,7 +89,7 @@ function describe(session: Session): ViewerState {
     selection: view.selection, selectedNode: session.about.node?.id ?? null, expanded, pass: session.timeline.exists ? session.timeline.pass : null, passMode: session.panes.sideBySide ? "side by side" : view.passMode,
     panes: session.panes.list.map(({ session: each }) => ({
       pass: each.timeline.exists ? each.timeline.pass : null, program: each.program?.name ?? null, mode: each.view.passMode, boxes: each.shown?.scene.boxCount ?? 0, selectedNode: each.about.node?.id ?? null,
-    })), query: view.query, matches: session.found?.total ?? null,
+    })), query: view.query, matches: session.finder.found?.total ?? null,
     flatten: view.flatten, foldRepeats: view.fold, direction: view.direction, colour: view.colour, theme: session.theme.name,
     camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 }, remarks: shown?.result.remarks ?? [],
     lastViewMs: shown?.result.viewMs ?? null, lastLayoutMs: shown?.result.layoutMs ?? null, lastTotalMs: shown?.result.totalMs ?? null,

@@ -2,49 +2,27 @@
  * One viewer at work: takes what the person does, changes the state, asks the engine, hands the answer to the canvas and tells the
  * panels. The panels only read it and call its methods.
  */
-import { THEMES, type Theme } from "../core/scene/theme";
+import type { Theme } from "../core/scene/theme";
 import { About } from "./about";
 import type { Rect } from "./canvas/camera";
-import { boxesOf } from "./canvas/marks";
 import type { Sight } from "./canvas/paint";
-import { type Picked, Shown } from "./canvas/shown";
+import { Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
-import { Cancelled, EngineClient, type StartEngine } from "./engine/client";
-import type { DataFile, ModulePlace, ProgramSummary, SearchResult, WireAt } from "./engine/protocol";
+import { Cancelled, EngineClient } from "./engine/client";
+import type { ModulePlace, ProgramSummary } from "./engine/protocol";
+import { Finder } from "./finder";
+import type { SessionOptions } from "./options";
+import { Pointing } from "./pointing";
 import { anchorBetween, showStaying } from "./timeline/anchor";
 import { Panes } from "./timeline/panes";
 import { Timeline } from "./timeline/timeline";
 import { type History, memoryHistory, urlHistory } from "./state/history";
 import { Idle } from "./state/idle";
 import { type Progress, patiently, type Tell } from "./state/patience";
+import { Scheme, type ThemeChoice } from "./state/scheme";
 import { Signal } from "./state/signal";
 import { Styling } from "./styling";
-import { addOmitted, asItComes, enterGraph, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
-
-export interface SourceEntry {
-  readonly name: string;
-  readonly at: WireAt;
-}
-
-export interface SessionOptions {
-  readonly sources: readonly SourceEntry[];
-  readonly start: StartEngine;
-  readonly initial?: Partial<ViewState>;
-  readonly theme?: "light" | "dark" | "auto";
-  /** Keep the state in the page's address. */
-  readonly url?: boolean;
-  /** Style rules to begin with (else those of the last visit), and files of node data. */
-  readonly styles?: unknown;
-  readonly nodeData?: readonly DataFile[];
-  /** Begin with the table open, with these rows. */
-  readonly table?: "nodes" | "modules";
-}
-
-export interface Tip {
-  readonly x: number;
-  readonly y: number;
-  readonly picked: Picked;
-}
+import { asItComes, enterGraph, openAllInside, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
 
 type Look = { readonly anchor?: string; readonly look?: "fit" | "first"; readonly reveal?: number; readonly revealLevel?: number; readonly keepCamera?: boolean; /** What stays keeps its place on the screen. */ readonly stay?: boolean };
 
@@ -56,31 +34,25 @@ export class Session {
   shown: Shown | undefined;
   problem: string | undefined;
   progress: Progress | undefined;
-  found: SearchResult | undefined;
-  /** Which of the hits the person is at, or -1. */
-  hit = -1;
-  tip: Tip | undefined;
   /** Names of attributes that nodes of the shown graph have. */
   attributes: readonly string[] = [];
   notice: string | undefined;
-  themeChoice: "light" | "dark" | "auto";
   stage: Stage | undefined;
   readonly idle = new Idle();
   readonly about = new About(this);
+  readonly finder = new Finder(this);
+  readonly pointing = new Pointing(this);
   readonly timeline = new Timeline(this);
   readonly panes: Panes;
   readonly styling: Styling;
-  /** The state has changed; the camera has moved; the pointer rests on something else. */
+  /** The state has changed; the camera has moved. */
   readonly onChange = new Signal();
   readonly onCamera = new Signal();
-  readonly onTip = new Signal();
 
   private readonly client: EngineClient;
   private readonly history: History;
-  private readonly darkScheme: MediaQueryList;
+  private readonly scheme: Scheme;
   private noticeTimer = 0;
-  /** Hits are asked for as one types: whoever wants the next one wants it of what was typed last. */
-  private searching: Promise<void> | undefined;
   private turn = 0;
   private attributesOf: string | undefined;
   private scheduled = false;
@@ -94,9 +66,7 @@ export class Session {
     const begin = startingAt(options.initial);
     this.history = options.url ? urlHistory((view) => this.stepTo(view)) : memoryHistory(begin, (view) => this.stepTo(view));
     this.view = options.url && location.hash.length > 1 ? this.history.read() : begin;
-    this.themeChoice = options.theme ?? "auto";
-    this.darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
-    this.darkScheme.addEventListener("change", this.onScheme);
+    this.scheme = new Scheme(options.theme ?? "auto", () => this.recolour());
   }
 
   dispose(): void {
@@ -106,7 +76,7 @@ export class Session {
     this.client.dispose();
     this.history.dispose();
     this.stage?.dispose();
-    this.darkScheme.removeEventListener("change", this.onScheme);
+    this.scheme.dispose();
   }
 
   /** Tell the panels, once per turn however much has changed. */
@@ -120,8 +90,11 @@ export class Session {
   }
 
   get theme(): Theme {
-    const dark = this.themeChoice === "dark" || (this.themeChoice === "auto" && this.darkScheme.matches);
-    return THEMES[dark ? "dark" : "light"];
+    return this.scheme.theme;
+  }
+
+  get themeChoice(): ThemeChoice {
+    return this.scheme.choice;
   }
 
   get graphName(): string {
@@ -130,14 +103,13 @@ export class Session {
 
   attach(canvas: HTMLCanvasElement): () => void {
     const stage = new Stage(canvas, this.theme, {
-      hover: (picked, x, y) => {
-        const tip = picked && { picked, x, y };
-        if (!tip && !this.tip) return;
-        this.tip = tip;
-        this.onTip.emit();
+      hover: (picked, x, y) => this.pointing.hover(picked, x, y),
+      click: (picked, how) => this.pointing.click(picked, how),
+      menu: (picked, x, y) => this.pointing.openMenu(picked, x, y),
+      moved: () => {
+        if (this.pointing.menu) this.pointing.closeMenu();
+        this.onCamera.emit();
       },
-      click: (picked, how) => this.click(picked, how),
-      moved: () => this.onCamera.emit(),
       picture: (sight) => this.picture(sight),
       busy: (change) => this.idle.change(change),
     });
@@ -151,7 +123,8 @@ export class Session {
   async open(source: number): Promise<void> {
     const entry = this.options.sources[source];
     this.problem = undefined;
-    this.program = this.shown = this.found = this.attributesOf = undefined;
+    this.program = this.shown = this.attributesOf = undefined;
+    this.finder.clear();
     this.about.clear();
     this.changed();
     if (!entry) return this.fail(new Error("there is nothing to show; give `opscope view` a file"));
@@ -163,7 +136,7 @@ export class Session {
     }
     this.changed();
     await this.styling.loaded();
-    await this.refreshSearch();
+    await this.finder.refresh();
     await this.draw({ look: "first" });
   }
 
@@ -184,6 +157,17 @@ export class Session {
     this.changed();
   }
 
+  /** Another state of what needs no other picture and is no step to go back to. */
+  note(view: ViewState): void {
+    this.view = view;
+    this.history.replace(view);
+  }
+
+  /** What is to be seen is another, and so is where to look. */
+  lookAgain(): void {
+    void this.draw({ look: "first" });
+  }
+
   /** The same picture in other colours. */
   redraw(): void {
     void this.draw({ keepCamera: true });
@@ -201,17 +185,15 @@ export class Session {
     return this.history.link(this.view);
   }
 
-  /** Open or close a container, which keeps its place on the screen. */
+  /** Open or close a container, or open everything in it; it keeps its place on the screen. */
   toggle(piece: number, deep = false): void {
     const { shown } = this;
-    if (!shown || this.addOmitted(piece)) return;
+    if (!shown || this.pointing.addOmitted(piece)) return;
     const box = shown.scene.box[piece];
     const open = shown.result.open[box] === 1;
     if (!open && !shown.scene.expandable[box]) return;
     const key = shown.keyOf(piece);
-    const repeat = shown.scene.repeat[box];
-    if (deep && !open && repeat > 1) this.change({ ...this.view, unfolded: [...this.view.unfolded, key] }, { anchor: key });
-    else this.change(toggle(this.view, key, open), { anchor: key });
+    this.change(deep ? openAllInside(this.view, key) : toggle(this.view, key, open), { anchor: key });
   }
 
   /** Show the repeats of a stack one by one. */
@@ -226,6 +208,20 @@ export class Session {
     if (key !== undefined && piece !== undefined) shown.remember(key, piece);
     this.change(select(this.view, key, add));
     if (reveal && piece !== undefined) this.stage?.reveal([piece], false);
+  }
+
+  /** Leave only a node of the shown graph and what is near it. */
+  async onlyAround(node: number): Promise<void> {
+    const { id, graph } = await this.ask("node", { node });
+    if (graph !== this.graphName) return this.say(`It is in ${graph}: go there first`);
+    this.change({ ...this.view, around: { nodes: [id], hops: 2 } }, { look: "fit" });
+  }
+
+  async selectEdge(edge: number): Promise<void> {
+    this.selectPiece(undefined);
+    if (this.stage) this.stage.chosenEdge = edge;
+    this.stage?.draw();
+    await this.about.tellEdge(edge);
   }
 
   /** Show a node wherever it is: open what hides it, or go to its graph. */
@@ -256,31 +252,8 @@ export class Session {
     if (box >= 0) this.selectPiece(box, false, true);
   }
 
-  async search(query: string): Promise<void> {
-    if (query !== this.view.query) {
-      this.view = { ...this.view, query };
-      this.history.replace(this.view);
-    }
-    this.searching = this.refreshSearch();
-    await this.searching;
-    if (this.view.matchesOnly >= 0) void this.draw({ look: "first" });
-  }
-
-  /** To the next hit, or the one before. */
-  async step(by: 1 | -1): Promise<void> {
-    await this.searching;
-    const total = this.found?.nodes.length ?? 0;
-    if (!this.found || total === 0) return;
-    this.hit = this.hit < 0 ? (by > 0 ? 0 : total - 1) : (this.hit + by + total) % total;
-    this.changed();
-    const node = this.found.nodes[this.hit];
-    const row = this.found.rows[this.hit] ?? (await this.idle.during(this.client.ask("node", { node })));
-    await this.goTo(node, row.graph);
-  }
-
-  setTheme(choice: "light" | "dark" | "auto"): void {
-    this.themeChoice = choice;
-    this.onScheme();
+  setTheme(choice: ThemeChoice): void {
+    this.scheme.choose(choice);
   }
 
   say(notice: string): void {
@@ -308,29 +281,12 @@ export class Session {
     return this.shown ? this.view.selection.map((key) => this.shown!.find(key)).filter((piece) => piece >= 0) : [];
   }
 
-  private readonly onScheme = (): void => {
+  private recolour(): void {
     if (this.stage) {
       this.stage.theme = this.theme;
       this.stage.draw();
     }
     this.changed();
-  };
-
-  private click(picked: Picked | undefined, how: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void {
-    if (!picked && how.double) this.stage?.fit();
-    else if (!picked) this.selectPiece(undefined);
-    else if (picked.kind !== "edge" && this.addOmitted(picked.piece)) return;
-    else if (picked.kind === "edge") this.selectPiece(this.shown!.scene.edgeSource[picked.edge], how.add);
-    else if (picked.part === "room" && how.double) this.stage?.reveal([picked.piece], true);
-    else if (picked.part === "chevron" || how.double) this.toggle(picked.piece, how.deep);
-    else this.selectPiece(picked.piece, how.add);
-  }
-
-  /** "12 more": a click adds them. Says whether the piece was that. */
-  private addOmitted(piece: number): boolean {
-    const more = addOmitted(this.view, this.shown!.keyOf(piece));
-    if (more) this.change(more, { look: "fit" });
-    return more !== undefined;
   }
 
   private stepTo(view: ViewState): void {
@@ -371,7 +327,7 @@ export class Session {
     try {
       const result = await this.waiting((tell) => this.client.show({
         spec: specOf(view), direction: view.direction, colour: view.colour, styles: this.styling.rules, locate: [anchorKey ?? "", ...view.selection],
-        ...(view.matchesOnly >= 0 && this.found ? { near: { nodes: this.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } } : {}),
+        ...(view.matchesOnly >= 0 && this.finder.found ? { near: { nodes: this.finder.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } } : {}),
         ...(look.reveal === undefined ? {} : { reveal: look.reveal }), ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
         ...(look.reveal === undefined && !look.stay && asItComes(view) ? { room: stage.room } : {}),
         ...this.timeline.request,
@@ -381,8 +337,7 @@ export class Session {
       for (const [i, key] of view.selection.entries()) shown.remember(key, result.located[i + 1]);
       if (result.opened.length || result.closed.length) {
         const opened = new Set(result.opened);
-        this.view = { ...this.view, open: [...this.view.open, ...opened], closed: [...this.view.closed.filter((key) => !opened.has(key)), ...result.closed] };
-        this.history.replace(this.view);
+        this.note({ ...this.view, open: [...this.view.open, ...opened], closed: [...this.view.closed.filter((key) => !opened.has(key)), ...result.closed] });
       }
       const anchor = result.located[0];
       const before = this.shown;
@@ -390,7 +345,7 @@ export class Session {
       this.shown = shown;
       if (result.program) this.turned(result.program);
       this.problem = undefined;
-      stage.hits = this.hitPieces();
+      stage.hits = this.finder.pieces();
       stage.selected = this.selectedPieces;
       const stays = look.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
       if (stays && before) showStaying(stage, before, shown, stays);
@@ -417,8 +372,9 @@ export class Session {
   /** Another program of the recording is shown: what was known by numbers of its nodes is not true any more. */
   private turned(program: ProgramSummary): void {
     this.program = program;
-    this.attributesOf = this.found = undefined;
-    if (this.view.query) void this.refreshSearch();
+    this.attributesOf = undefined;
+    this.finder.clear();
+    if (this.view.query) void this.finder.refresh();
   }
 
   /** What colours and table columns can be made of; asked once per graph, after the picture is there. */
@@ -430,31 +386,12 @@ export class Session {
     this.changed();
   }
 
-  private async refreshSearch(): Promise<void> {
-    const { query } = this.view;
-    this.hit = -1;
-    if (!query.trim()) this.found = undefined;
-    else {
-      const found = await this.idle.during(this.client.ask("search", { query, limit: 200_000, first: this.graphName })).catch(() => undefined);
-      if (query !== this.view.query) return;
-      this.found = found;
-    }
-    if (this.stage) {
-      this.stage.hits = this.hitPieces();
-      this.stage.draw();
-    }
-    this.changed();
-  }
-
-  private hitPieces(): Int32Array {
-    return this.shown && this.found ? boxesOf(this.shown, this.found.nodes) : new Int32Array(0);
-  }
-
   /** Details and highlights of what is selected now. */
   private async refreshSelection(before: ViewState | undefined): Promise<void> {
     const { shown, stage, view } = this;
     if (!shown || !stage) return;
     stage.selected = this.selectedPieces;
+    stage.chosenEdge = -1;
     stage.draw();
     if (before?.selection !== view.selection) await this.about.selected(stage.selected.at(-1));
     await this.about.light();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bytesText } from "../../src/ui/engine/colours";
-import { groupFacts, nodeFacts, scopeOf } from "../../src/ui/engine/facts";
+import { groupFacts, operationsInside, nodeFacts, scopeOf } from "../../src/ui/engine/facts";
 import { markdownOf } from "../../src/ui/engine/markdown";
 import { Lookup, reversed } from "../../src/ui/engine/names";
 import { outlineOf, packTexts } from "../../src/ui/engine/pack";
@@ -73,8 +73,9 @@ describe("groups", () => {
     ]);
     for (const depth of [0, 9]) {
       const visible = buildView(model, { depth });
-      const facts = groupFacts(new Lookup(model), visible, visible.title.indexOf("layer"));
-      expect(facts).toMatchObject({ parameters: 1, nodes: 5, called: 2 });
+      const lookup = new Lookup(model), box = visible.title.indexOf("layer");
+      const facts = groupFacts(lookup, visible, box, operationsInside(lookup, visible, undefined)[box]);
+      expect(facts).toMatchObject({ parameters: 1, operations: 2, nodes: 5, called: 2 });
       expect(facts.ops.reduce((sum, each) => sum + each.count, 0), "f, a and inner").toBe(3);
     }
   });

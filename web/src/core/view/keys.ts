@@ -10,10 +10,20 @@
  *     stub     = "s:" ( key | "*" ) "@" [ key ] the stub of a node (of many: "*") at a user or in a container
  *     value    = "v:" key "." output            a value drawn as a box (output -1: all of a node's outputs)
  *     omitted  = "o:" ("in" | "out") ":" key    neighbours that are not shown
+ *     open     = key ">*"                      in a list of open keys: the container and everything in it
  *     result   = "r:output"                     what the shown graph returns, where the program has no node for it
  *
  * In names and ids, "%", "/", ">" and "@" are written %25, %2F, %3E and %40.
  */
+
+/** After a key in `open`: that container and all groups in it, however deep. */
+export const EVERYTHING_INSIDE = ">*";
+
+/** Is this the key of a container, or of something in it? Stacks and groups go by the same path. */
+export function isInside(key: string, container: string): boolean {
+  const path = container.slice(2);
+  return key.startsWith(path, 2) && (key.length === container.length || key[container.length] === "/" || key[container.length] === ">");
+}
 
 const SPECIAL = /[%/>@]/;
 

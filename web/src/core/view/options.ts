@@ -1,5 +1,6 @@
 /** A view description with every default filled in. */
 
+import { EVERYTHING_INSIDE, isInside } from "./keys";
 import { type DrawingRules, ROLES, type ViewSpec } from "../types";
 
 export const DEFAULT_RULES: DrawingRules = { inlineSmall: true, inlineReducers: true, stubs: true, plumbing: true, foldRepeats: true, liftSingles: true };
@@ -8,6 +9,8 @@ export interface Options {
   readonly flatten: boolean;
   readonly calls: boolean;
   readonly open: ReadonlySet<string>;
+  /** Containers that are open with all groups in them. */
+  readonly openInside: readonly string[];
   readonly closed: ReadonlySet<string>;
   readonly unfolded: ReadonlySet<string>;
   readonly rules: DrawingRules;
@@ -23,6 +26,7 @@ export function readOptions(spec: ViewSpec): Options {
     flatten: spec.flatten ?? false,
     calls: spec.calls ?? true,
     open: new Set(spec.open),
+    openInside: (spec.open ?? []).filter((key) => key.endsWith(EVERYTHING_INSIDE)).map((key) => key.slice(0, -EVERYTHING_INSIDE.length)),
     closed: new Set(spec.closed),
     unfolded: new Set(spec.unfolded),
     rules: { ...DEFAULT_RULES, ...spec.rules },
@@ -35,5 +39,5 @@ export function readOptions(spec: ViewSpec): Options {
 /** Is a container open? What the person named goes before the depth. */
 export function isOpen(options: Options, key: string, level: number, depth: number): boolean {
   if (options.closed.has(key)) return false;
-  return level < depth || options.open.has(key);
+  return level < depth || options.open.has(key) || options.openInside.some((container) => isInside(key, container));
 }

@@ -5,17 +5,22 @@ export interface GestureHandler {
   hover(x: number, y: number): void;
   leave(): void;
   click(x: number, y: number, event: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void;
+  /** The other button was pressed, or a finger stays where it is. */
+  menu(x: number, y: number): void;
   /** A drag or pinch has ended (true: it had moved). */
   rest(): void;
 }
 
 const DRAG_AFTER = 4;
 const DOUBLE_MS = 350;
+const HOLD_MS = 500;
 
 export function listen(element: HTMLElement, handler: GestureHandler): () => void {
   const fingers = new Map<number, { x: number; y: number }>();
   let dragged = false;
   let downAt = { x: 0, y: 0 };
+  let held = false;
+  let holding = 0;
   let lastClick = { at: -1e9, x: 0, y: 0 };
 
   const place = (event: MouseEvent) => {
@@ -28,10 +33,18 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
     const at = place(event);
     fingers.set(event.pointerId, at);
     if (fingers.size === 1) {
-      dragged = false;
+      dragged = held = false;
       downAt = at;
     }
     element.setPointerCapture(event.pointerId);
+    clearTimeout(holding);
+    if (event.pointerType === "touch" && fingers.size === 1) holding = window.setTimeout(() => hold(at.x, at.y), HOLD_MS);
+  };
+
+  const hold = (x: number, y: number) => {
+    if (dragged || fingers.size !== 1) return;
+    held = true;
+    handler.menu(x, y);
   };
 
   const move = (event: PointerEvent) => {
@@ -41,10 +54,12 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
       handler.hover(at.x, at.y);
       return;
     }
+    if (held) return;
     if (fingers.size === 1) {
       if (!dragged && Math.hypot(at.x - downAt.x, at.y - downAt.y) < DRAG_AFTER) return;
       if (!dragged) element.style.cursor = "grabbing";
       dragged = true;
+      clearTimeout(holding);
       handler.pan(at.x - before.x, at.y - before.y);
     } else if (fingers.size === 2) {
       dragged = true;
@@ -57,8 +72,10 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
   };
 
   const up = (event: PointerEvent) => {
+    clearTimeout(holding);
     if (!fingers.delete(event.pointerId) || fingers.size > 0) return;
     element.style.cursor = "";
+    if (held) return;
     const at = place(event);
     if (dragged) {
       handler.rest();
@@ -83,8 +100,11 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
   };
 
   const leave = () => handler.leave();
-  const menu = (event: Event) => {
-    if (dragged) event.preventDefault();
+  const menu = (event: MouseEvent) => {
+    event.preventDefault();
+    // A finger that stays has opened it already; a key opens it where the selection is.
+    const { x, y } = place(event);
+    if (!dragged && (event as PointerEvent).pointerType === "mouse") handler.menu(x, y);
   };
   const options = { passive: false } as const;
   element.addEventListener("pointerdown", down);

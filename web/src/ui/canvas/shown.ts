@@ -59,6 +59,14 @@ export class Shown implements Drawable {
     return leaf === undefined ? undefined : this.rect(leaf);
   }
 
+  /** Where an open frame begins. */
+  firstIn(piece: number): Rect | undefined {
+    const { outline, outlineDepth, open } = this.result;
+    const row = outline.indexOf(piece);
+    for (let i = row + 1; i < outline.length && outlineDepth[i] > outlineDepth[row]; i++) if (open[outline[i]] === 0) return this.rect(outline[i]);
+    return undefined;
+  }
+
   keyOf(piece: number): string {
     return this.scene.key[this.scene.box[piece]];
   }

@@ -12,6 +12,8 @@ import type { Picked, Shown } from "./shown";
 export interface StageEvents {
   hover(picked: Picked | undefined, x: number, y: number): void;
   click(picked: Picked | undefined, event: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void;
+  /** The other button, or a finger that stays. */
+  menu(picked: Picked | undefined, x: number, y: number): void;
   moved(): void;
   picture(sight: Sight): Promise<ImageBitmap>;
   /** Told when drawing starts and stops being unfinished. */
@@ -38,6 +40,7 @@ export class Stage {
   theme: Theme;
   emphasis: Emphasis | undefined;
   selected: readonly number[] = [];
+  chosenEdge = -1;
   hovered: Picked | undefined;
   hits: Int32Array = new Int32Array(0);
   /** Reduced motion was asked for, or a test wants stillness. */
@@ -64,6 +67,7 @@ export class Stage {
       hover: (x, y) => this.point(x, y),
       leave: () => this.setHovered(undefined, 0, 0),
       click: (x, y, event) => events.click(this.pick(x, y), event),
+      menu: (x, y) => events.menu(this.pick(x, y), x, y),
       rest: () => events.moved(),
     }));
     this.resize();
@@ -96,13 +100,14 @@ export class Stage {
     this.shown = shown;
     this.emphasis = undefined;
     this.hovered = undefined;
+    this.chosenEdge = -1;
     this.whole?.bitmap.close();
     this.near?.bitmap.close();
     this.whole = this.near = undefined;
     this.flight = this.endFlight();
     this.motion = this.endMotion();
     if (how.camera) this.camera = how.camera;
-    else if (how.anchor) this.camera = this.anchored(shown.rect(how.anchor.piece), how.anchor.screen);
+    else if (how.anchor) this.camera = this.anchored(shown, how.anchor.piece, how.anchor.screen);
     else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
     else if (how.look) this.camera = firstLook(shown.bounds, shown.first, shown.scene.direction, this.width, this.height);
     if (before && !this.still) {
@@ -113,11 +118,13 @@ export class Stage {
     this.events.moved();
   }
 
-  /** Keep the title's corner of a box where it was; if the box no longer fits, so much of it as can be. */
-  private anchored(rect: Rect, screen: Rect): Camera {
+  /** Keep a box where it was; one that has become wider than the screen by the box that it begins with. */
+  private anchored(shown: Shown, piece: number, screen: Rect): Camera {
     const { scale } = this.camera;
-    const left = screen.x + screen.w / 2 - (rect.w * scale) / 2;
-    return { x: rect.x - left / scale, y: rect.y - screen.y / scale, scale };
+    const rect = shown.rect(piece);
+    const begins = rect.w * scale > this.width ? shown.firstIn(piece) ?? rect : rect;
+    const middle = begins.x + begins.w / 2;
+    return { x: middle - (screen.x + screen.w / 2) / scale, y: rect.y - screen.y / scale, scale };
   }
 
   onScreen(rect: Rect): Rect {
@@ -226,7 +233,7 @@ export class Stage {
       && (before?.kind === "box" ? before.piece === (picked as typeof before).piece && before.part === (picked as typeof before).part
         : before?.kind === "edge" ? before.edge === (picked as typeof before).edge : true);
     this.hovered = picked;
-    this.canvas.style.cursor = picked?.kind === "box" ? "pointer" : "";
+    this.canvas.style.cursor = picked ? "pointer" : "";
     this.events.hover(picked, x, y);
     if (!same) this.draw();
   }
@@ -263,6 +270,7 @@ export class Stage {
     const { context, theme, hovered, selected } = this;
     if (hovered?.kind === "box") shown.painter.highlight(context, theme, sight, [hovered.piece], shown.edgesOf(hovered.piece), false);
     else if (hovered?.kind === "edge") shown.painter.highlight(context, theme, sight, [], [hovered.edge], false);
+    if (this.chosenEdge >= 0) shown.painter.highlight(context, theme, sight, [], [this.chosenEdge], true);
     for (const piece of selected) shown.painter.highlight(context, theme, sight, [piece], shown.edgesOf(piece), true);
   }
 

@@ -14,7 +14,8 @@ import { fontCss, loadFonts } from "../fonts";
 import { bytesOf } from "./bytes";
 import { colourBy } from "./colours";
 import { RemoteDetails } from "./details";
-import { groupFacts, nodeFacts, programFacts, scopeOf } from "./facts";
+import { edgeFacts } from "./edgeFacts";
+import { groupFacts, nodeFacts, operationsInside, programFacts, scopeOf } from "./facts";
 import { markdownOf } from "./markdown";
 import { readableSight } from "./firstSight";
 import { Overlays } from "./overlays";
@@ -47,6 +48,8 @@ interface Drawn {
   readonly grouping: Grouping | undefined;
   readonly layout: CompoundLayout;
   readonly scene: Scene;
+  /** Of each box. */
+  readonly operations: Int32Array;
   readonly highlights: Highlights | undefined;
   /** Where colours come from data: what the legend of a file says. */
   readonly legendRows: readonly LegendRow[] | undefined;
@@ -84,8 +87,9 @@ export class Engine {
       case "group": {
         const { visible } = this.shown;
         const box = visible.key.indexOf((params as Params<"group">).key);
-        return box < 0 ? undefined : groupFacts(this.names, visible, box);
+        return box < 0 ? undefined : groupFacts(this.names, visible, box, this.shown.operations[box]);
       }
+      case "edge": return edgeFacts(this.names, this.shown.visible, this.shown.scene, (params as Params<"edge">).edge);
       case "attributes": return this.attributes((params as Params<"attributes">).graph);
       case "gradient":
         return gradientFacts(this.names, (params as Params<"gradient">).node);
@@ -218,13 +222,14 @@ export class Engine {
     });
     const legend = over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
     const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);
-    this.drawn = { spec, visible, grouping: this.groupingOf(grouping), layout, scene, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
+    const operations = operationsInside(this.names, visible, request.spec.grouping);
+    this.drawn = { spec, visible, grouping: this.groupingOf(grouping), layout, scene, operations, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
     const at = numbersOf(visible.key);
     const outline = outlineOf(visible, scene);
     const { start: incidentStart, edge: incidentEdge } = incidence(scene);
     return {
       scene: packScene(scene),
-      kind: visible.kind.slice(), node: visible.node.slice(), open: visible.open.slice(), nodesInside: visible.nodesInside.slice(), boxOfNode: visible.boxOfNode.slice(),
+      kind: visible.kind.slice(), node: visible.node.slice(), open: visible.open.slice(), operationsInside: operations.slice(), boxOfNode: visible.boxOfNode.slice(),
       outline: outline.order, outlineDepth: outline.depth,
       boxIndex: structuredClone(boxIndex), edgeIndex: structuredClone(edgeIndex), incidentStart, incidentEdge,
       before: stayed?.box ?? (before ? matchKeys(before.scene.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),

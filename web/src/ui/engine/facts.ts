@@ -1,12 +1,13 @@
 /** What the details panel tells about a node or a group. */
-import { CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/types";
+import { BoxKind, CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/types";
 import { originsOf } from "../../core/view/origins";
 import { prepare } from "../../core/view/prepare";
+import { groupTree } from "../../core/view/tree";
 import type { Lookup } from "./names";
 import type { GroupFacts, NodeFacts, NodeName, OpCount } from "./protocol";
 
 /** Lists in the panel end after this many; the count says how many there are. */
-const MOST_LISTED = 200;
+export const MOST_LISTED = 200;
 const MOST_OPS = 60;
 
 export function nodeFacts(lookup: Lookup, node: number, details: NodeDetails | undefined, scope: readonly string[]): NodeFacts {
@@ -89,8 +90,22 @@ export function programFacts(lookup: Lookup): { ops: OpCount[]; parameters: numb
   return { ops: ops.rows(lookup), parameters, parameterBytes };
 }
 
+/** For each box how many operations it holds, as the titles of groups count them: what of a stack is in one, once for each. */
+export function operationsInside(lookup: Lookup, visible: Visible, groupingName: string | undefined): Int32Array {
+  const { program } = lookup;
+  const grouping = program.groupings.find((each) => each.name === groupingName) ?? program.groupings[0];
+  const counts = visible.nodesInside.slice();
+  if (!grouping) return counts;
+  const { opCount } = groupTree(prepare(program), grouping);
+  for (let box = 0; box < visible.boxCount; box++) {
+    const kind = visible.kind[box];
+    if ((kind === BoxKind.Group || kind === BoxKind.Stack) && visible.group[box] >= 0) counts[box] = opCount[visible.group[box]] * visible.repeat[box];
+  }
+  return counts;
+}
+
 /** A closed or open container: what is inside it, and which values cross its border. Parameters of graphs that are called in it are operands, not the model's. */
-export function groupFacts(lookup: Lookup, visible: Visible, box: number): GroupFacts {
+export function groupFacts(lookup: Lookup, visible: Visible, box: number, operations: number): GroupFacts {
   const { program } = lookup;
   const inside = nodesIn(visible, box, program.nodeCount);
   const ops = new Counter();
@@ -122,7 +137,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number): Group
   const path: string[] = [];
   for (let at = visible.parent[box]; at >= 0; at = visible.parent[at]) path.unshift(visible.title[at]);
   return {
-    key: visible.key[box], title: visible.title[box], subtitle: visible.subtitle[box], path, nodes: Math.max(nodes, visible.nodesInside[box]), called,
+    key: visible.key[box], title: visible.title[box], subtitle: visible.subtitle[box], path, operations, nodes: Math.max(nodes, visible.nodesInside[box]), called,
     repeat: visible.repeat[box], parameters, parameterBytes, outputBytes,
     ops: ops.rows(lookup),
     inputs: [...inputs.values()], outputs: [...outputs.values()],

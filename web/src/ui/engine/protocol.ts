@@ -101,7 +101,7 @@ export interface ViewResult {
   readonly kind: Uint8Array;
   readonly node: Int32Array;
   readonly open: Uint8Array;
-  readonly nodesInside: Int32Array;
+  readonly operationsInside: Int32Array;
   readonly boxOfNode: Int32Array;
   /** Boxes as a tree, in reading order: box numbers and how deep each stands. */
   readonly outline: Int32Array;
@@ -138,6 +138,17 @@ export interface SearchResult {
   readonly rows: readonly { readonly node: number; readonly id: string; readonly op: string; readonly graph: string; readonly type: string }[];
   readonly milliseconds: number;
   readonly problem?: string;
+}
+
+/** What an edge of the picture stands for. */
+export interface EdgeFacts {
+  readonly from: { readonly key: string; readonly title: string };
+  readonly to: { readonly key: string; readonly title: string };
+  readonly kind: "data" | "control" | "link";
+  /** The nodes whose values it carries; at most so many as a panel lists, and how many there are. */
+  readonly values: readonly NodeName[];
+  readonly total: number;
+  readonly bytes: number;
 }
 
 export interface NodeName {
@@ -209,6 +220,8 @@ export interface GroupFacts {
   readonly title: string;
   readonly subtitle: string;
   readonly path: readonly string[];
+  /** As its title counts them: what is folded into edges and boxes is not among them, and of a stack every repeat is. */
+  readonly operations: number;
   readonly nodes: number;
   /** How many of the nodes are in graphs that are called, not in the graph that is shown. */
   readonly called: number;
@@ -285,6 +298,7 @@ export interface Methods {
   node(params: { readonly node: number }): NodeFacts;
   find(params: { readonly graph: string; readonly id: string }): number;
   group(params: { readonly key: string }): GroupFacts | undefined;
+  edge(params: { readonly edge: number }): EdgeFacts | undefined;
   attributes(params: { readonly graph: string }): readonly string[];
   trace(params: { readonly nodes: readonly number[]; readonly up: number; readonly down: number }): TraceResult;
   gradient(params: { readonly node: number }): GradientFacts | undefined;

@@ -7,6 +7,7 @@ import { actions } from "./actions";
 import { Around } from "./around";
 import { useSignal } from "./hooks";
 import { Icon } from "./icons";
+import { ContextMenu } from "./menu";
 import { Minimap } from "./minimap";
 import { clipped } from "./outline";
 
@@ -35,6 +36,7 @@ export function Canvas({ session, onKey, label = "Graph", children }: {
         <Zoom session={session} />
       </div>
       <Tooltip session={session} />
+      {session.pointing.menu && <ContextMenu session={session} at={session.pointing.menu} />}
       {progress && (
         <div class="working" role="status">
           <span>{progress.stage || "Working"}</span>
@@ -121,9 +123,9 @@ function Zoom({ session }: { readonly session: Session }): JSX.Element {
 }
 
 function Tooltip({ session }: { readonly session: Session }): JSX.Element | null {
-  useSignal(session.onTip);
-  const { tip, shown, stage } = session;
-  if (!tip || !shown || !stage || stage.moving) return null;
+  useSignal(session.pointing.onTip);
+  const { pointing: { tip, menu }, shown, stage } = session;
+  if (!tip || menu || !shown || !stage || stage.moving) return null;
   const text = tip.picked.kind === "edge" ? edgeTooltip(shown.scene, tip.picked.edge) : boxTip(session, tip.picked.piece);
   if (!text) return null;
   const [first, ...rest] = clipped(text, 600).split("\n");

@@ -1,24 +1,26 @@
 /** Everything about what is selected: types, where values come from and go to, attributes, source, and what is upstream and down. */
 import type { JSX } from "preact";
 import { bytesText } from "../engine/colours";
-import type { GroupFacts, NodeFacts, NodeName, OpCount } from "../engine/protocol";
+import type { GroupFacts, NodeFacts, OpCount } from "../engine/protocol";
 import type { Session } from "../session";
 import { ALL, enterGraph } from "../state/view";
 import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
 import { copy } from "./actions";
 import { Chain, Gradient, Kept } from "./gradient";
 import { Icon } from "./icons";
+import { EdgeDetails } from "./edgeDetails";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 import { pretty } from "./pretty";
+import { NodeList, Section } from "./sections";
 
 export function Details({ session }: { readonly session: Session }): JSX.Element {
-  const { node, group } = session.about;
+  const { node, group, edge } = session.about;
   return (
     <aside class="side right" aria-label="Details">
       <div class="facts" tabIndex={0} role="region" aria-label="About the selection">
         {session.view.selection.length > 1 && <Several session={session} />}
-        {node ? <NodeDetails session={session} facts={node} /> : group ? <GroupDetails session={session} facts={group} /> : session.timeline.exists ? <PassDetails session={session} /> : <ProgramDetails session={session} />}
+        {edge ? <EdgeDetails session={session} facts={edge} /> : node ? <NodeDetails session={session} facts={node} /> : group ? <GroupDetails session={session} facts={group} /> : session.timeline.exists ? <PassDetails session={session} /> : <ProgramDetails session={session} />}
       </div>
     </aside>
   );
@@ -29,7 +31,11 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
   return (
     <>
       <h2>{clipped(facts.op, 2000)}</h2>
-      <p class="where">{clipped(facts.id, 12_000)}{where && ` · ${clipped(where, 2000)}`}</p>
+      <p class="where">
+        {clipped(facts.id, 12_000)}
+        <button type="button" class="copy name" aria-label="Copy its name" title="Copy its name" onClick={() => void copy(session, facts.id, "Name copied")}><Icon name="copy" /></button>
+        {where && ` · ${clipped(where, 2000)}`}
+      </p>
       <Actions session={session} facts={facts} />
       <NodeChanges session={session} facts={facts} />
       {facts.outputs.length > 0 && (
@@ -93,12 +99,14 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
       <p class="where">{[clipped(facts.subtitle, 600), facts.path.map((name) => clipped(name)).join(" › ")].filter(Boolean).join(" · ")}</p>
       <div class="actions">
         <button type="button" class="tool" onClick={() => session.toggle(piece)}>{open ? "Close" : "Open"}</button>
+        <button type="button" class="tool" title="Open it with all groups in it (Shift+Enter, Alt+double click)" onClick={() => session.toggle(piece, true)}>Open everything inside</button>
         {facts.repeat > 1 && <button type="button" class="tool" onClick={() => session.unfold(facts.key)}>Show all {facts.repeat} one by one</button>}
         <button type="button" class="tool" onClick={() => session.stage?.reveal([piece], true)}>Zoom to it</button>
       </div>
       <Section title="Inside">
         <ul class="bars">
-          <li><span>{facts.called > 0 ? "nodes, with what is called" : "nodes, with parameters and constants"}</span><span class="n">{facts.nodes.toLocaleString("en-US")}</span></li>
+          <li><span>operations</span><span class="n">{facts.operations.toLocaleString("en-US")}</span></li>
+          <li><span>{facts.called > 0 ? "nodes in all, with called graphs" : "nodes in all"}</span><span class="n">{facts.nodes.toLocaleString("en-US")}</span></li>
           {facts.parameters > 0 && <li><span>parameter tensors</span><span class="n">{facts.parameters} · {bytesText(facts.parameterBytes)}</span></li>}
           <li><span>output bytes</span><span class="n">{bytesText(facts.outputBytes)}</span></li>
         </ul>
@@ -122,7 +130,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
         <ul class="bars">
           <li><span>nodes</span><span class="n">{program.nodes.toLocaleString("en-US")}</span></li>
           <li><span>graphs</span><span class="n">{program.graphs.length.toLocaleString("en-US")}</span></li>
-          {program.parameters > 0 && <li><span>parameters</span><span class="n">{program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}</span></li>}
+          {program.parameters > 0 && <li><span>parameter tensors</span><span class="n">{program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}</span></li>}
           {shown && <li><span>boxes shown</span><span class="n">{shown.scene.boxCount.toLocaleString("en-US")}</span></li>}
           {shown && <li><span>edges shown</span><span class="n">{shown.scene.edgeCount.toLocaleString("en-US")}</span></li>}
         </ul>
@@ -149,7 +157,7 @@ function Several({ session }: { readonly session: Session }): JSX.Element {
   );
 }
 
-async function showPaths(session: Session, a: number, b: number): Promise<void> {
+export async function showPaths(session: Session, a: number, b: number): Promise<void> {
   const [from, to] = [await session.ask("node", { node: Math.min(a, b) }), await session.ask("node", { node: Math.max(a, b) })];
   if (from.graph !== to.graph) session.say("The two nodes are in different graphs");
   else session.change({ ...session.view, trail: from.graph === session.graphName ? session.view.trail : [...session.view.trail, from.graph], paths: [from.id, to.id] }, { look: "fit" });
@@ -160,7 +168,7 @@ function Actions({ session, facts }: { readonly session: Session; readonly facts
   return (
     <div class="actions">
       <button type="button" class="tool" onClick={() => session.stage?.reveal(session.selectedPieces, true)}>Zoom to it</button>
-      {inGraph && <button type="button" class="tool" onClick={() => session.change({ ...session.view, around: { nodes: [facts.id], hops: 2 } }, { look: "fit" })}>Only its neighbours</button>}
+      {inGraph && <button type="button" class="tool" onClick={() => void session.onlyAround(facts.node)}>Only its neighbours</button>}
     </div>
   );
 }
@@ -190,24 +198,10 @@ function OpCounts({ session, ops }: { readonly session: Session; readonly ops: r
     <Section title="Operations">
       <ul class="bars">{ops.map(({ op, count }) => (
         <li key={op}>
-          <button type="button" class="link" title="Find them" onClick={() => void session.search(`op:=${op}`)}>{clipped(op, 80)}</button>
+          <button type="button" class="link" title="Find them" onClick={() => void session.finder.search(`op:=${op}`)}>{clipped(op, 80)}</button>
           <span class="n">{count.toLocaleString("en-US")}</span>
         </li>
       ))}</ul>
-    </Section>
-  );
-}
-
-function NodeList({ session, title, nodes, total, types = false }: {
-  readonly session: Session; readonly title: string; readonly nodes: readonly NodeName[]; readonly total: number; readonly types?: boolean;
-}): JSX.Element | null {
-  if (total === 0) return null;
-  return (
-    <Section title={total > 4 ? `${title} (${total.toLocaleString("en-US")})` : title}>
-      <ul>
-        {nodes.map((node, i) => <li key={i}><NodeLink session={session} node={node} /><span class="type"> {types ? <code>{clipped(node.type, 120)}</code> : clipped(node.op, 60)}</span></li>)}
-        {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
-      </ul>
     </Section>
   );
 }
@@ -223,10 +217,6 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
       <dd class="mono" tabIndex={text.split("\n").length > 18 || text.length > 1500 ? 0 : undefined}>{clipped(text, 60_000)}</dd>
     </div>
   );
-}
-
-function Section({ title, children }: { readonly title: string; readonly children: JSX.Element | (JSX.Element | null)[] }): JSX.Element {
-  return <section><h3>{title}</h3>{children}</section>;
 }
 
 /** The end of a long path says most. */

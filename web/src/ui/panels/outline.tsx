@@ -85,7 +85,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
               <span class={leaf ? "name soft" : "name"}>{clipped(scene.title[box])}</span>
               {scene.repeat[box] > 1 && <span class="times">×{scene.repeat[box]}</span>}
               {scene.subtitle[box] && <span class="hidden">{clipped(scene.subtitle[box], 80)}</span>}
-              {result.nodesInside[box] > 1 && <span class="count">{result.nodesInside[box].toLocaleString("en-US")}</span>}
+              {container && result.operationsInside[box] > 1 && <span class="count" title="operations">{result.operationsInside[box].toLocaleString("en-US")}</span>}
             </div>
           );
         }}

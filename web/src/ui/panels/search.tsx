@@ -5,7 +5,7 @@ import type { Session } from "../session";
 import { Icon } from "./icons";
 
 export function SearchBox({ session }: { readonly session: Session }): JSX.Element {
-  const { view, found } = session;
+  const { view, finder: { found } } = session;
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
   const input = useRef<HTMLInputElement>(null);
@@ -14,7 +14,7 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
   const choose = (index: number) => {
     const row = rows[index];
     if (!row) return;
-    session.hit = index;
+    session.finder.hit = index;
     setAt(index);
     setOpen(false);
     void session.goTo(row.node, row.graph);
@@ -23,7 +23,7 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
       if (open && view.query) setOpen(false);
-      else if (view.query) void session.search("");
+      else if (view.query) void session.finder.search("");
       if (!open) input.current?.blur();
       event.stopPropagation();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -31,10 +31,10 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
       setAt(Math.max(0, Math.min(rows.length - 1, at + (event.key === "ArrowDown" ? 1 : -1))));
       event.preventDefault();
     } else if (event.key === "Enter") {
-      if (open && at >= 0 && session.hit !== at) choose(at);
+      if (open && at >= 0 && session.finder.hit !== at) choose(at);
       else {
         setOpen(false);
-        void session.step(event.shiftKey ? -1 : 1);
+        void session.finder.step(event.shiftKey ? -1 : 1);
       }
       event.preventDefault();
     }
@@ -49,20 +49,20 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
         onInput={(event) => {
           setOpen(true);
           setAt(-1);
-          void session.search(event.currentTarget.value);
+          void session.finder.search(event.currentTarget.value);
         }}
         onFocus={() => setOpen(view.query !== "")} onKeyDown={onKey}
       />
       {view.query !== "" && (
         <div class="state">
-          <span role="status">{found ? `${session.hit >= 0 ? `${session.hit + 1} of ` : ""}${found.total.toLocaleString("en-US")}` : ""}</span>
-          <button type="button" aria-label="Previous match" title="Previous match (Shift+N)" onClick={() => void session.step(-1)}><Icon name="up" /></button>
-          <button type="button" aria-label="Next match" title="Next match (N)" onClick={() => void session.step(1)}><Icon name="down" /></button>
+          <span role="status">{found ? `${session.finder.hit >= 0 ? `${session.finder.hit + 1} of ` : ""}${found.total.toLocaleString("en-US")}` : ""}</span>
+          <button type="button" aria-label="Previous match" title="Previous match (Shift+N)" onClick={() => void session.finder.step(-1)}><Icon name="up" /></button>
+          <button type="button" aria-label="Next match" title="Next match (N)" onClick={() => void session.finder.step(1)}><Icon name="down" /></button>
           <button
             type="button" aria-label="Show only matches with their neighbours" title="Show only matches with their neighbours" aria-pressed={view.matchesOnly >= 0}
             onClick={() => session.change({ ...view, matchesOnly: view.matchesOnly >= 0 ? -1 : 1 }, { look: "fit" })}
           ><Icon name="funnel" /></button>
-          <button type="button" aria-label="Clear" title="Clear" onClick={() => { void session.search(""); if (view.matchesOnly >= 0) session.change({ ...session.view, matchesOnly: -1 }, { look: "fit" }); }}><Icon name="close" /></button>
+          <button type="button" aria-label="Clear" title="Clear" onClick={() => { void session.finder.search(""); if (view.matchesOnly >= 0) session.change({ ...session.view, matchesOnly: -1 }, { look: "fit" }); }}><Icon name="close" /></button>
         </div>
       )}
       {open && view.query !== "" && (

@@ -49,10 +49,11 @@ export const KEYS: readonly Key[] = [
   { keys: "← →", what: "To the neighbour", press: "ArrowLeft", run: arrow("left") },
   { keys: "", what: "", press: "ArrowRight", run: arrow("right") },
   { keys: "Enter", what: "Open or close a group", press: "Enter", run: ({ session }) => session.selectedPieces.slice(-1).forEach((piece) => { session.toggle(piece); }) },
+  { keys: "Shift+Enter", what: "Open it with everything inside", press: "Shift+Enter", run: ({ session }) => session.selectedPieces.slice(-1).forEach((piece) => { session.toggle(piece, true); }) },
   { keys: "Backspace", what: "To the group around", press: "Backspace", run: ({ session }) => outwards(session) },
   { keys: "/", what: "Search", press: "/", run: ({ focusSearch }) => focusSearch() },
-  { keys: "n  N", what: "Next, previous match", press: "n", run: ({ session }) => void session.step(1) },
-  { keys: "", what: "", press: "N", run: ({ session }) => void session.step(-1) },
+  { keys: "n  N", what: "Next, previous match", press: "n", run: ({ session }) => void session.finder.step(1) },
+  { keys: "", what: "", press: "N", run: ({ session }) => void session.finder.step(-1) },
   { keys: "f", what: "Fit the whole graph", press: "f", run: ({ session }) => actions.fit(session) },
   { keys: "z", what: "Zoom to the selection", press: "z", run: ({ session }) => actions.zoomToSelection(session) },
   { keys: "+  −  0", what: "Zoom in, out, real size", press: "+", run: ({ session }) => session.stage?.zoomBy(1.5) },
@@ -84,7 +85,9 @@ export const KEYS: readonly Key[] = [
   { keys: "Wheel", what: "Zoom; with two fingers: move" },
   { keys: "Double click", what: "Open, close a group; in one: zoom to it" },
   { keys: "Shift click", what: "Select one more" },
-  { keys: "Alt double click", what: "Show repeats one by one" },
+  { keys: "Alt double click", what: "Open it with everything inside" },
+  { keys: "Right click", what: "What can be done here", press: "ContextMenu", run: ({ session }) => session.pointing.openMenuAtSelection() },
+  { keys: "", what: "", press: "Shift+F10", run: ({ session }) => session.pointing.openMenuAtSelection() },
 ];
 
 function outwards(session: Session): void {
@@ -100,7 +103,8 @@ export function pressKey(event: KeyboardEvent, where: Where): boolean {
     return true;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
-  const key = KEYS.find(({ press }) => press === event.key);
+  const name = event.shiftKey && /^(Enter|F10)$/.test(event.key) ? `Shift+${event.key}` : event.key;
+  const key = KEYS.find(({ press }) => press === name);
   key?.run?.(where);
   return key !== undefined;
 }

@@ -1,6 +1,6 @@
 /** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
 import type { ViewSpec } from "../../core/types";
-import { escapeName, unescapeName } from "../../core/view/keys";
+import { EVERYTHING_INSIDE, escapeName, isInside, unescapeName } from "../../core/view/keys";
 
 export interface ViewState {
   readonly source: number;
@@ -97,6 +97,12 @@ export function toggle(view: ViewState, key: string, isOpen: boolean): ViewState
   const without = (keys: readonly string[]) => keys.filter((other) => other !== key);
   if (isOpen) return { ...view, open: without(view.open), closed: [...without(view.closed), key] };
   return { ...view, open: [...without(view.open), key], closed: without(view.closed) };
+}
+
+/** Open a container and all groups in it, however deep. */
+export function openAllInside(view: ViewState, key: string): ViewState {
+  const outside = (other: string) => !isInside(other, key);
+  return { ...view, open: [...view.open.filter(outside), key + EVERYTHING_INSIDE], closed: view.closed.filter(outside) };
 }
 
 /** Show another graph; going back to one that was passed on the way returns to it. */

@@ -1,6 +1,7 @@
 /** Panes beside the graph: other passes, other recordings, other programs. What is selected in one is selected in all, where it is there. */
 import type { NodeFacts, NodeName } from "../engine/protocol";
-import type { Session, SessionOptions } from "../session";
+import type { SessionOptions } from "../options";
+import type { Session } from "../session";
 
 export const MOST_PANES = 3;
 

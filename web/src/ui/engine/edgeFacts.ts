@@ -1,0 +1,36 @@
+/** What the details panel tells about an edge: its ends, and which values of the program it carries. */
+import type { Scene } from "../../core/scene/types";
+import { EdgeKind, type Visible } from "../../core/types";
+import { MOST_LISTED, nodesIn } from "./facts";
+import type { Lookup } from "./names";
+import type { EdgeFacts } from "./protocol";
+
+const KINDS = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link" } as const;
+
+export function edgeFacts(lookup: Lookup, visible: Visible, scene: Scene, edge: number): EdgeFacts | undefined {
+  const source = scene.edgeSource[edge], target = scene.edgeTarget[edge];
+  if (source === undefined || source < 0 || target < 0) return undefined;
+  const from = scene.box[source], to = scene.box[target];
+  const kind = KINDS[scene.edgeKind[edge] as EdgeKind];
+  const nodes = kind === "data" ? carried(lookup, visible, from, to) : [];
+  const end = (box: number) => ({ key: scene.key[box], title: scene.title[box] });
+  return {
+    from: end(from), to: end(to), kind,
+    values: nodes.slice(0, MOST_LISTED).map((node) => lookup.name(node)), total: nodes.length,
+    bytes: nodes.reduce((sum, node) => sum + lookup.bytes(node), 0),
+  };
+}
+
+/** Nodes seen in one box whose values nodes seen in the other take, each once; a stub stands for its node. */
+function carried(lookup: Lookup, visible: Visible, from: number, to: number): number[] {
+  const { inputs, nodeCount } = lookup.program;
+  const inFrom = nodesIn(visible, from, nodeCount), inTo = nodesIn(visible, to, nodeCount);
+  if (visible.node[from] >= 0) inFrom[visible.node[from]] = 1;
+  const nodes = new Set<number>();
+  for (let n = 0; n < nodeCount; n++) {
+    if (!inTo[n]) continue;
+    for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) if (inFrom[inputs.value[i]]) nodes.add(inputs.value[i]);
+  }
+  if (nodes.size === 0 && visible.node[from] >= 0) nodes.add(visible.node[from]);
+  return [...nodes];
+}

@@ -1,0 +1,24 @@
+/** What a host gives a viewer. */
+import type { StartEngine } from "./engine/client";
+import type { DataFile, WireAt } from "./engine/protocol";
+import type { ThemeChoice } from "./state/scheme";
+import type { ViewState } from "./state/view";
+
+export interface SourceEntry {
+  readonly name: string;
+  readonly at: WireAt;
+}
+
+export interface SessionOptions {
+  readonly sources: readonly SourceEntry[];
+  readonly start: StartEngine;
+  readonly initial?: Partial<ViewState>;
+  readonly theme?: ThemeChoice;
+  /** Keep the state in the page's address. */
+  readonly url?: boolean;
+  /** Style rules to begin with (else those of the last visit), and files of node data. */
+  readonly styles?: unknown;
+  readonly nodeData?: readonly DataFile[];
+  /** Begin with the table open, with these rows. */
+  readonly table?: "nodes" | "modules";
+}

@@ -1,0 +1,101 @@
+/** What can be done with the thing under the pointer. */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { MenuAt } from "../pointing";
+import type { Session } from "../session";
+import { ALL, enterGraph } from "../state/view";
+import { actions, copy } from "./actions";
+import { showPaths } from "./details";
+import { clipped } from "./outline";
+
+interface Item {
+  readonly text: string;
+  readonly press?: string;
+  readonly run: () => void;
+}
+
+export function ContextMenu({ session, at }: { readonly session: Session; readonly at: MenuAt }): JSX.Element {
+  const menu = useRef<HTMLDivElement>(null);
+  const items = itemsFor(session, at);
+  useEffect(() => {
+    const element = menu.current!;
+    const { width, height } = session.stage!;
+    element.style.left = `${Math.max(4, Math.min(at.x + 2, width - element.offsetWidth - 6))}px`;
+    element.style.top = `${Math.max(4, Math.min(at.y + 2, height - element.offsetHeight - 6))}px`;
+    element.querySelector("button")?.focus();
+  }, [session, at]);
+  const onKey = (event: KeyboardEvent) => {
+    const buttons = [...menu.current!.querySelectorAll("button")];
+    const now = buttons.indexOf(event.composedPath()[0] as HTMLButtonElement);
+    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: -1 }[event.key];
+    if (to !== undefined) buttons.at(to % buttons.length)?.focus();
+    else if (event.key === "Escape" || event.key === "Tab") session.pointing.closeMenu();
+    else if (event.key !== "Enter" && event.key !== " ") return;
+    if (event.key !== "Enter" && event.key !== " ") event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div
+      class="menu" ref={menu} role="menu" tabIndex={-1} aria-label="What can be done here" onKeyDown={onKey} onContextMenu={(event) => event.preventDefault()}
+      onFocusOut={(event) => {
+        // A press on the canvas is the canvas's own business: it may be the end of the press that opened the menu.
+        const to = event.relatedTarget as Node | null;
+        if (to !== session.stage?.canvas && !menu.current?.contains(to) && session.pointing.menu === at) session.pointing.closeMenu();
+      }}
+    >
+      {items.map(({ text, press, run }) => (
+        <button type="button" role="menuitem" key={text} tabIndex={-1} onClick={() => { session.pointing.closeMenu(); run(); }}>
+          <span>{text}</span>{press && <kbd>{press}</kbd>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function itemsFor(session: Session, { picked }: MenuAt): Item[] {
+  if (picked?.kind === "edge") return edgeItems(session, picked.edge);
+  return picked ? boxItems(session, picked.piece) : graphItems(session);
+}
+
+function boxItems(session: Session, piece: number): Item[] {
+  const { scene, result } = session.shown!;
+  const { view } = session;
+  const box = scene.box[piece];
+  const open = result.open[box] === 1, container = open || scene.expandable[box] === 1;
+  const node = result.node[box];
+  const facts = session.about.node?.node === node ? session.about.node : undefined;
+  const name = facts?.id ?? scene.title[box];
+  const [a, b, ...more] = session.selectedNodes;
+  const items: (Item | false)[] = [
+    container && { text: open ? "Close" : "Open", press: "Enter", run: () => session.toggle(piece) },
+    container && { text: "Open everything inside", press: "Shift+Enter", run: () => session.toggle(piece, true) },
+    scene.repeat[box] > 1 && { text: `Show all ${scene.repeat[box]} one by one`, run: () => session.unfold(scene.key[box]) },
+    { text: "Zoom to it", press: "z", run: () => session.stage?.reveal([piece], true) },
+    node >= 0 && { text: "Only its neighbours", run: () => void session.onlyAround(node) },
+    node >= 0 && { text: "Light up all that feeds it", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },
+    node >= 0 && { text: "Light up all that uses it", run: () => session.change({ ...view, upstream: 0, downstream: ALL }) },
+    b !== undefined && more.length === 0 && { text: "Show all paths between the two", run: () => void showPaths(session, a, b) },
+    ...(facts?.calls ?? []).slice(0, 4).map((graph) => ({ text: `Go into ${clipped(graph.name, 40)}`, run: () => session.change(enterGraph(view, graph.name), { look: "first" }) })),
+    { text: "Copy its name", run: () => void copy(session, name, "Name copied") },
+    node >= 0 && { text: "Copy as Markdown", run: () => void actions.copyMarkdown(session) },
+  ];
+  return items.filter((item) => item !== false);
+}
+
+function edgeItems(session: Session, edge: number): Item[] {
+  const { scene } = session.shown!;
+  const go = (text: string, piece: number) => ({ text: `${text} ${clipped(scene.title[scene.box[piece]], 40)}`, run: () => session.selectPiece(piece, false, true) });
+  return [...(scene.edgeSource[edge] >= 0 ? [go("From", scene.edgeSource[edge])] : []), ...(scene.edgeTarget[edge] >= 0 ? [go("To", scene.edgeTarget[edge])] : [])];
+}
+
+function graphItems(session: Session): Item[] {
+  return [
+    { text: "Fit the whole graph", press: "f", run: () => actions.fit(session) },
+    { text: "Expand all", press: "e", run: () => actions.expandAll(session) },
+    { text: "Collapse all", press: "c", run: () => actions.collapseAll(session) },
+    { text: "Back", press: "[", run: () => session.back() },
+    { text: "Copy link", press: "y", run: () => void actions.copyLink(session) },
+    { text: "Save SVG", press: "s", run: () => void actions.saveSvg(session) },
+    { text: "Save visible part as PNG", run: () => void actions.savePng(session, true) },
+  ];
+}

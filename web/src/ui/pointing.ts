@@ -1,0 +1,81 @@
+/** What the pointer means: resting tells, a click selects, a double click opens, the other button offers what can be done here. */
+import type { Picked } from "./canvas/shown";
+import type { Session } from "./session";
+import { addOmitted } from "./state/view";
+import { Signal } from "./state/signal";
+
+/** Something at a place of the canvas, in its pixels. */
+export interface Spot {
+  readonly x: number;
+  readonly y: number;
+  readonly picked: Picked;
+}
+
+export interface MenuAt {
+  readonly x: number;
+  readonly y: number;
+  readonly picked: Picked | undefined;
+}
+
+export class Pointing {
+  tip: Spot | undefined;
+  menu: MenuAt | undefined;
+  /** The pointer rests on something else. */
+  readonly onTip = new Signal();
+
+  constructor(private readonly session: Session) {}
+
+  hover(picked: Picked | undefined, x: number, y: number): void {
+    const tip = picked && { picked, x, y };
+    if (!tip && !this.tip) return;
+    this.tip = tip;
+    this.onTip.emit();
+  }
+
+  click(picked: Picked | undefined, how: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void {
+    const { session } = this;
+    if (this.menu) this.closeMenu();
+    else if (!picked && how.double) session.stage?.fit();
+    else if (!picked) session.selectPiece(undefined);
+    else if (picked.kind === "edge") void session.selectEdge(picked.edge);
+    else if (this.addOmitted(picked.piece)) return;
+    else if (picked.part === "room" && how.double) session.stage?.reveal([picked.piece], true);
+    else if (picked.part === "chevron" || how.double) session.toggle(picked.piece, how.deep);
+    else session.selectPiece(picked.piece, how.add);
+  }
+
+  /** "12 more": a click adds them. Says whether the piece was that. */
+  addOmitted(piece: number): boolean {
+    const { session } = this;
+    const more = addOmitted(session.view, session.shown!.keyOf(piece));
+    if (more) session.change(more, { look: "fit" });
+    return more !== undefined;
+  }
+
+  /** What the menu offers is about what is under it, so that is selected first; unless it is one of several that already are. */
+  openMenu(picked: Picked | undefined, x: number, y: number): void {
+    const { session } = this;
+    if (!session.shown) return;
+    if (picked?.kind === "edge") void session.selectEdge(picked.edge);
+    else if (picked && picked.part !== "room" && !session.selectedPieces.includes(picked.piece)) session.selectPiece(picked.piece);
+    this.hover(undefined, 0, 0);
+    this.menu = { picked: picked?.kind === "box" && picked.part === "room" ? undefined : picked, x, y };
+    session.changed();
+  }
+
+  /** The menu by its key: at what is selected, or where nothing is, in the middle. */
+  openMenuAtSelection(): void {
+    const { stage, shown, selectedPieces } = this.session;
+    const piece = selectedPieces.at(-1);
+    if (!stage || !shown) return;
+    const at = piece === undefined ? undefined : stage.onScreen(shown.rect(piece));
+    const inside = (value: number, most: number) => Math.max(8, Math.min(most - 8, value));
+    this.openMenu(piece === undefined ? undefined : { kind: "box", piece, part: "body" }, inside(at ? at.x + at.w / 2 : stage.width / 2, stage.width), inside(at ? at.y + Math.min(at.h / 2, 18) : stage.height / 2, stage.height));
+  }
+
+  closeMenu(): void {
+    this.menu = undefined;
+    this.session.changed();
+    this.session.stage?.canvas.focus({ preventScroll: true });
+  }
+}
