@@ -5,14 +5,14 @@ import { MOST_LISTED, nodesIn } from "./facts";
 import type { Lookup } from "./names";
 import type { EdgeFacts } from "./protocol";
 
-const KINDS = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link" } as const;
+const KINDS = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link", [EdgeKind.Carried]: "carried" } as const;
 
 export function edgeFacts(lookup: Lookup, visible: Visible, scene: Scene, edge: number): EdgeFacts | undefined {
   const source = scene.edgeSource[edge], target = scene.edgeTarget[edge];
   if (source === undefined || source < 0 || target < 0) return undefined;
   const from = scene.box[source], to = scene.box[target];
   const kind = KINDS[scene.edgeKind[edge] as EdgeKind];
-  const nodes = kind === "data" ? carried(lookup, visible, from, to) : [];
+  const nodes = kind === "data" || kind === "carried" ? carried(lookup, visible, from, to) : [];
   const end = (box: number) => ({ key: scene.key[box], title: scene.title[box] });
   return {
     from: end(from), to: end(to), kind,

@@ -144,7 +144,7 @@ export interface SearchResult {
 export interface EdgeFacts {
   readonly from: { readonly key: string; readonly title: string };
   readonly to: { readonly key: string; readonly title: string };
-  readonly kind: "data" | "control" | "link";
+  readonly kind: "data" | "control" | "link" | "carried";
   /** The nodes whose values it carries; at most so many as a panel lists, and how many there are. */
   readonly values: readonly NodeName[];
   readonly total: number;
