@@ -20,6 +20,7 @@ from opscope.errors import SourceError
 from opscope.program import Frame, Program
 from opscope.readers.hidet.flow import FlowNames, flow_graph_program
 from opscope.readers.hidet.netron import read_netron
+from opscope.readers.source import Source
 from opscope.recording.classes import subclasses
 from opscope.recording.model import NodeKey, Origin, Recording
 from opscope.recording.store import StoreWriter
@@ -209,7 +210,7 @@ def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> 
     skipped = []
     for i, (_, name, path) in enumerate(files):
         try:
-            program: Program = read_netron(path.read_text(encoding="utf-8"), "hidet")
+            program: Program = read_netron(Source(path).read_text(), "hidet")
         except SourceError as error:
             skipped.append(f"{path.name}: {error}")
             continue

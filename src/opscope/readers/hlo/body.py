@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from opscope.errors import SourceError
-from opscope.program import WHOLE, Details, GraphBuilder, Node, TensorType, ValueRef
+from opscope.program import WHOLE, Details, GraphBuilder, Node, Role, TensorType, ValueRef
 from opscope.readers.hlo.details import Context, HloDetails, Tail, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruction
 from opscope.readers.hlo.lexing import fail, skip, without_comments
@@ -30,12 +30,12 @@ Row: TypeAlias = tuple[str, str, str, str, str, str]
 """A line's parts: ROOT or nothing, name, type, opcode, operands, attributes."""
 
 
-class _Once(dict[str, str]):
-    """Each text once: opcodes repeat a thousand times and need one object."""
+class _Opcodes(dict[str, tuple[str, Role]]):
+    """Each opcode once, with the role of its nodes: they repeat a thousand times and need one object."""
 
-    def __missing__(self, text: str) -> str:
-        self[text] = text
-        return text
+    def __missing__(self, text: str) -> tuple[str, Role]:
+        known = self[text] = (text, PAYLOAD_ROLES.get(text, "op"))
+        return known
 
 
 class Module:
@@ -46,7 +46,7 @@ class Module:
         self.context = Context(root)
         self.types = Types()
         self.tails = Tails(self.context)
-        self.ops = _Once()
+        self.opcodes = _Opcodes()
         self.is_regular = True
         """Has every computation so far been nothing but usual lines up to a brace in the first column?"""
 
@@ -109,24 +109,23 @@ class Body:
         This is the hot loop. It looks each part up rather than at it, and whatever it does not find is not usual: the careful
         reader then either takes it or says what is wrong with it.
         """
-        types, tails, ops = self.module.types, self.module.tails, self.module.ops
+        types, tails, opcodes = self.module.types, self.module.tails, self.module.opcodes
         refs, nodes = self.refs, self.nodes
-        ref, make = refs.__getitem__, tuple.__new__
+        ref, make, append = refs.__getitem__, tuple.__new__, nodes.append
         before = len(nodes)
         nothing: tuple[()] = ()
-        for root, name, shape, op, operands, attributes in rows:
+        for root, name, shape, opcode, operands, attributes in rows:
             try:
                 outputs, at = types[shape]
+                op, role = opcodes[opcode]
                 inputs: tuple[ValueRef, ...] = nothing
-                role = PAYLOAD_ROLES.get(op, "op")
                 if role != "op":
-                    tail = tails.get(f"{op}({operands}){attributes}") or tails.payload(op, operands, attributes)
+                    tail = tails.payload(op, operands, attributes)
                 else:
                     tail = tails[attributes]
-                    if "," in operands or " " in operands:
-                        inputs = tuple(map(ref, _operand_names(operands)))
-                    elif operands:
-                        inputs = (refs[operands.lstrip("%")],)
+                    if operands:
+                        names = _operand_names(operands) if "%" in operands or "/" in operands else operands.split(", ")
+                        inputs = tuple(map(ref, names))
                     if op == ELEMENT:
                         inputs = self.element(inputs, tail.flow.element)
                 _, details, (calls, control, _) = tail
@@ -141,7 +140,7 @@ class Body:
                 self.root = name
             if calls:
                 self.note_calls(calls, details)
-            nodes.append(make(Node, (name, ops[op], inputs, outputs, role, calls, nothing, nothing, details)))
+            append(make(Node, (name, op, inputs, outputs, role, calls, nothing, nothing, details)))
         return len(nodes) - before
 
     def element(self, inputs: tuple[ValueRef, ...], index: int) -> tuple[ValueRef, ...]:

@@ -20,7 +20,11 @@ from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
 _FIRST_ELEMENT = re.compile(r'op_name="([^"/]*+)')
 _INDEX = re.compile(r"[0-9]{1,9}")
-_METADATA = re.compile(r""", metadata=\{[^"'{}()\[\]/]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"'{}()\[\]/]*+)*+\}""")
+_METADATA = re.compile(
+    r""", metadata=\{(?:op_name="([^"/\\]*+)[^"\\]*+(?:\\.[^"\\]*+)*+")?+"""
+    r"""[^"'{}()\[\]/]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"'{}()\[\]/]*+)*+\}"""
+)
+"""Metadata as XLA prints it, with the first element of its op_name."""
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
@@ -40,15 +44,18 @@ class Context:
         self.frames = FrameTables()
         self.root = _sanitized(root)
         self.callers: dict[str, tuple[str, HloDetails]] = {}
-        self._relative: dict[str, bool] = {}
+        self._is_relative: dict[str, bool] = {}
         self._prefixes: dict[str, Scope] = {}
 
     def is_relative(self, op_name: str) -> bool:
         """Before inlining, JAX names what stands in a called computation relative to the call."""
-        first = op_name.partition("/")[0]
-        known = self._relative.get(first)
+        return self.begins_relative(op_name.partition("/")[0])
+
+    def begins_relative(self, first: str) -> bool:
+        """The same, where only the first element of the name is known."""
+        known = self._is_relative.get(first)
         if known is None:
-            known = self._relative[first] = bool(self.root) and _sanitized(first) != self.root
+            known = self._is_relative[first] = bool(self.root) and _sanitized(first) != self.root
         return known
 
     def prefix(self, graph: str) -> Scope:
@@ -185,11 +192,7 @@ class Tails(dict[str, Tail]):
         self._flows = _Flows()
 
     def __missing__(self, text: str) -> Tail:
-        # metadata differs from line to line, what stands before it does not
-        at = text.rfind(", metadata={")
-        metadata = _METADATA.match(text, at) if at >= 0 else None
-        flow = self._flows[text[:at] if metadata and metadata.end() == len(text) else text]
-        tail = self[text] = self._tail(text, flow)
+        tail = self[text] = self._printed(text)
         return tail
 
     def payload(self, op: str, payload: str, text: str) -> Tail:
@@ -199,16 +202,26 @@ class Tails(dict[str, Tail]):
         if tail is None:
             if payload.count("{") != payload.count("}"):
                 raise KeyError(payload)
-            tail = self[key] = self._tail(text, self[text].flow, op, without_comments(payload).strip())
+            tail = self[key] = self._printed(text, op, without_comments(payload).strip())
         return tail
+
+    def _printed(self, text: str, op: str = "", payload: str = "") -> Tail:
+        """A tail on one line. Its metadata is its own and means nothing to the graph; what stands before that repeats."""
+        at = text.rfind(", metadata={")
+        metadata = _METADATA.fullmatch(text, at) if at >= 0 else None
+        flow = self._flows[text[:at] if metadata else text]
+        return self._tail(text, flow, op, payload, metadata[1] if metadata else None)
 
     def written(self, text: str, op: str, payload: str) -> Tail:
         """A tail that the careful reader has put together."""
         return self._tail(text, Flow.of(text, read_attributes(text, 0)[0]), op, payload)
 
-    def _tail(self, text: str, flow: Flow, op: str = "", payload: str = "") -> Tail:
+    def _tail(self, text: str, flow: Flow, op: str, payload: str, first: str | None = None) -> Tail:
+        """`first` is the first element of the op_name, where somebody has seen it already."""
         if not text and not op:
             return Tail(text, NO_DETAILS, flow)
-        first = _FIRST_ELEMENT.search(text)
-        is_own = first is not None and self.context.is_relative(first[1])
+        if first is None:
+            found = _FIRST_ELEMENT.search(text)
+            first = found[1] if found else None
+        is_own = first is not None and self.context.begins_relative(first)
         return Tail(text, None if is_own else HloDetails(self.context, text, op, payload), flow)

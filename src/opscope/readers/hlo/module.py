@@ -121,7 +121,8 @@ class _Reader:
             body.attrs["signature"] = signature
         pos = self.read_bodies(body, pos, len(text))
         attributes, pos = read_attributes(text, pos)
-        body.attrs.update(_texts(text, attributes))
+        if attributes:
+            body.attrs.update(_texts(text, attributes))
         return pos
 
     def read_opening(self, pos: int) -> tuple[bool, str, str, int]:
