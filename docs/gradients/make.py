@@ -1,88 +1,141 @@
-"""Makes the three figures of docs/gradients.md from the rules that opscope itself shows: python docs/gradients/make.py"""
+"""Makes the three figures of docs/gradients.md from the rules that opscope itself shows: python docs/gradients/make.py
+
+Each figure is drawn as opscope draws a training step: forward runs down on the left, backward up on the right, and what is kept for
+backward runs across.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
-import opscope
-from opscope.analysis.derivatives import Rule, rule_for
+from opscope.analysis.derivatives import rule_for
 from opscope.program import GraphBuilder, Link, Program, ProgramBuilder, TensorType
+from opscope.render import host
+from opscope.render.options import ViewOptions
+from opscope.render.picture import Drawn
+from opscope.render.png import rasterize
+from opscope.render.svg import font_css
+from opscope.render.wire import encode_wire
 
 HERE = Path(__file__).parent
 FULL = TensorType("f32", (8, 16))
+WEIGHT = TensorType("f32", (16, 16))
 SCALAR = TensorType("f32", ())
 SHAPES = {"matmul": {"a": TensorType("f32", (8, 32)), "b": TensorType("f32", (32, 16))}, "sum": {"y": TensorType("f32", (8,))}}
 """Of operands and results that are not of the usual shape."""
+BASIC = (("exp", "tanh"), ("sum", "softmax"), ("mul", "matmul"))
+GAP = 20
 
 
-def basic_ops() -> Program:
-    """Each operation beside its backward half: what goes in, what comes back."""
-    builder = ProgramBuilder("derivatives of basic operations")
-    graph = builder.graph("basic operations")
-    for op in ("mul", "exp", "tanh", "matmul", "sum", "softmax"):
-        rule = rule_for(op)
-        assert rule is not None
-        _one_op(graph, op, rule)
-    return builder.build()
+class Sheet:
+    """A small training step, written down in formulas: nodes are named by what they compute."""
+
+    def __init__(self, name: str) -> None:
+        self.builder = ProgramBuilder(name)
+        self.graph: GraphBuilder = self.builder.graph(name)
+
+    def given(self, name: str, type: TensorType = FULL) -> str:
+        return self.graph.node(name, "parameter", (), [type], role="parameter").id
+
+    def forward(self, formula: str, op: str, reads: list[str], type: TensorType = FULL) -> str:
+        return self._half("forward", formula, op, reads, type, [])
+
+    def backward(self, formula: str, op: str, reads: list[str], of: str, type: TensorType = FULL) -> str:
+        return self._half("backward", formula, op, reads, type, [Link("backward_of", of)])
+
+    def _half(self, half: str, formula: str, op: str, reads: list[str], type: TensorType, links: list[Link]) -> str:
+        inputs = [(name, 0) for name in reads]
+        return self.graph.node(formula, op, inputs, [type], scope=(half,), attrs={"direction": half}, links=links).id
 
 
-def _one_op(graph: GraphBuilder, op: str, rule: Rule) -> None:
-    scope = (f"y = {rule.y}",)
+def one_op(op: str) -> Program:
+    """An operation, and what comes back through it."""
+    rule = rule_for(op)
+    assert rule is not None
+    sheet = Sheet(f"y = {rule.y}")
     shapes = SHAPES.get(op, {})
     result = shapes.get("y", FULL)
-    operands = []
-    for name in rule.vjp:
-        node = graph.node(f"{op}.{name}", "parameter", (), [shapes.get(name, FULL)], role="parameter", scope=scope, attrs={"label": name})
-        operands.append((node.id, 0))
-    y = graph.node(f"{op}.y", op, operands, [result], scope=scope)
-    dy = graph.node(f"{op}.dy", "dy", (), [result], role="gradient", scope=scope, attrs={"label": "dy"})
+    operands = [sheet.forward(name, "input", [], shapes.get(name, FULL)) for name in rule.vjp]
+    y = sheet.forward(f"y = {rule.y}", op, operands, result)
+    dy = sheet.backward("dy", "input", [], y, result)
     for name, text in rule.vjp.items():
-        used = [(f"{op}.{other}", 0) for other in rule.vjp if other in text.replace("dy", "").replace("exp", "")]
-        kept = [(y.id, 0)] if "y" in text.replace("dy", "") else []
-        graph.node(f"{op}.d{name}", f"d{name} = {text}", [(dy.id, 0), *used, *kept], [shapes.get(name, FULL)], scope=scope)
+        letters = text.replace("dy", "").replace("exp", "").replace("softmax", "").replace("broadcast", "")
+        kept = [y] if "y" in letters else [other for other in rule.vjp if other in letters]
+        work = {"sum": "broadcast", "matmul": "matmul"}.get(op, "mul")
+        sheet.backward(f"d{name} = {text}", work, [dy, *kept], name, shapes.get(name, FULL))
+    return sheet.builder.build()
 
 
 def chain_rule() -> Program:
     """Three operations after each other: backward multiplies the local derivatives, from the end to the beginning."""
-    builder = ProgramBuilder("the chain rule")
-    graph = builder.graph("chain rule")
-    for name, text, reads, shape in (
-        ("a", "a = x · w", "x", FULL), ("b", "b = tanh(a)", "a", FULL), ("L", "L = mean(b)", "b", SCALAR),
-    ):  # fmt: skip
-        if name == "a":
-            graph.node("x", "x", (), [FULL], scope=("forward",), attrs={"direction": "forward"})
-        graph.node(name, text, [(reads, 0)], [shape], scope=("forward",), attrs={"direction": "forward"})
-    for name, text, reads, of in (
-        ("dL", "dL = 1", "", "L"), ("db", "db = dL / n", "dL", "b"),
-        ("da", "da = db ⊙ (1 − b²)", "db b", "a"), ("dx", "dx = da · wᵀ", "da", "x"),
-    ):  # fmt: skip
-        shape, links = SCALAR if name == "dL" else FULL, [Link("backward_of", of)]
-        inputs = [(read, 0) for read in reads.split()]
-        graph.node(name, text, inputs, [shape], scope=("backward",), attrs={"direction": "backward"}, links=links)
-    return builder.build()
+    sheet = Sheet("the chain rule")
+    x, w = sheet.given("x"), sheet.given("w", WEIGHT)
+    a = sheet.forward("a = x · w", "matmul", [x, w])
+    b = sheet.forward("b = tanh(a)", "tanh", [a])
+    loss = sheet.forward("L = mean(b)", "mean", [b], SCALAR)
+    start = sheet.backward("dL = 1", "ones", [], loss, SCALAR)
+    db = sheet.backward("db = dL / n", "broadcast", [start], loss)
+    da = sheet.backward("da = db ⊙ (1 − b²)", "mul", [db, b], b)
+    sheet.backward("dw = xᵀ · da", "matmul", [da, x], a, WEIGHT)
+    return sheet.builder.build()
 
 
 def used_many_times() -> Program:
     """One value, three uses: each sends a gradient back, and the value gets their sum."""
-    builder = ProgramBuilder("one value used many times")
-    graph = builder.graph("one value, three uses")
-    graph.node("x", "parameter", (), [FULL], role="parameter", attrs={"label": "x"})
-    rules = {"query": "q = x · w₁", "key": "k = x · w₂", "value": "v = x · w₃"}
-    for name, text in rules.items():
-        graph.node(name, text, [("x", 0)], [FULL])
-    graph.node("out", "L = f(q, k, v)", [(name, 0) for name in rules], [SCALAR])
-    for i, name in enumerate(rules, 1):
-        letter = rules[name][0]
-        graph.node(f"d{name}", f"dx{'₁₂₃'[i - 1]} = d{letter} · w{'₁₂₃'[i - 1]}ᵀ", [("out", 0)], [FULL])
-    graph.node("dx", "dx = dx₁ + dx₂ + dx₃", [(f"d{name}", 0) for name in rules], [FULL])
-    return builder.build()
+    sheet = Sheet("one value used many times")
+    x = sheet.given("x")
+    uses = [sheet.forward(f"{letter} = x · w{n}", "matmul", [x]) for letter, n in zip("qkv", "₁₂₃", strict=True)]
+    loss = sheet.forward("L = f(q, k, v)", "mean", uses, SCALAR)
+    start = sheet.backward("dL = 1", "ones", [], loss, SCALAR)
+    arriving = [
+        sheet.backward(f"dx{n} = d{letter} · w{n}ᵀ", "matmul", [start], use)
+        for use, letter, n in zip(uses, "qkv", "₁₂₃", strict=True)
+    ]  # fmt: skip
+    sheet.backward("dx = dx₁ + dx₂ + dx₃", "add_any", arriving, x)
+    return sheet.builder.build()
 
 
-def main() -> None:
-    figures = {"basic_ops": basic_ops, "chain_rule": chain_rule, "used_many_times": used_many_times}
+def figure(program: Program, theme: str, legend: bool = True, font: str = "") -> Drawn:
+    how = {"theme": theme, "title": program.name, "legend": legend, "wrap": False, "fontCss": font}
+    spec = ViewOptions(beside=True, names=True, operands=False, depth=3).spec
+    steps = [("view", spec), ("layout", how), ("scene", how), ("svg", how)]
+    _, _, size, text = host.run(encode_wire(program, False), steps, None)
+    return Drawn(text, json.loads(size)["width"], json.loads(size)["height"], 0, 0, ())
+
+
+def basic_ops(theme: str, font: str) -> Drawn:
+    """Six operations in a grid, each drawn as the other figures are."""
+    rows = [[figure(one_op(op), theme, legend=False) for op in row] for row in BASIC]
+    widths = [max(row[i].width for row in rows) for i in range(len(BASIC[0]))]
+    parts: list[str] = []
+    top = 0
+    for row in rows:
+        left = 0
+        for drawn, width in zip(row, widths, strict=True):
+            inner = re.sub(r"<title>.*?</title>", "", drawn.text)
+            parts.append(inner.replace("<svg ", f'<svg x="{left + (width - drawn.width) / 2:.0f}" y="{top}" ', 1))
+            left += width + GAP
+        top += max(drawn.height for drawn in row) + GAP
+    size = (sum(widths) + GAP * (len(widths) - 1), top - GAP)
+    ground = re.search(r'<rect[^>]* fill="(#\w+)"', rows[0][0].text)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" viewBox="0 0 {size[0]} {size[1]}">'
+    style = f"<title>derivatives of basic operations</title><style>{font}</style>"
+    rect = f'<rect width="{size[0]}" height="{size[1]}" fill="{ground[1] if ground else "none"}"/>'
+    return Drawn("\n".join([head, style, rect, *parts, "</svg>", ""]), *size, 0, 0, ())
+
+
+def main(folder: Path = HERE, theme: str = "light") -> None:
+    font = font_css()
+    figures = {
+        "basic_ops": lambda font: basic_ops(theme, font),
+        "chain_rule": lambda font: figure(chain_rule(), theme, font=font),
+        "used_many_times": lambda font: figure(used_many_times(), theme, font=font),
+    }
     for name, make in figures.items():
-        for suffix, size in (("svg", {}), ("png", {"scale": 1.5})):
-            opscope.save(make(), HERE / f"{name}.{suffix}", wrap=False, operands=False, beside=make is chain_rule, **size)
+        (folder / f"{name}.svg").write_text(make(font).text, "utf-8")
+        (folder / f"{name}.png").write_bytes(rasterize(make(""), 1.5))
         print(f"docs/gradients/{name}.svg")
 
 

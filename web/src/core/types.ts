@@ -199,6 +199,10 @@ export interface Visible {
   readonly edgeCountMerged: Int32Array;
   /** How many different values it carries (three uses of one value are one). */
   readonly edgeDistinct: Int32Array;
+  /** Bytes of these values together; NaN where a size is not known. */
+  readonly edgeBytes: Float64Array;
+  /** What is written on an edge instead of its count. */
+  readonly edgeText?: readonly (string | undefined)[];
   readonly sourceSlot: Float32Array;
   readonly targetSlot: Float32Array;
   /** Which operand of its target an edge is (from 0), where their order matters; -1: it does not, or there is only one. */

@@ -40,6 +40,7 @@ export function visibleOf(boxes: readonly BoxLiteral[], edges: readonly EdgeLite
     edgeNode: new Int32Array(edges.length).fill(-1),
     edgeOutput: new Int32Array(edges.length),
     edgeCountMerged: Int32Array.from(edges, ([, , more]) => more?.merged ?? 1),
+    edgeBytes: Float64Array.from(edges, () => Number.NaN),
     edgeDistinct: Int32Array.from(edges, ([, , more]) => more?.merged ?? 1),
     sourceSlot: new Float32Array(edges.length).fill(Number.NaN),
     targetSlot: new Float32Array(edges.length).fill(Number.NaN),

@@ -85,3 +85,24 @@ describe("two halves of a program", () => {
     }
   });
 });
+
+describe("halves beside each other", () => {
+  it("say how many values are kept, and how many bytes that is", () => {
+    const step = makeProgram([{
+      name: "main",
+      nodes: [
+        { id: "x", op: "parameter", role: "parameter", types: ["f32[4]"] },
+        { id: "a", op: "tanh", inputs: ["x"], scope: "layer", groups: { direction: "forward/layer" } },
+        { id: "b", op: "exp", inputs: ["a"], scope: "layer", groups: { direction: "forward/layer" } },
+        { id: "db", op: "multiply", inputs: ["b", "b"], scope: "layer", groups: { direction: "backward/layer" } },
+        { id: "da", op: "multiply", inputs: ["db", "a"], scope: "layer", groups: { direction: "backward/layer" } },
+      ],
+      outputs: ["da"],
+    }]);
+    const closed = buildView(step, { beside: true, depth: 0 });
+    expect(closed.edgeText?.filter(Boolean)).toEqual(["2 kept · 32 B"]);
+    const open = buildView(step, { beside: true, depth: 9 });
+    expect(new Set(open.edgeText?.filter(Boolean))).toEqual(new Set(["kept · 16 B"]));
+    expect(open.remarks.join()).toContain("kept for backward");
+  });
+});

@@ -73,7 +73,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     edgeShades: highlights?.shades ?? [],
     ...curves,
     labels: [
-      ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart),
+      ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart, (e) => visible.edgeText?.[placed.edge[e]]),
       ...(visible.edgeOperand ? operandLabels(visible.edgeOperand, placed.edge, curves, options.operands) : []),
       ...placed.labels.map((label) => ({ ...label, x: label.x + margin, y: label.y + margin })),
     ],

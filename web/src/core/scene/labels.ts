@@ -12,19 +12,20 @@ const HEIGHT = 13;
 const CELL = 64;
 
 /**
- * "×3" on lines that stand for several: near the source, where it lies on the ground that the source lies on, and clear of the
+ * "×3" on lines that stand for several (or what the view says of them): near the source, where it lies on the ground that the source lies on, and clear of the
  * other labels. One that finds no place is left to the tooltip.
  */
 export function countLabels(
-  merged: Int32Array, source: Int32Array, parent: Int32Array, curve: Float64Array, curveStart: Int32Array,
+  merged: Int32Array, source: Int32Array, parent: Int32Array, curve: Float64Array, curveStart: Int32Array, texts: (e: number) => string | undefined = () => undefined,
 ): SceneLabel[] {
   const labels: SceneLabel[] = [];
   const taken = new Taken();
   for (let e = 0; e < merged.length; e++) {
     const p = curveStart[e];
-    if (merged[e] < 2 || curveStart[e + 1] - p < 4 || source[e] < 0) continue;
+    const own = texts(e);
+    if ((merged[e] < 2 && !own) || curveStart[e + 1] - p < 4 || source[e] < 0) continue;
     if (Math.hypot(curve[2 * p + 6] - curve[2 * p], curve[2 * p + 7] - curve[2 * p + 1]) < ROOM) continue;
-    const text = `×${merged[e]}`;
+    const text = own ?? `×${merged[e]}`;
     const wide = textWidth(text, TINY) + 8;
     for (const t of PLACES) {
       const x = pointAt(curve, p, 0, t);

@@ -1,10 +1,12 @@
 /** What is seen where forward and backward stand beside each other: both halves open, and repeated layers one by one. */
 import { Block, blocksOf } from "../layout/blocks";
-import type { ProgramData, ViewSpec, Visible } from "../types";
+import { bytesText } from "../text/bytes";
+import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../types";
 import { halvesOf } from "./halves";
 import { build } from "./index";
 
 const DIRECTION = "direction";
+const UPDATE = "update";
 /** A picture of both halves holds so many boxes; deeper is not looked without being asked. */
 const PAGE = 60;
 const DEEPEST_TRIED = 4;
@@ -13,7 +15,21 @@ export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
   const spec: ViewSpec = { grouping: DIRECTION, ...asked };
   const fixed = spec.depth !== undefined || spec.flatten;
   const visible = unfolded(program, fixed ? spec : { ...spec, calls: false, depth: fittingDepth(program, { ...spec, calls: false }) });
-  return halvesOf(visible) ? visible : { ...visible, remarks: [...visible.remarks, "Nothing here has a forward and a backward half."] };
+  const halves = halvesOf(visible);
+  if (!halves) return { ...visible, remarks: [...visible.remarks, "Nothing here has a forward and a backward half."] };
+  const block = blocksOf(visible, halves);
+  const edgeText = Array.from(visible.edgeSource, (source, e) => {
+    const isKept = visible.edgeKind[e] === EdgeKind.Data && block[source] === Block.Forward && block[visible.edgeTarget[e]] === Block.Backward;
+    return isKept ? keptText(visible.edgeDistinct[e], visible.edgeBytes[e]) : undefined;
+  });
+  const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
+  const reading = `Forward runs down, backward up beside it; across runs what is kept for backward${updates ? ", at the sides parameters (left) and gradients (right) on their way to the update" : ""}.`;
+  return { ...visible, edgeText, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
+}
+
+/** "33 kept · 1.4 MB" */
+function keptText(values: number, bytes: number): string {
+  return [values > 1 ? `${values} kept` : "kept", ...(Number.isNaN(bytes) ? [] : [bytesText(bytes)])].join(" · ");
 }
 
 /** As deep as a page holds, so that layers stand beside layers; whatever is open beyond, so that opening a group moves nothing else. */

@@ -1,6 +1,6 @@
 /** The edges of a view under construction: columns that grow, merged as they come. */
 
-import { EdgeKind } from "../types";
+import { EdgeKind, type ProgramData } from "../types";
 import type { Boxes } from "./boxes";
 import { TripleMap } from "./columns";
 
@@ -12,6 +12,7 @@ export class Edges {
   readonly output: number[] = [];
   readonly merged: number[] = [];
   readonly distinct: number[] = [];
+  readonly bytes: number[] = [];
   readonly sourceSlot: number[] = [];
   readonly targetSlot: number[] = [];
   /** Which operand of its target the value is, where the order matters and the box does not show it; -1 otherwise. */
@@ -19,7 +20,7 @@ export class Edges {
   private readonly seen: TripleMap;
   private readonly carried = new TripleMap();
 
-  constructor(private readonly boxes: Boxes, expected: number) {
+  constructor(private readonly boxes: Boxes, private readonly program: ProgramData, expected: number) {
     this.seen = new TripleMap(expected);
   }
 
@@ -40,7 +41,10 @@ export class Edges {
     const again = !single && this.carried.number(number, node, output) < carried;
     if (number < this.source.length) {
       if (!repeated) this.merged[number]++;
-      if (!again) this.distinct[number]++;
+      if (!again) {
+        this.distinct[number]++;
+        this.bytes[number] += this.bytesOf(node, output);
+      }
       return number;
     }
     this.source.push(source);
@@ -50,6 +54,7 @@ export class Edges {
     this.output.push(output);
     this.merged.push(1);
     this.distinct.push(1);
+    this.bytes.push(this.bytesOf(node, output));
     this.sourceSlot.push(Number.NaN);
     this.targetSlot.push(Number.NaN);
     this.operand.push(-1);
@@ -58,11 +63,20 @@ export class Edges {
 
   /** Takes out the edges that are marked. */
   remove(gone: Uint8Array): void {
-    const columns = [this.source, this.target, this.kind, this.node, this.output, this.merged, this.distinct, this.sourceSlot, this.targetSlot, this.operand];
+    const columns = [this.source, this.target, this.kind, this.node, this.output, this.merged, this.distinct, this.bytes, this.sourceSlot, this.targetSlot, this.operand];
     for (const column of columns) {
       let kept = 0;
       for (let e = 0; e < column.length; e++) if (!gone[e]) column[kept++] = column[e];
       column.length = kept;
     }
+  }
+
+  private bytesOf(node: number, output: number): number {
+    const { outputs, types } = this.program;
+    if (node < 0) return Number.NaN;
+    const from = outputs.start[node];
+    let sum = 0;
+    for (let o = output < 0 ? from : from + output; o < (output < 0 ? outputs.start[node + 1] : from + output + 1); o++) sum += types.bytes[outputs.value[o]] < 0 ? Number.NaN : types.bytes[outputs.value[o]];
+    return sum;
   }
 }

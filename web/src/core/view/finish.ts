@@ -38,6 +38,7 @@ export function finish(placement: Placement, edges: Edges): Visible {
     edgeOutput: Int32Array.from(edges.output),
     edgeCountMerged: Int32Array.from(edges.merged),
     edgeDistinct: Int32Array.from(edges.distinct),
+    edgeBytes: Float64Array.from(edges.bytes),
     sourceSlot: Float32Array.from(edges.sourceSlot),
     targetSlot: Float32Array.from(edges.targetSlot),
     edgeOperand: Int32Array.from(edges.operand),

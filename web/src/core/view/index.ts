@@ -62,7 +62,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   };
   placeAll(placement, graph);
   tellOrigins(placement);
-  const edges = new Edges(boxes, 2 * boxes.count);
+  const edges = new Edges(boxes, program, 2 * boxes.count);
   const leftOut = subset?.showsLeftOut ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) } : undefined;
   connectAll(placement, edges, leftOut);
   if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next round of a loop.");
