@@ -56,6 +56,11 @@ bench: .stamps/tests .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/parse_hlo.py
 	$(BIN)/python benchmarks/backward_links.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo .bench/transformer24.hlo
 	$(BIN)/python benchmarks/diff.py
+	$(BIN)/python benchmarks/diff.py --without-metadata || true
+	for python in .venv-hidet-*/bin/python; do
+	  test -x $$python && (cd .bench && PYTHONPATH=../src ../$$python ../examples/passes_hidet.py hidet.opscope > /dev/null 2>&1) \
+	    && $(BIN)/python benchmarks/diff.py --recorded .bench/hidet.opscope
+	done || true
 	$(BIN)/python benchmarks/timeline.py
 	$(BIN)/python benchmarks/diff.py --speed
 	$(BIN)/python benchmarks/record.py

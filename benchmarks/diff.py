@@ -4,10 +4,12 @@
     python benchmarks/diff.py FOLDER …             other dumps of XLA
     python benchmarks/diff.py --speed              100,000 nodes against 100,000
     python benchmarks/diff.py --without-metadata   the same with op_name, scopes and source lines taken away too
+    python benchmarks/diff.py --recorded SOURCE …  live recordings: against what the compiler told itself
 
 Of two consecutive snapshots every instruction and computation of the second gets a random name, in its text; nothing else changes.
 The programs are matched without names, and compared with the names before. "Surviving" are nodes whose name is in both; "wrong" are
-surviving nodes (of either side) that were matched to another one.
+surviving nodes (of either side) that were matched to another one. Of those, "alike" are in graphs that nobody calls and that say the
+same word for word: nothing but names can tell them apart.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from make_dump import dump
 from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
 from opscope.recording.diff import diff
+from opscope.recording.model import Recording
+from opscope.recording.sources import read_recording
 from opscope.recording.xla import Step, find_steps
 
 _NAME = re.compile(r"%([A-Za-z_][\w.-]*)")
@@ -56,7 +60,7 @@ def truth_of(folder: Path, metadata: bool) -> tuple[float, float]:
     survived = found_right = found_wrong = changed = 0
     before: tuple[str, Program] | None = None
     print(f"\n{folder.name}{'' if metadata else ', without metadata'}")
-    print(f"{'survive':>8} {'right':>8} {'wrong':>7} {'seconds':>8}  step")
+    print(f"{'survive':>8} {'right':>8} {'wrong':>7} {'alike':>7} {'seconds':>8}  step")
     for step in steps:
         text = step.path.read_text()
         text = text if metadata else _METADATA.sub("", text)
@@ -90,8 +94,48 @@ def compare(a: Program, text: str, step: Step, seed: int) -> tuple[str, int, int
     right = sum(truth.get(x) == y for x, y in pairs)
     wrong = sum((x in truth or y in back) and truth.get(x) != y for x, y in pairs)
     total = max(1, len(truth))
-    line = f"{len(truth):8,} {right / total:8.2%} {wrong / total:7.2%} {seconds:8.2f}  {step.pipeline} / {step.name}"
+    alike = sum(x in truth and truth[x] != y and _dead_and_alike(b, truth[x][0], y[0]) for x, y in pairs)
+    shares = f"{right / total:8.2%} {wrong / total:7.2%} {alike / total:7.2%}"
+    line = f"{len(truth):8,} {shares} {seconds:8.2f}  {step.pipeline} / {step.name}"
     return line, right, wrong, total
+
+
+def _dead_and_alike(program: Program, one: str, other: str) -> bool:
+    def text(name: str) -> list[tuple[object, ...]]:
+        graph = program[name]
+        return [(node.op, node.outputs, [graph.position[id] for id in node.operands]) for node in graph]
+
+    return one not in program.callers and other not in program.callers and text(one) == text(other)
+
+
+def recorded_truth(recording: Recording) -> tuple[float, float]:
+    """Matching without ids and without being told, against the ids that live on and the origins that the compiler told."""
+    survived = right = wrong = 0
+    for snapshot in recording:
+        if recording.repeats(snapshot):
+            continue
+        before = recording.before(snapshot)
+        assert before is not None
+        old, new = (keys_of_ops(program) for program in (before.program, snapshot.program))
+        truth = {key: key for key in old & new}
+        for origin in snapshot.origins:
+            if len(origin.old) == len(origin.new) == 1 and not origin.rule:
+                truth[origin.old[0]] = origin.new[0]
+        found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        for match in diff(before.program, snapshot.program, ids="positions").matched:
+            for key in match.a:
+                found.setdefault(key, set()).update(match.b)
+        survived += len(truth)
+        right += sum(new in found.get(old, ()) for old, new in truth.items())
+        wrong += sum(old in found and new not in found[old] for old, new in truth.items())
+    shares = right / max(1, survived), wrong / max(1, survived)
+    said = f"{shares[0]:.2%} right (wanted 97 %), {shares[1]:.2%} wrong (wanted under 1 %)"
+    print(f"{Path(recording.name).name}, {recording.attrs.get('producer', '')}: {survived:,} surviving nodes, {said}")
+    return shares
+
+
+def keys_of_ops(program: Program) -> set[tuple[str, str]]:
+    return {(graph.name, node.id) for graph in program for node in graph if node.role == "op"}
 
 
 def speed() -> None:
@@ -116,10 +160,14 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--without-metadata", action="store_true")
+    parser.add_argument("--recorded", action="store_true")
     options = parser.parse_args()
     if options.speed:
         speed()
         return
+    if options.recorded:
+        results = [recorded_truth(read_recording(source)) for source in options.folders]
+        sys.exit(any(right < 0.97 or wrong >= 0.01 for right, wrong in results))
     results = [truth_of(folder, not options.without_metadata) for folder in options.folders or [dump(4)]]
     if not options.without_metadata and any(right < 0.97 or wrong >= 0.01 for right, wrong in results):
         sys.exit(1)

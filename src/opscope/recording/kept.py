@@ -39,7 +39,7 @@ def kept(path: Path) -> dict[int, Comparison]:
 
 
 def _comparison(diff: bytes, added: int, removed: int, changed: int, aside: str) -> Comparison:
-    return Comparison(added, removed, changed, aside, diff)
+    return Comparison(int(added), int(removed), int(changed), str(aside), diff)
 
 
 class Keeper:

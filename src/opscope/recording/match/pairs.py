@@ -14,6 +14,7 @@ GROUPED = -2
 """The mate of a node that is told to be part of a group: not free, and nobody's mate."""
 _MOST_CANDIDATES = 16
 _SURE = 4
+_MOST_VALUATIONS = 4
 
 K = TypeVar("K")
 
@@ -31,6 +32,8 @@ class Pairs:
         self.evidence: list[str] = [""] * len(a)
         self.graph_a = [FREE] * len(a.graphs)
         self.graph_b = [FREE] * len(b.graphs)
+        self.valuations = _MOST_VALUATIONS
+        """How often values may still be worked out over whole programs."""
         self.across = False
         """Whether nodes may match over the borders of matched graphs: only when nothing more is to be found inside."""
         self.saying = "neighbourhood"

@@ -18,7 +18,7 @@ from opscope.recording.match.sides import TAGS, Side
 _ROUNDS = 3
 _RARE = 8
 _DEEPEST_VIEW = 8
-_SURE_STEPS = 16
+_SURE_STEPS = 23
 _CLEARLY = 1.5
 _MOST_BEGINNINGS = 16
 _VIEWS = frozenset(
@@ -146,6 +146,11 @@ def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
     """Everything that needs matched neighbours, from sure to unsure. What is found begins it anew, a bounded number of times."""
     steps: list[Callable[[list[int], list[int]], int]] = []
     for level in ("deep", "strict", "work", "meant"):
+        if level in ("deep", "work"):
+            for up in (1, 2, 3):
+                steps.append(lambda xs, ys, level=level, up=up: _by_mates(pairs, level, xs, ys, up, False, whole=True))  # type: ignore[misc]
+        if level == "deep":
+            steps.append(lambda xs, ys: _by_value(pairs, xs, ys))
         for up, down in ((1, True), (1, False), (2, False), (0, True)):
             steps.append(lambda xs, ys, level=level, up=up, down=down: _by_mates(pairs, level, xs, ys, up, down))  # type: ignore[misc]
         if level == "deep":
@@ -193,28 +198,44 @@ def _widened(side: Side, members: range, label: list[int], known: dict[tuple[obj
     ]
 
 
-def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool, some: bool = False) -> int:
-    """Match nodes that are alike and have the same matched operands (1: as they are, 2: behind reshapes), or users, or both."""
+def _by_mates(
+    pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool, some: bool = False, whole: bool = False
+) -> int:
+    """Match nodes that are alike and have the same matched operands, or users, or both.
+
+    Operands are taken as they are (1), behind reshapes (2), or behind anything that takes but one operand (3).
+    With `whole` every operand must be matched, else one of them is enough.
+    """
 
     def keys(side: Side, which: int, among: list[int], name: Sequence[int]) -> list[tuple[object, ...] | int]:
-        label = pairs.labels.of[level][which]
+        label, enough = pairs.labels.of[level][which], all if whole else any
         found: list[tuple[object, ...] | int] = []
         for i in among:
-            edges = [_origin(side, edge) for edge in side.operands[i]] if up == 2 else side.operands[i]
+            edges = [_origin(side, edge, up == 3) for edge in side.operands[i]] if up > 1 else side.operands[i]
             above = tuple([name[edge // TAGS] * TAGS + edge % TAGS for edge in edges]) if up else ()
             below = [name[edge // TAGS] * TAGS + edge % TAGS for edge in side.users[i] if name[edge // TAGS] >= 0] if down else []
-            known = (up and any(part >= 0 for part in above)) or below or (some and not edges)
+            known = (up and enough(part >= 0 for part in above)) or (below and not whole) or (some and not edges)
             found.append((label[i], above, tuple(sorted(below))) if known else ~i * 2 - which)
         return found
 
     return pairs.by_class(xs, keys(pairs.a, 0, xs, pairs.name_a), ys, keys(pairs.b, 1, ys, pairs.name_b), some=some)
 
 
-def _origin(side: Side, edge: int) -> int:
-    """The edge that brings the value, looking through what only gives it another form."""
+def _by_value(pairs: Pairs, xs: list[int], ys: list[int]) -> int:
+    """Match nodes that do the same to the same values, wherever these are computed now: an operand may have gone into a fusion."""
+    if not pairs.b.calls_of(pairs.b.graph[ys[0]]) or not pairs.valuations:
+        return 0
+    pairs.valuations -= 1
+    graph, inside = pairs.b.graph, set(xs)
+    here = graph[ys[0]]
+    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if graph[y] == here and x in inside and pairs.mate_a[x] == FREE)
+
+
+def _origin(side: Side, edge: int, anything: bool) -> int:
+    """The edge that brings the value, looking through what only gives it another form, or through anything of one operand."""
     for _ in range(_DEEPEST_VIEW):
         node = edge // TAGS
-        if side.nodes[node].op not in _VIEWS or len(side.operands[node]) != 1:
+        if len(side.operands[node]) != 1 or not (anything or side.nodes[node].op in _VIEWS):
             break
         edge = side.operands[node][0] // TAGS * TAGS + edge % TAGS
     return edge
@@ -265,12 +286,14 @@ def _longest_increasing(numbers: list[int]) -> list[int]:
 
 
 def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
-    """Pair graphs that say the same: those with callers alike first, then those that nobody calls in b, then any, in order.
+    """Pair graphs that say the same: first what nobody calls in b, then those with callers alike, then any, in order.
 
     A graph that nobody calls was there before, since a pass makes graphs to call them.
     """
     free_a = [ga for ga, gb in enumerate(pairs.graph_a) if gb == FREE]
     free_b = [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE]
+    if _pair_all(pairs, _in_gaps(pairs, contents, free_a, _orphans(pairs))):
+        return True
     orphans = _by_number(contents[1], _orphans(pairs))
     waiting_a = _by_number(contents[0], free_a)
     left = [zip(waiting_a[c], gs, strict=True) for c, gs in orphans.items() if len(waiting_a.get(c, ())) == len(gs)]
@@ -294,6 +317,19 @@ def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
     waiting = {content: iter(graphs) for content, graphs in alike.items()}
     any_order = [(ga, next(waiting.get(contents[0][ga], iter(())), None)) for ga in free_a]
     return _pair_all(pairs, [(ga, gb) for ga, gb in any_order if gb is not None])
+
+
+def _in_gaps(pairs: Pairs, contents: tuple[list[int], list[int]], free_a: list[int], free_b: list[int]) -> list[tuple[int, int]]:
+    """Graphs that say the same and stand between the same matched graphs."""
+    matched = [ga for ga, gb in enumerate(pairs.graph_a) if gb != FREE]
+    fixed_a = [matched[i] for i in _longest_increasing([pairs.graph_a[ga] for ga in matched])]
+    fixed_b = [pairs.graph_a[ga] for ga in fixed_a]
+    keyed: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for ga in free_a:
+        keyed[contents[0][ga], bisect_left(fixed_a, ga)][0].append(ga)
+    for gb in free_b:
+        keyed[contents[1][gb], bisect_left(fixed_b, gb)][1].append(gb)
+    return [pair for xs, ys in keyed.values() if len(xs) == len(ys) for pair in zip(xs, ys, strict=True)]
 
 
 def _pair_all(pairs: Pairs, found: list[tuple[int, int]]) -> bool:
