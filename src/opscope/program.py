@@ -310,6 +310,12 @@ class Program:
         """What a notebook shows."""
         return _display(self) if _display is not None else {"text/plain": repr(self)}
 
+    def _mime_(self) -> tuple[str, str]:
+        """The same for marimo, which shows several kinds as tabs and wants one."""
+        bundle = self._repr_mimebundle_()
+        kind = "text/html" if "text/html" in bundle else "text/plain"
+        return kind, bundle[kind]
+
     def __repr__(self) -> str:
         graphs = "1 graph" if len(self.graphs) == 1 else f"{len(self.graphs)} graphs"
         return f"<Program {self.name}: {len(self)} nodes in {graphs}, entry {self.entry}>"

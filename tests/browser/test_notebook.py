@@ -6,7 +6,7 @@ import html
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -23,6 +23,11 @@ def test_a_program_shows_itself() -> None:
     assert bundle["text/html"].startswith("<iframe ")
     if "image/svg+xml" in bundle:
         assert ElementTree.fromstring(bundle["image/svg+xml"]).tag.endswith("svg")
+
+
+def test_marimo_gets_the_viewer_alone() -> None:
+    kind, value = network()._mime_()
+    assert kind == "text/html" and value.startswith("<iframe ")
 
 
 def test_several_viewers_on_one_page(open_address: Open, tmp_path: Path) -> None:
@@ -47,8 +52,8 @@ def test_several_viewers_on_one_page(open_address: Open, tmp_path: Path) -> None
 
 def test_names_cannot_leave_the_frame() -> None:
     output = opscope.Program._repr_mimebundle_(named(HOSTILE))["text/html"]
-    attributes = re.fullmatch(r"<iframe ([^<>]*)></iframe>", output)
-    assert attributes is not None, "no markup outside the frame's own tag"
+    attributes = re.fullmatch(r'<iframe ([^<>]*)>(?:<img alt="[^"<>]*" src="[^"<>]*">|[^<>]*)</iframe>', output)
+    assert attributes is not None, "no markup but the frame's own tag and the picture instead of it"
     assert 'sandbox="allow-scripts allow-downloads"' in attributes[1]
     assert "allow-same-origin" not in attributes[1]
 
@@ -74,12 +79,52 @@ def test_show_in_a_notebook_displays(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = ModuleType("IPython")
     fake.get_ipython = Kernel  # type: ignore[attr-defined]
     display = ModuleType("IPython.display")
-    display.display = shown.append  # type: ignore[attr-defined]
-    display.HTML = html.unescape  # type: ignore[attr-defined]
+    display.display = lambda bundle, raw: shown.append(html.unescape(bundle["text/html"]))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", fake)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    program = network()
-    opscope.show(program)
-    opscope.show(program, direction="LR")
-    assert shown[0] is program
-    assert '"direction":"LR"' in shown[1]
+    opscope.show(network())
+    opscope.show(network(), direction="LR")
+    assert '"direction":"LR"' not in shown[0] and '"direction":"LR"' in shown[1]
+
+
+def test_show_in_marimo_displays(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    fake = ModuleType("marimo")
+    fake.running_in_notebook = lambda: True  # type: ignore[attr-defined]
+    fake.Html = html.unescape  # type: ignore[attr-defined]
+    fake.output = SimpleNamespace(append=shown.append)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "marimo", fake)
+    opscope.show(network(), flatten=True)
+    assert '"flatten":true' in shown[0]
+
+
+def test_a_notebook_that_is_not_trusted_keeps_a_picture(open_address: Open, tmp_path: Path) -> None:
+    """JupyterLab takes the frames out of what it does not trust, and leaves their content."""
+    output = opscope.Program._repr_mimebundle_(network())["text/html"]
+    page = tmp_path / "untrusted.html"
+    page.write_text(re.sub(r"</?iframe[^>]*>", "", output), encoding="utf-8")
+    viewer = open_address(page.as_uri(), wait=False)
+    picture = viewer.page.get_by_role("img", name="network")
+    assert picture.evaluate("each => each.decode().then(() => each.naturalWidth)") > 100
+
+
+def test_executed_notebooks_and_their_html(open_address: Open, tmp_path: Path) -> None:
+    """A real kernel runs `opscope.show` and a bare Program; the saved notebook and its HTML hold the viewers."""
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    nbconvert = pytest.importorskip("nbconvert", reason="nbconvert is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    opscope.save(network(), tmp_path / "network.json")
+    notebook = nbformat.v4.new_notebook()
+    load = f"import opscope\nprogram = opscope.load({str(tmp_path / 'network.json')!r})\nprogram"
+    notebook.cells = [nbformat.v4.new_code_cell(load), nbformat.v4.new_code_cell("opscope.show(program, flatten=True)")]
+    nbclient.NotebookClient(notebook, kernel_name="python3", env=None).execute()
+    outputs = [cell.outputs for cell in notebook.cells]
+    assert [[output.output_type for output in cell] for cell in outputs] == [["execute_result"], ["display_data"]], "and no warning"
+    page = tmp_path / "notebook.html"
+    page.write_text(nbconvert.HTMLExporter(mathjax_url="", require_js_url="").from_notebook_node(notebook)[0], encoding="utf-8")
+    viewer = open_address(page.as_uri(), wait=False)
+    frames = until(lambda: len(viewer.page.frames) == 3 and viewer.page.frames[1:])
+    for frame in frames:
+        until(lambda frame=frame: frame.evaluate("!!window.opscope && window.opscope.state().status === 'ready'"))
+    assert [frame.evaluate("window.opscope.state().flatten") for frame in frames] == [False, True]

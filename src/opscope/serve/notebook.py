@@ -10,6 +10,7 @@ import html
 import sys
 import tempfile
 import webbrowser
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -22,39 +23,51 @@ from opscope.render.options import ViewOptions
 
 HEIGHT = 520
 _MOST_NODES_IN_SVG = 20_000
+_MOST_CHARACTERS_INSTEAD = 400_000
 _FRAME_STYLE = f"width:100%;height:{HEIGHT}px;border:1px solid rgba(128,128,140,.3);border-radius:8px"
 
 
-def mimebundle(program: Program) -> dict[str, Any]:
-    """What a notebook shows for a Program."""
+def mimebundle(program: Program | Recording, options: ViewOptions | None = None) -> dict[str, Any]:
+    """What a notebook shows for a Program or a Recording."""
     bundle: dict[str, Any] = {"text/plain": repr(program)}
+    svg = _static(program, options) if isinstance(program, Program) else None
     try:
-        bundle["text/html"] = frame(program)
+        bundle["text/html"] = frame(program, options, svg)
     except OpscopeError:
         bundle["text/plain"] = str(program) if len(program) <= 200 else repr(program)
-    svg = _static(program)
     if svg:
         bundle["image/svg+xml"] = svg
     return bundle
 
 
-def frame(program: Program | Recording, options: ViewOptions | None = None) -> str:
-    """The viewer in an isolated frame, as HTML for a notebook's output."""
+def frame(program: Program | Recording, options: ViewOptions | None = None, svg: str | None = None) -> str:
+    """The viewer in an isolated frame, as HTML for a notebook's output.
+
+    What stands inside the element is seen where no frame may be: a notebook that is reopened without being trusted loses its frames
+    and keeps their content.
+    """
     page = "".join(document([program], options, url=False, compact=True))
+    name = html.escape(program.name[:200])
     return (
-        f'<iframe title="{html.escape(program.name[:200])}" sandbox="allow-scripts allow-downloads" allow="clipboard-write" '
-        f'style="{_FRAME_STYLE}" srcdoc="{html.escape(page)}"></iframe>'
+        f'<iframe title="{name}" sandbox="allow-scripts allow-downloads" allow="clipboard-write" '
+        f'style="{_FRAME_STYLE}" srcdoc="{html.escape(page)}">{_instead(name, svg)}</iframe>'
     )
 
 
-def _static(program: Program) -> str | None:
+def _instead(name: str, svg: str | None) -> str:
+    if svg is None or len(svg) > _MOST_CHARACTERS_INSTEAD:
+        return f"The graph of {name} is shown when this notebook is trusted, or its cell is run again."
+    return f'<img alt="{name}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode("ascii")}">'
+
+
+def _static(program: Program, options: ViewOptions | None) -> str | None:
     """A picture for places without scripts; none if it would be too much for them, or cannot be drawn here."""
     if len(program) > _MOST_NODES_IN_SVG:
         return None
     try:
         from opscope.render.svg import svg_text
 
-        return svg_text(program)
+        return svg_text(program, options)
     except (ImportError, OpscopeError):
         return None
 
@@ -71,16 +84,27 @@ def show(x: Any, *inputs: Any, **options: Any) -> None:
     chosen = ViewOptions(**options)
     if isinstance(program, Program):
         chosen.check(program)
-    if in_notebook():
-        from IPython.display import HTML, display
-
-        display(HTML(frame(program, chosen)) if chosen.given or isinstance(program, Recording) else program)  # type: ignore[no-untyped-call]
+    if _displayed(program, chosen):
         return
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="opscope-", suffix=".html", delete=False) as file:
         file.writelines(document([program], chosen))
     address = Path(file.name).as_uri()
     if not webbrowser.open(address):
         print(address)
+
+
+def _displayed(program: Program | Recording, options: ViewOptions) -> bool:
+    """Show it in the notebook that this runs in, if it does."""
+    marimo = sys.modules.get("marimo")
+    if marimo is not None and marimo.running_in_notebook():
+        marimo.output.append(marimo.Html(mimebundle(program, options)["text/html"]))
+        return True
+    if in_notebook():
+        from IPython.display import display
+
+        display(mimebundle(program, options), raw=True)  # type: ignore[no-untyped-call]
+        return True
+    return False
 
 
 def _captured(x: Any, *inputs: Any) -> Program:
