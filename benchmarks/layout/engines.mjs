@@ -1,4 +1,4 @@
-/** Each engine lays out {width, height, source, target, parent} and returns {points, pointStart, width, laidOutIn?}. */
+/** Each engine lays out {width, height, source, target, parent} and returns {points, pointStart, width, cpu, rss?, x?}. */
 import { spawnSync } from "node:child_process";
 import { readdirSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -201,12 +201,9 @@ export const engines = {
     g.width.forEach((w, i) => text.push(`${i} [width=${w / 72}, height=${g.height[i] / 72}];`));
     g.source.forEach((s, e) => text.push(`${s} -> ${g.target[e]} [arrowhead=none];`));
     text.push("}");
-    const run = spawnSync("bash", ["-c", 'TIMEFORMAT="%U %S"; time dot -Tplain'], {
-      input: text.join("\n"),
-      maxBuffer: 1 << 30,
-      encoding: "utf8",
-    });
-    const times = run.stderr.trim().split("\n").pop().split(" ").map(Number);
+    const run = spawnSync("python3", ["-c", DOT], { input: text.join("\n"), maxBuffer: 1 << 30, encoding: "utf8" });
+    if (run.status !== 0) throw new Error(run.stderr);
+    const [cpu, rss] = run.stderr.trim().split("\n").pop().split(" ").map(Number);
     const drawn = new Map();
     let width = 0;
     for (const line of run.stdout.replaceAll("\\\n", "").split("\n")) {
@@ -219,9 +216,18 @@ export const engines = {
       drawn.set(`${words[1]} ${words[2]}`, list);
     }
     const edges = g.source.map((s, e) => drawn.get(`${s} ${g.target[e]}`).pop());
-    return { cpu: times[0] + times[1], width, ...lines(edges) };
+    return { cpu, rss, width, ...lines(edges) };
   },
 };
+
+/** Runs dot; its CPU seconds and peak megabytes go to stderr. */
+const DOT = `
+import resource, subprocess, sys
+ended = subprocess.run(["dot", "-Tplain"]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, file=sys.stderr)
+sys.exit("CPU time limit exceeded" if ended == -24 else ended)
+`;
 
 /** The points of dot's curves, four to each cubic. */
 function flattened(v) {

@@ -66,3 +66,28 @@ export function edgeLength({ points, pointStart }) {
   }
   return total;
 }
+
+/** How far a drawing drifts: the widest spread of centres along one longest path from top to bottom. */
+export function sway({ width, source, target }, x) {
+  const count = width.length;
+  const waiting = new Int32Array(count);
+  const next = Array.from({ length: count }, () => []);
+  for (let e = 0; e < source.length; e++) {
+    next[source[e]].push(target[e]);
+    waiting[target[e]]++;
+  }
+  const length = new Int32Array(count);
+  const before = new Int32Array(count).fill(-1);
+  const ready = [...waiting.keys()].filter((v) => waiting[v] === 0);
+  let deepest = 0;
+  for (let v = ready.pop(); v !== undefined; v = ready.pop()) {
+    if (length[v] > length[deepest]) deepest = v;
+    for (const w of next[v]) {
+      if (length[v] + 1 > length[w]) [length[w], before[w]] = [length[v] + 1, v];
+      if (--waiting[w] === 0) ready.push(w);
+    }
+  }
+  let [low, high] = [x[deepest], x[deepest]];
+  for (let v = deepest; v >= 0; v = before[v]) [low, high] = [Math.min(low, x[v]), Math.max(high, x[v])];
+  return high - low;
+}

@@ -12,7 +12,11 @@ const PADDING = 16;
 /** Up to this many boxes every container gets the full search for a good order; beyond, they share it. */
 const FULL_EFFORT_BOXES = 4000;
 const LEAST_EFFORT = 0.01;
-const OUTSIDE_ROUNDS = 4;
+/** How many boxes are laid out again with a look at what is outside their frames, all rounds together. */
+const ROUNDS_WORK = 12_000;
+const MOST_ROUNDS = 4;
+/** The share of crossings that a round must save for another one to follow. */
+const WORTHWHILE = 0.02;
 
 /** A drawing of everything, all positions absolute. */
 interface Placed {
@@ -87,7 +91,7 @@ class CompoundRun {
     const { boxCount } = graph;
     this.deadline = options.now && options.budget !== undefined ? options.now() + options.budget : undefined;
     this.effort = Math.max(LEAST_EFFORT, Math.min(1, FULL_EFFORT_BOXES / Math.max(1, boxCount)));
-    this.rounds = boxCount <= FULL_EFFORT_BOXES ? OUTSIDE_ROUNDS : 0;
+    this.rounds = Math.min(MOST_ROUNDS, Math.floor(ROUNDS_WORK / Math.max(1, boxCount)));
     this.nodeGap = options.nodeGap ?? NODE_GAP;
     this.rankGap = options.rankGap ?? RANK_GAP;
     this.padding = options.padding ?? PADDING;
@@ -120,8 +124,9 @@ class CompoundRun {
     for (let round = 0; round < this.rounds && best.crossings > 0; round++) {
       outsideOrder(this.pieces, best.layouts, best.originX, round % 2, this.gateOrder);
       const next = this.layoutInsideOut(byDepth);
-      if (next.crossings >= best.crossings) break;
-      best = next;
+      const gain = 1 - next.crossings / best.crossings;
+      if (gain > 0) best = next;
+      if (gain < WORTHWHILE) break;
     }
     if (this.rounds > 0) this.remember(best);
     const { layouts, x, y, w, h, originX, originY } = best;
@@ -291,7 +296,8 @@ class CompoundRun {
       if (u >= 0) sourcePort[i] = this.portOf(u, pieces.fromGate[p], graph.sourceSlot[e]);
       if (v >= 0) targetPort[i] = this.portOf(v, pieces.toGate[p], graph.targetSlot[e]);
     }
-    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, closes, pin, previousX, gateOrder };
+    const start = this.layouts[container];
+    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, closes, pin, previousX, gateOrder, start };
   }
 
   /** Offset from the box's centre: at the gate of an open group, else at the slot (NaN: free). */

@@ -93,6 +93,7 @@ function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array):
     pin: graph.pin && pick(graph.pin, nodes),
     previousX: graph.previousX && pick(graph.previousX, nodes),
     gateOrder: graph.gateOrder && pick(graph.gateOrder, nodes),
+    start: graph.start && { x: pick(graph.start.x, nodes), across: pick(graph.start.across, edges) },
   };
 }
 
@@ -102,6 +103,7 @@ function singleBox(graph: FlatGraph, node: number): FlatLayout {
     height: graph.height[node],
     x: Float64Array.of(graph.width[node] / 2),
     y: Float64Array.of(graph.height[node] / 2),
+    across: new Float64Array(0),
     rank: new Int32Array(1),
     reversed: new Uint8Array(0),
     points: new Float64Array(0),
@@ -136,6 +138,7 @@ function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effo
   const edgeCount = graph.edgeSource.length;
   const x = new Float64Array(graph.nodeCount);
   const y = new Float64Array(graph.nodeCount);
+  const across = new Float64Array(edgeCount);
   const rank = new Int32Array(graph.nodeCount);
   const reversed = new Uint8Array(edgeCount);
   const pointStart = new Int32Array(edgeCount + 1);
@@ -148,6 +151,7 @@ function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effo
     }
     for (let k = 0; k < edges.length; k++) {
       reversed[edges[k]] = part.reversed[k];
+      across[edges[k]] = part.across[k] + packed.x[i];
       pointStart[edges[k] + 1] = part.pointStart[k + 1] - part.pointStart[k];
     }
   });
@@ -164,7 +168,7 @@ function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effo
     }
   });
   const crossings = layouts.reduce((sum, part) => sum + part.crossings, 0);
-  const joined = { width: packed.width, height: packed.height, x, y, rank, reversed, points, pointStart, crossings };
+  const joined = { width: packed.width, height: packed.height, x, y, across, rank, reversed, points, pointStart, crossings };
   if (graph.pin) stretchToBottom(graph, joined);
   return joined;
 }
@@ -194,8 +198,8 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const elements = buildElements(graph, reversed, rank);
   const outside = graph.previousX ? undefined : surround(graph, reversed, rank);
   const position = outside
-    ? outside.inner(orderElements(outside.elements, spent, effort, undefined, outside.anchors))
-    : orderElements(elements, spent, effort, graph.previousX);
+    ? outside.inner(orderElements(outside.elements, spent, effort, outside))
+    : orderElements(elements, spent, effort, { start: graph.start, previousX: graph.previousX });
   if (!graph.previousX) balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
@@ -206,7 +210,8 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const { y, height, points, pointStart } = draw(graph, elements, x, reversed, rankGap);
   report(1);
   const crossings = nodeCount <= COUNTED_BOXES ? new CrossingCounter(elements).count(position) : 0;
-  return { width: total, height, x: x.slice(0, nodeCount), y, rank, reversed, points, pointStart, crossings };
+  const across = Float64Array.from(elements.segmentOfEdge, (s) => (s < 0 ? Number.NaN : x[s]));
+  return { width: total, height, x: x.slice(0, nodeCount), y, across, rank, reversed, points, pointStart, crossings };
 }
 
 /** Shifts everything so that the leftmost border is 0, and returns the width. */

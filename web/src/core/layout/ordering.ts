@@ -1,3 +1,4 @@
+import { sortByKey } from "./arrays";
 import { CrossingCounter } from "./crossings";
 import type { Elements } from "./elements";
 import { type Anchors, arrange } from "./outside";
@@ -5,6 +6,7 @@ import { Sifter, totalLife } from "./sifting";
 import { smooth } from "./smoothing";
 import { type Resumed, resumeOrder } from "./stability";
 import { Sweeper } from "./sweeps";
+import type { Places } from "./types";
 
 /** When to stop improving: asked between rounds, so a first order is always there. */
 export type Spent = () => boolean;
@@ -12,8 +14,20 @@ export type Spent = () => boolean;
 /** Steps that sifting may take in all, and the longest lists it may need. Counted, not timed: the same input, the same order. */
 const SIFTING_WORK = 12_000_000;
 const SIFTING_LIFE = 10_000_000;
+/** Small disturbances to get out of dead ends, at the first search and where an order is only bettered. */
+const TURNS = 12;
+const SECOND_TURNS = 2;
 /** Beyond this many, what is new in a drawing that stays takes the place between its neighbours, and someone waits less. */
 const RESIFTED_ELEMENTS = 8000;
+
+/** What is known of an order before the search. */
+export interface Known {
+  /** What stayed since an earlier drawing keeps its order. */
+  readonly previousX?: Float64Array;
+  /** A whole order that is good but for the anchors. */
+  readonly start?: Places;
+  readonly anchors?: Anchors;
+}
 
 /**
  * Orders all elements so that edges cross little. Two ways lead to a first order: sweeps rank by rank, good for deep graphs,
@@ -21,11 +35,15 @@ const RESIFTED_ELEMENTS = 8000;
  * then from the better one with small disturbances. `effort` (0…1) is the share of all that which this graph deserves, where it
  * is one of many. Returns the place of each element in one order of the whole drawing.
  */
-export function orderElements(elements: Elements, spent: Spent, effort = 1, previousX?: Float64Array, anchors?: Anchors): Int32Array {
-  const resumed = previousX && resumeOrder(elements, previousX);
+export function orderElements(elements: Elements, spent: Spent, effort = 1, known: Known = {}): Int32Array {
+  const resumed = known.previousX && resumeOrder(elements, known.previousX);
   if (resumed) return settleResumed(elements, resumed, spent);
-  const search = new Search(elements, spent, effort, anchors);
+  const search = new Search(elements, spent, effort, known.anchors);
   const { count } = elements;
+  if (known.start && count > 2) {
+    search.better(orderOf(elements, known.start));
+    return search.best;
+  }
   const first = firstOrder(elements);
   if (count < 3) return first;
   const swept = first.slice();
@@ -88,7 +106,7 @@ class Search {
     position.set(this.best);
   }
 
-  sift(starts: Int32Array[]): void {
+  sift(starts: Int32Array[], turns = TURNS): void {
     const sifter = new Sifter(this.elements, this.anchors?.fixed);
     sifter.work = this.effort * (starts.length > 1 ? SIFTING_WORK : SIFTING_WORK / 5);
     const share = sifter.work / (starts.length + 1);
@@ -98,7 +116,7 @@ class Search {
     }
     const position = this.best.slice();
     let stale = 0;
-    for (let turn = 0; turn < 12 * this.effort && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
+    for (let turn = 0; turn < turns * this.effort && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
       if (turn % 2 === 0) smooth(this.elements, position, 1 + (turn % 3));
       else this.sweeper.sweep(position, turn % 4 === 1, "mean", false);
       this.settle(sifter, position, sifter.work);
@@ -107,17 +125,38 @@ class Search {
     }
   }
 
+  /** Goes on from an order that was good before the anchors changed. */
+  better(position: Int32Array): void {
+    this.offer(position);
+    const swept = position.slice();
+    this.sweeper.sweep(swept, true, "mean", false);
+    this.sift([position, swept], SECOND_TURNS);
+  }
+
   /** Moves single elements until none finds a better place. */
   private settle(sifter: Sifter, position: Int32Array, work: number): void {
     const reserve = sifter.work - work;
     if (this.anchors) arrange(this.anchors, position);
     sifter.work = work;
+    sifter.wakeAll();
     const most = this.effort === 1 ? 100 : this.effort < 0.1 ? 1 : 3;
     for (let round = 0; round < most && sifter.work > 0 && !this.spent(); round++) {
       if (sifter.round(position) === 0) break;
     }
     sifter.work = Math.max(0, sifter.work) + reserve;
   }
+}
+
+/** Elements from left to right as they stood. */
+function orderOf({ count, boxCount, segmentOfEdge }: Elements, { x, across }: Places): Int32Array {
+  const key = new Float64Array(count);
+  key.set(x);
+  for (let e = 0; e < across.length; e++) if (segmentOfEdge[e] >= boxCount) key[segmentOfEdge[e]] = across[e];
+  const order = Int32Array.from({ length: count }, (_, v) => v);
+  sortByKey(order, 0, count, key, new Int32Array(count));
+  const position = new Int32Array(count);
+  for (let i = 0; i < count; i++) position[order[i]] = i;
+  return position;
 }
 
 /** Depth first along the edges: neighbours start out near each other. */

@@ -1,5 +1,5 @@
 import { buildElements, type Elements } from "./elements";
-import type { FlatGraph } from "./types";
+import type { FlatGraph, Places } from "./types";
 
 /** Boxes that keep their order among each other whatever the search does with the rest. */
 export interface Anchors {
@@ -16,6 +16,7 @@ export interface Anchors {
 export interface Surrounded {
   readonly elements: Elements;
   readonly anchors: Anchors;
+  readonly start?: Places;
   /** The order of the content alone. */
   inner(position: Int32Array): Int32Array;
 }
@@ -50,7 +51,11 @@ export function surround(graph: FlatGraph, reversed: Uint8Array, rank: Int32Arra
   const fixed = new Uint8Array(elements.count);
   fixed.fill(1, nodeCount, count);
   const row = (side: number): Int32Array => Int32Array.from([...known.keys()].filter((i) => pin[known[i]] === side), anchorOf);
-  return { elements, anchors: { fixed, rows: [row(1), row(2)] }, inner: (position) => without(position, nodeCount, count) };
+  const start = graph.start && {
+    x: joined(graph.start.x, Float64Array.from(known, (v) => graph.start!.x[v])),
+    across: joined(graph.start.across, none.map(() => Number.NaN)),
+  };
+  return { elements, anchors: { fixed, rows: [row(1), row(2)] }, start, inner: (position) => without(position, nodeCount, count) };
 }
 
 /** Puts the anchors of each row into their order, on the places they hold together. */

@@ -20,18 +20,17 @@ export class Sifter {
   private readonly upper: Ends;
   private readonly lower: Ends;
   private readonly starts: Buckets;
-  private readonly ends: Buckets;
-  private readonly alive: Buckets;
   private readonly key: Float64Array;
   private readonly order: Int32Array;
   private readonly spare: Int32Array;
   private readonly live: Int32Array;
-  private readonly mark: Int32Array;
-  private readonly delta: Int32Array;
+  private readonly fromRight: Int32Array;
+  private readonly toRight: Int32Array;
   /** How far beyond an element's neighbours its best place is sought. */
   private readonly reach: number;
-  private marks = 0;
   private liveCount = 0;
+  /** 1 for what found no better place and whose linked elements have stayed since: it is not tried again. */
+  private readonly asleep: Uint8Array;
   private readonly up: Float64Array;
   private readonly down: Float64Array;
 
@@ -40,18 +39,17 @@ export class Sifter {
     private readonly elements: Elements,
     private readonly fixed?: Uint8Array,
   ) {
-    const { count, boxCount, rankCount, top, bottom, above, below, linkUpper, linkLower } = elements;
+    const { count, boxCount, rankCount, top, above, below, linkUpper, linkLower } = elements;
     this.upper = endsOf(above, linkUpper, elements.tiltUpper);
     this.lower = endsOf(below, linkLower, elements.tiltLower);
     this.starts = bucketBy(top, rankCount);
-    this.ends = bucketBy(bottom, rankCount);
-    this.alive = segmentsByRank(elements);
     this.key = new Float64Array(count);
     this.order = new Int32Array(count);
     this.spare = new Int32Array(count);
     this.live = new Int32Array(count);
-    this.mark = new Int32Array(count);
-    this.delta = new Int32Array(count);
+    this.asleep = new Uint8Array(count);
+    this.fromRight = new Int32Array(count);
+    this.toRight = new Int32Array(count);
     let fan = 1;
     for (let v = 0; v < boxCount; v++) {
       fan = Math.max(fan, above.start[v + 1] - above.start[v], below.start[v + 1] - below.start[v]);
@@ -64,13 +62,19 @@ export class Sifter {
   /** Steps left before sifting ends; set by whoever shares out the time. */
   work = 0;
 
+  /** To be called when an order comes that these rounds have not made. */
+  wakeAll(): void {
+    this.asleep.fill(0);
+  }
+
   /** One round over all boxes and segments, as far as `work` carries; returns how many crossings it saved. */
   round(position: Int32Array): number {
     const { count } = this.elements;
     for (let v = 0; v < count; v++) this.key[v] = position[v];
-    const saved = this.siftBoxes() + this.siftSegments();
+    let saved = this.siftBoxes();
     for (let v = 0; v < count; v++) this.order[position[v]] = v;
     sortByKey(this.order, 0, count, this.key, this.spare);
+    saved += this.siftSegments();
     for (let i = 0; i < count; i++) position[this.order[i]] = i;
     return saved;
   }
@@ -84,7 +88,7 @@ export class Sifter {
       this.enterRank(rank);
       for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) {
         const v = starts.items[i];
-        if (v < boxCount && this.work > 0 && !this.fixed?.[v]) saved += this.siftBox(v, rank);
+        if (v < boxCount && this.work > 0 && !this.asleep[v] && !this.fixed?.[v]) saved += this.siftBox(v, rank);
       }
     }
     return saved;
@@ -135,17 +139,25 @@ export class Sifter {
         bestAt = i;
       }
     }
-    if (bestAt === at) return 0;
+    return this.move(v, at, bestAt, live, liveCount) ? -best : 0;
+  }
+
+  /** Brings an element from one index of a list to another, and gives it a key between its new neighbours there. */
+  private move(v: number, from: number, to: number, list: Int32Array, size: number): boolean {
+    const { key, upper, lower, asleep } = this;
+    asleep[v] = 1;
+    if (from === to) return false;
+    const other = key[list[to]];
     const between =
-      bestAt > at
-        ? middle(key[live[bestAt]], bestAt + 1 < liveCount ? key[live[bestAt + 1]] : key[live[bestAt]] + 2)
-        : middle(bestAt > 0 ? key[live[bestAt - 1]] : key[live[bestAt]] - 2, key[live[bestAt]]);
-    if (Number.isNaN(between)) return 0;
+      to > from ? middle(other, to + 1 < size ? key[list[to + 1]] : other + 2) : middle(to > 0 ? key[list[to - 1]] : other - 2, other);
+    if (Number.isNaN(between)) return false;
     key[v] = between;
-    if (bestAt > at) live.copyWithin(at, at + 1, bestAt + 1);
-    else live.copyWithin(bestAt + 1, bestAt, at);
-    live[bestAt] = v;
-    return -best;
+    if (to > from) list.copyWithin(from, from + 1, to + 1);
+    else list.copyWithin(to + 1, to, from);
+    list[to] = v;
+    for (let k = upper.start[v]; k < upper.start[v + 1]; k++) asleep[upper.items[k]] = 0;
+    for (let k = lower.start[v]; k < lower.start[v + 1]; k++) asleep[lower.items[k]] = 0;
+    return true;
   }
 
   /** How many crossings more there are when the lifted box goes from the left to the right of element d. */
@@ -165,128 +177,97 @@ export class Sifter {
     return change;
   }
 
+  /** Segments in turn; `order` holds all elements from left to right throughout. */
   private siftSegments(): number {
     const { boxCount, count } = this.elements;
+    this.lean();
     let saved = 0;
     for (let s = boxCount; s < count; s++) {
-      if (this.upper.start[s + 1] > this.upper.start[s] && this.work > 0) saved += this.siftSegment(s);
+      if (!this.asleep[s] && this.upper.start[s + 1] > this.upper.start[s] && this.work > 0) saved += this.siftSegment(s);
     }
     return saved;
   }
 
+  /** Notes of every element how many of its links come from the right rather than from the left, and how many go there. */
+  private lean(): void {
+    const { key, upper, lower, fromRight, toRight } = this;
+    for (let d = 0; d < this.elements.count; d++) {
+      let from = 0;
+      let to = 0;
+      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) from += Math.sign(key[upper.items[k]] - key[d]);
+      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) to += Math.sign(key[lower.items[k]] - key[d]);
+      fromRight[d] = from;
+      toRight[d] = to;
+    }
+  }
+
   private siftSegment(s: number): number {
-    const { key, delta, order } = this;
-    const found = this.gather(s);
-    sortByKey(order, 0, found, key, this.spare);
+    const { key, order, upper, lower } = this;
+    const { count } = this.elements;
+    const keyU = placeOf(upper, upper.start[s], key);
+    const keyW = placeOf(lower, lower.start[s], key);
     const here = key[s];
-    let at = 0;
-    while (at < found && key[order[at]] < here) at++;
+    const low = Math.min(here, keyU, keyW) - this.reach;
+    const high = Math.max(here, keyU, keyW) + this.reach;
+    let at = indexOfKey(order, count, key, here);
+    while (order[at] !== s) at++;
     let best = 0;
-    let bestAt = -1;
+    let bestAt = at;
     let cost = 0;
-    for (let i = at; i < found; i++) {
-      cost += delta[order[i]];
+    let i = at + 1;
+    for (; i < count && key[order[i]] < high; i++) {
+      cost += this.besideSegment(order[i], s, keyU, keyW);
       if (cost < best) {
         best = cost;
         bestAt = i;
       }
     }
+    this.work -= i - at;
     cost = 0;
-    let toRight = true;
-    for (let i = at - 1; i >= 0; i--) {
-      cost -= delta[order[i]];
+    for (i = at - 1; i >= 0 && key[order[i]] > low; i--) {
+      cost -= this.besideSegment(order[i], s, keyU, keyW);
       if (cost < best) {
         best = cost;
         bestAt = i;
-        toRight = false;
       }
     }
-    if (bestAt < 0) return 0;
-    const edge = key[order[bestAt]];
-    const between = toRight
-      ? middle(edge, bestAt + 1 < found ? key[order[bestAt + 1]] : edge + 2)
-      : middle(bestAt > 0 ? key[order[bestAt - 1]] : edge - 2, edge);
-    if (Number.isNaN(between)) return 0;
-    key[s] = between;
+    this.work -= at - i;
+    if (!this.move(s, at, bestAt, order, count)) return 0;
+    const u = upper.items[upper.start[s]];
+    const w = lower.items[lower.start[s]];
+    this.toRight[u] += Math.sign(key[s] - key[u]) - Math.sign(here - key[u]);
+    this.fromRight[w] += Math.sign(key[s] - key[w]) - Math.sign(here - key[w]);
+    this.fromRight[s] = Math.sign(key[u] - key[s]);
+    this.toRight[s] = Math.sign(key[w] - key[s]);
     return -best;
   }
 
-  /** Everything that segment s could pass on its ranks, with what passing it (left to right) adds in crossings. */
-  private gather(s: number): number {
-    const { key, upper, lower, starts, ends, alive, delta, mark, order } = this;
-    const { top, bottom, boxCount } = this.elements;
+  /** How many crossings more there are when segment s goes from the left to the right of element d. */
+  private besideSegment(d: number, s: number, keyU: number, keyW: number): number {
+    const { key, upper, lower } = this;
+    const { top, bottom } = this.elements;
     const first = top[s];
     const last = bottom[s];
-    const stamp = ++this.marks;
-    const keyU = placeOf(upper, upper.start[s], key);
-    const keyW = placeOf(lower, lower.start[s], key);
-    const low = Math.min(key[s], keyU, keyW) - this.reach;
-    const high = Math.max(key[s], keyU, keyW) + this.reach;
-    mark[s] = stamp;
-    let found = 0;
-    /** Whether d is near enough to be passed; remembers it the first time. */
-    const near = (d: number): boolean => {
-      if (key[d] < low || key[d] > high || d === s) return false;
-      if (mark[d] !== stamp) {
-        mark[d] = stamp;
-        delta[d] = 0;
-        order[found++] = d;
-      }
-      return true;
-    };
+    const begins = top[d];
+    const ends = bottom[d];
+    if (begins > last || ends < first) return 0;
+    let change = 0;
     // Links that lie wholly beside the segment: crossing it means standing on both its sides.
-    for (let i = starts.start[first + 1]; i < starts.start[last + 1]; i++) {
-      const d = starts.items[i];
-      if (!near(d)) continue;
-      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) delta[d] += Math.sign(key[upper.items[k]] - key[d]);
-    }
-    for (let i = ends.start[first]; i < ends.start[last]; i++) {
-      const d = ends.items[i];
-      if (!near(d)) continue;
-      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) delta[d] += Math.sign(key[lower.items[k]] - key[d]);
-    }
-    // The slanted link at either end.
-    for (let i = starts.start[first]; i < starts.start[first + 1]; i++) {
-      const d = starts.items[i];
-      if (!near(d)) continue;
-      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) delta[d] += Math.sign(placeOf(upper, k, key) - keyU);
-    }
-    for (let i = ends.start[last]; i < ends.start[last + 1]; i++) {
-      const d = ends.items[i];
-      if (!near(d)) continue;
-      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) delta[d] += Math.sign(placeOf(lower, k, key) - keyW);
-    }
-    for (let i = alive.start[first]; i < alive.start[first + 1]; i++) {
-      const d = boxCount + alive.items[i];
-      if (top[d] === first || !near(d)) continue;
-      delta[d] += Math.sign(key[d] - keyU);
-    }
-    for (let i = alive.start[last]; i < alive.start[last + 1]; i++) {
-      const d = boxCount + alive.items[i];
-      if (bottom[d] === last || !near(d)) continue;
-      delta[d] += Math.sign(key[d] - keyW);
-    }
-    this.work -= starts.start[last + 1] - starts.start[first] + ends.start[last + 1] - ends.start[first] + 8 * found;
-    this.work -= alive.start[first + 1] - alive.start[first] + alive.start[last + 1] - alive.start[last];
-    return found;
+    if (begins > first) change += this.fromRight[d];
+    else if (begins < first) change += Math.sign(key[d] - keyU);
+    else for (let k = upper.start[d]; k < upper.start[d + 1]; k++) change += Math.sign(placeOf(upper, k, key) - keyU);
+    if (ends < last) change += this.toRight[d];
+    else if (ends > last) change += Math.sign(key[d] - keyW);
+    else for (let k = lower.start[d]; k < lower.start[d + 1]; k++) change += Math.sign(placeOf(lower, k, key) - keyW);
+    return change;
   }
 }
 
-/** How many ranks all elements are alive on together: sifting needs that much memory. */
+/** How many ranks all elements are alive on together: a round of sifting takes at least that many steps. */
 export function totalLife({ count, boxCount, top, bottom }: Elements): number {
   let life = boxCount;
   for (let s = boxCount; s < count; s++) life += bottom[s] - top[s] + 1;
   return life;
-}
-
-function segmentsByRank({ boxCount, count, top, bottom, rankCount }: Elements): Buckets {
-  const start = new Int32Array(rankCount + 1);
-  for (let s = boxCount; s < count; s++) for (let r = top[s]; r <= bottom[s]; r++) start[r + 1]++;
-  for (let r = 0; r < rankCount; r++) start[r + 1] += start[r];
-  const items = new Int32Array(start[rankCount]);
-  const cursor = start.slice();
-  for (let s = boxCount; s < count; s++) for (let r = top[s]; r <= bottom[s]; r++) items[cursor[r]++] = s - boxCount;
-  return { start, items };
 }
 
 function endsOf(links: Buckets, end: Int32Array, tilt: Float64Array): Ends {

@@ -26,13 +26,20 @@ export interface FlatGraph {
   readonly previousX?: Float64Array;
   /** For pinned boxes: their order along the border as the outside would have it (NaN: no matter). */
   readonly gateOrder?: Float64Array;
+  /** Where boxes and edges stood in a drawing of the same content that is only to be bettered. */
+  readonly start?: Places;
 }
 
-export interface FlatLayout {
-  readonly width: number;
-  readonly height: number;
+export interface Places {
   /** Centres of the boxes. */
   readonly x: Float64Array;
+  /** Of each edge, where it passes ranks upright (NaN: it passes none). */
+  readonly across: Float64Array;
+}
+
+export interface FlatLayout extends Places {
+  readonly width: number;
+  readonly height: number;
   readonly y: Float64Array;
   readonly rank: Int32Array;
   /** 1 where an edge runs against the ranks (a cycle was broken there). */
