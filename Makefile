@@ -66,8 +66,8 @@ bench: .stamps/tests .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/record.py
 	$(BIN)/python benchmarks/pt2.py
 	(cd benchmarks/layout && npm install --no-save --loglevel=error > /dev/null)
-	$(BIN)/python benchmarks/layout_graphs.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo gpt2
-	node benchmarks/layout/run.mjs .bench/layout_transformer4_lowered.json .bench/layout_transformer4.json .bench/layout_gpt2.json
+	$(BIN)/python benchmarks/layout_graphs.py gpt2 .bench/transformer{4,4_lowered,24,24_lowered}.hlo .bench/transformer24.hlo --open
+	node benchmarks/layout/run.mjs .bench/layout_{gpt2,transformer4,transformer4_lowered,transformer24,transformer24_lowered,transformer24_open}.json
 	$(BIN)/python benchmarks/viewer.py
 
 gallery: .stamps/tests $(BUNDLE)

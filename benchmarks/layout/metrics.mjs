@@ -67,7 +67,7 @@ export function edgeLength({ points, pointStart }) {
   return total;
 }
 
-/** How far a drawing drifts: the widest spread of centres along one longest path from top to bottom. */
+/** How far a drawing drifts: the spread of centres along one longest path from top to bottom: of its middle three fifths, since a branch may be the longest way round. */
 export function sway({ width, source, target }, x) {
   const count = width.length;
   const waiting = new Int32Array(count);
@@ -87,7 +87,8 @@ export function sway({ width, source, target }, x) {
       if (--waiting[w] === 0) ready.push(w);
     }
   }
-  let [low, high] = [x[deepest], x[deepest]];
-  for (let v = deepest; v >= 0; v = before[v]) [low, high] = [Math.min(low, x[v]), Math.max(high, x[v])];
-  return high - low;
+  const places = [];
+  for (let v = deepest; v >= 0; v = before[v]) places.push(x[v]);
+  places.sort((a, b) => a - b);
+  return places[Math.floor(0.8 * (places.length - 1))] - places[Math.ceil(0.2 * (places.length - 1))];
 }

@@ -12,7 +12,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _OPTIONS = (
     click.option("--graph", metavar="NAME", help="Show this graph instead of the entry."),
     click.option("--depth", type=click.IntRange(0), metavar="N", help="Open groups and called graphs down to this depth."),
-    click.option("--flatten", is_flag=True, help="Open everything and draw no groups."),
+    click.option("--flatten", is_flag=True, help="Draw no groups; fusions, calls and loops stay boxes (--depth opens them)."),
     click.option("--around", metavar="NODE", multiple=True, help="Show only this node and its neighbours; may be given again."),
     click.option("--hops", type=click.IntRange(0), default=2, show_default=True, metavar="K", help="How far --around reaches."),
     click.option("--paths", nargs=2, metavar="A B", help="Show only what lies on paths from node A to node B."),

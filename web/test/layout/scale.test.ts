@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { layoutCompound, layoutFlat } from "../../src/core/layout";
+import { type CompoundGraph, LayoutCache, layoutCompound, layoutFlat } from "../../src/core/layout";
 import { boxesOf, flatGraph, overlaps } from "./graphs";
 
 // A busy machine must not fail these: what they protect is the result, not the time.
@@ -42,6 +42,40 @@ describe("layout of 20,000 boxes", () => {
     });
     expect(layout.w[0]).toBeGreaterThan(layout.w[depth - 2]);
     expect(Number.isFinite(layout.height)).toBe(true);
+  });
+
+  it("keeps a large drawing as it is where one group in it is opened", () => {
+    const roots = 4000;
+    const inner = 12;
+    const edges = program(roots);
+    const graph = (isOpen: boolean, previousX?: Float64Array): CompoundGraph => {
+      const boxCount = roots + (isOpen ? inner : 0);
+      const chain = isOpen ? Array.from({ length: inner - 1 }, (_, i): [number, number] => [roots + i, roots + i + 1]) : [];
+      const ends = [...edges.map(([u, v]): [number, number] => [isOpen && u === OPENED ? roots + inner - 1 : u, isOpen && v === OPENED ? roots : v]), ...chain];
+      return {
+        boxCount,
+        parent: Int32Array.from({ length: boxCount }, (_, b) => (b < roots ? -1 : OPENED)),
+        container: Uint8Array.from({ length: boxCount }, (_, b) => (isOpen && b === OPENED ? 1 : 0)),
+        width: new Float64Array(boxCount).fill(60),
+        height: new Float64Array(boxCount).fill(24),
+        edgeSource: Int32Array.from(ends, ([u]) => u),
+        edgeTarget: Int32Array.from(ends, ([, v]) => v),
+        sourceSlot: new Float32Array(ends.length).fill(Number.NaN),
+        targetSlot: new Float32Array(ends.length).fill(Number.NaN),
+        edgeValue: Int32Array.from(ends, ([u]) => u),
+        previousX,
+      };
+    };
+    const OPENED = 2025;
+    const cache = new LayoutCache();
+    const closed = layoutCompound(graph(false), {}, cache);
+    const previousX = new Float64Array(roots + inner).fill(Number.NaN);
+    previousX.set(closed.x);
+    const opened = layoutCompound(graph(true, previousX), {}, cache);
+    expect(overlaps({ left: opened.x, top: opened.y, width: opened.w, height: opened.h }, [...Array(roots).keys()])).toEqual([]);
+    const moved = [...Array(roots).keys()].filter((b) => b !== OPENED && Math.abs(opened.x[b] - closed.x[b]) > 100);
+    expect(moved).toEqual([]);
+    expect(opened.points.every(Number.isFinite)).toBe(true);
   });
 
   it("turns one long cycle round at one edge", () => {

@@ -1,3 +1,4 @@
+import { EarlierDrawings } from "./earlier";
 import type { FlatGraph, FlatLayout } from "./types";
 
 interface Entry {
@@ -10,6 +11,7 @@ interface Entry {
  * group later finds everything else as it was. Bounded: what was used longest ago goes first.
  */
 export class LayoutCache {
+  readonly large = new EarlierDrawings();
   private readonly entries = new Map<number, Entry>();
   private held = 0;
 

@@ -1,5 +1,6 @@
 import { bucketBy } from "./arrays";
 import { contentOf, LayoutCache, withGateOrder, withPlaces } from "./cache";
+import { isLarge } from "./earlier";
 import { layoutFlat, NODE_GAP, RANK_GAP } from "./flat";
 import { outsideOrder } from "./gates";
 import { cutEdges, depths, type Pieces } from "./pieces";
@@ -183,8 +184,11 @@ class CompoundRun {
     let layout = this.asItStood(container, content) ?? this.cache.find(key);
     if (layout) this.reused++;
     else {
-      layout = layoutFlat(flat, { ...this.options, progress: undefined, budget: this.timeLeft() }, this.effort);
+      const large = isLarge(flat);
+      const start = large && flat.previousX ? this.cache.large.placesFor(flat) : flat.start;
+      layout = layoutFlat({ ...flat, start }, { ...this.options, progress: undefined, budget: this.timeLeft() }, this.effort);
       this.cache.keep(key, layout);
+      if (large) this.cache.large.keep(flat, layout);
       this.laidOut++;
     }
     this.layouts[container] = layout;
@@ -296,7 +300,8 @@ class CompoundRun {
       if (u >= 0) sourcePort[i] = this.portOf(u, pieces.fromGate[p], graph.sourceSlot[e]);
       if (v >= 0) targetPort[i] = this.portOf(v, pieces.toGate[p], graph.targetSlot[e]);
     }
-    const start = this.layouts[container];
+    const earlier = this.layouts[container];
+    const start = earlier && { x: earlier.x, across: earlier.across };
     return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, closes, pin, previousX, gateOrder, start };
   }
 

@@ -1,17 +1,17 @@
 import { Aligner } from "./alignment";
 import { bucketBy } from "./arrays";
-import type { Elements } from "./elements";
+import { type Elements, placesOf } from "./elements";
 import { findSeparations, type Separations } from "./separation";
 import { findStreams } from "./stream";
 import { type Fastenings, straighten } from "./straighten";
-import type { FlatGraph } from "./types";
+import type { FlatGraph, Places } from "./types";
 
 /** Bounds the straightening of huge graphs; some thousands of elements end long before. */
 const STRAIGHTEN_WORK = 10_000_000;
 /** The same where something was opened or closed and someone waits: less and less the more there is. */
 const RESUME_WORK = 2_000_000;
 const FULL_WORK_ELEMENTS = 8000;
-const LARGE_WORK = 2_500_000;
+const LARGE_WORK = 1_500_000;
 
 /** Room between neighbours of a rank. */
 export interface Gaps {
@@ -48,6 +48,28 @@ export function assignX(
   const x = middleOf(layouts, width, elements);
   const work = resumed ? RESUME_WORK * share * share : share < 1 ? Math.min(LARGE_WORK, STRAIGHTEN_WORK * share) : STRAIGHTEN_WORK;
   straighten(elements, separations, distance, streams, fastenings, x, work);
+  return x;
+}
+
+/**
+ * Leaves everything where it stood, and moves apart what has become too close: once everything to the right of it, once everything
+ * to the left. Both keep all distances, and so does the middle between them.
+ */
+export function keepX(elements: Elements, position: Int32Array, { width, pin }: FlatGraph, gaps: Gaps, places: Places): Float64Array {
+  const { count } = elements;
+  const separations = findSeparations(elements, position);
+  const distance = distances(elements, separations, width, gaps, pin);
+  const { left, right } = separations;
+  const byLeft = bucketBy(left.map((v) => position[v]), count).items;
+  const x = placesOf(elements, places);
+  const moved = x.slice();
+  for (const i of byLeft) moved[right[i]] = Math.max(moved[right[i]], moved[left[i]] + distance[i]);
+  const byRight = bucketBy(right.map((v) => position[v]), count).items;
+  for (let k = byRight.length - 1; k >= 0; k--) {
+    const i = byRight[k];
+    x[left[i]] = Math.min(x[left[i]], x[right[i]] - distance[i]);
+  }
+  for (let v = 0; v < count; v++) x[v] = (x[v] + moved[v]) / 2;
   return x;
 }
 

@@ -1,5 +1,5 @@
 import { type Buckets, bucketBy } from "./arrays";
-import type { FlatGraph } from "./types";
+import type { FlatGraph, Places } from "./types";
 
 /**
  * What the ranks hold: the boxes, and one segment for every edge that passes ranks. A segment is a single vertical line
@@ -108,6 +108,14 @@ export function buildElements(graph: FlatGraph, reversed: Uint8Array, rank: Int3
     segmentOfEdge,
     linkOfEdge,
   };
+}
+
+/** Where all elements stood in an earlier drawing. */
+export function placesOf({ count, segmentOfEdge }: Elements, { x, across }: Places): Float64Array {
+  const places = new Float64Array(count);
+  places.set(x);
+  for (let e = 0; e < across.length; e++) if (segmentOfEdge[e] >= 0) places[segmentOfEdge[e]] = across[e];
+  return places;
 }
 
 function tilt(port: number, width: number): number {

@@ -1,18 +1,18 @@
 import { bucketBy } from "./arrays";
 import { findComponents } from "./components";
-import { assignX } from "./coordinates";
+import { assignX, keepX } from "./coordinates";
 import { CrossingCounter } from "./crossings";
 import { breakCycles } from "./cycles";
 import { buildElements, type Elements } from "./elements";
 import { balanceLeaves } from "./leaves";
-import { orderElements } from "./ordering";
+import { orderElements, orderOf } from "./ordering";
 import { surround } from "./outside";
 import { packParcels } from "./packing";
 import { assignRanks } from "./ranking";
 import { draw, GATE_GAP } from "./routing";
 import type { Fastenings } from "./straighten";
 import { placeTurned } from "./turned";
-import type { FlatGraph, FlatLayout, LayoutOptions } from "./types";
+import type { FlatGraph, FlatLayout, LayoutOptions, Places } from "./types";
 
 export const NODE_GAP = 24;
 export const RANK_GAP = 40;
@@ -76,7 +76,7 @@ function inGateOrder({ gateOrder, pin, previousX }: FlatGraph, parts: Part[]): P
 
 function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array): FlatGraph {
   for (let i = 0; i < nodes.length; i++) local[nodes[i]] = i;
-  const pick = <T extends Float64Array | Uint8Array>(from: T, ids: Int32Array): T => {
+  const pick = <T extends Float64Array | Uint8Array | Int32Array>(from: T, ids: Int32Array): T => {
     const to = from.slice(0, ids.length) as T;
     for (let i = 0; i < ids.length; i++) to[i] = from[ids[i]];
     return to;
@@ -93,7 +93,7 @@ function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array):
     pin: graph.pin && pick(graph.pin, nodes),
     previousX: graph.previousX && pick(graph.previousX, nodes),
     gateOrder: graph.gateOrder && pick(graph.gateOrder, nodes),
-    start: graph.start && { x: pick(graph.start.x, nodes), across: pick(graph.start.across, edges) },
+    start: graph.start && { x: pick(graph.start.x, nodes), across: pick(graph.start.across, edges), rank: graph.start.rank && pick(graph.start.rank, nodes) },
   };
 }
 
@@ -192,10 +192,16 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const spent = (): boolean => options.now !== undefined && options.now() > deadline;
   const report = (done: number): void => options.progress?.(done);
 
-  const reversed = breakCycles(nodeCount, edgeSource, edgeTarget, pin, graph.closes);
-  const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
+  const kept = keptRanks(graph);
+  const reversed = kept?.reversed ?? breakCycles(nodeCount, edgeSource, edgeTarget, pin, graph.closes);
+  const rank = kept?.rank ?? assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
   report(0.2);
   const elements = buildElements(graph, reversed, rank);
+  const gaps = { betweenBoxes: nodeGap, besideSegment: nodeGap / 2, betweenSegments: nodeGap / 3 };
+  if (kept) {
+    const position = orderOf(elements, kept);
+    return finish(elements, position, keepX(elements, position, graph, gaps, kept));
+  }
   const outside = graph.previousX ? undefined : surround(graph, reversed, rank);
   const position = outside
     ? outside.inner(orderElements(outside.elements, spent, effort, outside))
@@ -203,15 +209,31 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   if (!graph.previousX) balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
-  const gaps = { betweenBoxes: nodeGap, besideSegment: nodeGap / 2, betweenSegments: nodeGap / 3 };
   const resumed = graph.previousX !== undefined;
-  const x = assignX(elements, position, graph, gaps, fastenings(graph, elements), resumed);
-  const total = moveToOrigin(x, width, nodeCount);
-  const { y, height, points, pointStart } = draw(graph, elements, x, reversed, rankGap);
-  report(1);
-  const crossings = nodeCount <= COUNTED_BOXES ? new CrossingCounter(elements).count(position) : 0;
-  const across = Float64Array.from(elements.segmentOfEdge, (s) => (s < 0 ? Number.NaN : x[s]));
-  return { width: total, height, x: x.slice(0, nodeCount), y, across, rank, reversed, points, pointStart, crossings };
+  return finish(elements, position, assignX(elements, position, graph, gaps, fastenings(graph, elements), resumed));
+
+  function finish(all: Elements, order: Int32Array, x: Float64Array): FlatLayout {
+    const total = moveToOrigin(x, width, nodeCount);
+    const { y, height, points, pointStart } = draw(graph, all, x, reversed, rankGap);
+    report(1);
+    const crossings = nodeCount <= COUNTED_BOXES ? new CrossingCounter(all).count(order) : 0;
+    const across = new Float64Array(edgeSource.length);
+    for (let e = 0; e < across.length; e++) across[e] = all.segmentOfEdge[e] < 0 ? Number.NaN : x[all.segmentOfEdge[e]];
+    return { width: total, height, x: x.slice(0, nodeCount), y, across, rank, reversed, points, pointStart, crossings };
+  }
+}
+
+/** The ranks of the drawing that is to be kept, where they still fit the edges. */
+function keptRanks({ start, edgeSource, edgeTarget }: FlatGraph): (Places & { rank: Int32Array; reversed: Uint8Array }) | undefined {
+  const rank = start?.rank;
+  if (!start || !rank) return undefined;
+  const reversed = new Uint8Array(edgeSource.length);
+  for (let e = 0; e < reversed.length; e++) {
+    const [u, v] = [edgeSource[e], edgeTarget[e]];
+    if (rank[u] === rank[v] && u !== v) return undefined;
+    reversed[e] = rank[u] >= rank[v] ? 1 : 0;
+  }
+  return { x: start.x, across: start.across, rank, reversed };
 }
 
 /** Shifts everything so that the leftmost border is 0, and returns the width. */

@@ -1,6 +1,6 @@
 import { sortByKey } from "./arrays";
 import { CrossingCounter } from "./crossings";
-import type { Elements } from "./elements";
+import { type Elements, placesOf } from "./elements";
 import { type Anchors, arrange } from "./outside";
 import { Sifter, totalLife } from "./sifting";
 import { smooth } from "./smoothing";
@@ -148,11 +148,11 @@ class Search {
 }
 
 /** Elements from left to right as they stood. */
-function orderOf({ count, boxCount, segmentOfEdge }: Elements, { x, across }: Places): Int32Array {
-  const key = new Float64Array(count);
-  key.set(x);
-  for (let e = 0; e < across.length; e++) if (segmentOfEdge[e] >= boxCount) key[segmentOfEdge[e]] = across[e];
-  const order = Int32Array.from({ length: count }, (_, v) => v);
+export function orderOf(elements: Elements, places: Places): Int32Array {
+  const { count } = elements;
+  const key = placesOf(elements, places);
+  const order = new Int32Array(count);
+  for (let v = 0; v < count; v++) order[v] = v;
   sortByKey(order, 0, count, key, new Int32Array(count));
   const position = new Int32Array(count);
   for (let i = 0; i < count; i++) position[order[i]] = i;

@@ -26,7 +26,7 @@ export interface FlatGraph {
   readonly previousX?: Float64Array;
   /** For pinned boxes: their order along the border as the outside would have it (NaN: no matter). */
   readonly gateOrder?: Float64Array;
-  /** Where boxes and edges stood in a drawing of the same content that is only to be bettered. */
+  /** Where boxes and edges stood in a drawing of the same content. It is only to be bettered, or where ranks are given, to be kept. */
   readonly start?: Places;
 }
 
@@ -35,6 +35,7 @@ export interface Places {
   readonly x: Float64Array;
   /** Of each edge, where it passes ranks upright (NaN: it passes none). */
   readonly across: Float64Array;
+  readonly rank?: Int32Array;
 }
 
 export interface FlatLayout extends Places {
@@ -75,7 +76,7 @@ export interface CompoundGraph {
   readonly edgeValue: Int32Array;
   /** 1: this edge closes a loop (see FlatGraph). */
   readonly edgeCloses?: Uint8Array;
-  /** Top-left x from an earlier layout of the same box, NaN where new. */
+  /** Where the same box began across the flow (left, or top for "LR") in an earlier layout, NaN where new. */
   readonly previousX?: Float64Array;
 }
 

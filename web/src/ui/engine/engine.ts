@@ -25,7 +25,7 @@ import { matchElsewhere } from "./elsewhere";
 import { historyOf, namesIn, passFacts } from "./passAnswers";
 import { type Passes, type PassShown, passesOf } from "./passes";
 import type { PassRequest } from "./passProtocol";
-import { changeColours, keptFrom, type Kept } from "./passView";
+import { changeColours, keptFrom, type Kept, placesAcross } from "./passView";
 import { buffersOf, incidence, indexBoxes, indexEdges, outlineOf, packScene } from "./pack";
 import { picture, png } from "./pictures";
 import type { Answer, Method, Params, ProgramSummary, SearchResult, TableResult, ViewRequest, ViewResult, WireAt } from "./protocol";
@@ -44,6 +44,7 @@ const SAMPLE = 1500;
 
 interface Drawn {
   readonly spec: string;
+  readonly asked: ViewSpec;
   readonly visible: Visible;
   readonly grouping: Grouping | undefined;
   readonly layout: CompoundLayout;
@@ -223,7 +224,7 @@ export class Engine {
     const legend = over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
     const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);
     const operations = operationsInside(this.names, visible, request.spec.grouping);
-    this.drawn = { spec, visible, grouping: this.groupingOf(grouping), layout, scene, operations, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
+    this.drawn = { spec, asked: request.spec, visible, grouping: this.groupingOf(grouping), layout, scene, operations, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
     const at = numbersOf(visible.key);
     const outline = outlineOf(visible, scene);
     const { start: incidentStart, edge: incidentEdge } = incidence(scene);
@@ -249,10 +250,12 @@ export class Engine {
     const stayed = turned?.boxes(visible);
     const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction, this.passShown?.pass, this.passShown?.mode]);
     const start = performance.now();
-    const layout = this.drawn?.spec === spec ? this.drawn.layout : layoutView(
+    const before = this.drawn;
+    const goesOn = before && request.direction === before.scene.direction && (stayed || isNextStep(before, request.spec, visible));
+    const layout = before?.spec === spec ? before.layout : layoutView(
       program, visible, request.spec.beside === true,
       { direction: request.direction, budget: LAYOUT_BUDGET_MS, now: () => performance.now(), progress: (part) => progress(0.1 + part * 0.7, "Laying out") },
-      this.cache, stayed?.x,
+      this.cache, goesOn ? placesAcross(before, stayed?.box ?? matchKeys(before.scene.key, visible.key)) : undefined,
     );
     return { visible, opened, revealed, stayed, spec, layout, layoutMs: performance.now() - start };
   }
@@ -391,6 +394,20 @@ function numbersOf(keys: readonly string[]): Map<string, number> {
 }
 
 /** For each new key the place of the same key before, or -1. */
+/** In a drawing of this many boxes people would lose their way if opening a group moved the others, and wait for it besides. */
+const KEPT_BOXES = 3000;
+
+/** Whether a large view is the one before with a group opened or closed. */
+function isNextStep(before: Drawn, now: ViewSpec, visible: Visible): boolean {
+  if (Math.min(visible.boxCount, before.visible.boxCount) < KEPT_BOXES) return false;
+  const rest = (spec: ViewSpec) => JSON.stringify({ ...spec, open: 0, closed: 0 });
+  if (rest(before.asked) !== rest(now)) return false;
+  const all = (spec: ViewSpec) => [...(spec.open ?? []), ...(spec.closed ?? [])];
+  const were = new Set(all(before.asked));
+  const changed = all(now).filter((key) => !were.delete(key)).length + were.size;
+  return changed === 1;
+}
+
 function matchKeys(before: readonly string[], now: readonly string[]): Int32Array {
   const numbers = numbersOf(before);
   return Int32Array.from(now, (key) => numbers.get(key) ?? -1);

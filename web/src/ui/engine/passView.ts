@@ -9,13 +9,19 @@ import type { Colouring } from "./colours";
 interface Drawn {
   readonly visible: Visible;
   readonly layout: CompoundLayout;
+  readonly scene: { readonly direction: "TB" | "LR" };
+}
+
+/** Places across the flow, which a next layout in the same direction goes on from. */
+export function placesAcross({ layout, scene }: Pick<Drawn, "layout" | "scene">, box: Int32Array): Float64Array {
+  const across = scene.direction === "LR" ? layout.y : layout.x;
+  return Float64Array.from(box, (old) => (old < 0 ? Number.NaN : across[old]));
 }
 
 /** For the boxes of the next view. */
 export interface Stayed {
-  /** The box before that each is, or -1, and the x that it had, or NaN. */
+  /** The box before that each is, or -1. */
   readonly box: Int32Array;
-  readonly x: Float64Array;
   /** Where that is now which had this key before, or undefined. */
   locate(key: string): number | undefined;
 }
@@ -25,7 +31,7 @@ export interface Kept {
 }
 
 /** What a new view can keep of an old one. `mates`: for each new node the old one that it is. */
-export function keptFrom({ visible: was, layout }: Drawn, mates: Int32Array | undefined): Kept | undefined {
+export function keptFrom({ visible: was }: Drawn, mates: Int32Array | undefined): Kept | undefined {
   if (!mates) return undefined;
   return {
     boxes: (now) => {
@@ -38,7 +44,6 @@ export function keptFrom({ visible: was, layout }: Drawn, mates: Int32Array | un
       });
       return {
         box,
-        x: Float64Array.from(box, (old) => (old < 0 ? Number.NaN : layout.x[old])),
         locate: (key) => {
           const node = was.node[byKey.get(key) ?? -1] ?? -1;
           const found = node < 0 ? -1 : mates.indexOf(node);
