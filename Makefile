@@ -27,13 +27,7 @@ help:
 setup: .stamps/tests .stamps/hidet .stamps/browser $(BUNDLE)
 
 view: .stamps/package $(BUNDLE)
-	if $(BIN)/opscope view --help > /dev/null 2>&1; then
-	  exec $(BIN)/opscope view $(EXAMPLE)
-	fi
-	mkdir -p out
-	$(BIN)/opscope info $(EXAMPLE)
-	$(BIN)/opscope export $(EXAMPLE) -o out/train_step.dot
-	echo "wrote out/train_step.dot"
+	exec $(BIN)/opscope view $(EXAMPLE)
 
 test: setup lint
 	echo "• tests of the drawing core and the viewer"

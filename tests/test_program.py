@@ -6,7 +6,8 @@ import pytest
 from programs import F32, everything
 
 from opscope.errors import OpscopeError, SourceError
-from opscope.program import Graph, Node, ProgramBuilder, TensorType, dtype_bits, select_program
+from opscope.loading import select_program
+from opscope.program import Graph, Node, ProgramBuilder, TensorType, dtype_bits
 
 
 def test_print_gives_one_line_per_node_with_types_operands_and_attributes() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from opscope.analysis.clusters import with_clusters
 from opscope.errors import OpscopeError, SourceError
-from opscope.program import Program, select_program
+from opscope.program import Program
 from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
 from opscope.recording.model import Recording
@@ -58,6 +58,20 @@ def load_all(source: str | PathLike[str], *, reader: str | None = None, progress
             return _last_programs(read_recording(name, progress))
     programs = read(Source(name), reader, progress)
     return [with_clusters(program) for program in programs] if Path(name).suffix in _QUANTIZED else programs
+
+
+def select_program(programs: list[Program], name: str | None) -> Program:
+    """The one program of a source, or the named one of several."""
+    if name is not None:
+        for program in programs:
+            if program.name == name:
+                return program
+    elif len(programs) == 1:
+        return programs[0]
+    names = ", ".join(program.name for program in programs[:12]) + (", …" if len(programs) > 12 else "")
+    if name is None:
+        raise OpscopeError(f"{len(programs)} modules in it; choose one with --module NAME: {names}")
+    raise OpscopeError(f"no module named {name!r}; there are: {names}")
 
 
 def _last_programs(recording: Recording) -> list[Program]:

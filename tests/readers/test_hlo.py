@@ -136,6 +136,10 @@ def test_compact_elements_name_the_output_they_take() -> None:
     assert graph["z"].attrs["operand_0_element"] == "#0#0"
 
 
+def test_a_comment_is_no_operand() -> None:
+    assert main_of("a = f32[] parameter(0)", "b = () tuple(/*none*/)", "c = f32[] copy(/*the only*/a)")["b"].inputs == ()
+
+
 def test_operands_may_be_defined_later() -> None:
     graph = main_of("a = (f32[]) tuple(b)", "c = f32[] copy(d)", "b = f32[] parameter(0)", "d = f32[] negate(b)")
     assert graph["c"].inputs == (("d", 0),)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from opscope.cli.progress import progress
 from opscope.errors import OpscopeError, SourceError
-from opscope.program import Program, select_program
+
+if TYPE_CHECKING:
+    from opscope.program import Program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,6 +33,8 @@ def read_all(source: str, reader: str | None = None) -> list[Program]:
 
 def choose(source: str, programs: list[Program], module: str | None) -> Program:
     """The one program that a command is about."""
+    from opscope.loading import select_program
+
     try:
         return select_program(programs, module)
     except OpscopeError as error:

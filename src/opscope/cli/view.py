@@ -12,9 +12,9 @@ from opscope.cli.progress import progress
 from opscope.cli.source import read_all
 from opscope.cli.view_options import view_options
 from opscope.errors import OpscopeError, SourceError
-from opscope.program import Program, select_program
 
 if TYPE_CHECKING:
+    from opscope.program import Program
     from opscope.serve.sources import Served
 
 
@@ -64,6 +64,7 @@ def command(
 
 def _served(source: str, module: str | None, reader: str | None) -> list[Served]:
     """A source is read now, so that what is wrong with it is said at once, and again when its file changes."""
+    from opscope.loading import select_program
     from opscope.recording.sources import is_recording_source
     from opscope.serve.sources import Served
 

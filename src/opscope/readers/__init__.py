@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from importlib import import_module
+from dataclasses import dataclass
 from importlib.metadata import entry_points
-from importlib.util import find_spec
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError, SourceError
+from opscope.plugin import Plugin
 from opscope.program import Program
 from opscope.readers.mistakes import known_mistake
 from opscope.readers.source import Source
@@ -31,43 +30,18 @@ class Verdict(NamedTuple):
     reason: str
 
 
-class Reader(NamedTuple):
-    """A row of the table: enough to list a format without importing its module."""
+@dataclass(frozen=True)
+class Reader(Plugin):
+    """A row of the table of readers."""
 
-    name: str
-    module: str
-    what: str
-    suffixes: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    extra: str = ""
     objects: tuple[str, ...] = ()
     """Top-level modules of the live objects that this reader takes ("torch")."""
-
-    def load(self) -> ModuleType:
-        return import_module(self.module)
-
-    @property
-    def missing(self) -> list[str]:
-        """Modules that must be installed before it can read."""
-        return [name for name in self.needs if find_spec(name) is None]
-
-    @property
-    def install_hint(self) -> str:
-        return f"pip install 'opscope[{self.extra}]'" if self.extra else f"pip install {' '.join(self.missing)}"
 
 
 BUILT_IN: tuple[Reader, ...] = (
     Reader("native", "opscope.readers.native", "opscope's own JSON", (".json",)),
     Reader("hlo", "opscope.readers.hlo", "XLA HLO text: dumps, jax as_text, XLA's tests", (".hlo", ".txt")),
-    Reader(
-        "torch",
-        "opscope.readers.torch",
-        "PyTorch: .pt2 files (without torch), modules, tensors",
-        (".pt2",),
-        (),
-        "torch",
-        ("torch",),
-    ),
+    Reader("torch", "opscope.readers.torch", "PyTorch: .pt2 files (without torch), modules, tensors", (".pt2",), objects=("torch",)),
     Reader("mlir", "opscope.readers.mlir", "StableHLO and other MLIR, text or bytecode", (".mlir",), ("jaxlib",), "jax"),
     Reader("model-explorer", "opscope.readers.model_explorer", "Model Explorer's graph JSON", (".json",)),
     Reader("jax", "opscope.readers.jax", "JAX functions, jaxprs, Lowered, Compiled, Exported, Flax modules", objects=("jax", "flax")),

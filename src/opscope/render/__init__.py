@@ -6,17 +6,16 @@ formats imports nothing. The first row with a suffix is what that suffix means; 
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
+from dataclasses import dataclass
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
+from opscope.plugin import Plugin
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.options import ViewOptions
@@ -27,33 +26,16 @@ PICTURE_VIEWS = tuple(name for name in ALL_VIEWS if name != "scale")
 DOT_VIEWS = tuple(name for name in PICTURE_VIEWS if name not in ("wrap", "style", "node_data", "diff"))
 
 
-class Writer(NamedTuple):
-    """A row of the table: enough to list a format without importing its module."""
+@dataclass(frozen=True)
+class Writer(Plugin):
+    """A row of the table of writers."""
 
-    name: str
-    module: str
-    what: str
-    suffixes: tuple[str, ...]
     begins: tuple[bytes, ...] = ()
     """How its files begin, lower case, so that a file of another kind is not overwritten by accident."""
     views: tuple[str, ...] = ALL_VIEWS
     """View options that it honours; the others are refused rather than ignored."""
     several: bool = False
     """Can one file hold several programs?"""
-    needs: tuple[str, ...] = ()
-    extra: str = ""
-
-    def load(self) -> ModuleType:
-        return import_module(self.module)
-
-    @property
-    def missing(self) -> list[str]:
-        """Modules that must be installed before it can write."""
-        return [name for name in self.needs if find_spec(name) is None]
-
-    @property
-    def install_hint(self) -> str:
-        return f"pip install 'opscope[{self.extra}]'" if self.extra else f"pip install {' '.join(self.missing)}"
 
 
 WRITERS: tuple[Writer, ...] = (

@@ -97,33 +97,17 @@ def packed_wire(program: Program | Recording, details: bool = True) -> bytes:
 
 def initial(options: ViewOptions) -> dict[str, Any]:
     """What the viewer shows first, as its state (`web/src/ui/state/view.ts`) names things."""
-    state: dict[str, Any] = {}
+    state = options.spec
     if options.graph is not None:
-        state["trail"] = [options.graph]
-    if options.group_by is not None:
-        state["grouping"] = options.group_by
-    if options.depth is not None:
-        state["depth"] = options.depth
-    if options.flatten:
-        state["flatten"] = True
-    if options.around:
-        state["around"] = options.spec["around"]
+        state["trail"] = [state.pop("graph")]
     if options.paths is not None:
         state["paths"] = list(options.paths)
         if options.limit is not None:
             state["pathLimit"] = options.limit
-    if not options.calls:
-        state["calls"] = False
     if options.diff is not None:
         state["passMode"] = options.diff
     if options.direction != "TB":
         state["direction"] = options.direction
-    if options.operands is not None:
-        state["operands"] = options.operands
-    if options.names:
-        state["names"] = True
-    if options.beside:
-        state["beside"] = True
     run = first_run(options.node_data)
     if run is not None:
         state["colour"] = f"data:{run}"

@@ -71,32 +71,24 @@ class ViewOptions:
     @property
     def spec(self) -> dict[str, Any]:
         """The ViewSpec for the drawing core. Options that were not given are absent."""
-        spec: dict[str, Any] = {}
-        if self.graph is not None:
-            spec["graph"] = self.graph
-        if self.group_by is not None:
-            spec["grouping"] = self.group_by
-        if self.depth is not None:
-            spec["depth"] = self.depth
-        if self.flatten:
-            spec["flatten"] = True
+        spec: dict[str, Any] = {
+            "graph": self.graph,
+            "grouping": self.group_by,
+            "depth": self.depth,
+            "flatten": self.flatten or None,
+            "calls": None if self.calls else False,
+            "operands": self.operands,
+            "names": self.names or None,
+            "beside": self.beside or None,
+            "values": None if self.values == "edges" else self.values,
+        }
         if self.around:
             stops = {"stopAt": list(self.stop_at)} if self.stop_at else {}
             spec["around"] = {"nodes": list(self.around), "hops": self.hops} | stops
         if self.paths is not None:
             limit = {} if self.limit is None else {"limit": self.limit}
             spec["paths"] = {"from": self.paths[0], "to": self.paths[1]} | limit
-        if not self.calls:
-            spec["calls"] = False
-        if self.operands is not None:
-            spec["operands"] = self.operands
-        if self.names:
-            spec["names"] = True
-        if self.beside:
-            spec["beside"] = True
-        if self.values != "edges":
-            spec["values"] = self.values
-        return spec
+        return {name: value for name, value in spec.items() if value is not None}
 
     def check(self, program: Program) -> Graph:
         """The graph to be shown. Names that are not in the program are refused with the closest that are."""

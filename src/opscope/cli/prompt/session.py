@@ -255,8 +255,7 @@ class Session:
     def do_diff(self, words: list[str]) -> None:
         """diff OTHER  what differs from another file"""
         from opscope.cli.diff import MOST_LINES, diff_text
-        from opscope.loading import load_all
-        from opscope.program import select_program
+        from opscope.loading import load_all, select_program
         from opscope.recording.diff import diff
 
         if len(words) != 1:

@@ -252,9 +252,9 @@ def _operand_names(operands: str) -> list[str]:
     """The names in a list of operands, marked with % or not, with or without types. Whoever looks them up finds what went wrong."""
     if "/*" in operands:
         operands = without_comments(operands)
-    if operands[0] == "%":
+    if operands.startswith("%"):
         return operands[1:].split(", %")
     if "%" not in operands:
         return operands.split(", ")
     names = _MARKED_NAMES(operands)
-    return names if operands[0] == "(" or len(names) == operands.count(", ") + 1 else [operands]
+    return names if operands.startswith("(") or len(names) == operands.count(", ") + 1 else [operands]

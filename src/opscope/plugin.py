@@ -1,0 +1,34 @@
+"""A module that a row of data stands for: readers and writers are listed, and refused with what to install, without being imported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What is known of a reader or writer before its module is loaded."""
+
+    name: str
+    module: str
+    what: str
+    suffixes: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    """Modules that must be installed before it can work."""
+    extra: str = ""
+    """The extra of opscope that installs them."""
+
+    def load(self) -> ModuleType:
+        return import_module(self.module)
+
+    @property
+    def missing(self) -> list[str]:
+        """What it needs and is not installed."""
+        return [name for name in self.needs if find_spec(name) is None]
+
+    @property
+    def install_hint(self) -> str:
+        return f"pip install 'opscope[{self.extra}]'" if self.extra else f"pip install {' '.join(self.missing)}"

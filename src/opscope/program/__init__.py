@@ -1,0 +1,52 @@
+"""The model: what every reader makes and everything else looks at.
+
+A Program is a set of named Graphs; a Graph is a list of Nodes; a Node is one operation, parameter, constant or output whose
+inputs are *values* (node id, output index). All of it is immutable. The only way to make one is `ProgramBuilder`, which checks
+that ids are unique and that every reference leads somewhere, so that nobody after it has to.
+
+Nodes are tuples, and what a node carries beside the data flow (attributes, scope, source frames) sits behind `Details`, which
+a reader may decode only when asked: a compiled module has 100,000 nodes with a kilobyte of attributes each, and a person looks
+at ten.
+"""
+
+from __future__ import annotations
+
+from opscope.program.builder import GraphBuilder, ProgramBuilder
+from opscope.program.model import Graph, Node, Program, display_with
+from opscope.program.values import (
+    EMPTY,
+    NO_DETAILS,
+    ROLES,
+    WHOLE,
+    Details,
+    Frame,
+    KnownDetails,
+    Link,
+    Path,
+    Role,
+    TensorType,
+    ValueRef,
+    dtype_bits,
+)
+
+__all__ = [
+    "EMPTY",
+    "NO_DETAILS",
+    "ROLES",
+    "WHOLE",
+    "Details",
+    "Frame",
+    "Graph",
+    "GraphBuilder",
+    "KnownDetails",
+    "Link",
+    "Node",
+    "Path",
+    "Program",
+    "ProgramBuilder",
+    "Role",
+    "TensorType",
+    "ValueRef",
+    "display_with",
+    "dtype_bits",
+]

@@ -1,0 +1,166 @@
+"""The only way to make a Program. It checks that ids are unique and that every reference leads somewhere, and says where not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from types import MappingProxyType
+from typing import Any
+
+from opscope.errors import SourceError
+from opscope.program.model import Graph, Node, Program
+from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Frame, KnownDetails, Link, Path, Role, TensorType, ValueRef
+
+
+class GraphBuilder:
+    """Collects one graph. `line` is where the node stands in the source, for messages."""
+
+    def __init__(self, name: str, line: int = 0, index: int = 0) -> None:
+        self.name = name
+        self.line = line
+        self.index = index
+        self.nodes: list[Node] = []
+        self.lines: list[int] = []
+        self.outputs: list[ValueRef] = []
+        self.groupings: dict[str, dict[str, Path]] = {}
+        self.attrs: dict[str, Any] = {}
+
+    def add(self, node: Node, line: int = 0) -> Node:
+        self.nodes.append(node)
+        self.lines.append(line)
+        return node
+
+    def take(self, nodes: Iterable[Node]) -> None:
+        """All the nodes at once, of a source that has no lines or keeps them itself."""
+        self.nodes.extend(nodes)
+        self.lines.extend(repeat(0, len(self.nodes) - len(self.lines)))
+
+    def node(
+        self,
+        id: str,
+        op: str,
+        inputs: Iterable[ValueRef] = (),
+        outputs: Iterable[TensorType] = (),
+        *,
+        role: Role = "op",
+        attrs: Mapping[str, Any] = EMPTY,
+        scope: Path = (),
+        source: Iterable[Frame] = (),
+        calls: Iterable[str] = (),
+        control: Iterable[str] = (),
+        links: Iterable[Link] = (),
+        line: int = 0,
+    ) -> Node:
+        """Add a node whose details are all known."""
+        frames = tuple(source)
+        details = KnownDetails(attrs, scope, frames) if attrs or scope or frames else NO_DETAILS
+        made = Node(id, op, tuple(inputs), tuple(outputs), role, tuple(calls), tuple(control), tuple(links), details)
+        return self.add(made, line)
+
+    def group(self, grouping: str, node_id: str, path: Path) -> None:
+        self.groupings.setdefault(grouping, {})[node_id] = path
+
+    def _fail(self, index: int, message: str, part: str = "") -> SourceError:
+        return SourceError(message, line=self.lines[index] or self.line, path=f"graphs[{self.index}].nodes[{index}]{part}")
+
+    def _fail_graph(self, message: str, part: str) -> SourceError:
+        return SourceError(message, line=self.line, path=f"graphs[{self.index}]{part}")
+
+    def _is_sound(self, counts: dict[str, int]) -> bool:
+        """Whether every reference leads somewhere, in one quick pass; what exactly is wrong, `_complain` finds out."""
+        if len(counts) != len(self.nodes):
+            return False
+        for _, _, inputs, _, _, _, control, links, _ in self.nodes:
+            for name, index in inputs:
+                if not WHOLE <= index < counts.get(name, WHOLE):
+                    return False
+            if control and not all(name in counts for name in control):
+                return False
+            if links and not all(link.graph or link.node in counts for link in links):
+                return False
+        return True
+
+    def _complain(self) -> None:
+        """Raise for the first node that is not sound."""
+        position: dict[str, int] = {}
+        for i, node in enumerate(self.nodes):
+            if position.setdefault(node.id, i) != i:
+                raise self._fail(i, f"duplicate id {node.id!r} in graph {self.name!r}; ids must be unique within a graph", ".id")
+        nodes = self.nodes
+        for i, node in enumerate(nodes):
+            for name, index in node.inputs:
+                at = position.get(name)
+                if at is None:
+                    message = f"input {name!r} of {node.id!r} names no node of graph {self.name!r}"
+                    raise self._fail(i, message, _nth("inputs", node.inputs, (name, index)))
+                count = len(nodes[at].outputs)
+                if index >= count > 0 or index < WHOLE:
+                    message = f"input {name!r} of {node.id!r} asks for output {index}, but it has {count}"
+                    raise self._fail(i, message, _nth("inputs", node.inputs, (name, index)))
+            for name in node.control:
+                if name not in position:
+                    raise self._fail(i, f"control edge of {node.id!r} names no node: {name!r}", _nth("control", node.control, name))
+            for link in node.links:
+                if not link.graph and link.node not in position:
+                    message = f"link {link.kind!r} of {node.id!r} names no node: {link.node!r}"
+                    raise self._fail(i, message, _nth("links", node.links, link))
+
+    def build(self) -> Graph:
+        counts = {node.id: len(node.outputs) or sys.maxsize for node in self.nodes}
+        if not self._is_sound(counts):
+            self._complain()
+        for name, index in self.outputs:
+            if not WHOLE <= index < counts.get(name, WHOLE):
+                message = f"output {name!r} #{index} of graph {self.name!r} names no value"
+                raise self._fail_graph(message, _nth("outputs", self.outputs, (name, index)))
+        for grouping, paths in self.groupings.items():
+            for name in paths:
+                if name not in counts:
+                    message = f"grouping {grouping!r} of graph {self.name!r} names no node: {name!r}"
+                    raise self._fail_graph(message, f".groupings.{grouping}")
+        frozen = {name: MappingProxyType(paths) for name, paths in self.groupings.items()}
+        return Graph(self.name, tuple(self.nodes), tuple(self.outputs), MappingProxyType(frozen), MappingProxyType(self.attrs))
+
+
+class ProgramBuilder:
+    """Collects a program graph by graph and checks what only the whole can tell: entry, called graphs, links."""
+
+    def __init__(self, name: str, entry: str = "") -> None:
+        self.name = name
+        self.entry = entry
+        self.attrs: dict[str, Any] = {}
+        self._graphs: dict[str, GraphBuilder] = {}
+
+    def graph(self, name: str, line: int = 0) -> GraphBuilder:
+        if name in self._graphs:
+            message = f"duplicate graph {name!r}; graphs of a program need different names"
+            raise SourceError(message, line=line, path=f"graphs[{len(self._graphs)}].name")
+        return self._graphs.setdefault(name, GraphBuilder(name, line, len(self._graphs)))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._graphs
+
+    def build(self) -> Program:
+        if not self._graphs:
+            raise SourceError("no graph in it; nothing to show", path="graphs")
+        entry = self.entry or next(reversed(self._graphs))
+        if entry not in self._graphs:
+            raise SourceError(f"entry {entry!r} names no graph; there are: {', '.join(list(self._graphs)[:8])}", path="entry")
+        graphs = {name: builder.build() for name, builder in self._graphs.items()}
+        for name, builder in self._graphs.items():
+            for i, node in enumerate(builder.nodes):
+                for called in node.calls:
+                    if called not in graphs:
+                        message = f"{node.id!r} in graph {name!r} calls {called!r}, which is no graph of the program"
+                        raise builder._fail(i, message, _nth("calls", node.calls, called))
+                for link in node.links:
+                    if link.graph and (link.graph not in graphs or link.node not in graphs[link.graph]):
+                        message = f"link {link.kind!r} of {node.id!r} names no node: {link.graph}/{link.node}"
+                        raise builder._fail(i, message, _nth("links", node.links, link))
+        return Program(self.name, MappingProxyType(graphs), entry, MappingProxyType(self.attrs))
+
+
+def _nth(field: str, values: Sequence[Any], value: Any) -> str:
+    """Where a value stands in a field, for the path of an error."""
+    return f".{field}[{values.index(value)}]"

@@ -1,0 +1,193 @@
+"""Node, Graph and Program: immutable, indexed when somebody asks, and readable as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Details, Frame, Link, Path, Role, TensorType, ValueRef
+
+
+class Node(NamedTuple):
+    """One operation, parameter, constant or output."""
+
+    id: str
+    op: str
+    inputs: tuple[ValueRef, ...] = ()
+    outputs: tuple[TensorType, ...] = ()
+    role: Role = "op"
+    calls: tuple[str, ...] = ()
+    control: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    details: Details = NO_DETAILS
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return self.details.attrs
+
+    @property
+    def scope(self) -> Path:
+        return self.details.scope
+
+    @property
+    def source(self) -> tuple[Frame, ...]:
+        return self.details.source
+
+    @property
+    def type_text(self) -> str:
+        """What it yields: "f32[2, 3]", or "(f32[2], s32[])" for several outputs."""
+        texts = [str(t) for t in self.outputs]
+        return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+    @property
+    def operands(self) -> list[str]:
+        """What it takes, as text: "dot.3", "while.7#2" for the third output, "while.7#*" for all of them together."""
+        return [name if index == 0 else f"{name}#{'*' if index == WHOLE else index}" for name, index in self.inputs]
+
+    @property
+    def short_text(self) -> str:
+        """One line without attributes, but a constant with its value and a parameter with its number."""
+        payload = self.attrs.get({"constant": "value", "parameter": "parameter_number"}.get(self.role, ""))
+        inner = self.operands if payload is None else [*self.operands, _short(payload)]
+        return f"{self.id}: {self.type_text} = {self.op}({', '.join(inner)})"
+
+    def __str__(self) -> str:
+        operands = self.operands
+        operands += [f"{key}={_short(value)}" for key, value in self.attrs.items()]
+        operands += [f"calls={name}" for name in self.calls] + [f"after={name}" for name in self.control]
+        typed = f"{self.id}: {self.type_text}" if self.outputs else self.id
+        return f"{typed} = {self.op}({', '.join(operands)})"
+
+    def __repr__(self) -> str:
+        return f"<Node {self.short_text}>"
+
+
+def _short(value: Any, most: int = 96) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes in the source's own order, which is topological where the source's is. Cycles are allowed."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    outputs: tuple[ValueRef, ...] = ()
+    groupings: Mapping[str, Mapping[str, Path]] = field(default_factory=lambda: EMPTY)
+    attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    @cached_property
+    def position(self) -> Mapping[str, int]:
+        """Where each id stands in `nodes`."""
+        return MappingProxyType({node.id: i for i, node in enumerate(self.nodes)})
+
+    @cached_property
+    def users(self) -> Mapping[str, tuple[str, ...]]:
+        """Ids of the nodes that take each node's values, in order, once each. Nodes without users are absent."""
+        users: dict[str, dict[str, None]] = {}
+        for node in self.nodes:
+            for name, _ in node.inputs:
+                users.setdefault(name, {})[node.id] = None
+        return MappingProxyType({name: tuple(by) for name, by in users.items()})
+
+    @cached_property
+    def parameters(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.role == "parameter")
+
+    def __getitem__(self, node_id: str) -> Node:
+        return self.nodes[self.position[node_id]]
+
+    def __contains__(self, node_id: object) -> bool:
+        return node_id in self.position
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def lines(self) -> Iterator[str]:
+        """Readable text, one line per node: typed result, op, operands and attributes."""
+        header = ", ".join(f"{node.id}: {node.type_text}" for node in self.parameters)
+        yield f"{self.name}({header}):"
+        for node in self.nodes:
+            if node.role != "parameter" or node.inputs:
+                yield f"    {node}"
+        yield "    return " + ", ".join(name if index <= 0 else f"{name}#{index}" for name, index in self.outputs)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name}: {len(self.nodes)} nodes, {len(self.parameters)} parameters, {len(self.outputs)} outputs>"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Named graphs, one of them the entry."""
+
+    name: str
+    graphs: Mapping[str, Graph]
+    entry: str
+    attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    @property
+    def main(self) -> Graph:
+        """The entry graph."""
+        return self.graphs[self.entry]
+
+    def __getitem__(self, graph_name: str) -> Graph:
+        return self.graphs[graph_name]
+
+    def __iter__(self) -> Iterator[Graph]:
+        return iter(self.graphs.values())
+
+    def __len__(self) -> int:
+        """How many nodes, over all graphs."""
+        return sum(len(graph) for graph in self.graphs.values())
+
+    def __bool__(self) -> bool:
+        return True
+
+    @cached_property
+    def callers(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """For each called graph, who calls it: (graph name, node id)."""
+        callers: dict[str, list[tuple[str, str]]] = {}
+        for graph in self:
+            for node in graph:
+                for called in node.calls:
+                    callers.setdefault(called, []).append((graph.name, node.id))
+        return MappingProxyType({name: tuple(by) for name, by in callers.items()})
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(graph) for graph in self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook shows."""
+        return _display(self) if _display is not None else {"text/plain": repr(self)}
+
+    def _mime_(self) -> tuple[str, str]:
+        """The same for marimo, which shows several kinds as tabs and wants one."""
+        bundle = self._repr_mimebundle_()
+        kind = "text/html" if "text/html" in bundle else "text/plain"
+        return kind, bundle[kind]
+
+    def __repr__(self) -> str:
+        graphs = "1 graph" if len(self.graphs) == 1 else f"{len(self.graphs)} graphs"
+        return f"<Program {self.name}: {len(self)} nodes in {graphs}, entry {self.entry}>"
+
+
+_display: Callable[[Program], dict[str, Any]] | None = None
+
+
+def display_with(display: Callable[[Program], dict[str, Any]]) -> None:
+    """How notebooks show a Program is for outer layers to say; the model knows none of them."""
+    global _display
+    _display = display

@@ -1,0 +1,134 @@
+"""What nodes are made of: value references, tensor types, source frames, links, and the details that are decoded when asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from math import prod
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+Role = Literal["op", "parameter", "constant", "output", "gradient", "saved"]
+ROLES: tuple[Role, ...] = ("op", "parameter", "constant", "output", "gradient", "saved")
+
+ValueRef: TypeAlias = tuple[str, int]
+"""(node id, output index). The index WHOLE means all outputs together: a tuple that is passed on as one value."""
+WHOLE = -1
+
+Path: TypeAlias = tuple[str, ...]
+"""Group names from the outside in. A name "mlp: LlamaMLP" is the group `mlp` of class `LlamaMLP`."""
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class TensorType(NamedTuple):
+    """What one output is. Dimensions that are not numbers ("s0", "<=10", "?") are text.
+
+    A type that is no tensor ("token", a nested tuple's text "(f32[2], s32[])") is a dtype without a shape.
+    """
+
+    dtype: str
+    shape: tuple[int | str, ...] = ()
+    layout: str = ""
+
+    def __str__(self) -> str:
+        return self.dtype if self.dtype.startswith("(") else f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def elements(self) -> int | None:
+        """How many elements, or None while a dimension is not known."""
+        known = [d for d in self.shape if isinstance(d, int)]
+        return prod(known) if len(known) == len(self.shape) else None
+
+    @property
+    def bytes(self) -> int | None:
+        """Packed size, or None where the dtype or a dimension is not known."""
+        elements, bits = self.elements, dtype_bits(self.dtype)
+        return None if elements is None or bits is None else (elements * bits + 7) // 8
+
+
+@lru_cache(maxsize=512)
+def dtype_bits(dtype: str) -> int | None:
+    """Bits of one element, for the names that XLA, PyTorch, NumPy and ONNX use; None if unknown."""
+    if dtype in ("pred", "bool"):
+        return 8
+    if dtype == "token":
+        return 0
+    found = re.fullmatch(r"q?b?(?:f|float|s|i|u|int|uint|c|complex|bits)(\d+)(?:e\d.*|_.*)?", dtype)
+    return int(found[1]) if found else None
+
+
+class Frame(NamedTuple):
+    """One line of the user's program. A node's frames run from the innermost outwards."""
+
+    file: str
+    line: int = 0
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f" {self.function}" if self.function else "")
+
+
+class Link(NamedTuple):
+    """A relation beside the data flow, such as ("backward_of", "dot.2"). `graph` is empty for a node of the same graph."""
+
+    kind: str
+    node: str
+    graph: str = ""
+
+
+class Details:
+    """Attributes, scope and source frames of a node. Readers of big text subclass this and decode on demand."""
+
+    __slots__ = ()
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return EMPTY
+
+    @property
+    def scope(self) -> Path:
+        return ()
+
+    @property
+    def source(self) -> tuple[Frame, ...]:
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Details):
+            return NotImplemented
+        if self is other:
+            return True
+        return self.scope == other.scope and self.source == other.source and dict(self.attrs) == dict(other.attrs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Details(attrs={dict(self.attrs)}, scope={self.scope}, source={self.source})"
+
+
+class KnownDetails(Details):
+    """Details that are already there."""
+
+    __slots__ = ("_attrs", "_scope", "_source")
+
+    def __init__(self, attrs: Mapping[str, Any] = EMPTY, scope: Path = (), source: tuple[Frame, ...] = ()) -> None:
+        self._attrs = attrs
+        self._scope = scope
+        self._source = source
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return MappingProxyType(self._attrs) if isinstance(self._attrs, dict) else self._attrs
+
+    @property
+    def scope(self) -> Path:
+        return self._scope
+
+    @property
+    def source(self) -> tuple[Frame, ...]:
+        return self._source
+
+
+NO_DETAILS = Details()
