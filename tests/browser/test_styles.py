@@ -104,6 +104,34 @@ def test_edges_and_text_can_be_coloured(open_file: Open) -> None:
     assert picture.count('stroke="#ff8800"') == 1 and 'fill="#aa0000"' in picture and "#ffe9b8" not in picture
 
 
+def test_looks_of_model_explorers_files_are_drawn(open_address: Open, tmp_path: Path) -> None:
+    """Colours of nodes and groups, and edges over the graph with their labels and a legend, which can be switched off."""
+    edge = {"sourceNodeOutputId": "0", "targetNodeInputId": "0"}
+    nodes: list[dict[str, object]] = [
+        {"id": "a", "label": "First", "namespace": "block", "style": {"backgroundColor": "#aabbcc", "textColor": "navy"}},
+        {"id": "b", "label": "Second", "namespace": "block", "incomingEdges": [{"sourceNodeId": "a", **edge}]},
+        {"id": "c", "label": "Third", "namespace": "", "incomingEdges": [{"sourceNodeId": "b", **edge}]},
+    ]
+    overlay = {"name": "reuse", "edgeColor": "#d6336c", "edges": [{"sourceNodeId": "a", "targetNodeId": "c", "label": "buffer 3"}]}
+    graph = {
+        "id": "main", "nodes": nodes,
+        "groupNodeConfigs": [{"namespaceRegex": "^bl", "backgroundColor": "#ffeecc"}, {"namespaceRegex": "("}],
+        "tasksData": {"edgeOverlaysDataListLeftPane": [{"type": "edge_overlays", "name": "memory", "overlays": [overlay]}]},
+    }  # fmt: skip
+    source = tmp_path / "graph.json"
+    source.write_text(json.dumps({"label": "styled", "graphs": [graph]}))
+    opscope.save(opscope.load(source), tmp_path / "graph.html", depth=2)
+    viewer = open_address((tmp_path / "graph.html").as_uri())
+    picture = svg(viewer)
+    for expected in ("#aabbcc", "#000080", "#ffeecc", "#d6336c", "buffer 3", "memory: reuse"):
+        assert expected in picture
+    edges = viewer.state()["edges"]
+    assert viewer.press("Edge overlays")["edges"] == edges - 1
+    assert "#d6336c" not in svg(viewer)
+    opscope.save(opscope.load(source), tmp_path / "again.json", format="model-explorer")
+    assert json.loads((tmp_path / "again.json").read_text()) == json.loads(source.read_text())
+
+
 def test_model_explorers_rules_come_in_and_go_out_unchanged_and_last(open_file: Open, tmp_path: Path) -> None:
     file = tmp_path / "rules.json"
     file.write_text(json.dumps(RULES))

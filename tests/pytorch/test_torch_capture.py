@@ -117,6 +117,51 @@ def test_an_exported_program_has_a_joint_graph_too() -> None:
     assert "threshold_backward" in graph
 
 
+def test_joint_graphs_keep_symbolic_sizes() -> None:
+    """A batch that may be any size stays a symbol, in the backward half too; also without example inputs."""
+    exported = torch.export.export(Block(), (torch.ones(2, 8),), dynamic_shapes=({0: torch.export.Dim("batch")},))
+    exported._example_inputs = None
+    program = opscope.capture(exported, stage="joint")
+    (symbol,) = program.attrs["range_constraints"]
+    assert program.main["threshold_backward"].outputs[0].shape == (symbol, 8)
+    again = opscope.capture(Block(), torch.ones(2, 8), stage="joint", dynamic_shapes=({0: torch.export.Dim("batch")},))
+    assert [node.op for node in again.main] == [node.op for node in program.main]
+
+
+def test_tied_and_frozen_parameters_of_a_joint_graph() -> None:
+    """One tensor is one node with one gradient, whatever AOTAutograd calls it; what is frozen has none."""
+
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.head, self.tied = nn.Linear(4, 4), nn.Linear(4, 4)
+            self.tied.weight = self.head.weight
+            self.head.bias.requires_grad_(False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.tied(self.head(x))  # type: ignore[no-any-return]
+
+    graph = opscope.capture(Tied(), torch.rand(2, 4), stage="joint").main
+    parameters = {node.attrs["name"]: node.attrs for node in graph.parameters if node.op == "parameter"}
+    assert set(parameters) == {"head.weight", "head.bias", "tied.bias"}
+    assert parameters["head.weight"]["tied"] == ["head.weight", "tied.weight"]
+    assert parameters["head.bias"]["trainable"] is False
+    assert {node.id for node in graph if node.role == "gradient" and node.inputs} == {"grad.head.weight", "grad.tied.bias"}
+
+
+def test_a_real_run_follows_the_branch_that_was_taken() -> None:
+    """Higher-order operators go around dispatch modes, unless one says that it takes them."""
+
+    class Branch(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))  # type: ignore[no-any-return]
+
+    eager = [node.op for node in opscope.capture(Branch(), torch.ones(2), stage="eager").main]
+    assert "aten.sin.default" in eager and "aten.cos.default" not in eager
+    behind = opscope.capture(Branch(), torch.ones(2, requires_grad=True), stage="autograd").main
+    assert any("Cond" in node.op for node in behind)
+
+
 @dataclasses.dataclass
 class Result:
     scores: torch.Tensor

@@ -149,7 +149,7 @@ def _type(item: Mapping[str, Any]) -> TensorType:
     if found:
         return TensorType(found[1], _dims(found[2].split(",")))
     found = _MLIR.fullmatch(text.strip())
-    return TensorType(found[2], _dims(found[1].split("x"))) if found else TensorType("?")
+    return TensorType(found[2], _dims(found[1].split("x"))) if found else TensorType("(?)")
 
 
 def _dims(parts: list[str]) -> tuple[int | str, ...]:

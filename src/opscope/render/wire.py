@@ -18,6 +18,7 @@ from opscope.analysis.groupings import MODULE, GroupTree, GroupTrees
 from opscope.analysis.loops import first_carried
 from opscope.analysis.summary_table import table_of
 from opscope.program import ROLES, Details, Frame, Node, Path, Program, TensorType
+from opscope.render.looks import looks_of
 from opscope.render.sections import Interner, SectionWriter
 
 _LONGEST_TEXT = 80
@@ -126,6 +127,7 @@ class _ProgramWriter:
         about = {"name": self.program.name, "entry": entry, "groupings": [tree.name for tree in trees]}
         about["notes"] = [str(note) for note in self.program.attrs.get("notes", ())]
         about |= self._summary(trees, entry)
+        about |= looks_of(self.program, {graph.name: start for graph, start in zip(graphs, starts, strict=False)})
         return out.finish({**about, "derivatives": _derivatives({node.op for graph in graphs for node in graph.nodes})})
 
     def _describe(self, node: Node) -> int:

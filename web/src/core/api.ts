@@ -3,10 +3,11 @@
  * one call with JSON in and text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
  */
 import { visibleToDot } from "./dot";
-import { highlightsOf, overlaid } from "./highlight/apply";
+import { highlightsOf, layered, overlaid } from "./highlight/apply";
 import { dataColours } from "./highlight/dataColours";
 import { matchRules } from "./highlight/match";
 import { matchNodeData } from "./highlight/nodeData";
+import { ownHighlights } from "./highlight/own";
 import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
 import type { CompoundLayout } from "./layout";
@@ -114,7 +115,7 @@ function chosenColours(data: ProgramData, seen: Visible, { style, nodeData, grou
     if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
   });
   const groups = data.groupings.find(({ name }) => name === grouping) ?? data.groupings[0];
-  const ruled = rules.length ? highlightsOf(seen, rules, matchRules(data, groups, rules)) : undefined;
+  const ruled = layered(ownHighlights(data, groups, seen), rules.length ? highlightsOf(seen, rules, matchRules(data, groups, rules)) : undefined);
   const run = nodeData && matchNodeData(data, nodeData.file, nodeData.name)[0];
   const coloured = run && dataColours(run, seen);
   return { highlights: overlaid(ruled, coloured?.highlights, seen), legendRows: coloured?.legend, ...(coloured ? { paints: coloured.paints } : {}) };

@@ -32,6 +32,8 @@ export interface ProgramData {
   readonly groupings: readonly Grouping[];
   /** The table of modules, of programs that were captured from some. */
   readonly summary?: SummaryData;
+  /** Colours and edges that the program's own file asks for. */
+  readonly looks?: Looks;
   /** Derivative rules of the ops that have one, by the op's name. */
   readonly derivatives?: Readonly<Record<string, DerivativeRule>>;
   /** Short text of a constant or scalar parameter value, or -1. */
@@ -48,6 +50,21 @@ export interface ProgramData {
   /** Marks (1) the nodes with any attribute that passes the test; the value is text, JSON where it is no string. */
   readonly findAttributes?: (test: (key: string, value: string) => boolean) => Uint8Array | undefined;
   readonly findSource?: (test: (frame: string) => boolean) => Uint8Array | undefined;
+}
+
+/** CSS colours of a box, where its file gives some. */
+export interface Look {
+  readonly fill?: string;
+  readonly stroke?: string;
+  readonly text?: string;
+}
+
+export interface Looks {
+  readonly nodes: readonly (readonly [number, Look])[];
+  /** Groups whose names, joined by "/", match the pattern; the first pattern wins. */
+  readonly groups: readonly { readonly graph: number; readonly pattern: string; readonly look: Look }[];
+  /** Edges over the graph that carry nothing: from node, to node, words. */
+  readonly overlays: readonly { readonly name: string; readonly colour: string; readonly width: number; readonly edges: readonly (readonly [number, number, string])[] }[];
 }
 
 /** A model's summary, as Python computed it: one row per call of a module, callers first. */
@@ -155,11 +172,13 @@ export interface DrawingRules {
   readonly foldRepeats: boolean;
   /** A group of one operation, opened by depth, is drawn as that operation under the group's name, without a frame. */
   readonly liftSingles: boolean;
+  /** Edges that the program's file lays over the graph are drawn. */
+  readonly overlays: boolean;
 }
 
 export const enum BoxKind { Node = 0, Group = 1, Call = 2, Stack = 3, Stub = 4, Value = 5, Omitted = 6 }
 /** Carried: what a loop's body hands to its next round. */
-export const enum EdgeKind { Data = 0, Control = 1, Link = 2, Carried = 3 }
+export const enum EdgeKind { Data = 0, Control = 1, Link = 2, Carried = 3, /** Drawn over the graph; its output is the number of the overlay. */ Overlay = 4 }
 
 /** Boxes and edges to be seen, before they have places. */
 export interface Visible {

@@ -259,6 +259,7 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
     },
     notes: (sections.fields.notes ?? []) as readonly string[],
     derivatives: (sections.fields.derivatives ?? {}) as ProgramData["derivatives"],
+    ...(sections.fields.looks ? { looks: sections.fields.looks as NonNullable<ProgramData["looks"]> } : {}),
     ...(sections.fields.summary ? { summary: sections.fields.summary as NonNullable<ProgramData["summary"]> } : {}),
     groupings: (sections.fields.groupings as string[]).map((name, i): Grouping => {
       const groupName = sections.integers(`grouping${i}.name`);

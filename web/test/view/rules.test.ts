@@ -5,7 +5,7 @@ import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
 import { makeProgram, type NodeSketch } from "./program";
 
 const only = (rule: keyof DrawingRules | "none"): DrawingRules => ({
-  inlineSmall: rule === "inlineSmall", inlineReducers: rule === "inlineReducers", stubs: rule === "stubs", plumbing: rule === "plumbing", foldRepeats: rule === "foldRepeats", liftSingles: false,
+  inlineSmall: rule === "inlineSmall", inlineReducers: rule === "inlineReducers", stubs: rule === "stubs", plumbing: rule === "plumbing", foldRepeats: rule === "foldRepeats", liftSingles: false, overlays: false,
 });
 
 describe("small values", () => {

@@ -34,7 +34,8 @@ def capture(
         obj = obj.exported_program()  # an EdgeProgramManager or ExecutorchProgramManager
     if isinstance(obj, torch.export.ExportedProgram):
         if stage == "joint":
-            return _joint(obj, obj.example_inputs[0], obj.example_inputs[1], "")
+            examples = obj.example_inputs or (None, None)
+            return _joint(obj, examples[0], examples[1], "")
         return export.program_of_exported(obj)
     if isinstance(obj, torch.fx.GraphModule) and not args and not kwargs and stage is None:
         return export.program_of_graph_module(obj)

@@ -27,11 +27,15 @@ _KINDS = {
 def program_of_exported(exported: Any, name: str = "") -> Program:
     """A torch.export.ExportedProgram."""
     program = ProgramBuilder(name or root_class(exported.graph_module) or "ExportedProgram", ENTRY)
-    ranges = {str(symbol): str(bounds) for symbol, bounds in exported.range_constraints.items()}
-    if ranges:
-        program.attrs["range_constraints"] = ranges
+    program.attrs.update(about_ranges(exported))
     _read_all(program, exported.graph_module, signature_of(exported))
     return program.build()
+
+
+def about_ranges(exported: Any) -> dict[str, dict[str, str]]:
+    """What a program's attributes say about its symbolic sizes."""
+    ranges = {str(symbol): str(bounds) for symbol, bounds in exported.range_constraints.items()}
+    return {"range_constraints": ranges} if ranges else {}
 
 
 def program_of_graph_module(module: Any, name: str = "", signature: Signature = NO_SIGNATURE) -> Program:

@@ -8,7 +8,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Link, Program, ProgramBuilder, ValueRef
 from opscope.readers.torch.direction import BACKWARD
-from opscope.readers.torch.export import signature_of
+from opscope.readers.torch.export import about_ranges, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
 from opscope.readers.torch.names import about_modules
 
@@ -16,13 +16,17 @@ ENTRY = "main"
 GRADIENT_OF = "gradient_of"
 
 
-def program_of_joint(exported: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Program:
-    """The joint graph of an exported program. Tangents are the gradients that come in from whatever follows the module."""
+def program_of_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None, name: str) -> Program:
+    """The joint graph of an exported program. Tangents are the gradients that come in from whatever follows the module.
+
+    Where sizes are symbols, and where there are no example inputs (`args` is None), the export's own fake inputs are traced."""
     try:
         from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
     except ImportError:
         raise OpscopeError("stage='joint' needs a newer torch (2.9 or later); stage='autograd' works with this one") from None
     module = _plain_module(exported)
+    if args is None or exported.range_constraints:
+        args, kwargs = _fake_inputs(exported)
     with ExitStack() as tracing:
         try:
             joint = aot_export_joint_with_descriptors(tracing, module, args, kwargs)
@@ -31,6 +35,7 @@ def program_of_joint(exported: Any, args: tuple[Any, ...], kwargs: dict[str, Any
             raise OpscopeError(f"AOTAutograd could not make a joint graph: {first_line}; stage='autograd' may work") from error
         graph = joint.graph_module.graph
         program = ProgramBuilder(name, ENTRY)
+        program.attrs.update(about_ranges(exported))
         placeholders, by_target = _placeholders(graph, exported)
         same = {name: by_target[known.name] for name, known in placeholders.items() if by_target[known.name] != name}
         reader = JointReader(program.graph(ENTRY), Signature(placeholders, same), {}, joint.graph_module)
@@ -47,6 +52,16 @@ def _plain_module(exported: Any) -> Any:
         return exported.module(check_guards=False)
     except TypeError:  # older torch has no such guards
         return exported.module()
+
+
+def _fake_inputs(exported: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    from torch.utils._pytree import tree_unflatten
+
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
+    given = [spec.arg for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+    flat = [argument.value if hasattr(argument, "value") else values[argument.name] for argument in given]
+    args, kwargs = tree_unflatten(flat, exported.call_spec.in_spec)
+    return tuple(args), dict(kwargs)
 
 
 def _placeholders(graph: Any, exported: Any) -> tuple[dict[str, Placeholder], dict[str, str]]:

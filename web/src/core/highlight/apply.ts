@@ -21,12 +21,24 @@ export function highlightsOf(visible: Visible, rules: readonly CompiledRule[], m
 
 const NONE: Shade = { light: "", dark: "" };
 
-function ruleOf(visible: Visible, box: number, ofNode: Int16Array, ofGroup: Int16Array): number {
+export function ruleOf(visible: Visible, box: number, ofNode: Int16Array, ofGroup: Int16Array): number {
   const node = visible.node[box];
   if (node >= 0) return ofNode[node];
   const kind = visible.kind[box];
   const group = kind === BoxKind.Group || kind === BoxKind.Stack ? visible.group[box] : -1;
   return group >= 0 && group < ofGroup.length ? ofGroup[group] : -1;
+}
+
+/** Rules over what the program's own file says. */
+export function layered(under: Highlights | undefined, over: Highlights | undefined): Highlights | undefined {
+  if (!under || !over) return over ?? under;
+  const paints = under.paints.length, shades = under.shades.length;
+  return {
+    paints: [...under.paints, ...over.paints],
+    box: over.box.map((number, box) => (number >= 0 ? paints + number : under.box[box])),
+    shades: [...under.shades, ...over.shades],
+    edge: over.edge.map((number, edge) => (under.edge[edge] >= 0 ? under.edge[edge] : number >= 0 ? shades + number : -1)),
+  };
 }
 
 /** Data over rules: where data colours the operations, rules colour only groups and edges. */

@@ -8,6 +8,7 @@ import { countLabels, operandLabels } from "./labels";
 import { categoryRows, LEGEND_HEIGHT, placeLegend, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
 import { mixOf } from "./mix";
+import { overlayRows, overlayTexts } from "../highlight/own";
 import { categoryPaints } from "./paints";
 import { depths, type Placed } from "./placed";
 import { type Scene, type SceneOptions, Shape } from "./types";
@@ -30,12 +31,13 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
   const { highlights } = options;
   const custom = piecewise(placed.box, highlights?.box);
-  const rows = options.legendRows ?? categoryRows(paint, shape, custom, highlights?.paints, mix.shares);
+  const rows = [...(options.legendRows ?? categoryRows(paint, shape, custom, highlights?.paints, mix.shares)), ...overlayRows(program, visible)];
   const legend = options.legend ? placeLegend(rows, placed.width, visible.remarks) : { entries: [], rows: 0 };
   const graphHeight = placed.height + 2 * margin;
   const withHead = (e: number) => placed.edgeTarget[e] >= 0 && visible.edgeKind[placed.edge[e]] !== EdgeKind.Link;
   const curves = smooth(shifted(placed.points, margin), placed.pointStart, direction === "LR", withHead);
-  const edges = edgeColumns(program, visible, placed);
+  const overlay = overlayTexts(program, visible);
+  const edges = edgeColumns(program, visible, placed, overlay.tooltips);
   return {
     width: Math.max(placed.width, ...legend.entries.map((entry) => entry.x + TEXT_AT + textWidth(entry.text, SMALL))) + 2 * margin,
     height: graphHeight + legend.rows * LEGEND_HEIGHT,
@@ -73,7 +75,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     edgeShades: highlights?.shades ?? [],
     ...curves,
     labels: [
-      ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart, (e) => visible.edgeText?.[placed.edge[e]]),
+      ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart, (e) => overlay.labels.get(placed.edge[e]) ?? visible.edgeText?.[placed.edge[e]]),
       ...(visible.edgeOperand ? operandLabels(visible.edgeOperand, placed.edge, curves, options.operands) : []),
       ...placed.labels.map((label) => ({ ...label, x: label.x + margin, y: label.y + margin })),
     ],
@@ -120,7 +122,7 @@ function paintOrder(shape: Uint8Array, depth: Uint8Array): { order: Int32Array; 
 type EdgeColumns = Pick<Scene, "edgeKind" | "edgeWidth" | "edgeType" | "typeTexts" | "edgeMerged">;
 
 /** What the view knows of every edge piece, and how thick it is. */
-function edgeColumns(program: ProgramData, visible: Visible, placed: Placed): EdgeColumns {
+function edgeColumns(program: ProgramData, visible: Visible, placed: Placed, overlayTips: ReadonlyMap<number, string>): EdgeColumns {
   const count = placed.edge.length;
   const columns = {
     edgeKind: new Uint8Array(count),
@@ -134,6 +136,11 @@ function edgeColumns(program: ProgramData, visible: Visible, placed: Placed): Ed
     const e = placed.edge[piece];
     columns.edgeKind[piece] = visible.edgeKind[e];
     columns.edgeMerged[piece] = visible.edgeDistinct[e];
+    const tip = overlayTips.get(e);
+    if (tip !== undefined) {
+      columns.edgeWidth[piece] = program.looks!.overlays[visible.edgeOutput[e]].width;
+      columns.edgeType[piece] = columns.typeTexts.push(tip) - 1;
+    }
     if (visible.edgeKind[e] !== EdgeKind.Data && visible.edgeKind[e] !== EdgeKind.Carried) continue;
     const type = typeOf(program, visible.edgeNode[e], visible.edgeOutput[e]);
     columns.edgeWidth[piece] = lineWidth(type < 0 ? 0 : program.types.bytes[type]);

@@ -76,9 +76,9 @@ export function paintEdge(scene: Scene, theme: Theme, e: number, painter: Painte
   if (to === from) return;
   painter.begin("edge", e);
   const kind = scene.edgeKind[e];
-  const own = kind === EdgeKind.Data || kind === EdgeKind.Carried ? theme.edge : kind === EdgeKind.Control ? theme.faintEdge : theme.linkEdge;
+  const own = kind === EdgeKind.Data || kind === EdgeKind.Carried || kind === EdgeKind.Overlay ? theme.edge : kind === EdgeKind.Control ? theme.faintEdge : theme.linkEdge;
   const colour = own === theme.accent ? own : edgeColour(scene, theme, e) ?? own;
-  const dash = kind === EdgeKind.Data ? "solid" : kind === EdgeKind.Control ? "dotted" : "dashed";
+  const dash = kind === EdgeKind.Data || kind === EdgeKind.Overlay ? "solid" : kind === EdgeKind.Control ? "dotted" : "dashed";
   painter.curve(scene.curve, from, to, colour, scene.edgeWidth[e], dash);
   paintHead(scene, e, colour, painter);
   painter.end();

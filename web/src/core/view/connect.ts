@@ -26,6 +26,7 @@ export function connectAll(placement: Placement, edges: Edges, leftOut: LeftOut 
     connectControl(placement, edges, instance);
   }
   if (placement.kept) connectLinks(placement, edges, placement.instances[0]);
+  if (placement.options.rules.overlays) connectOverlays(placement, edges, placement.instances[0]);
 }
 
 function connectData(placement: Placement, edges: Edges, instance: Instance, leftOut: LeftOut | undefined): void {
@@ -139,6 +140,17 @@ function connectControl(placement: Placement, edges: Edges, instance: Instance):
       edges.add(EdgeKind.Control, source, target, control.value[i], -1, 0);
     }
   }
+}
+
+function connectOverlays(placement: Placement, edges: Edges, instance: Instance): void {
+  const isHere = (node: number) => node >= instance.first && node < instance.first + instance.count;
+  placement.prepared.program.looks?.overlays.forEach((overlay, number) => {
+    for (const [from, to] of overlay.edges) {
+      if (!isHere(from) || !isHere(to)) continue;
+      const source = instance.place(from), target = instance.place(to);
+      if (source >= 0 && target >= 0 && source !== target && !placement.boxes.areNested(source, target)) edges.add(EdgeKind.Overlay, source, target, from, number, number);
+    }
+  });
 }
 
 /** Relations beside the data flow. Drawn in parts of a graph only: over the whole of a training step they would cover everything. */

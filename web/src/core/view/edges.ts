@@ -36,7 +36,7 @@ export class Edges {
   add(kind: EdgeKind, source: number, target: number, node: number, output: number, operand: number, repeated = false): number {
     const { boxes } = this;
     const single = boxes.isLeaf(source) && boxes.isLeaf(target);
-    const number = this.seen.number(source, target, kind * 0x10000000 + (single && kind === EdgeKind.Data ? 1 + operand : 0));
+    const number = this.seen.number(source, target, kind * 0x10000000 + (kind === EdgeKind.Overlay || (single && kind === EdgeKind.Data) ? 1 + operand : 0));
     const carried = this.carried.size;
     const again = !single && this.carried.number(number, node, output) < carried;
     if (number < this.source.length) {

@@ -1,6 +1,7 @@
 /** Answers the page's questions about one program. Everything that takes time happens here, away from the page. */
 import { LayoutCache } from "../../core/layout/index";
 import { buildScene, inOnePiece, layoutView, type Scene, THEMES } from "../../core/scene/index";
+import { overlayRows } from "../../core/highlight/own";
 import { categoryRows } from "../../core/scene/legend";
 import type { Highlights, LegendRow } from "../../core/scene/types";
 import { compileQuery, search } from "../../core/search";
@@ -186,7 +187,7 @@ export class Engine {
       name: program.name, nodes: program.nodeCount, entry: this.names.graphName(program.entry),
       graphs: Array.from({ length: program.graphCount }, (_, g) => this.names.graph(g)),
       groupings: program.groupings.map((grouping) => grouping.name),
-      ...programFacts(this.names),
+      ...programFacts(this.names), overlays: (program.looks?.overlays.length ?? 0) > 0,
       decodeMs, ...(this.passes ? { passes: this.passes.rows } : {}),
     };
   }
@@ -222,6 +223,7 @@ export class Engine {
       direction: request.direction, operands: request.spec.operands, highlights: over.highlights, ...(over.data ?? colouring ? { paints: (over.data ?? colouring)!.paints } : {}),
     });
     const legend = over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
+    const said = [...legend, ...overlayRows(program, visible)];
     const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);
     const operations = operationsInside(this.names, visible, request.spec.grouping);
     this.drawn = { spec, asked: request.spec, visible, grouping: this.groupingOf(grouping), layout, scene, operations, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
@@ -237,7 +239,7 @@ export class Engine {
       located: request.locate.map((key) => at.get(key) ?? stayed?.locate(key) ?? -1),
       ...(turned ? { program: this.summary(0) } : {}), ...(changes ? { marks: changes.marks } : {}),
       opened, revealed, closed,
-      legend,
+      legend: said,
       rules: this.over.report(request.styles, grouping),
       remarks: visible.remarks,
       viewMs: laidOut - start - layoutMs, layoutMs, totalMs: performance.now() - start,

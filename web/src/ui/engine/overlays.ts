@@ -1,11 +1,12 @@
 /** What a person laid over the program: style rules and data about nodes, matched once and remembered while views come and go. */
-import { highlightsOf, overlaid } from "../../core/highlight/apply";
+import { highlightsOf, layered, overlaid } from "../../core/highlight/apply";
 import { type DataColouring, dataColours } from "../../core/highlight/dataColours";
 import { matchRules, needsDetails, type RuleMatches } from "../../core/highlight/match";
+import { ownHighlights } from "../../core/highlight/own";
 import { type DataRun, type DataStatistics, matchNodeData } from "../../core/highlight/nodeData";
 import { type CompiledRule, compileRule, type StyleRule } from "../../core/highlight/rules";
 import type { Highlights } from "../../core/scene/types";
-import type { ProgramData, Visible } from "../../core/types";
+import type { Grouping, ProgramData, Visible } from "../../core/types";
 import type { RuleReport } from "./protocol";
 
 export const DATA = "data:";
@@ -52,7 +53,8 @@ export class Overlays {
     const ruled = this.matched(rules, grouping);
     const run = this.run(colour);
     const data = run && dataColours(run, visible);
-    return { highlights: overlaid(ruled && highlightsOf(visible, ruled.rules, ruled.matches), data?.highlights, visible), data };
+    const own = ownHighlights(this.program, this.grouping(grouping), visible);
+    return { highlights: overlaid(layered(own, ruled && highlightsOf(visible, ruled.rules, ruled.matches)), data?.highlights, visible), data };
   }
 
   report(rules: readonly StyleRule[], grouping: string): RuleReport[] {
@@ -64,11 +66,14 @@ export class Overlays {
     if (!rules.length) return undefined;
     const key = JSON.stringify([rules, groupingName]);
     if (this.ruled?.key !== key) {
-      const { groupings } = this.program;
       const compiled = rules.map(compileRule);
-      const grouping = groupings.find(({ name }) => name === groupingName) ?? groupings[0];
-      this.ruled = { key, rules: compiled, matches: matchRules(this.program, grouping, compiled) };
+      this.ruled = { key, rules: compiled, matches: matchRules(this.program, this.grouping(groupingName), compiled) };
     }
     return this.ruled;
+  }
+
+  private grouping(wanted: string): Grouping | undefined {
+    const { groupings } = this.program;
+    return groupings.find(({ name }) => name === wanted) ?? groupings[0];
   }
 }

@@ -42,6 +42,8 @@ export interface ProgramSummary {
   readonly ops: readonly OpCount[];
   readonly parameters: number;
   readonly parameterBytes: number;
+  /** Does its file lay edges over the graph? */
+  readonly overlays: boolean;
   readonly decodeMs: number;
   /** Of a recording: its passes. */
   readonly passes?: readonly PassRow[];

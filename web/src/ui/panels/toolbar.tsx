@@ -23,6 +23,7 @@ export function Toolbar({ session, panels, setPanels }: { readonly session: Sess
         <button type="button" class="tool" disabled={off} title="Close every group (c)" onClick={() => actions.collapseAll(session)}>Collapse all</button>
         <button type="button" class="tool" disabled={off} aria-pressed={view.flatten} title="One picture without groups (l)" onClick={() => actions.flatten(session)}>Flatten</button>
         <button type="button" class="tool" disabled={off} aria-pressed={view.fold} title="Show equal layers once, as a stack (r)" onClick={() => actions.foldRepeats(session)}>Fold repeats</button>
+        {program?.overlays && <button type="button" class="tool" aria-pressed={view.overlays ?? true} title="Edges that the file lays over the graph" onClick={() => session.change({ ...view, overlays: !(view.overlays ?? true) }, { keepCamera: true })}>Edge overlays</button>}
         <Choice
           label="Group by" prefix="Group" value={view.grouping || program?.groupings[0] || ""} options={(program?.groupings ?? []).map((name) => [name, name])}
           onChoose={(name) => session.change(groupBy(view, name), { look: "fit" })}

@@ -37,7 +37,7 @@ const FIELDS: { readonly [K in keyof ViewState]: readonly [string, Field<ViewSta
   open: ["o", words], closed: ["c", words], fold: ["fold", flag], unfolded: ["u", words], direction: ["dir", way], colour: ["col", word],
   query: ["q", word], matchesOnly: ["only", count], paths: ["p", pair], around: ["near", nearby], selection: ["sel", words],
   pass: ["pass", count], passMode: ["show", moment], passColours: ["changes", flag],
-  beside: ["beside", flag], operands: ["nth", choice], names: ["names", flag], values: ["values", flag], upstream: ["up", count], downstream: ["down", count],
+  beside: ["beside", flag], operands: ["nth", choice], overlays: ["over", choice], names: ["names", flag], values: ["values", flag], upstream: ["up", count], downstream: ["down", count],
 };
 
 export function toHash(view: ViewState): string {

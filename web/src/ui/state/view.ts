@@ -32,6 +32,8 @@ export interface ViewState {
   readonly values?: boolean;
   /** Forward and backward beside each other. */
   readonly beside?: boolean;
+  /** false: edges that the program's file lays over the graph are not drawn. */
+  readonly overlays?: boolean;
   /** false: called graphs (fusions, loops) stay closed whatever the depth. */
   readonly calls?: boolean;
   /** Keys of the selected boxes. */
@@ -67,7 +69,7 @@ export function startingAt(initial: Partial<ViewState> = {}): ViewState {
 export function sameView(a: ViewState, b: ViewState): boolean {
   return a.source === b.source && a.pass === b.pass && a.passMode === b.passMode && a.passColours === b.passColours && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
     && a.flatten === b.flatten && a.open === b.open && a.closed === b.closed && a.fold === b.fold && a.unfolded === b.unfolded
-    && a.direction === b.direction && a.beside === b.beside && a.operands === b.operands && a.names === b.names && a.values === b.values && a.colour === b.colour && a.paths === b.paths && a.around === b.around
+    && a.direction === b.direction && a.overlays === b.overlays && a.beside === b.beside && a.operands === b.operands && a.names === b.names && a.values === b.values && a.colour === b.colour && a.paths === b.paths && a.around === b.around
     && a.matchesOnly === b.matchesOnly && (a.matchesOnly < 0 || a.query === b.query);
 }
 
@@ -143,7 +145,7 @@ export function specOf(view: ViewState): ViewSpec {
     open: view.open,
     closed: view.closed,
     unfolded: view.unfolded,
-    rules: { foldRepeats: view.fold },
+    rules: { foldRepeats: view.fold, ...(view.overlays === false ? { overlays: false } : {}) },
     ...(view.operands === undefined ? {} : { operands: view.operands }),
     ...(view.names ? { names: true } : {}),
     ...(view.values ? { values: "boxes" } : {}),
