@@ -26,7 +26,7 @@ export function escapeXml(text: string): string {
 /** At most two decimals, and no more than needed. */
 const n = (value: number): string => String(Math.round(value * 100) / 100);
 
-const EDGE_CLASS: Record<number, string> = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link", [EdgeKind.Carried]: "carried" };
+const EDGE_CLASS: Record<number, string> = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link", [EdgeKind.Carried]: "carried", [EdgeKind.Overlay]: "overlay" };
 
 class SvgPainter implements Painter {
   private readonly chunks: string[] = [];

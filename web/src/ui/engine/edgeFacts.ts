@@ -5,7 +5,7 @@ import { MOST_LISTED, nodesIn } from "./facts";
 import type { Lookup } from "./names";
 import type { EdgeFacts } from "./protocol";
 
-const KINDS = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link", [EdgeKind.Carried]: "carried" } as const;
+const KINDS = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link", [EdgeKind.Carried]: "carried", [EdgeKind.Overlay]: "overlay" } as const;
 
 export function edgeFacts(lookup: Lookup, visible: Visible, scene: Scene, edge: number): EdgeFacts | undefined {
   const source = scene.edgeSource[edge], target = scene.edgeTarget[edge];

@@ -146,7 +146,7 @@ export interface SearchResult {
 export interface EdgeFacts {
   readonly from: { readonly key: string; readonly title: string };
   readonly to: { readonly key: string; readonly title: string };
-  readonly kind: "data" | "control" | "link" | "carried";
+  readonly kind: "data" | "control" | "link" | "carried" | "overlay";
   /** The nodes whose values it carries; at most so many as a panel lists, and how many there are. */
   readonly values: readonly NodeName[];
   readonly total: number;

@@ -6,7 +6,7 @@ import { bytesText } from "../../core/text/bytes";
 import { clipped } from "./outline";
 import { NodeList, Section } from "./sections";
 
-const KIND = { data: "", control: "Order only: no value passes here.", link: "A relation, not a value.", carried: "To the next round of the loop." } as const;
+const KIND = { data: "", control: "Order only: no value passes here.", link: "A relation, not a value.", carried: "To the next round of the loop.", overlay: "Laid over the graph by its file: no value passes here." } as const;
 
 export function EdgeDetails({ session, facts }: { readonly session: Session; readonly facts: EdgeFacts }): JSX.Element {
   const end = ({ key, title }: EdgeFacts["from"]) => (
