@@ -22,17 +22,19 @@ export function bundleEdges(edges: Edges): void {
     return number;
   });
   const gone = new Uint8Array(edges.count);
+  const bundled = new Set<number>();
   for (let e = 0; e < edges.count; e++) {
     if (pair[e] < 0 || size[pair[e]] <= MOST) continue;
     const into = first[pair[e]];
     if (into === e) {
       edges.sourceSlot[e] = edges.targetSlot[e] = 0.5;
-      edges.operand[e] = -1;
+      bundled.add(edges.target[e]);
       continue;
     }
     edges.merged[into] += edges.merged[e];
     edges.distinct[into] += edges.distinct[e];
     gone[e] = 1;
   }
+  for (let e = 0; e < edges.count; e++) if (bundled.has(edges.target[e])) edges.operand[e] = -1;
   edges.remove(gone);
 }

@@ -12,6 +12,7 @@ import { prepare } from "./prepare";
 const EDGES_PER_BOX = 4;
 const ALWAYS_CALM = 80;
 const PAGE = 60;
+const FEW = 10;
 /** Building a view of 100,000 nodes takes a few hundredths of a second; a first look tries only so many. */
 const MOST_TRIED = 4;
 
@@ -39,10 +40,23 @@ function firstLook(program: ProgramData, { graph, grouping, rules, hideRoles, va
   const key = JSON.stringify(plain);
   let look = known.get(key);
   if (!look) {
-    look = isCalm(build(program, plain)) ? AS_IT_FITS : openOneByOne(program, { ...plain, calls: false });
+    const closed = build(program, plain);
+    look = isCalm(closed) ? openTheFewCalls(program, { ...plain, calls: false }, closed) : openOneByOne(program, { ...plain, calls: false });
     known.set(key, look);
   }
   return look;
+}
+
+/** A graph of a few boxes that mostly calls others (two halves of a step, one loop) says nothing closed: its calls are opened. */
+function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible): FirstLook {
+  if (closed.boxCount > FEW) return AS_IT_FITS;
+  const open: string[] = [];
+  for (let b = 0; b < closed.boxCount; b++) {
+    if (!closed.expandable[b] || closed.kind[b] !== BoxKind.Call) continue;
+    const tried = build(program, { ...plain, depth: 1, open: [...open, closed.key[b]] });
+    if (tried.boxCount <= PAGE && isCalm(tried)) open.push(closed.key[b]);
+  }
+  return open.length > 0 ? { depth: 1, open } : AS_IT_FITS;
 }
 
 /** Everything closed, then the smallest groups opened as long as the picture stays calm. */
