@@ -103,7 +103,7 @@ def compare(a: Program, text: str, step: Step, seed: int) -> tuple[str, int, int
 def _dead_and_alike(program: Program, one: str, other: str) -> bool:
     def text(name: str) -> list[tuple[object, ...]]:
         graph = program[name]
-        return [(node.op, node.outputs, [graph.position[id] for id in node.operands]) for node in graph]
+        return [(node.op, node.outputs, [(graph.position[id], index) for id, index in node.inputs]) for node in graph]
 
     return one not in program.callers and other not in program.callers and text(one) == text(other)
 

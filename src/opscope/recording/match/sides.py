@@ -82,10 +82,6 @@ class Side:
     def members(self, g: int) -> range:
         return range(self.first[g], self.first[g + 1])
 
-    def calls_of(self, g: int) -> bool:
-        """Whether a graph calls any."""
-        return any(self.calls[i] for i in self.members(g))
-
     def callees_last(self) -> list[int]:
         """Graphs so that callers come before what they call (call cycles in any order), the entry first."""
         waiting = [len(callers) for callers in self.callers]

@@ -222,13 +222,14 @@ def _by_mates(
 
 
 def _by_value(pairs: Pairs, xs: list[int], ys: list[int]) -> int:
-    """Match nodes that do the same to the same values, wherever these are computed now: an operand may have gone into a fusion."""
-    if not pairs.b.calls_of(pairs.b.graph[ys[0]]) or not pairs.valuations:
+    """Match nodes that do the same to the same values, where an operand is computed inside of a new call now: a fusion."""
+    b = pairs.b
+    taking = {y for y in ys if any(b.calls[e // TAGS] and pairs.mate_b[e // TAGS] == FREE for e in b.operands[y])}
+    if not taking or not pairs.valuations:
         return 0
     pairs.valuations -= 1
-    graph, inside = pairs.b.graph, set(xs)
-    here = graph[ys[0]]
-    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if graph[y] == here and x in inside and pairs.mate_a[x] == FREE)
+    inside = set(xs)
+    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if y in taking and x in inside and pairs.mate_a[x] == FREE)
 
 
 def _origin(side: Side, edge: int, anything: bool) -> int:
@@ -286,14 +287,12 @@ def _longest_increasing(numbers: list[int]) -> list[int]:
 
 
 def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
-    """Pair graphs that say the same: first what nobody calls in b, then those with callers alike, then any, in order.
+    """Pair graphs that say the same: those with callers alike first, then those that nobody calls in b, then any, in order.
 
     A graph that nobody calls was there before, since a pass makes graphs to call them.
     """
     free_a = [ga for ga, gb in enumerate(pairs.graph_a) if gb == FREE]
     free_b = [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE]
-    if _pair_all(pairs, _in_gaps(pairs, contents, free_a, _orphans(pairs))):
-        return True
     orphans = _by_number(contents[1], _orphans(pairs))
     waiting_a = _by_number(contents[0], free_a)
     left = [zip(waiting_a[c], gs, strict=True) for c, gs in orphans.items() if len(waiting_a.get(c, ())) == len(gs)]
@@ -317,19 +316,6 @@ def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
     waiting = {content: iter(graphs) for content, graphs in alike.items()}
     any_order = [(ga, next(waiting.get(contents[0][ga], iter(())), None)) for ga in free_a]
     return _pair_all(pairs, [(ga, gb) for ga, gb in any_order if gb is not None])
-
-
-def _in_gaps(pairs: Pairs, contents: tuple[list[int], list[int]], free_a: list[int], free_b: list[int]) -> list[tuple[int, int]]:
-    """Graphs that say the same and stand between the same matched graphs."""
-    matched = [ga for ga, gb in enumerate(pairs.graph_a) if gb != FREE]
-    fixed_a = [matched[i] for i in _longest_increasing([pairs.graph_a[ga] for ga in matched])]
-    fixed_b = [pairs.graph_a[ga] for ga in fixed_a]
-    keyed: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for ga in free_a:
-        keyed[contents[0][ga], bisect_left(fixed_a, ga)][0].append(ga)
-    for gb in free_b:
-        keyed[contents[1][gb], bisect_left(fixed_b, gb)][1].append(gb)
-    return [pair for xs, ys in keyed.values() if len(xs) == len(ys) for pair in zip(xs, ys, strict=True)]
 
 
 def _pair_all(pairs: Pairs, found: list[tuple[int, int]]) -> bool:
