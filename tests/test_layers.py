@@ -11,8 +11,8 @@ import pytest
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
 LAYERS = (
-    "errors", "collecting", "plugin", "program", "native", "readers", "analysis", "recording", "loading", "render", "serve", "compat",
-    "cli",
+    "errors", "collecting", "plugin", "quantities",
+    "program", "native", "readers", "analysis", "recording", "loading", "render", "serve", "compat", "cli",
 )  # fmt: skip
 """From the ground up. A module may import from its own layer and from those before it."""
 FRAMEWORKS = {

@@ -16,6 +16,7 @@ from opscope.analysis.layers import has_modules, layers_of
 from opscope.analysis.summary_text import as_csv, as_html, as_text
 from opscope.errors import OpscopeError
 from opscope.program import Program, TensorType
+from opscope.quantities import short_bytes
 from opscope.readers.torch.measure import Layer, Measured, measure
 from opscope.readers.torch.names import Call
 
@@ -80,15 +81,13 @@ def _parameters_text(row: Row) -> str:
 
 COLUMNS: dict[str, Column] = {
     "input": Column("Input", lambda row: _shapes(row.layer.inputs), lambda row: [list(kind.shape) for _, kind in row.layer.inputs]),
-    "output": Column(
-        "Output", lambda row: _shapes(row.layer.outputs), lambda row: [list(kind.shape) for _, kind in row.layer.outputs]
-    ),
+    "output": Column("Output", lambda row: _shapes(row.layer.outputs), lambda row: [list(kind.shape) for _, kind in row.layer.outputs]),
     "kernel": Column("Kernel", lambda row: " × ".join(map(str, row.layer.kernel)), lambda row: list(row.layer.kernel)),
     "params": Column("Parameters", _parameters_text, lambda row: row.parameters, True),
     "share": Column("Share", lambda row: f"{row.share:.1%}" if row.parameters else "", lambda row: round(row.share, 6), True),
     "mult_adds": Column("Mult-adds", lambda row: _count(_half(row.layer.flops)), lambda row: _half(row.layer.flops), True),
     "saved": Column(
-        "Kept for backward", lambda row: bytes_text(row.saved_bytes) if row.saved_bytes else "", lambda row: row.saved_bytes, True
+        "Kept for backward", lambda row: short_bytes(row.saved_bytes) if row.saved_bytes else "", lambda row: row.saved_bytes, True
     ),
     "trainable": Column("Trainable", lambda row: row.trainable_text, lambda row: row.trainable_text),
 }
@@ -102,9 +101,7 @@ TORCHINFO_NAMES = {
 class Summary:
     """The table of one model."""
 
-    def __init__(
-        self, measured: Measured, depth: int | None, columns: Sequence[str], capture: Callable[[], Program] | None = None
-    ) -> None:
+    def __init__(self, measured: Measured, depth: int | None, columns: Sequence[str], capture: Callable[[], Program] | None = None) -> None:
         self.measured = measured
         self._capture = capture
         self.columns = [COLUMNS[name] for name in columns]
@@ -173,10 +170,10 @@ def total_lines(totals: Mapping[str, int | None], ran: bool = True) -> list[tupl
     held = (totals["parameter_bytes"] or 0) + (totals["buffer_bytes"] or 0)
     lines: list[tuple[str, int | None, Callable[[int], str]]] = [
         ("Mult-adds", totals["mult_adds"], "{:,}".format),
-        ("Input", totals["input_bytes"], bytes_text),
-        ("Forward/backward activations", totals["activation_bytes"], bytes_text),
-        ("Parameters and buffers", held, bytes_text),
-        ("Estimated total", totals["total_bytes"], bytes_text),
+        ("Input", totals["input_bytes"], short_bytes),
+        ("Forward/backward activations", totals["activation_bytes"], short_bytes),
+        ("Parameters and buffers", held, short_bytes),
+        ("Estimated total", totals["total_bytes"], short_bytes),
     ]
     split = f"{totals['parameters']:,} ({totals['trainable']:,} trainable, {totals['frozen']:,} frozen)"
     shown = [(name, text(number)) for name, number, text in lines if number is not None and (ran or number is held)]
@@ -274,13 +271,3 @@ def _tree_order(layers: Sequence[Layer], shown: Sequence[bool]) -> list[int]:
         order.append(position)
         waiting.extend(reversed(children.get(position, [])))
     return order
-
-
-def bytes_text(size: int) -> str:
-    """Bytes in the unit that a person would choose; a megabyte is a million."""
-    amount = float(size)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} B" if unit == "B" else f"{amount:.2f} {unit}"
-        amount /= 1000
-    return f"{amount:.2f} TB"

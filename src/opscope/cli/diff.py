@@ -9,7 +9,8 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import choose, read_all
-from opscope.cli.table import short_bytes, short_number, table
+from opscope.cli.table import table
+from opscope.quantities import short_bytes, short_number
 
 if TYPE_CHECKING:
     from opscope.program import Program
@@ -84,9 +85,7 @@ def _changed(match: Match) -> str:
 
 
 def _facts(found: Diff) -> str:
-    counts = (
-        f"+{len(found.added):,} added, −{len(found.removed):,} removed, ~{len(found.changed):,} changed, {len(found.moved):,} moved"
-    )
+    counts = f"+{len(found.added):,} added, −{len(found.removed):,} removed, ~{len(found.changed):,} changed, {len(found.moved):,} moved"
     summary = found.summary
     rows = [("", "before", "after"), ("nodes", *(f"{n:,}" for n in summary["nodes"]))]
     rows += [("parameters", *map(short_number, summary["parameter_elements"])), ("FLOPs", *map(short_number, summary["flops"]))]

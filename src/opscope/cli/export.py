@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 @click.option("--format", "format", metavar="NAME", help="Format to write (see `opscope formats`) instead of the suffix's.")
 @click.option("-f", "--force", is_flag=True, help="Replace FILE even if it is of another kind than what is written.")
 @view_options
-def command(
-    source: str, module: str | None, reader: str | None, output: str, format: str | None, force: bool, **views: Any
-) -> None:
+def command(source: str, module: str | None, reader: str | None, output: str, format: str | None, force: bool, **views: Any) -> None:
     """Write SOURCE to a file: data or a picture, by the file's suffix.
 
     An existing file is replaced if it is of the kind that is being written (yesterday's step.dot by today's); anything else is kept

@@ -9,7 +9,8 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import choose, read_all, source_options
-from opscope.cli.table import short_bytes, short_number, table
+from opscope.cli.table import table
+from opscope.quantities import short_bytes, short_number
 
 if TYPE_CHECKING:
     from opscope.analysis.info import Info

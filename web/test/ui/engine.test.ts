@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytesText } from "../../src/ui/engine/colours";
+import { bytesText } from "../../src/core/text/quantities";
 import { groupFacts, operationsInside, nodeFacts, scopeOf } from "../../src/ui/engine/facts";
 import { markdownOf } from "../../src/ui/engine/markdown";
 import { Lookup, reversed } from "../../src/ui/engine/names";

@@ -161,9 +161,7 @@ class Session:
         except re.error as error:
             raise OpscopeError(f"not a regular expression: {error}") from None
         found = (
-            node
-            for node in self._nodes()
-            if matches(node.id) or matches(node.op) or matches(node.type_text) or matches(_jax_name(node))
+            node for node in self._nodes() if matches(node.id) or matches(node.op) or matches(node.type_text) or matches(_jax_name(node))
         )
         self._list(found, f"matches /{pattern}/")
 

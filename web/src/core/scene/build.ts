@@ -1,5 +1,5 @@
 /** From a view and the places of its boxes to a scene: styles by number, curves, arrow heads, labels, legend. */
-import { bytesText } from "../text/bytes";
+import { bytesText } from "../text/quantities";
 import { textWidth } from "../text/measure";
 import { EdgeKind, type ProgramData, type Visible } from "../types";
 import { isGroup, SMALL } from "./boxText";

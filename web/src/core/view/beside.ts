@@ -1,6 +1,6 @@
 /** What is seen where forward and backward stand beside each other: both halves open, and repeated layers one by one. */
 import { Block, blocksOf } from "../layout/blocks";
-import { bytesText } from "../text/bytes";
+import { bytesText } from "../text/quantities";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../types";
 import { halvesOf } from "./halves";
 import { build } from "./index";

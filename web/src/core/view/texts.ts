@@ -1,5 +1,6 @@
 /** What boxes say: titles, types, counts. */
 
+import { shortNumber } from "../text/quantities";
 import type { ProgramData } from "../types";
 import { bareOp } from "./plumbing";
 import type { Prepared } from "./prepare";
@@ -9,17 +10,6 @@ import { Role } from "./roles";
 export function nameAndClass(name: string): [string, string] {
   const at = name.indexOf(": ");
   return at > 0 ? [name.slice(0, at), name.slice(at + 2)] : [name, ""];
-}
-
-/** 7_100_000 → "7.1 M". */
-export function shortNumber(n: number): string {
-  for (const [unit, sign] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const) {
-    if (n >= unit) {
-      const scaled = n / unit;
-      return `${scaled >= 100 ? Math.round(scaled) : Number(scaled.toFixed(1))} ${sign}`;
-    }
-  }
-  return String(n);
 }
 
 export function plural(n: number, one: string): string {

@@ -1,5 +1,5 @@
 /** Colour by something else than the kind of work: a few kinds get a colour each, numbers become a scale from cold to hot. */
-import { bytesText } from "../../core/text/bytes";
+import { bytesText, shortNumber } from "../../core/text/quantities";
 import { type LegendRow, PAINT_HEAT, PAINT_HEAT_STEPS } from "../../core/scene/types";
 import { CATEGORIES, type NodeDetails, type Visible } from "../../core/types";
 import type { Lookup } from "./names";
@@ -26,11 +26,11 @@ export function colourBy(
 ): Colouring | undefined {
   if (what === "category" || what === "") return undefined;
   const number = NUMBERS[what];
-  if (number) return heat(visible, lookup.program.nodeCount, (node) => number(lookup, node), what.includes("bytes") ? bytesText : countText);
+  if (number) return heat(visible, lookup.program.nodeCount, (node) => number(lookup, node), what.includes("bytes") ? bytesText : shortNumber);
   const value = textOf(what, lookup, groupName, details);
   if (!value) return undefined;
   const numeric = numbersOnly(visible, value);
-  if (numeric) return heat(visible, lookup.program.nodeCount, numeric, countText);
+  if (numeric) return heat(visible, lookup.program.nodeCount, numeric, shortNumber);
   return kinds(visible, value);
 }
 
@@ -108,9 +108,3 @@ function heat(visible: Visible, nodeCount: number, number: (node: number) => num
   }
   return { paints, legend };
 }
-
-export function countText(value: number): string {
-  return value >= 1e4 ? new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 }).format(value) : String(Math.round(value * 100) / 100);
-}
-
-export { bytesText };

@@ -1,6 +1,6 @@
 /** Everything about what is selected: types, where values come from and go to, attributes, source, and what is upstream and down. */
 import type { JSX } from "preact";
-import { bytesText } from "../engine/colours";
+import { bytesText } from "../../core/text/quantities";
 import type { GroupFacts, NodeFacts, OpCount } from "../engine/protocol";
 import type { Session } from "../session";
 import { ALL, enterGraph } from "../state/view";

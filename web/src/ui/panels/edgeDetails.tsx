@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { EdgeFacts } from "../engine/protocol";
 import type { Session } from "../session";
-import { bytesText } from "../../core/text/bytes";
+import { bytesText } from "../../core/text/quantities";
 import { clipped } from "./outline";
 import { NodeList, Section } from "./sections";
 

@@ -1,7 +1,7 @@
 /** How gradients flow through the selection, in the notation of a textbook. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { bytesText } from "../engine/colours";
+import { bytesText } from "../../core/text/quantities";
 import type { ChainStep, GradientFacts, KeptOverall, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { NodeLink } from "./nodeLink";

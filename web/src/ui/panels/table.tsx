@@ -1,7 +1,7 @@
 /** Nodes or modules as a table: sorted by a click, filtered like the search, linked both ways with the picture. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { bytesText, countText } from "../engine/colours";
+import { bytesText, shortNumber } from "../../core/text/quantities";
 import type { TableColumn, TableResult } from "../engine/protocol";
 import type { Session } from "../session";
 import { copy } from "./actions";
@@ -142,7 +142,7 @@ function show(cell: string | number | undefined, { name, unit }: TableColumn): s
   if (Number.isNaN(cell) || (unit && cell === 0)) return "";
   if (unit === "count") return cell.toLocaleString("en-US");
   if (unit === "share") return `${(cell * 100).toFixed(1)}%`;
-  return unit === "bytes" || name.includes("bytes") ? bytesText(cell) : countText(cell);
+  return unit === "bytes" || name.includes("bytes") ? bytesText(cell) : shortNumber(cell);
 }
 
 function csvCell(cell: string | number): string {

@@ -1,0 +1,27 @@
+"""Sizes and counts as people read them: decimal units (a megabyte is a million bytes), k M G T P, three digits.
+
+The viewer writes them the same way (`web/src/core/text/quantities.ts`), so that a size read in a terminal is found in the picture.
+"""
+
+from __future__ import annotations
+
+_PREFIXES = ("", "k", "M", "G", "T", "P")
+
+
+def short_number(value: float) -> str:
+    """1,234 as it is; from a hundred thousand on with k, M, G, T, P."""
+    return f"{value:,.0f}" if abs(value) < 100_000 else _scaled(value).rstrip()
+
+
+def short_bytes(value: float) -> str:
+    """733 B, 8.19 kB, 16.8 MB."""
+    return f"{_scaled(value)}B"
+
+
+def _scaled(value: float) -> str:
+    power = 0
+    while abs(value) >= 999.5 and power < len(_PREFIXES) - 1:
+        value /= 1000
+        power += 1
+    digits = 0 if power == 0 or abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:.{digits}f} {_PREFIXES[power]}"
