@@ -207,7 +207,9 @@ def test_the_other_button_offers_what_can_be_done_here(viewer: Viewer) -> None:
     assert menu_items(viewer) == []
     viewer.row("layer_1").click()
     viewer.page.locator("canvas.graph").focus()
-    viewer.key("ContextMenu", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "Enter")
+    viewer.key("ContextMenu")
+    viewer.page.wait_for_function("document.activeElement?.getAttribute('role') === 'menuitem'")
+    viewer.key("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "Enter")
     assert viewer.state()["expanded"] == [], "the menu opens at the selection and is walked with the arrows"
 
 
