@@ -208,7 +208,7 @@ def test_the_other_button_offers_what_can_be_done_here(viewer: Viewer) -> None:
     viewer.row("layer_1").click()
     viewer.page.locator("canvas.graph").focus()
     viewer.key("ContextMenu")
-    viewer.page.wait_for_function("document.activeElement?.getAttribute('role') === 'menuitem'")
+    viewer.page.locator("[role=menuitem]:focus").wait_for()
     viewer.key("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "Enter")
     assert viewer.state()["expanded"] == [], "the menu opens at the selection and is walked with the arrows"
 
