@@ -210,6 +210,22 @@ def test_the_pass_is_in_the_address_and_steps_back(from_file: Callable[..., View
     assert comes_true(lambda: viewer.idle()["pass"] == 6)
 
 
+def test_panes_are_in_the_address_and_new_ones_show_the_selection(from_file: Callable[..., Viewer]) -> None:
+    viewer = from_file("#pass=6")
+    select_node(viewer, "fusion.1")
+    viewer.press("Side by side")
+    viewer.press("Add pane")
+    viewer.page.get_by_label("Pane 2: pass").select_option("1")
+    assert comes_true(lambda: [pane["pass"] for pane in viewer.idle()["panes"]] == [6, 1])
+    assert comes_true(lambda: all(pane["selectedNode"] for pane in viewer.idle()["panes"])), "what is selected is followed at once"
+    shown = viewer.state()["panes"]
+    viewer.page.reload()
+    assert comes_true(lambda: viewer.state()["status"] == "ready" and viewer.idle()["panes"] == shown), "a copied link shows the same"
+    viewer.press("Close side by side")
+    viewer.page.go_back()
+    assert comes_true(lambda: len(viewer.idle()["panes"]) == 2)
+
+
 def test_the_strip_by_keyboard_alone(from_file: Callable[..., Viewer]) -> None:
     viewer = from_file()
     viewer.page.get_by_role("listbox", name="Timeline").focus()

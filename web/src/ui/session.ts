@@ -116,6 +116,7 @@ export class Session {
     stage.still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.stage = stage;
     void this.open(this.view.source);
+    this.panes.restore(this.view.panes);
     return () => stage.dispose();
   }
 
@@ -141,7 +142,7 @@ export class Session {
   }
 
   openSource(source: number): void {
-    this.view = { ...START, source, grouping: "", direction: this.view.direction };
+    this.view = { ...START, source, grouping: "", direction: this.view.direction, panes: this.view.panes };
     this.history.push(this.view);
     void this.open(source);
   }
@@ -295,6 +296,7 @@ export class Session {
     if (view.source !== before.source) void this.open(view.source);
     else if (!sameView(before, view)) void this.draw({ look: "first" });
     else void this.refreshSelection(before);
+    this.panes.restore(view.panes);
     this.changed();
   }
 

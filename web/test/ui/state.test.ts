@@ -10,7 +10,7 @@ const states: fc.Arbitrary<ViewState> = fc.record({
   query: fc.string(), matchesOnly: fc.integer({ min: -1, max: 3 }),
   paths: fc.option(fc.tuple(fc.string(), fc.string()), { nil: undefined }),
   around: fc.option(fc.record({ nodes: fc.array(fc.string(), { minLength: 1, maxLength: 3 }), hops: fc.nat(5) }), { nil: undefined }),
-  selection: names, upstream: fc.nat(ALL), pass: fc.nat(500), passMode: fc.constantFrom("before" as const, "after" as const, "overlay" as const), passColours: fc.boolean(), downstream: fc.nat(ALL),
+  selection: names, upstream: fc.nat(ALL), pass: fc.nat(500), passMode: fc.constantFrom("before" as const, "after" as const, "overlay" as const), passColours: fc.boolean(), panes: fc.array(fc.record({ source: fc.nat(9), pass: fc.nat(500), passMode: fc.constantFrom("before" as const, "after" as const), linked: fc.boolean() }), { maxLength: 3 }), downstream: fc.nat(ALL),
 });
 
 describe("the state in the URL", () => {
@@ -22,6 +22,7 @@ describe("the state in the URL", () => {
 
   it("is empty for the first look, so that a shared file has a short address", () => {
     expect(toHash(START)).toBe("");
+    expect(fromHash('#panes=[[0,3,"after"],[1,0,"sideways"],7,[0,0,"before","linked"]]').panes).toEqual([{ source: 0, pass: 3, passMode: "after", linked: false }, { source: 0, pass: 0, passMode: "before", linked: true }]);
   });
 
   it("takes any text without an error", () => {

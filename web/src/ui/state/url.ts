@@ -32,11 +32,26 @@ const way: Field<"TB" | "LR"> = { write: (value) => value, read: (text) => (text
 
 const moment: Field<ViewState["passMode"]> = { write: (value) => value, read: (text) => (text === "before" || text === "after" || text === "overlay" ? text : undefined) };
 
+const places: Field<ViewState["panes"]> = {
+  write: (value) => JSON.stringify(value.map((pane) => [pane.source, pane.pass, pane.passMode, ...(pane.linked ? ["linked"] : [])])),
+  read: (text) => {
+    const listed = parse(text);
+    return Array.isArray(listed) ? listed.flatMap(place) : undefined;
+  },
+};
+
+function place(listed: unknown): ViewState["panes"] {
+  const [source, pass, mode, linked] = Array.isArray(listed) ? listed as unknown[] : [];
+  const passMode = moment.read(String(mode));
+  const [at, number] = [count.read(String(source)), count.read(String(pass))];
+  return at === undefined || number === undefined || !passMode ? [] : [{ source: at, pass: number, passMode, linked: linked === "linked" }];
+}
+
 const FIELDS: { readonly [K in keyof ViewState]: readonly [string, Field<ViewState[K]>] } = {
   source: ["s", count], trail: ["g", words], grouping: ["by", word], depth: ["d", maybeCount], flatten: ["flat", flag],
   open: ["o", words], closed: ["c", words], fold: ["fold", flag], unfolded: ["u", words], direction: ["dir", way], colour: ["col", word],
   query: ["q", word], matchesOnly: ["only", count], paths: ["p", pair], around: ["near", nearby], selection: ["sel", words],
-  pass: ["pass", count], passMode: ["show", moment], passColours: ["changes", flag],
+  pass: ["pass", count], passMode: ["show", moment], passColours: ["changes", flag], panes: ["panes", places],
   beside: ["beside", flag], operands: ["nth", choice], overlays: ["over", choice], names: ["names", flag], values: ["values", flag], upstream: ["up", count], downstream: ["down", count],
 };
 

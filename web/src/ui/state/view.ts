@@ -42,11 +42,21 @@ export interface ViewState {
   readonly pass: number;
   readonly passMode: "before" | "after" | "overlay";
   readonly passColours: boolean;
+  /** What the panes beside the graph show. */
+  readonly panes: readonly PanePlace[];
   /** How far what feeds and what uses the selection is lit; 0: not at all, ALL: to the end. */
   readonly upstream: number;
   readonly downstream: number;
   /** Light up the other half of the selection: its backward nodes, or its forward ones, and what is kept between them. */
   readonly related?: boolean;
+}
+
+export interface PanePlace {
+  readonly source: number;
+  readonly pass: number;
+  readonly passMode: ViewState["passMode"];
+  /** Shows what was there before the pass that the graph shows. */
+  readonly linked: boolean;
 }
 
 export const ALL = 1000;
@@ -56,7 +66,7 @@ export const DEEPEST = 1000;
 export const START: ViewState = {
   source: 0, trail: [], grouping: "", depth: undefined, flatten: false, open: [], closed: [], fold: true, unfolded: [],
   direction: "TB", colour: "category", query: "", matchesOnly: -1, paths: undefined, around: undefined,
-  selection: [], upstream: 0, downstream: 0, pass: 0, passMode: "after", passColours: true,
+  selection: [], upstream: 0, downstream: 0, pass: 0, passMode: "after", passColours: true, panes: [],
 };
 
 /** The state that a page begins with: who asked for the surroundings of nodes finds them selected. */

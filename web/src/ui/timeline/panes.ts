@@ -2,8 +2,11 @@
 import type { NodeFacts, NodeName } from "../engine/protocol";
 import type { SessionOptions } from "../options";
 import type { Session } from "../session";
+import type { PanePlace } from "../state/view";
 
 export const MOST_PANES = 3;
+
+const BEFORE: PanePlace = { source: 0, pass: 0, passMode: "before", linked: true };
 
 export interface Pane {
   readonly id: number;
@@ -20,6 +23,9 @@ export class Panes {
   /** The node that each session had when it was last looked at: what is another now was chosen by a person. */
   private readonly seen = new WeakMap<Session, NodeFacts | undefined>();
   private stepping = false;
+  private restoring = false;
+  /** The passes that panes showed when they were last looked at. */
+  private readonly met = new WeakMap<Session, number>();
 
   constructor(private readonly main: Session, private readonly begin: (options: SessionOptions) => Session) {
     main.onChange.subscribe(() => this.heed(main));
@@ -44,7 +50,7 @@ export class Panes {
     if (!wanted) for (const pane of this.list.filter((each) => each.linked)) this.close(pane);
     else {
       if (main.timeline.mode !== "after") main.timeline.setMode("after");
-      this.open({ source: main.view.source, pass: main.view.pass, passMode: "before" }, true);
+      this.openBefore();
     }
   }
 
@@ -52,10 +58,38 @@ export class Panes {
     this.list = this.list.filter((each) => each !== pane);
     pane.release();
     pane.session.dispose();
+    this.keep("push");
     this.main.changed();
   }
 
+  /** Open what an address asks for. */
+  restore(places: readonly PanePlace[]): void {
+    if (JSON.stringify(places) === JSON.stringify(this.places())) return;
+    const known = places.filter(({ source }) => source >= 0 && source < this.main.options.sources.length);
+    this.restoring = true;
+    for (const pane of this.list) this.close(pane);
+    for (const { linked, ...what } of known) linked ? this.openBefore() : this.open(what, false);
+    this.restoring = false;
+  }
+
+  private openBefore(): void {
+    const { source, pass } = this.main.view;
+    this.open({ source, pass, passMode: "before" }, true);
+  }
+
+  /** A linked pane follows the graph, whatever its pass. */
+  private places(): PanePlace[] {
+    return this.list.map(({ session: { view: { source, pass, passMode } }, linked }) => (linked ? BEFORE : { source, pass, passMode, linked }));
+  }
+
+  /** Note in the address what the panes show. */
+  private keep(record: "push" | "replace"): void {
+    const panes = this.places();
+    if (!this.restoring && JSON.stringify(panes) !== JSON.stringify(this.main.view.panes)) this.main.change({ ...this.main.view, panes }, {}, record);
+  }
+
   dispose(): void {
+    this.restoring = true;
     for (const pane of this.list) this.close(pane);
   }
 
@@ -76,11 +110,22 @@ export class Panes {
     });
     const release = session.onChange.subscribe(() => {
       this.heed(session);
+      this.meet(session);
+      this.keep("replace");
       main.changed();
     });
     this.list = linked ? [{ id: this.next++, session, linked, release }, ...this.list] : [...this.list, { id: this.next++, session, linked, release }];
     this.seen.set(session, undefined);
+    this.keep("push");
     main.changed();
+  }
+
+  /** A pane that shows a pass for the first time shows what is selected. */
+  private meet(session: Session): void {
+    if (!session.shown || this.stepping || this.met.get(session) === session.view.pass) return;
+    this.met.set(session, session.view.pass);
+    const { node } = this.main.about;
+    if (node) void this.inStep(this.main, node);
   }
 
   /** Something has changed in a pane: the others follow its selection, and a linked pane its pass. */
@@ -105,11 +150,13 @@ export class Panes {
         if (found) await session.goTo(found.node, found.graph);
         else session.selectPiece(undefined);
         this.seen.set(session, session.about.node);
+        this.met.set(session, session.view.pass);
       }
     } catch (error) {
       this.main.say(error instanceof Error ? error.message : String(error));
     } finally {
       this.stepping = false;
+      for (const pane of this.list) this.meet(pane.session);
     }
   }
 
