@@ -181,7 +181,47 @@ function twoGroups(n: number, partner: (i: number) => number, secondOpen = true)
   };
 }
 
+/** Frames one below the other; in each, what comes in meets the end of a long chain that begins there, and goes out. */
+function stages(count: number, sideSteps: number): CompoundGraph {
+  const parent: number[] = [];
+  const ends: Array<[number, number]> = [];
+  let stream = parent.push(-1) - 1;
+  for (let i = 0; i < count; i++) {
+    const frame = parent.push(-1) - 1;
+    let side = parent.push(frame) - 1;
+    for (let step = 1; step < sideSteps; step++) {
+      const next = parent.push(frame) - 1;
+      ends.push([side, next]);
+      side = next;
+    }
+    const joins = parent.push(frame) - 1;
+    ends.push([stream, joins], [side, joins]);
+    stream = joins;
+  }
+  const boxes = parent.length;
+  return {
+    boxCount: boxes,
+    parent: Int32Array.from(parent),
+    container: Uint8Array.from(parent, (_, b) => (parent.includes(b) ? 1 : 0)),
+    width: new Float64Array(boxes).fill(60),
+    height: new Float64Array(boxes).fill(20),
+    edgeSource: Int32Array.from(ends, (e) => e[0]),
+    edgeTarget: Int32Array.from(ends, (e) => e[1]),
+    sourceSlot: new Float32Array(ends.length).fill(0.5),
+    targetSlot: new Float32Array(ends.length).fill(0.5),
+    edgeValue: Int32Array.from(ends, (e) => e[0]),
+  };
+}
+
 describe("frames and their outside", () => {
+  it("keeps the stream through many frames straight, however long the side chains in them are", () => {
+    const graph = stages(12, 6);
+    const l = layoutCompound(graph);
+    const trunk = Array.from(graph.parent.keys()).filter((b) => graph.edgeTarget.filter((t) => t === b).length === 2);
+    expect(trunk.length).toBe(12);
+    for (const b of trunk) expect(l.x[b]).toBeCloseTo(l.x[0], 5);
+  });
+
   it("orders what is inside so that lines between two groups do not cross", () => {
     fc.assert(
       fc.property(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6], { minLength: 7 }), (partners) => {

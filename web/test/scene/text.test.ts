@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { planBox } from "../../src/core/scene/boxText";
 import { Shape, type TextRun } from "../../src/core/scene";
-import { elideMiddle, elideParts, textWidth } from "../../src/core/text/measure";
+import { elideMiddle, elideParts, elideType, textWidth } from "../../src/core/text/measure";
 
 /** Half of a surrogate pair, alone. */
 const HALF = /\p{Surrogate}/u;
@@ -77,6 +77,16 @@ describe("boxes", () => {
     planBox({ shape: Shape.Card, title, subtitle: "", notes: undefined, expandable: false, group: false, repeat: 1 }, { width: 0, height: 0 }, runs);
     expect(runs[0].text).toContain("…");
     expect(runs[0].full).toBe(title);
+  });
+});
+
+describe("types of tuples", () => {
+  it("show their first members whole and count the others", () => {
+    const type = "(s32[], f32[2, 3], (f32[4], u8[]), pred[16, 16])";
+    expect(elideType(type, 1000, 12)).toBe(type);
+    expect(elideType(type, textWidth(type, 12) - 1, 12)).toBe("(s32[], f32[2, 3], (f32[4], u8[]), +1)");
+    expect(elideType(type, textWidth("(s32[], f32[2, 3], +2)", 12), 12)).toBe("(s32[], f32[2, 3], +2)");
+    expect(elideType("f32[1024, 1024, 1024, 64]", 60, 12)).toMatch(/^f32.*….*\]$/);
   });
 });
 

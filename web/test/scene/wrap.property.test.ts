@@ -6,6 +6,9 @@ import { buildScene, measure, Shape, wrap } from "../../src/core/scene";
 import { BoxKind } from "../../src/core/types";
 import { type BoxLiteral, type EdgeLiteral, NO_PROGRAM, visibleOf } from "./fixtures";
 
+/** Height of a frame's title line. */
+const TITLE = 22;
+
 /** Groups in groups, operations in them, and edges of every kind: forwards, backwards, to frames, twice, to itself. */
 const pictures = fc.record({
   groups: fc.array(fc.nat(), { maxLength: 6 }),
@@ -49,6 +52,12 @@ it("loses nothing and overlaps nothing", () => {
         expect(y[i]).toBeGreaterThanOrEqual(y[frame] - 1e-6);
         expect(x[i] + w[i]).toBeLessThanOrEqual(x[frame] + w[frame] + 1e-6);
         expect(y[i] + h[i]).toBeLessThanOrEqual(y[frame] + h[frame] + 1e-6);
+      }
+      for (const label of direction === "TB" ? scene.labels.filter(({ kind }) => kind === "cut") : []) {
+        for (let i = 0; i < visible.boxCount; i++) {
+          const inTitle = scene.shape[i] === Shape.Frame && label.x > x[i] && label.x < x[i] + w[i] && label.y > y[i] && label.y < y[i] + TITLE;
+          expect(inTitle, `number ${label.text} in the title of ${i}`).toBe(false);
+        }
       }
       for (let a = 0; a < scene.boxCount; a++) {
         for (let b = a + 1; b < scene.boxCount; b++) {

@@ -35,7 +35,7 @@ export function assignX(
 ): Float64Array {
   const separations = findSeparations(elements, position);
   const distance = distances(elements, separations, width, gaps, pin);
-  const streams = findStreams(elements, position);
+  const streams = findStreams(elements, position, pin);
   const aligner = new Aligner(elements, position, streams);
   const layouts: Float64Array[] = [];
   const share = Math.min(1, FULL_WORK_ELEMENTS / elements.count);

@@ -11,9 +11,9 @@ export interface Streams {
   readonly below: Int32Array;
 }
 
-export function findStreams(elements: Elements, position: Int32Array): Streams {
+export function findStreams(elements: Elements, position: Int32Array, pin?: Uint8Array): Streams {
   const { count, linkUpper, linkLower } = elements;
-  const { fromSource, toSink } = reaches(elements);
+  const { fromSource, toSink } = reaches(elements, pin);
   const above = new Int32Array(count).fill(-1);
   const below = new Int32Array(count).fill(-1);
   const upwards = new Fan(elements.above, linkUpper, fromSource, position);
@@ -71,14 +71,21 @@ class Fan {
   }
 }
 
+/** What comes through a frame's gate has a history out there, and what leaves through one goes on: longer than anything within. */
+const OUTSIDE = 1 << 20;
+
 /** How many boxes (parameters apart) lie on the longest way from any source to each element, and from it to any sink. */
-function reaches({ count, boxCount, rankCount, top, above, below, isLeaf, linkUpper, linkLower }: Elements): {
-  fromSource: Int32Array;
-  toSink: Int32Array;
-} {
+function reaches(
+  { count, boxCount, rankCount, top, above, below, isLeaf, linkUpper, linkLower }: Elements,
+  pin?: Uint8Array,
+): { fromSource: Int32Array; toSink: Int32Array } {
   const order = bucketBy(top, rankCount).items;
   const fromSource = new Int32Array(count);
   const toSink = new Int32Array(count);
+  for (let v = 0; pin && v < boxCount; v++) {
+    if (pin[v] === 1) fromSource[v] = OUTSIDE;
+    else if (pin[v] === 2) toSink[v] = OUTSIDE;
+  }
   for (let i = 0; i < count; i++) {
     const v = order[i];
     for (let k = above.start[v]; k < above.start[v + 1]; k++) {

@@ -2,7 +2,7 @@
  * What a box says and how large it must be to say it. One description serves both: `planBox` gives the size (asked once per box,
  * before the layout) and, with a list to fill, the lines of text at their places (asked when the box is painted).
  */
-import { elideMiddle, elideParts, textWidth } from "../text/measure";
+import { elideMiddle, elideParts, elideType, textWidth } from "../text/measure";
 import { BoxKind, type Visible } from "../types";
 import { type Scene, Shape, type TextRun } from "./types";
 
@@ -159,7 +159,7 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
   const whole = head.map((part) => part.text);
   shorten(head, MOST_TEXT, [titleAt]);
 
-  const shownSecond = second && (content.group ? elideParts : elideMiddle)(second, MOST_TEXT, SMALL);
+  const shownSecond = second && (content.group ? elideParts : elideType)(second, MOST_TEXT, SMALL);
   let inner = Math.max(lineWidth(head), shownSecond ? textWidth(shownSecond, SMALL) : 0);
   const rows = pillRows(content.notes);
   for (const row of rows) inner = Math.max(inner, row.width);

@@ -17,9 +17,11 @@ const stubKey = (box: number, out: boolean): string => `${box}${out ? ">" : "<"}
 interface Stub {
   readonly e: number;
   readonly box: number;
+  /** What the number stands beside: the box, or the frame through whose title it would otherwise be. */
+  readonly beside: number;
   readonly column: number;
-  readonly u: number;
-  readonly v: number;
+  /** (across, along, across, …) from the number to the box, or the other way round. */
+  readonly way: readonly number[];
   readonly out: boolean;
   readonly numbers: Set<number>;
 }
@@ -34,6 +36,7 @@ export class EdgePieces {
   private readonly labels: { edge: number; column: number; u: number; v: number; text: string }[] = [];
   /** Stubs by box end: which numbers leave here, which arrive. */
   private readonly stubs = new Map<string, Stub>();
+  private readonly marked = new Set<string>();
 
   constructor(private readonly visible: Visible, private readonly layout: CompoundLayout, private readonly down: boolean) {}
 
@@ -58,34 +61,52 @@ export class EdgePieces {
     return this.down ? [points[2 * p], points[2 * p + 1]] : [points[2 * p + 1], points[2 * p]];
   }
 
-  cut(e: number, number: number, from: number, to: number): void {
+  /** `entered`: the frame (and where it begins) that the edge comes into in its last column, or -1. */
+  cut(e: number, number: number, from: number, to: number, entered: number, begins: number): void {
     const { visible, layout } = this;
     if (layout.pointStart[e + 1] - layout.pointStart[e] < 2) return;
-    this.stub(e, visible.edgeSource[e], from, this.at(layout.pointStart[e]), true, number);
-    this.stub(e, visible.edgeTarget[e], to, this.at(layout.pointStart[e + 1] - 1), false, number);
+    const [source, target] = [visible.edgeSource[e], visible.edgeTarget[e]];
+    this.stub({ e, box: source, beside: source, column: from, way: this.at(layout.pointStart[e]), out: true }, number);
+    const way = entered < 0 ? this.at(layout.pointStart[e + 1] - 1) : this.wayFrom(e, begins);
+    this.stub({ e, box: target, beside: entered < 0 ? target : entered, column: to, way, out: false }, number);
   }
 
-  private stub(e: number, box: number, column: number, [u, v]: [number, number], out: boolean, number: number): void {
-    const key = stubKey(box, out);
+  /** The end of an edge, from where it comes to a line across the flow. */
+  private wayFrom(e: number, line: number): number[] {
+    const { pointStart } = this.layout;
+    const way: number[] = [];
+    let p = pointStart[e + 1] - 1;
+    for (; p > pointStart[e] && this.at(p)[1] > line; p--) way.unshift(...this.at(p));
+    const [u0, v0] = this.at(p);
+    const [u1, v1] = way.length ? way : [u0, v0];
+    const share = v1 > v0 ? (line - v0) / (v1 - v0) : 1;
+    return [u0 + share * (u1 - u0), line, ...way];
+  }
+
+  private stub(stub: Omit<Stub, "numbers">, number: number): void {
+    const key = stubKey(stub.box, stub.out);
     const known = this.stubs.get(key);
     if (known) known.numbers.add(number);
-    else this.stubs.set(key, { e, box, column, u, v, out, numbers: new Set([number]) });
+    else this.stubs.set(key, { ...stub, numbers: new Set([number]) });
+    this.marked.add(stubKey(this.stubs.get(key)!.beside, stub.out));
   }
 
-  hasStub(box: number, out: boolean): boolean {
-    return this.stubs.has(stubKey(box, out));
+  /** Whether a number stands before or behind a box. */
+  isMarked(box: number, out: boolean): boolean {
+    return this.marked.has(stubKey(box, out));
   }
 
   /** Draw the stubs. Where other edges leave by the same place, the number stands beside them. */
   finishStubs(): void {
     const leaving = new Set(this.source);
-    for (const { e, box, column, u, v, out, numbers } of this.stubs.values()) {
+    for (const { e, box, column, way, out, numbers } of this.stubs.values()) {
+      const [u, v] = way;
       const end = out ? v + STUB : v - STUB - 5;
       const shown = [...numbers].sort((a, b) => a - b).slice(0, MOST_NUMBERS).join(", ") + (numbers.size > MOST_NUMBERS ? `, +${numbers.size - MOST_NUMBERS}` : "");
       const beside = out && leaving.has(box) ? (textWidth(shown, TINY) + LABEL) / 2 : 0;
       this.labels.push({ edge: this.edge.length, column, u: u + beside, v: out ? end + LABEL / 2 : end - LABEL / 2, text: shown });
       if (out) this.add(e, box, -1, column, [u, v, u + beside, end]);
-      else this.add(e, -1, box, column, [u, end, u, v]);
+      else this.add(e, -1, box, column, [u, end, ...way]);
     }
   }
 

@@ -119,8 +119,21 @@ class Wrapping {
       }
       return number;
     };
-    for (const e of cut) edges.cut(e, numberOf(e), lastColumn[visible.edgeSource[e]], column[visible.edgeTarget[e]]);
+    for (const e of cut) {
+      const to = column[visible.edgeTarget[e]];
+      const entered = this.down ? this.enteredFrame(visible.edgeSource[e], visible.edgeTarget[e], to) : -1;
+      edges.cut(e, numberOf(e), lastColumn[visible.edgeSource[e]], to, entered, this.v[entered]);
+    }
     edges.finishStubs();
+  }
+
+  /** The outermost frame around the target, not around the source, that begins in this column: its title stands where the edge comes in. */
+  private enteredFrame(source: number, target: number, column: number): number {
+    const { parent } = this.visible;
+    const around = this.commonFrame(source, target);
+    let entered = -1;
+    for (let frame = parent[target]; frame >= 0 && frame !== around; frame = parent[frame]) if (this.column[frame] === column) entered = frame;
+    return entered;
   }
 
   private startV(e: number): number {
@@ -157,7 +170,7 @@ class Wrapping {
       const parent = visible.parent[b];
       if (!visible.open[b] || this.column[b] === this.lastColumn[b]) {
         if (visible.open[b]) this.pieceOf.set(b * columns + this.column[b], b);
-        const [before, after] = [edges.hasStub(b, false) ? STUB_ROOM : 0, edges.hasStub(b, true) ? STUB_ROOM : 0];
+        const [before, after] = [edges.isMarked(b, false) ? STUB_ROOM : 0, edges.isMarked(b, true) ? STUB_ROOM : 0];
         if (parent >= 0) grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - before, this.v[b] + this.vSize[b] + after);
         continue;
       }

@@ -74,12 +74,38 @@ export function elideMiddle(text: string, most: number, size: number, isBold = f
   return `${text.slice(0, head).trimEnd()}…${text.slice(tail).trimStart()}`;
 }
 
+/** A tuple "(s32[], f32[2, 3], …)" with as many of its first members as fit and the number of the others; all else as a name. */
+export function elideType(text: string, most: number, size: number): string {
+  if (!text.startsWith("(") || textWidth(text, size) <= most) return elideMiddle(text, most, size);
+  const members = membersOf(text.slice(1, -1));
+  for (let shown = members.length - 1; shown > 0; shown--) {
+    const shorter = `(${members.slice(0, shown).join(", ")}, +${members.length - shown})`;
+    if (textWidth(shorter, size) <= most) return shorter;
+  }
+  return elideMiddle(text, most, size);
+}
+
+/** Split at the commas that are in no brackets. */
+function membersOf(text: string): string[] {
+  const members: string[] = [];
+  let [depth, from] = [0, 0];
+  for (let i = 0; i < text.length; i++) {
+    if ("([{".includes(text[i])) depth++;
+    else if (")]}".includes(text[i])) depth--;
+    else if (text[i] === "," && depth === 0) {
+      members.push(text.slice(from, i));
+      from = i + 1;
+    }
+  }
+  return [...members, text.slice(from)].map((member) => member.trim());
+}
+
 /** "class · ops · parameters" with as many of its parts as fit; a single part is elided in the middle. */
 export function elideParts(text: string, most: number, size: number): string {
   let shown = text;
   while (textWidth(shown, size) > most) {
     const cut = shown.lastIndexOf(" · ");
-    if (cut < 0) return elideMiddle(shown, most, size);
+    if (cut < 0) return elideType(shown, most, size);
     shown = shown.slice(0, cut);
   }
   return shown;

@@ -14,6 +14,8 @@ export interface Prepared {
   readonly graphOf: Int32Array;
   /** Nodes that take a value of each node, once per use, in order. */
   readonly users: Csr;
+  /** How many nodes lie on the longest way to each node, as far as they stand in the order of their data. */
+  readonly depth: Int32Array;
   /** 1: the node is named as an output of its graph. */
   readonly isOutput: Uint8Array;
   /** Input of inputs.ts: is a parameter data, or does it come in from the side? */
@@ -103,6 +105,7 @@ function work(program: ProgramData): Prepared {
     program,
     graphOf,
     users,
+    depth: depthsOf(program),
     isOutput,
     inputKind,
     plumbing: findPlumbing(program),
@@ -114,4 +117,15 @@ function work(program: ProgramData): Prepared {
     graphNamed,
     firstLooks: new Map(),
   };
+}
+
+function depthsOf({ inputs, nodeCount }: ProgramData): Int32Array {
+  const depth = new Int32Array(nodeCount);
+  for (let n = 0; n < nodeCount; n++) {
+    for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
+      const taken = inputs.value[i];
+      if (taken < n && depth[taken] >= depth[n]) depth[n] = depth[taken] + 1;
+    }
+  }
+  return depth;
 }

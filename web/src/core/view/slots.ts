@@ -22,18 +22,24 @@ function slotBeside(place: number, main: number, count: number): number {
   return place < main ? (0.5 * place) / main : 0.5 + (0.5 * (place - main)) / (count - main + 1);
 }
 
+/** An operand with so many more operations behind it than any other is the stream. */
+const DEEPER = 2;
+
 /**
- * The place of the one operand that nobody else takes (the end of a branch), or of the only one that is no parameter or constant;
- * -1 where none stands out, as with the two factors of a product.
+ * The place of the one operand that nobody else takes (the end of a branch), or of the only one that is no parameter or constant, or
+ * of the one with the longest history; -1 where none stands out, as with the two factors of a product.
  */
 function mainPlace(prepared: Prepared, edges: Edges, drawn: readonly number[], count: number): number {
   if (count < 2) return -1;
-  const { program, users } = prepared;
+  const { program, users, depth } = prepared;
   let [own, owns, flowing, flows] = [-1, 0, -1, 0];
+  let [deepest, most, next] = [-1, -1, -1];
   for (let k = 0; k < drawn.length; k += 2) {
     const source = edges.node[drawn[k]];
     const place = drawn[k + 1];
     const role = program.nodeRole[source];
+    if (depth[source] > most) [deepest, most, next] = [place, depth[source], place === deepest ? next : most];
+    else if (place !== deepest && depth[source] > next) next = depth[source];
     if (role === Role.Parameter || role === Role.Constant) continue;
     if (place !== flowing) flows++;
     flowing = place;
@@ -41,5 +47,7 @@ function mainPlace(prepared: Prepared, edges: Edges, drawn: readonly number[], c
     if (place !== own) owns++;
     own = place;
   }
-  return owns === 1 ? own : flows === 1 ? flowing : -1;
+  if (owns === 1) return own;
+  if (flows === 1) return flowing;
+  return most - next >= DEEPER ? deepest : -1;
 }
