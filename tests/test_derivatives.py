@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from opscope.analysis.derivatives import RULES, Rule, rule_for
+import opscope
+from opscope.analysis.derivatives import RULES, SILENT, Rule, explanations, reason_for, rule_for
 
 jax = pytest.importorskip("jax")
 
@@ -22,7 +24,7 @@ def double_precision():
 SIGNS = [
     ("⊙", "*"), ("·", "@"), ("ᵀ", ".T"), ("²", "**2"), ("³", "**3"), ("√(", "sqrt("), ("Σ(", "Sum("), ("−", "-"),
     ("½", "0.5"), ("π", "pi"), ("≥", ">="), ("≤", "<="), ("α", "alpha"), ("ε", "eps"), ("σ(", "sigmoid("),
-    ("Φ(", "normal_cdf("), ("φ(", "normal_pdf("),
+    ("Φ(", "normal_cdf("), ("φ(", "normal_pdf("), ("μ", "mu"),
 ]  # fmt: skip
 
 
@@ -57,8 +59,16 @@ def namespace() -> dict:
     def unsort(g, v):
         return jnp.take_along_axis(g, jnp.argsort(jnp.argsort(v, -1), -1), -1)
 
+    def to_leaders(g, v):
+        leader = jax.lax.cummax(jnp.arange(v.shape[-1]) * (v == jax.lax.cummax(v, axis=1)), axis=1)
+        return jax.vmap(lambda row, at: jnp.zeros_like(row).at[at].add(row))(g, leader)
+
+    def half(v):
+        lower = jnp.tril(v) - jnp.diag(jnp.diag(v)) / 2
+        return (lower + lower.T) / 2
+
     numpy_words = """exp log sqrt cbrt tanh sin cos tan arcsin arccos arctan sinh cosh arcsinh arccosh arctanh abs sign trunc
-        arctan2 where outer flip mean pi"""
+        arctan2 where outer flip mean pi real"""
     words = {name: getattr(jnp, name) for name in numpy_words.split()}
     words |= {
         "erf": erf, "sigmoid": jax.nn.sigmoid, "normal_cdf": norm.cdf, "normal_pdf": norm.pdf, "softmax": softmax,
@@ -75,6 +85,10 @@ def namespace() -> dict:
         "stretch_rows": lambda v: jnp.broadcast_to(v, (3, 4)), "concat": lambda a, b: jnp.concatenate([a, b]),
         "first": lambda v: v[:2], "rest": lambda v: v[2:], "pad_rest": lambda v: jnp.pad(v, ((0, 3), (0, 0))),
         "put_first": lambda v, u: v.at[:2].set(u), "zero_first": lambda v: v.at[:2].set(0),
+        "put": lambda v, i, u: v.at[i].set(u), "pool_max": lambda v: v.reshape(3, 2, 2).max(-1),
+        "difference": lambda v: jnp.diff(v, axis=-1), "ends": lambda a, b: jnp.pad(a, ((0, 0), (0, 1))) + jnp.pad(b, ((0, 0), (1, 0))),
+        "erf_inv": jax.lax.erf_inv, "lgamma": jax.lax.lgamma, "digamma": jax.lax.digamma,
+        "cummax": lambda v: jax.lax.cummax(v, axis=1), "to_leaders": to_leaders, "cholesky": jnp.linalg.cholesky, "half": half,
         "take": lambda v, i: v[i], "scatter_add": lambda g, i: jnp.zeros((5, 4)).at[i].add(g),
         "roll": lambda v, k: jnp.roll(v, k, -1),
         "repeat_twice": lambda v: jnp.concatenate([v, v]), "fold_twice": lambda g: g[:3] + g[3:], "lower": jnp.tril,
@@ -96,6 +110,8 @@ def sample(kind: str, shape: list[int], seed: int):
         "mask": lambda: random.random(shape) > 0.5,
         "index": lambda: random.integers(0, 5, shape),
         "onehot": lambda: np.eye(shape[-1])[random.integers(0, shape[-1], shape[0])],
+        "permuted": lambda: random.permutation(5)[: shape[0]],
+        "symmetric": lambda: np.eye(shape[0]) * 3 + (lambda v: v + v.T)(random.normal(size=shape) * 0.2),
         "spd": lambda: random.normal(size=shape) * 0.2 + 2 * np.eye(shape[0]),
     }[kind]()
     return jnp.asarray(values)
@@ -138,7 +154,10 @@ def test_rule_equals_jax_and_finite_differences(rule: Rule) -> None:
     [
         ("exponential", "exp"), ("aten.mul.Tensor", "mul"), ("aten::mul", "mul"), ("stablehlo.dot_general", "matmul"),
         ("Softmax", "softmax"), ("dot_general", "matmul"), ("aten._softmax.default", "softmax"), ("reduce_sum", "sum"),
-        ("AddBackward0", "add"), ("Gelu", "gelu"),
+        ("AddBackward0", "add"), ("Gelu", "gelu"), ("aten.pow.Tensor_Scalar", "integer_pow"), ("aten.mean.dim", "mean"),
+        ("aten.max.dim", "reduce_max"), ("aten.max.other", "max"), ("maximum", "max"), ("aten.select.int", "slice"), ("select", "select"),
+        ("SelectBackward0", "slice"), ("stablehlo.log_plus_one", "log1p"), ("aten.to.dtype", "convert"), ("reduce:maximum", "reduce_max"),
+        ("aten.add_.Tensor", "add"),
     ],
 )  # fmt: skip
 def test_every_framework_finds_the_same_rule(op: str, first: str) -> None:
@@ -151,3 +170,42 @@ def test_unknown_op_has_no_rule_and_no_op_has_two() -> None:
     names = [op for rule in RULES for op in rule.ops]
     assert len(names) == len(set(names))
     assert len(RULES) >= 60
+
+
+def explained(text: str, tmp_path: Path) -> dict:
+    path = tmp_path / "program.hlo"
+    path.write_text(text)
+    return explanations(opscope.load(path))
+
+
+def test_a_reduction_goes_by_what_it_applies(tmp_path: Path) -> None:
+    """A maximum must not be explained as a sum."""
+    body = "{op} {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] {op}(a, b)\n}}\n"
+    text = "HloModule m\n" + "".join(body.format(op=op) for op in ("add", "maximum")) + (
+        "ENTRY main {\n  x = f32[4,8] parameter(0)\n  zero = f32[] constant(0)\n"
+        "  s = f32[4] reduce(x, zero), dimensions={1}, to_apply=add\n"
+        "  ROOT t = f32[4] reduce(x, zero), dimensions={1}, to_apply=maximum\n}\n"
+    )  # fmt: skip
+    found = explained(text, tmp_path)
+    assert found["reduce:add"]["vjp"] == {"x": "broadcast(dy)"}
+    assert "1[x ≥ y]" in found["reduce:maximum"]["vjp"]["x"]
+    assert "reduce" not in found, "without its reducer nothing can be said of it"
+
+
+def test_letters_stand_for_the_operands_that_an_operation_takes(tmp_path: Path) -> None:
+    """The first operand of a select is its condition; JAX's select_n lists the cases the other way round, and clamp its bounds."""
+    names = ("select", "select_n", "clamp", "scatter", "attention", "addmm")
+    assert {op: rule_for(op).orders.get(op) or list(rule_for(op).sample) for op in names} == {
+        "select": ["c", "a", "b"], "select_n": ["c", "b", "a"], "clamp": ["lo", "x", "hi"], "scatter": ["x", "i", "u"],
+        "attention": ["q", "k", "v"], "addmm": ["b", "x", "w"],
+    }  # fmt: skip
+    jitted = jax.jit(lambda c, a, b: jax.lax.select(c, a, b)).lower(jax.numpy.ones(3, bool), jax.numpy.ones(3), jax.numpy.zeros(3))
+    assert explanations(opscope.capture(jitted))["select"]["operands"] == ["c", "a", "b"]
+
+
+def test_what_has_no_derivative_says_why() -> None:
+    assert "no gradient flows" in reason_for("stablehlo.compare")
+    assert "Random" in reason_for("rng-bit-generator") and "bits" in reason_for("bitcast-convert")
+    assert "what it runs" in reason_for("fusion")
+    assert not any(rule_for(op) for op in SILENT), "an operation has a rule or a reason, never both"
+    assert reason_for("exp") == ""

@@ -1,19 +1,25 @@
 """Local derivative rules in the notation of a textbook: for y = f(x), what backpropagation does with dy.
 
-The rules are data (`derivatives.json`), and every text in it is also code: the tests evaluate exactly what a person is shown.
+The rules are data (`derivatives.json`), and every text in it is also code: the tests evaluate exactly what a person is shown. What has no
+derivative (a comparison, a random number) is there too, with the reason.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from opscope.analysis.category import plain_name
+from opscope.program import Node, Program
+
 
 class Rule(NamedTuple):
-    """`y` in terms of its operands, and the gradient of each operand in terms of dy."""
+    """`y` in terms of its operands, and the gradient of each operand in terms of dy.
+
+    The keys of `sample` are the operands in order. An operation that takes them in another one, or takes more, is named in `orders`.
+    """
 
     ops: tuple[str, ...]
     y: str
@@ -21,29 +27,68 @@ class Rule(NamedTuple):
     note: str
     sample: dict[str, tuple[str, list[int]]]
     params: dict[str, float]
+    orders: dict[str, list[str]]
 
 
-def _load() -> tuple[Rule, ...]:
+def _load() -> tuple[tuple[Rule, ...], dict[str, str]]:
     data: dict[str, Any] = json.loads(files("opscope.analysis").joinpath("derivatives.json").read_text("utf-8"))
-    rows = data["rules"]
-    return tuple(Rule(tuple(r["ops"]), r["y"], r["vjp"], r.get("note", ""), r["sample"], r.get("params", {})) for r in rows)
+    rules = tuple(
+        Rule(tuple(r["ops"]), r["y"], r["vjp"], r.get("note", ""), r["sample"], r.get("params", {}), r.get("orders", {}))
+        for r in data["rules"]
+    )
+    return rules, {op: row["why"] for row in data["silent"] for op in row["ops"].split()}
 
 
-RULES = _load()
-_BY_OP = {op: rule for rule in RULES for op in rule.ops}
-_WRAPPING = re.compile(
-    r"^(?:aten|prims|stablehlo|mhlo|chlo|onnx|torch|jax)(?:\.ops)?(?:\.|::)+|\.(?:default|Tensor|Scalar|int|dim_IntList|\w*_?out|self\w*)$"
-)
+RULES, SILENT = _load()
+_BY_OP = {op.replace("-", "_").strip("_"): rule for rule in RULES for op in rule.ops}
+_MEANT = {
+    "aten.select.int": "select_int", "SelectBackward0": "select_int",
+    "aten.pow.Tensor_Scalar": "integer_pow", "PowBackward0": "integer_pow",
+    "MaxBackward0": "reduce_max", "MaxBackward1": "reduce_max", "MinBackward0": "reduce_min", "MinBackward1": "reduce_min",
+}  # fmt: skip
+"""Operations that mean another one than their name without its overload does."""
+_REDUCING = frozenset(["reduce", "reduce_window", "scatter", "all_reduce"])
 
 
 @cache
+def name_of(op: str) -> str:
+    """The name under which an operation's rule stands, whatever framework names it: `aten.exp.default`, `stablehlo.exponential`."""
+    if op in _MEANT:
+        return _MEANT[op]
+    name = plain_name(op)
+    if name in ("max", "min") and op.startswith("aten") and not op.endswith("other"):
+        return f"reduce_{name}"
+    return name
+
+
 def rule_for(op: str) -> Rule | None:
-    """The rule of an operation, whatever framework named it: `aten.exp.default`, `stablehlo.exponential`, `ExpBackward0`."""
-    name = op
-    while (shorter := _WRAPPING.sub("", name)) != name:
-        name = shorter
-    name = re.sub(r"Backward\d*$", "", name)
-    for candidate in (name, name.lower(), re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower(), name.lower().replace("-", "_")):
-        if candidate in _BY_OP:
-            return _BY_OP[candidate]
-    return None
+    return _BY_OP.get(name_of(op)) or _BY_OP.get(op.replace("-", "_"))
+
+
+def reason_for(op: str) -> str:
+    """Why no gradient flows through an operation; empty where one does, or nobody knows."""
+    return SILENT.get(name_of(op), "")
+
+
+def reducer_key(program: Program, node: Node) -> str:
+    """"reduce:maximum" for an operation whose meaning lies in the small computation that it applies; empty for others."""
+    if not node.calls or plain_name(node.op) not in _REDUCING or not program[node.calls[0]].outputs:
+        return ""
+    body = program[node.calls[0]]
+    return f"{node.op}:{body[body.outputs[0][0]].op}"
+
+
+def explanations(program: Program) -> dict[str, dict[str, Any]]:
+    """What to say of each operation of a program (and of each reducer), for those that have a rule or a reason to have none."""
+    found: dict[str, dict[str, Any]] = {}
+    keys = {key for graph in program for node in graph.nodes if (key := reducer_key(program, node))}
+    for op in sorted({node.op for graph in program for node in graph.nodes} | keys):
+        outer, _, inner = op.rpartition(":")
+        rule = rule_for(f"{name_of(outer)}:{name_of(inner)}") if op in keys else rule_for(op)
+        if rule is not None:
+            found[op] = {"y": rule.y, "vjp": rule.vjp, "note": rule.note, "operands": list(rule.sample)}
+            if name_of(op) in rule.orders:
+                found[op]["order"] = rule.orders[name_of(op)]
+        elif reason_for(op):
+            found[op] = {"y": "", "vjp": {}, "note": reason_for(op), "operands": []}
+    return found

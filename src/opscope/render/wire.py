@@ -12,7 +12,7 @@ from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
-from opscope.analysis.derivatives import rule_for
+from opscope.analysis.derivatives import explanations
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import MODULE, GroupTree, GroupTrees
 from opscope.analysis.loops import first_carried
@@ -128,7 +128,7 @@ class _ProgramWriter:
         about["notes"] = [str(note) for note in self.program.attrs.get("notes", ())]
         about |= self._summary(trees, entry)
         about |= looks_of(self.program, {graph.name: start for graph, start in zip(graphs, starts, strict=False)})
-        return out.finish({**about, "derivatives": _derivatives({node.op for graph in graphs for node in graph.nodes})})
+        return out.finish({**about, "derivatives": explanations(self.program)})
 
     def _describe(self, node: Node) -> int:
         """Take in what stands in a node's details; the number of its short text.
@@ -193,12 +193,6 @@ class Rows:
         out.integers(f"{name}.value", self.value, coding)
         if self.extra:
             out.integers(f"{name}.extra", self.extra)
-
-
-def _derivatives(ops: set[str]) -> dict[str, Any]:
-    """The derivative rules of the operations that have one, for the panel that explains them."""
-    found = ((op, rule_for(op)) for op in sorted(ops))
-    return {op: {"y": rule.y, "vjp": rule.vjp, "note": rule.note} for op, rule in found if rule is not None}
 
 
 def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:

@@ -80,9 +80,12 @@ export interface SummaryData {
 /** For y = f(x): what backpropagation does with dy, in the notation of a textbook. */
 export interface DerivativeRule {
   readonly y: string;
-  /** The gradient of each operand, in the order of the operands. */
+  /** The gradient of each operand that has one. Empty, and `y` too, where none flows: the note says why. */
   readonly vjp: Readonly<Record<string, string>>;
   readonly note: string;
+  /** Letters of the operands in order; and in the operation's own order, where it takes so many. */
+  readonly operands: readonly string[];
+  readonly order?: readonly string[];
 }
 
 export interface StringTable {

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from opscope.errors import OpscopeError
@@ -69,6 +71,7 @@ def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, st
         function = jax.jit(function, **options)
     elif options:
         raise OpscopeError(f"{', '.join(options)}: this function is jitted already; say it to jax.jit")
+    _leave_out_own_frames()
     try:
         traced = function.trace(*args, **kwargs)  # type: ignore[attr-defined]
         return getattr(traced, "traced", traced)  # nnx.jit wraps what jax.jit gives
@@ -76,6 +79,16 @@ def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, st
         about_types = "not a valid JAX type" in str(error) or "abstract array" in str(error)
         hint = " Name arguments that are no arrays with static_argnums=." if about_types else ""
         raise OpscopeError(f"JAX could not trace {getattr(function, '__name__', function)}: {_first_line(error)}{hint}") from error
+
+
+@cache
+def _leave_out_own_frames() -> None:
+    """Source frames of a captured function are the person's, not opscope's. The helper is private to JAX: without it they are in."""
+    try:
+        from jax._src.source_info_util import register_exclusion
+    except ImportError:
+        return
+    register_exclusion(str(Path(__file__).parents[2]))
 
 
 def _finished(obj: Any, stage: str | None) -> Program | None:

@@ -36,8 +36,9 @@ export function gradientFacts(lookup: Lookup, node: number): GradientFacts | und
   const { forward, backward } = related(lookup);
   const differentiates = row(forward, node);
   const differentiatedBy = row(backward, node);
-  const rule = differentiates.length ? undefined : lookup.program.derivatives?.[lookup.op(node)];
-  if (!rule && !differentiates.length && !differentiatedBy.length) return undefined;
+  const rule = differentiates.length ? undefined : ruleOf(lookup, node);
+  const sums = differentiates.length ? [] : sumsOf(lookup, node);
+  if (!rule && !differentiates.length && !differentiatedBy.length && !sums.length) return undefined;
   const kept = keptFor(lookup, node, differentiatedBy);
   return {
     ...(rule ? { rule, operands: operandsOf(lookup, node, rule) } : {}),
@@ -47,7 +48,7 @@ export function gradientFacts(lookup: Lookup, node: number): GradientFacts | und
     forwardCount: differentiates.length,
     kept,
     keptBytes: kept.reduce((sum, value) => sum + Math.max(0, value.bytes), 0),
-    sums: rule ? sumsOf(lookup, node) : [],
+    sums,
     mark: marksOf(lookup, node, differentiates.length ? [...differentiates, ...siblings(backward, differentiates)] : differentiatedBy, kept),
   };
 }
@@ -57,12 +58,38 @@ function siblings(backward: Csr, forwardNodes: readonly number[]): number[] {
   return forwardNodes.flatMap((n) => row(backward, n));
 }
 
+const WHOLE_NUMBERS: DerivativeRule = { y: "", vjp: {}, note: "Whole numbers do not change a little: no gradient flows.", operands: [] };
+
+/** What is known of a node's derivative: of what it applies where that is the point (`reduce` with maximum), of the operation else. */
+function ruleOf(lookup: Lookup, node: number): DerivativeRule | undefined {
+  const { derivatives, calls, graphOutputs, outputs, types } = lookup.program;
+  const op = lookup.op(node);
+  const called = calls.start[node + 1] > calls.start[node] ? calls.value[calls.start[node]] : -1;
+  const inner = called >= 0 && graphOutputs.start[called + 1] > graphOutputs.start[called] ? derivatives?.[`${op}:${lookup.op(graphOutputs.value[graphOutputs.start[called]])}`] : undefined;
+  const rule = inner ?? derivatives?.[op];
+  const type = outputs.start[node + 1] > outputs.start[node] ? lookup.text(types.dtype[outputs.value[outputs.start[node]]]) : "";
+  return rule?.y && /^(?:s|u|i|int|uint)\d|^(?:pred|bool|key)/.test(type) ? WHOLE_NUMBERS : rule;
+}
+
+/** The letter of each of a node's operands; undefined for those that a rule does not speak of. */
+function lettersOf(lookup: Lookup, node: number, rule: DerivativeRule): readonly (string | undefined)[] {
+  const count = lookup.program.inputs.start[node + 1] - lookup.program.inputs.start[node];
+  return rule.order?.length === count ? rule.order : rule.operands;
+}
+
 /** The rule's letters and the nodes that they stand for. */
 function operandsOf(lookup: Lookup, node: number, rule: DerivativeRule): { name: string; node: NodeName }[] {
   const { inputs } = lookup.program;
-  const names = Object.keys(rule.vjp);
-  const count = Math.min(names.length, inputs.start[node + 1] - inputs.start[node]);
-  return Array.from({ length: count }, (_, i) => ({ name: names[i], node: lookup.name(inputs.value[inputs.start[node] + i]) }));
+  const letters = lettersOf(lookup, node, rule);
+  return row(inputs, node).flatMap((input, i) => {
+    const name = letters[i];
+    return name === undefined ? [] : [{ name, node: lookup.name(input) }];
+  });
+}
+
+/** The nodes behind a rule's letters, y being the node itself. */
+function namesOf(lookup: Lookup, node: number, rule: DerivativeRule): Record<string, NodeName> {
+  return Object.fromEntries([...operandsOf(lookup, node, rule).map(({ name, node: operand }) => [name, operand] as const), ["y", lookup.name(node)] as const]);
 }
 
 /** Values of the forward half that the node's backward nodes read: what it keeps alive, the largest first. */
@@ -110,17 +137,19 @@ export function keptOverall(lookup: Lookup): KeptOverall {
 }
 
 /** One value used several times: the gradient is the sum of what comes back along each use. */
-function sumsOf(lookup: Lookup, node: number): { from: NodeName; text: string }[] {
-  const { inputs, derivatives } = lookup.program;
+function sumsOf(lookup: Lookup, node: number): GradientFacts["sums"] {
   const { forward } = related(lookup);
-  const users = row(lookup.users, node).filter((user) => forward.start[user + 1] === forward.start[user] && derivatives?.[lookup.op(user)]);
-  if (users.length < 2) return [];
-  return users.slice(0, MOST_LISTED).flatMap((user) => {
-    const rule = derivatives![lookup.op(user)];
-    const names = Object.keys(rule.vjp);
-    const places = Array.from({ length: inputs.start[user + 1] - inputs.start[user] }, (_, i) => i).filter((i) => inputs.value[inputs.start[user] + i] === node);
-    return places.filter((i) => i < names.length).map((i) => ({ from: lookup.name(user), text: rule.vjp[names[i]] }));
+  const users = [...new Set(row(lookup.users, node))].filter((user) => forward.start[user + 1] === forward.start[user]);
+  const sums = users.slice(0, MOST_LISTED).flatMap((user) => {
+    const rule = ruleOf(lookup, user);
+    if (!rule) return [];
+    const letters = lettersOf(lookup, user, rule);
+    return row(lookup.program.inputs, user).flatMap((input, i) => {
+      const text = input === node ? rule.vjp[letters[i] ?? ""] : undefined;
+      return text ? [{ text, nodes: namesOf(lookup, user, rule) }] : [];
+    });
   });
+  return sums.length > 1 ? sums : [];
 }
 
 /** What lights up with a node: its other half, and the values that run between them. */
@@ -134,7 +163,7 @@ function marksOf(lookup: Lookup, node: number, others: readonly number[], kept: 
 
 /** The chain rule along the shortest way from one node to another, from the end to the beginning; empty if there is no way. */
 export function chainRule(lookup: Lookup, from: number, to: number): ChainStep[] {
-  const { inputs, derivatives } = lookup.program;
+  const { inputs } = lookup.program;
   const before = new Map<number, number>([[from, -1]]);
   let edge = [from];
   while (edge.length && !before.has(to)) {
@@ -152,10 +181,9 @@ export function chainRule(lookup: Lookup, from: number, to: number): ChainStep[]
   const steps: ChainStep[] = [];
   for (let node = to; node !== from && steps.length < LONGEST_CHAIN; node = before.get(node)!) {
     const operand = before.get(node)!;
-    const rule = derivatives?.[lookup.op(node)];
-    const place = inputs.value.subarray(inputs.start[node], inputs.start[node + 1]).indexOf(operand);
-    const text = rule ? Object.values(rule.vjp)[place] : undefined;
-    steps.push({ node: lookup.name(node), operand: lookup.name(operand), text: text ?? "" });
+    const rule = ruleOf(lookup, node);
+    const letter = rule && lettersOf(lookup, node, rule)[inputs.value.subarray(inputs.start[node], inputs.start[node + 1]).indexOf(operand)];
+    steps.push({ node: lookup.name(node), operand: lookup.name(operand), text: (letter && rule?.vjp[letter]) ?? "", nodes: rule ? namesOf(lookup, node, rule) : {}, why: rule?.y === "" ? rule.note : "" });
   }
   return steps;
 }

@@ -199,7 +199,7 @@ export interface GradientFacts {
   readonly kept: readonly KeptValue[];
   readonly keptBytes: number;
   /** Where a value is used several times: what comes back along each use. */
-  readonly sums: readonly { readonly from: NodeName; readonly text: string }[];
+  readonly sums: readonly { readonly text: string; readonly nodes: Readonly<Record<string, NodeName>> }[];
   /** What lights up with it, as in TraceResult. */
   readonly mark: Uint8Array;
 }
@@ -215,6 +215,10 @@ export interface ChainStep {
   readonly node: NodeName;
   readonly operand: NodeName;
   readonly text: string;
+  /** The nodes that the letters of the text stand for. */
+  readonly nodes: Readonly<Record<string, NodeName>>;
+  /** Why there is no text, where that is known. */
+  readonly why: string;
 }
 
 export interface GroupFacts {

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { bytesText } from "../../core/text/quantities";
 import type { ChainStep, GradientFacts, KeptOverall, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
+import { Derivative, Formula } from "./formula";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 
@@ -14,6 +15,7 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
     <section aria-label="Gradient">
       <h3>{facts.forwardCount > 0 ? "Backward of" : "Backward"}</h3>
       {facts.rule && <Rule session={session} facts={facts} />}
+      <Sum session={session} sums={facts.sums} />
       {facts.kept.length > 0 && (
         <>
           <p class="law-note">kept for backward: <strong>{bytesText(facts.keptBytes)}</strong></p>
@@ -21,6 +23,7 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
         </>
       )}
       <List session={session} nodes={facts.forward} total={facts.forwardCount} />
+      {facts.backwardCount > 0 && <p class="law-note">carried out by</p>}
       <List session={session} nodes={facts.backward} total={facts.backwardCount} />
       {hasOther && (
         <div class="actions">
@@ -37,18 +40,23 @@ function Rule({ session, facts }: { readonly session: Session; readonly facts: G
   const { y, vjp, note } = facts.rule!;
   return (
     <>
-      <p class="law"><code>y = {y}</code></p>
-      {Object.entries(vjp).map(([name, text]) => <p class="law" key={name}><code>d{name} = {text}</code></p>)}
+      {y && <p class="law"><Formula text={`y = ${y}`} /></p>}
+      {Object.entries(vjp).map(([name, text]) => <p class="law" key={name}><Formula text={`d${name} = ${text}`} /></p>)}
       {facts.operands && facts.operands.length > 0 && (
-        <p class="law-note">{facts.operands.map(({ name, node }, i) => <span key={name}>{i > 0 && ", "}{name} is <NodeLink session={session} node={node} /></span>)}</p>
+        <p class="law-note">{facts.operands.map(({ name, node }, i) => <span key={name}>{i > 0 && ", "}<var>{name}</var> is <NodeLink session={session} node={node} /></span>)}</p>
       )}
       {note && <p class="law-note">{note}</p>}
-      {facts.sums.length > 1 && (
-        <>
-          <p class="law-note">y is used {facts.sums.length} times, so its gradient is a sum:</p>
-          <ul>{facts.sums.map((sum, i) => <li key={i}><span class="type">{i > 0 ? "+ " : "dy = "}</span><code>{sum.text}</code><span class="type"> from </span><NodeLink session={session} node={sum.from} /></li>)}</ul>
-        </>
-      )}
+    </>
+  );
+}
+
+/** The gradients that arrive at a value along each of its uses, with the names of the nodes that they come from. */
+function Sum({ session, sums }: { readonly session: Session; readonly sums: GradientFacts["sums"] }): JSX.Element | null {
+  if (sums.length < 2) return null;
+  return (
+    <>
+      <p class="law-note"><var>y</var> is used {sums.length} times, so its gradient is a sum:</p>
+      <ul class="chain">{sums.map((sum, i) => <li key={i}>{i > 0 ? "+ " : <><var>dy</var> = </>}<Formula text={sum.text} session={session} nodes={sum.nodes} /></li>)}</ul>
     </>
   );
 }
@@ -71,18 +79,23 @@ export function Kept({ session }: { readonly session: Session }): JSX.Element | 
   );
 }
 
-/** The chain rule between two selected nodes, written out with their names. */
+/** A longer product says no more than its factors. */
+const LONGEST_PRODUCT = 6;
+
+/** The chain rule between two selected nodes, written out with their names: the product, then each factor as backpropagation applies it. */
 export function Chain({ session, steps }: { readonly session: Session; readonly steps: readonly ChainStep[] }): JSX.Element | null {
   if (steps.length === 0) return null;
+  const [end, start] = [steps[0].node, steps[steps.length - 1].operand];
   return (
     <section aria-label="Chain rule">
       <h3>Chain rule</h3>
+      {steps.length > 1 && steps.length <= LONGEST_PRODUCT && (
+        <p class="law"><Derivative session={session} of={end} by={start} /> = {steps.map((step, i) => <span key={step.node.node}>{i > 0 && " · "}<Derivative session={session} of={step.node} by={step.operand} /></span>)}</p>
+      )}
       <ul class="chain">
         {steps.map((step) => (
           <li key={step.node.node}>
-            <span class="type">d </span><NodeLink session={session} node={step.operand} /><span class="type"> = </span>
-            {step.text ? <code>{step.text}</code> : <span class="type">no rule for {clipped(step.node.op, 60)}</span>}
-            <span class="type">, dy = d </span><NodeLink session={session} node={step.node} />
+            <var>d</var><NodeLink session={session} node={step.operand} /> = {step.text ? <Formula text={step.text} session={session} nodes={step.nodes} /> : <span class="type">{step.why || `no rule for ${clipped(step.node.op, 60)}`}</span>}
           </li>
         ))}
       </ul>
