@@ -32,7 +32,7 @@ _HOMES = {
     "OpscopeError": "opscope.errors",
     "SourceError": "opscope.errors",
 }
-"""Where each public name lives, with its name there if that differs. Tests check that `__all__` and `docs/python.md` agree."""
+"""Where each public name lives. Tests check that `__all__` and `docs/python.md` agree."""
 
 __all__ = [
     "Frame",
@@ -68,8 +68,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'opscope' has no attribute {name!r}")
-    module, _, original = home.partition(":")
-    value = getattr(import_module(module), original or name)
+    value = getattr(import_module(home), name)
     import_module("opscope.program").display_with(_display)
     globals()[name] = value
     return value

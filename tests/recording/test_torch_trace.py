@@ -16,7 +16,7 @@ from opscope.errors import SourceError
 from opscope.program import Program
 from opscope.readers.torch.readable import program_of_text
 from opscope.recording.model import Recording
-from opscope.recording.torch_trace import read_logs
+from opscope.recording.torch_trace import read_dump
 
 SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "torch_trace" / "dedicated_log_torch_trace.log"
 """Written by PyTorch 2.13 with full Inductor: a module with a graph break trained once, then called with another size."""
@@ -135,7 +135,7 @@ def test_a_log_keeps_compile_ids_apart_and_follows_each_through_its_stages() -> 
 
 
 def test_view_becoming_reshape_is_one_node_that_changed() -> None:
-    recording = read_logs(SAMPLE)
+    recording = read_dump(SAMPLE)
     lowered = next(s for s in recording if s.title == "post-grad / backward / before")
     changes = {match.b[0]: [(c.field, c.old, c.new) for c in match.changes] for match in recording.diff(lowered.index).changed}
     assert changes == {("backward", "view"): [("op", "aten.view.default", "aten.reshape.default")]}
@@ -146,7 +146,7 @@ def test_a_cut_log_gives_what_is_there(tmp_path: Path, share: float) -> None:
     text = SAMPLE.read_bytes()
     cut = tmp_path / "cut.log"
     cut.write_bytes(text[: int(len(text) * share)])
-    whole, part = read_logs(SAMPLE), read_logs(cut)
+    whole, part = read_dump(SAMPLE), read_dump(cut)
     assert 0 < len(part) < len(whole)
     assert [s.title for s in part][:-1] == [s.title for s in whole][: len(part) - 1]
 
@@ -204,4 +204,4 @@ def test_a_log_and_a_recording_of_the_same_run_hold_the_same_graphs(tmp_path: Pa
 def test_the_command_prints_a_row_per_graph() -> None:
     ran = subprocess.run([sys.executable, "-m", "opscope", "passes", str(SAMPLE), "--json"], capture_output=True, text=True, check=True)
     listed = json.loads(ran.stdout)
-    assert len(listed) == len(read_logs(SAMPLE)) and {row["module"] for row in listed} >= {"forward 0/0"}
+    assert len(listed) == len(read_dump(SAMPLE)) and {row["module"] for row in listed} >= {"forward 0/0"}

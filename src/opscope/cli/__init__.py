@@ -52,6 +52,12 @@ def opscope() -> None:
     """See the graphs your model becomes, and what every compiler pass does to them.
 
     SOURCE is a file, a folder of compiler dumps, `-` for standard input, or `module:callable` for a live Python object.
+
+    \b
+    opscope view step.hlo                           in the browser
+    opscope export step.hlo -o step.svg --depth 3   as a picture
+    opscope passes dump_folder                      what every pass did
+    opscope COMMAND --help                          all options of a command
     """
 
 

@@ -24,12 +24,19 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", "output", metavar="FILE", required=True, help="File to write; `-` is standard output.")
 @click.option("--format", "format", metavar="NAME", help="Format to write (see `opscope formats`) instead of the suffix's.")
 @click.option("-f", "--force", is_flag=True, help="Replace FILE even if it is of another kind than what is written.")
-@view_options
+@view_options()
 def command(source: str, module: str | None, reader: str | None, output: str, format: str | None, force: bool, **views: Any) -> None:
     """Write SOURCE to a file: data or a picture, by the file's suffix.
 
     An existing file is replaced if it is of the kind that is being written (yesterday's step.dot by today's); anything else is kept
     unless --force is given. The file appears only when it is complete.
+
+    \b
+    opscope export step.hlo -o step.svg --depth 3        groups open three deep
+    opscope export step.hlo -o dot.png --around dot.105  a node and its neighbours
+    opscope export step.hlo -o step.html                 the viewer, to mail
+    opscope export step.hlo -o step.json                 data, readable again
+    opscope export dump_folder -o run.opscope            every pass in one file
     """
     from opscope.render import find_writer, write
     from opscope.render.options import ViewOptions

@@ -10,8 +10,7 @@ import click
 from opscope.cli.table import table
 
 if TYPE_CHECKING:
-    from opscope.readers import Reader
-    from opscope.render import Writer
+    from opscope.plugin import Plugin
 
 
 @click.command()
@@ -23,22 +22,29 @@ def command(as_json: bool) -> None:
     the output file; `--format NAME` chooses by hand.
     """
     from opscope.readers import readers
+    from opscope.recording.sources import DUMPS
     from opscope.render import WRITERS
 
     reads = [{**_row(row), "objects": list(row.objects)} for row in readers()]
     writes = [_row(row) for row in WRITERS]
+    dumps = [_row(row) for row in DUMPS]
     if as_json:
-        click.echo(json.dumps({"readers": reads, "writers": writes}, indent=1))
+        click.echo(json.dumps({"readers": reads, "writers": writes, "dumps": dumps}, indent=1))
         return
-    for title, rows in (("reads", reads), ("writes", writes)):
-        cells = []
-        for row in rows:
-            kinds = [*row["suffixes"], *(f"{name} objects" for name in row.get("objects", ()))]
-            cells.append((row["name"], " ".join(kinds), row["what"], row["install"]))
-        click.echo(f"{title}\n  " + table(cells).replace("\n", "\n  "))
+    blocks = (
+        ("reads", [(*_kinds(row, *(f"{name} objects" for name in row["objects"])), row["install"]) for row in reads]),
+        ("writes", [(*_kinds(row), row["install"]) for row in writes]),
+        ("passes", [("opscope", ".opscope", "recordings, read and written"), *(_kinds(row, "folders") for row in dumps)]),
+    )
+    click.echo("\n".join(f"{title}\n  " + table(rows).replace("\n", "\n  ") for title, rows in blocks))
 
 
-def _row(row: Reader | Writer) -> dict[str, Any]:
+def _kinds(row: dict[str, Any], *others: str) -> tuple[str, str, str]:
+    """Its name, what it comes as, and what it is."""
+    return row["name"], " ".join([*row["suffixes"], *others]), row["what"]
+
+
+def _row(row: Plugin) -> dict[str, Any]:
     return {
         "name": row.name,
         "what": row.what,

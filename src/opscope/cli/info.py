@@ -27,6 +27,11 @@ def command(source: str, module: str | None, reader: str | None, as_json: bool, 
 
     FLOPs and bytes are those of running the entry once: a fusion counts as its body, a loop as often as it is known to run. What
     is not known (a custom call's work, a loop's trip count) is said to be missing, not guessed.
+
+    \b
+    opscope info step.hlo
+    opscope info step.hlo --json | jq .flops
+    zcat step.hlo.gz | opscope info -
     """
     from opscope.analysis.info import info_of
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @click.argument("sources", metavar="SOURCE…", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @click.option("--module", metavar="NAME", help="The module to take where SOURCE holds several; all, if not given.")
 @click.option("--reader", metavar="NAME", help="Read with this reader (see `opscope formats`).")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes a free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port to listen on; 0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--watch", is_flag=True, help="Show the file again whenever it changes.")
-@view_options
+@view_options(hidden=("scale", "wrap", "values"))
 def command(
     sources: tuple[str, ...],
     module: str | None,
@@ -41,6 +41,13 @@ def command(
 
     Several sources can be switched between in the viewer. A recording, or a folder of a compiler's dumps, is shown with its passes
     as a timeline. Ctrl-C ends it.
+
+    \b
+    opscope view step.hlo                    a program
+    opscope view before.hlo after.hlo        two, to switch between
+    opscope view dump_folder                 every pass of a compiler
+    opscope view model:make                  what a function of model.py makes
+    opscope view step.hlo --around dot.105   a node and its neighbours
     """
     from opscope.render import HTML_VIEWS
     from opscope.render.html import initial, viewer_script

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opscope.errors import OpscopeError, SourceError
+from opscope.errors import OpscopeError, SourceError, blamed_on_source
 from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
@@ -127,7 +127,7 @@ def build(model: Mapping[str, Any], name: str) -> Program:
     """A Program from the form of the dump."""
     program = ProgramBuilder(name, "main")
     graph = program.graph("main")
-    try:
+    with blamed_on_source("is no graph of AITemplate"):
         tensors = {str(tensor["name"]): tensor for tensor in model["Tensors"]}
         made_by = {str(out): op for op in model["Operators"] for out in op["outputs"]}
         value: dict[str, ValueRef] = {}
@@ -139,8 +139,6 @@ def build(model: Mapping[str, Any], name: str) -> Program:
             _operator(graph, op, tensors, value, ids)
         outputs = [str(t["name"]) for t in tensors.values() if t.get("is_output")]
         graph.outputs = [value[name] for name in outputs] or [value[n] for n, t in tensors.items() if not t.get("dst_ops")]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise SourceError(f"is no graph of AITemplate: {type(error).__name__} {error}") from None
     return program.build()
 
 

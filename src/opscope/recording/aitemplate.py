@@ -68,8 +68,4 @@ def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> 
             skipped.append(f"{path.name}: {error}")
         if progress:
             progress((i + 1) / len(files))
-    writer.set(skipped=skipped)
-    writer.close()
-    recording = writer.recording()
-    recording.name = str(folder)
-    return recording
+    return writer.finished(str(folder), skipped)

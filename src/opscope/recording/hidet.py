@@ -217,11 +217,7 @@ def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> 
         writer.add(program, name, seconds=next(seconds.get(name, iter(())), None), attrs={"file": path.name})
         if progress:
             progress((i + 1) / len(files))
-    writer.set(skipped=skipped)
-    writer.close()
-    recording = writer.recording()
-    recording.name = str(folder)
-    return recording
+    return writer.finished(str(folder), skipped)
 
 
 def _profile(log: Path) -> dict[str, Iterator[float]]:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from opscope.errors import SourceError
+from opscope.plugin import Plugin
 from opscope.recording.model import Recording
 from opscope.recording.store import is_recording, open_recording
-from opscope.recording.torch_trace import LOG_HEAD, is_log, read_logs
+from opscope.recording.torch_trace import LOG_HEAD, is_log, read_dump
 
 Progress = Callable[[float], None]
+
+DUMPS = (
+    Plugin("xla", "opscope.recording.xla", "dumps of XLA (xla_dump_to)"),
+    Plugin("hidet", "opscope.recording.hidet", "dumps of hidet (save_graph_instrument)"),
+    Plugin("aitemplate", "opscope.recording.aitemplate", "dumps of AITemplate (DEBUG)"),
+    Plugin("torch", "opscope.recording.torch_trace", "logs of torch.compile (TORCH_TRACE)", (".log",)),
+)
+"""What compilers write into folders. A module has `is_dump(folder, names)` and `read_dump(folder, progress)`."""
 
 
 def is_recording_source(path: Path) -> bool:
@@ -31,14 +39,13 @@ def read_recording(source: str | Path, progress: Progress | None = None) -> Reco
     if path.is_dir():
         reader = _folder_reader(path)
         if reader is None:
-            known = "XLA (xla_dump_to), hidet (save_graph_instrument), AITemplate (DEBUG) or torch (TORCH_TRACE)"
-            said = f"holds no passes: no dump of {known} is in it"
-            raise SourceError(said, str(source))
+            known = ", ".join(row.what for row in DUMPS)
+            raise SourceError(f"holds no passes; known are {known}", str(source))
         return reader(path, progress)
     if path.is_file():
         with path.open("rb") as stream:
             if is_log(stream.read(LOG_HEAD)):
-                return read_logs(path, progress)
+                return read_dump(path, progress)
     return open_recording(path)
 
 
@@ -58,13 +65,6 @@ def open_passes(source: str | Path, progress: Progress | None = None) -> Recordi
 
 
 def _folder_reader(folder: Path) -> Callable[[Path, Progress | None], Recording] | None:
-    from opscope.recording import aitemplate, hidet, torch_trace, xla
-
     names = [path.name for path in folder.iterdir()]
-    known: tuple[tuple[Callable[[Path, list[str]], bool], Any], ...] = (
-        (xla.is_dump, xla.read_dump),
-        (hidet.is_dump, hidet.read_dump),
-        (aitemplate.is_dump, aitemplate.read_dump),
-        (torch_trace.is_dump, torch_trace.read_logs),
-    )
-    return next((read for is_mine, read in known if is_mine(folder, names)), None)
+    modules = (row.load() for row in DUMPS)
+    return next((module.read_dump for module in modules if module.is_dump(folder, names)), None)

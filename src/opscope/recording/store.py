@@ -116,6 +116,14 @@ class StoreWriter:
         if self.path is not None:
             self._connection.close()
 
+    def finished(self, source: str, skipped: list[str]) -> Recording:
+        """The recording of a source that was read to its end, under the source's name, with what in it could not be read."""
+        self.set(skipped=skipped)
+        self.close()
+        recording = self.recording()
+        recording.name = source
+        return recording
+
     def recording(self) -> Recording:
         """What was written, to be read. A recording in memory goes on living with it."""
         if self.path is not None:

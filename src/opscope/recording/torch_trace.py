@@ -73,7 +73,7 @@ def _looks_like_log(path: Path) -> bool:
         return is_log(stream.read(LOG_HEAD))
 
 
-def read_logs(source: str | Path, progress: Progress | None = None) -> Recording:
+def read_dump(source: str | Path, progress: Progress | None = None) -> Recording:
     """One log, or a folder of them: several processes, or the ranks of a distributed run."""
     source = Path(source)
     logs = [source] if source.is_file() else sorted(path for path in source.glob("*.log") if _looks_like_log(path))
@@ -91,10 +91,7 @@ def read_logs(source: str | Path, progress: Progress | None = None) -> Recording
                 progress(min(1.0, (done + record.at) / total))
         chains.end()
         done += path.stat().st_size
-    writer.set(skipped=skipped)
-    writer.close()
-    recording = writer.recording()
-    recording.name = str(source)
+    recording = writer.finished(str(source), skipped)
     if not len(recording):
         raise SourceError("is a log of torch without any graph: was it cut, or did everything come out of a cache?", str(source))
     return recording

@@ -86,7 +86,7 @@ def find_writer(target: Path, format: str | None = None) -> Writer:
     for row in WRITERS:
         if target.suffix.lower() in row.suffixes:
             return row
-    known = ", ".join(dict.fromkeys(suffix for row in WRITERS for suffix in row.suffixes))
+    known = ", ".join(dict.fromkeys([*(suffix for row in WRITERS for suffix in row.suffixes), ".opscope"]))
     what = f"suffix {target.suffix!r} is unknown" if target.suffix else "has no suffix to choose a format by"
     raise OpscopeError(f"{target}: {what}; there are: {known} (or --format NAME)")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from opscope.errors import SourceError
+from opscope.errors import SourceError, blamed_on_source
 from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.hidet.text import read_flow_text
 
@@ -13,6 +13,9 @@ from opscope.readers.hidet.text import read_flow_text
 def read_netron(text: str, name: str = "hidet") -> Program:
     try:
         model = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SourceError(f"is broken JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+    with blamed_on_source("is no netron JSON of hidet"):
         graphs = model["graphs"]
         program = ProgramBuilder(name, "main")
         program.attrs.update({key: value for key, value in model.items() if key != "graphs" and value})
@@ -20,10 +23,6 @@ def read_netron(text: str, name: str = "hidet") -> Program:
         for i, found in enumerate(graphs):
             _graph(program, program.graph("main" if i == 0 else f"graph {i}"), found)
         return program.build()
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise SourceError(f"is no netron JSON of hidet: {type(error).__name__} {error}") from None
-    except json.JSONDecodeError as error:
-        raise SourceError(f"is broken JSON: {error.msg}", line=error.lineno, column=error.colno) from None
 
 
 def _graph(program: ProgramBuilder, graph: GraphBuilder, found: dict[str, Any]) -> None:
