@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -264,8 +265,17 @@ def test_tensors_without_a_gradient_say_so() -> None:
 
 
 def test_looking_does_not_change_the_model() -> None:
-    """Statistics of a batch norm and the random state are as before, whichever way the model was run."""
-    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout())
+    """Statistics of a batch norm, the random state and attributes are as before, whichever way the model was run."""
+
+    class Cache(nn.Module):
+        seen: torch.Tensor | None = None
+        calls = 0
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.seen, self.calls = x, self.calls + 1
+            return x
+
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(), Cache())
     before = {name: value.clone() for name, value in model.state_dict().items()}
     state = torch.get_rng_state()
     for stage in ("autograd", "eager", "joint", "forward"):
@@ -277,6 +287,8 @@ def test_looking_does_not_change_the_model() -> None:
         torch.set_rng_state(state)
         for name, value in model.state_dict().items():
             assert torch.equal(value, before[name]), (stage, name)
+    opscope.summary(model, input_size=(3, 4))
+    assert model[3].seen is None and model[3].calls == 0
     assert all(not module._forward_hooks and not module._forward_pre_hooks for module in model.modules())
 
 
@@ -293,6 +305,24 @@ def test_make_dot_renders_without_graphviz(tmp_path: Path, monkeypatch: pytest.M
     assert Path(dot.render(str(tmp_path / "small"), format="png", cleanup=True)).read_bytes().startswith(b"\x89PNG")
     assert not (tmp_path / "small").exists()
     assert Path(dot.save(str(tmp_path / "text.gv"))).read_text().startswith("digraph {")
+
+
+def test_make_dot_takes_what_graphviz_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drop-in honours what it is told, or says that it cannot; and showing it in a notebook changes nothing."""
+    monkeypatch.chdir(tmp_path)
+    tensor, params = PROGRAMS["ex1_critic"]()
+    dot = make_dot(tensor, params=params)
+    upright = ElementTree.fromstring(dot._repr_svg_())
+    dot.attr(rankdir="LR")
+    sideways = ElementTree.fromstring(dot.pipe(format="svg", encoding="utf-8"))
+    assert float(upright.attrib["height"]) > float(upright.attrib["width"])
+    assert float(sideways.attrib["width"]) > float(sideways.attrib["height"])
+    assert dot.render(outfile="deep/critic.svg", quiet=True) == str(Path("deep", "critic.svg")) and Path("deep", "critic.svg").exists()
+    assert dot.render("critic", format="png") == "critic.png", "what was shown or written elsewhere leaves no trace"
+    with pytest.raises(opscope.OpscopeError, match=r"no jpg files here; there are: svg, png"):
+        dot.render("critic", format="jpg")
+    with pytest.raises(opscope.OpscopeError, match="neato"):
+        dot.render("critic", engine="neato")
 
 
 @pytest.mark.parametrize("layout", [torch.strided, torch.jagged])

@@ -149,6 +149,58 @@ def test_tied_and_frozen_parameters_of_a_joint_graph() -> None:
     assert {node.id for node in graph if node.role == "gradient" and node.inputs} == {"grad.head.weight", "grad.tied.bias"}
 
 
+def test_compiled_and_scripted_modules() -> None:
+    """torch.compile's wrapper is looked through; TorchScript is followed, without its modules."""
+    compiled = opscope.capture(torch.compile(Block()), torch.ones(2, 8))
+    assert compiled == opscope.capture(Block(), torch.ones(2, 8))
+    assert opscope.summary(torch.compile(Block()), input_size=(2, 8)).measured.name == "Block"
+    scripted = torch.jit.trace(Block(), torch.ones(2, 8))
+    assert "aten.relu.default" in [node.op for node in opscope.capture(scripted, torch.ones(2, 8), stage="eager").main]
+    with pytest.raises(opscope.OpscopeError, match="TorchScript"):
+        opscope.summary(scripted, input_size=(2, 8))
+
+
+def test_caches_of_transformers_need_no_fallback() -> None:
+    """The commonest call of all: a language model as it comes, which returns its cache."""
+    model, _, kwargs = ARCHITECTURES["GPT-2"]()
+    model.config.use_cache = True
+    program = opscope.capture(model, **kwargs)
+    assert "notes" not in program.attrs
+    assert len(program.main.outputs) == 5, "logits, and keys and values of two layers"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"stage": "foward"}, "no stage 'foward' of a torch module"),
+        ({"stage": "eager", "dynamic_shapes": {}}, "follows a real run"),
+        ({"show_saved": True}, "add stage='autograd'"),
+        ({"stage": "autograd", "params": [torch.ones(2)]}, "params gives tensors their names"),
+    ],
+)
+def test_options_are_honoured_or_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(opscope.OpscopeError, match=told):
+        opscope.capture(Block(), torch.ones(2, 8), **options)
+
+
+def test_stages_that_something_does_not_have() -> None:
+    exported = torch.export.export(Block(), (torch.ones(2, 8),))
+    with pytest.raises(opscope.OpscopeError, match="no stage 'eager' of an exported program; there are: forward, joint"):
+        opscope.capture(exported, stage="eager")
+    with pytest.raises(opscope.OpscopeError, match="no stage 'joint' of tensors"):
+        opscope.capture(torch.ones(2, requires_grad=True).sum(), stage="joint")
+    with pytest.raises(opscope.OpscopeError, match="lazy modules"):
+        opscope.capture(nn.LazyLinear(2), torch.ones(2, 8))
+
+
+def test_a_model_that_raises_tells_so_in_one_line() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(3, 3))
+    with pytest.raises(opscope.OpscopeError, match=r"Sequential raised RuntimeError: .*stage='eager' shows the graph"):
+        opscope.capture(model, torch.rand(2, 4), stage="autograd")
+    with pytest.raises(opscope.OpscopeError, match=r"Sequential raised RuntimeError: .* \(in 1: Linear\)"):
+        opscope.summary(model, input_size=(2, 4))
+
+
 def test_a_real_run_follows_the_branch_that_was_taken() -> None:
     """Higher-order operators go around dispatch modes, unless one says that it takes them."""
 

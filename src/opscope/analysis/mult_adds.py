@@ -76,6 +76,12 @@ def _mkldnn_recurrent(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str
     return _recurrent(inputs[:3], output, attrs)
 
 
+def _bilinear(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
+    """Every pair of inputs meets the whole weight, which is the one with three dimensions and stands second where it is spelled out."""
+    weight = inputs[1] if "expand1" in attrs else inputs[2]
+    return prod(inputs[0][:-1]) * prod(weight)
+
+
 def _einsum(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
     """One product for every combination of indices; more than two factors are multiplied in an order that is not in the graph."""
     factors = str(attrs["equation"]).replace(" ", "").partition("->")[0].split(",")
@@ -99,4 +105,5 @@ _RULES: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]] = 
     "scaled_dot_product_flash_attention_for_cpu": _attention,
     "scaled_dot_product_fused_attention_overrideable": _attention,
     "einsum": _einsum,
+    **dict.fromkeys(("bilinear", "trilinear"), _bilinear),
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from inspect import signature
 from typing import Any, NamedTuple
 
 from opscope.analysis.layers import has_modules, layers_of
@@ -17,7 +18,7 @@ from opscope.analysis.summary_text import as_csv, as_html, as_text
 from opscope.errors import OpscopeError
 from opscope.program import Program, TensorType
 from opscope.quantities import short_bytes
-from opscope.readers.torch.measure import Layer, Measured, measure
+from opscope.readers.torch.measure import Layer, Measured, RunFailed, measure
 from opscope.readers.torch.names import Call
 
 
@@ -96,6 +97,17 @@ DEFAULT_COLUMNS = ("input", "output", "params", "share", "mult_adds", "trainable
 TORCHINFO_NAMES = {
     "input_size": "input", "output_size": "output", "num_params": "params", "params_percent": "share", "kernel_size": "kernel",
 }  # fmt: skip
+
+
+TORCHINFO_OPTIONS = {
+    "batch_dim": "input_size has the batch in it",
+    "batch_size": "input_size has the batch in it",
+    "col_names": "it is columns=",
+    "col_width": "columns are as wide as they need to be",
+    "mode": "the model runs as it is: call model.eval() or model.train()",
+    "row_settings": "every row has its path and class",
+    "verbose": "the table is printed by print()",
+}
 
 
 class Summary:
@@ -186,7 +198,7 @@ def summary(
     input_data: Any = None,
     *,
     depth: int | None = 3,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
     dtypes: Any = None,
     device: Any = None,
     **kwargs: Any,
@@ -196,9 +208,9 @@ def summary(
 
     A Program that was captured from a module, or read from a `.pt2` file, gives the table as far as its graph tells it."""
     from opscope.readers import capture_object
-    from opscope.readers.torch.inputs import UnsuitableInput, make_inputs
+    from opscope.readers.torch.inputs import make_inputs
 
-    chosen = [TORCHINFO_NAMES.get(name, name) for name in columns or DEFAULT_COLUMNS]
+    chosen = [TORCHINFO_NAMES.get(name, name) for name in ([columns] if isinstance(columns, str) else columns) or DEFAULT_COLUMNS]
     for name in chosen:
         if name not in COLUMNS:
             raise OpscopeError(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
@@ -206,18 +218,20 @@ def summary(
         if not has_modules(model):
             raise OpscopeError(f"{model.name} was not captured from torch modules; `opscope info` counts any program")
         return Summary(layers_of(model), depth, [name for name in chosen if name != "saved"], lambda: model)
+    model = getattr(model, "_orig_mod", model)  # torch.compile's wrapper
     if not hasattr(model, "named_modules"):
         raise OpscopeError(f"summary takes a torch module or a Program captured from one, not a {type(model).__name__}")
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in model.parameters()):
         raise OpscopeError(f"{type(model).__name__} has parameters without a size yet (lazy modules); run it once with real inputs first")
+    for name in kwargs:
+        if name in TORCHINFO_OPTIONS and name not in signature(model.forward).parameters:
+            raise OpscopeError(f"{name} is torchinfo's; here {TORCHINFO_OPTIONS[name]}")
     args, keywords = make_inputs(model, input_size, input_data, dtypes, device, kwargs)
     if args is None:
         chosen = [name for name in chosen if name in ("params", "share", "trainable", "kernel")]
     try:
         measured = measure(model, args, keywords)
-    except UnsuitableInput:
-        raise
-    except Exception as error:
+    except RunFailed as error:
         if input_size is not None and dtypes is None and "indices" in str(error):
             raise OpscopeError(
                 f"{type(model).__name__} takes integers, and input_size makes floating-point numbers; "

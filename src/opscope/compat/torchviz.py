@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from opscope.errors import OpscopeError
@@ -13,6 +13,9 @@ from opscope.program import Node, Program
 
 FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "base": "darkolivegreen3"}
 """Colours by kind of node; functions have the default grey."""
+
+FORMATS = ("svg", "png", "pdf", "dot", "gv", "html", "json")
+"""What a picture can be."""
 
 CUSTOM = "saved["
 """How names of tensors that a custom autograd.Function saved begin; they have no names of their own."""
@@ -45,6 +48,11 @@ def make_dot(
     if program is None:
         raise OpscopeError(f"make_dot needs a tensor, or a tuple, list or dict of them, not a {type(var).__name__}")
     return Dot(program, show_attrs=show_attrs, show_saved=show_saved)
+
+
+def make_dot_from_trace(trace: Any) -> Dot:
+    """There for whoever imports it: torchviz has given it up too."""
+    raise NotImplementedError("make_dot_from_trace is gone from torchviz; opscope.capture(module, *inputs) shows forward graphs")
 
 
 class Dot:
@@ -93,31 +101,76 @@ class Dot:
         view: bool = False,
         cleanup: bool = False,
         format: str | None = None,
-        **ignored: Any,
+        renderer: str | None = None,
+        formatter: str | None = None,
+        neato_no_op: bool | int | None = None,
+        quiet: bool = False,
+        quiet_view: bool = False,
+        *,
+        outfile: str | Path | None = None,
+        engine: str | None = None,
+        raise_if_result_exists: bool = False,
+        overwrite_source: bool = False,
     ) -> str:
-        """Draws the picture beside the DOT text, as `filename.format`; gives the picture's path. `cleanup` leaves the text out."""
-        from opscope.render import save
+        """Draws the picture beside the DOT text, as `filename.format` or as `outfile`; gives the picture's path.
 
-        path = self._path(filename, directory)
-        if not cleanup:
-            self.save(filename, directory)
-        picture = path.with_name(f"{path.name}.{format or self.format}")
+        `cleanup` leaves the text out. What is said to the `dot` program alone (renderer, formatter, quiet …) has nothing to be said to."""
+        if engine not in (None, "dot"):
+            raise OpscopeError(f"engine={engine!r}: pictures are laid out in layers here, as dot does; leave it out")
+        if outfile is not None:
+            picture = Path(directory or "") / outfile
+            source = picture.with_suffix(".gv")
+        else:
+            source = self._path(filename, directory)
+            picture = source.with_name(f"{source.name}.{format or self.format}")
+        if raise_if_result_exists and picture.exists():
+            raise OpscopeError(f"{picture} exists already")
         picture.parent.mkdir(parents=True, exist_ok=True)
-        save(self.program, picture)
-        if view:
+        if not cleanup and source != picture:
+            source.write_text(self.source, encoding="utf-8")
+        self._draw(picture)
+        if view or quiet_view:
             webbrowser.open(picture.resolve().as_uri())
         return str(picture)
 
-    def view(self, filename: str | None = None, directory: str | None = None, cleanup: bool = False) -> str:
+    def _draw(self, picture: Path) -> None:
+        from opscope.render import save
+
+        kind = picture.suffix.removeprefix(".").lower()
+        if kind not in FORMATS:
+            raise OpscopeError(f"{picture}: no {kind or 'nameless'} files here; there are: {', '.join(FORMATS)}")
+        sideways = kind in ("svg", "png", "pdf", "html") and self.graph_attr.get("rankdir") in ("LR", "RL")
+        save(self.program, picture, **({"direction": "LR"} if sideways else {}))
+
+    def view(
+        self,
+        filename: str | None = None,
+        directory: str | None = None,
+        cleanup: bool = False,
+        quiet: bool = False,
+        quiet_view: bool = False,
+    ) -> str:
         """Draws the picture and opens it."""
         return self.render(filename, directory, view=True, cleanup=cleanup)
 
-    def pipe(self, format: str | None = None) -> bytes:
-        """The picture itself."""
-        return Path(self.render(directory=mkdtemp(), format=format, cleanup=True)).read_bytes()
+    def pipe(self, format: str | None = None, *, encoding: str | None = None, **ignored: Any) -> Any:
+        """The picture itself: bytes, or text where an encoding is given."""
+        with TemporaryDirectory() as folder:
+            picture = Path(folder, f"picture.{format or self.format}")
+            self._draw(picture)
+            made = picture.read_bytes()
+        return made.decode(encoding) if encoding else made
 
     def _repr_svg_(self) -> str:
-        return self.pipe("svg").decode("utf-8")
+        return str(self.pipe("svg", encoding="utf-8"))
+
+    @property
+    def filepath(self) -> str:
+        """Where the DOT text goes."""
+        return str(Path(self.directory) / self.filename)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.source.splitlines(keepends=True)
 
     def _path(self, filename: str | None, directory: str | None) -> Path:
         self.filename = filename or self.filename

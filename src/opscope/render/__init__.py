@@ -127,6 +127,9 @@ def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **opti
     `options` are the fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
     """
     if isinstance(x, Summary):
+        if Path(path).suffix.lower() == ".csv" and format is None and not options:
+            x.to_csv(path)
+            return
         x = x.program
     programs: list[Program] | list[Recording]
     if isinstance(x, Recording):

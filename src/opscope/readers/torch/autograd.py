@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.collecting import without_collecting
+from opscope.errors import OpscopeError
 from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.names import about_modules
@@ -49,7 +50,10 @@ def _named(params: Any) -> Iterable[tuple[str, Any]]:
         return ()
     if hasattr(params, "named_parameters"):
         return list(params.named_parameters())
-    return list(params.items()) if isinstance(params, Mapping) else list(params)
+    pairs = list(params.items()) if isinstance(params, Mapping) else list(params)
+    if not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
+        raise OpscopeError("params gives tensors their names: a module, a dict of names and tensors, or named_parameters()")
+    return pairs
 
 
 def program_of_tensors(value: Any, options: Options, origins: Origins = NO_ORIGINS, name: str = "") -> Program | None:

@@ -13,6 +13,8 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.torch import autograd, export
+from opscope.readers.torch.module_calls import same_attributes
+from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
 
 STAGES = ("forward", "eager", "autograd", "joint")
@@ -32,7 +34,9 @@ def capture(
 
     if type(obj).__module__.startswith("executorch.") and callable(getattr(obj, "exported_program", None)):
         obj = obj.exported_program()  # an EdgeProgramManager or ExecutorchProgramManager
+    obj = getattr(obj, "_orig_mod", obj)  # torch.compile's wrapper: what it wraps is what was written
     if isinstance(obj, torch.export.ExportedProgram):
+        _check_stage(stage, "an exported program", ("forward", "joint"))
         if stage == "joint":
             examples = obj.example_inputs or (None, None)
             return _joint(obj, examples[0], examples[1], "")
@@ -41,16 +45,23 @@ def capture(
         return export.program_of_graph_module(obj)
     if not isinstance(obj, torch.nn.Module):
         if isinstance(obj, type) or not callable(obj) or isinstance(obj, torch.Tensor):
+            _check_stage(stage, "tensors", ("autograd",))
             return autograd.program_of_tensors(obj, _options(kwargs))
         if not tensors([args, kwargs]):
             return None
         obj = _module_of(obj)
-    if stage not in (None, *STAGES):
-        raise OpscopeError(f"no stage {stage!r} of a torch module; there are: {', '.join(STAGES)}")
+    _check_stage(stage, "a torch module", STAGES)
+    if stage in ("eager", "autograd") and (dynamic_shapes is not None or strict):
+        raise OpscopeError(f"dynamic_shapes and strict are torch.export's, and stage={stage!r} follows a real run; leave them out")
+    if any(type(parameter).__name__ == "UninitializedParameter" for parameter in obj.parameters()):
+        raise OpscopeError(f"{_name(obj)} has parameters without a size yet (lazy modules); run it once with real inputs first")
     if not args and not kwargs and _needs_inputs(obj):
         raise OpscopeError(f"{_name(obj)} needs its inputs to be captured: opscope.capture(model, *inputs)")
     if stage == "autograd":
         return _autograd(obj, args, kwargs)
+    misplaced = [name for name in kwargs if name in _SHOWN and name not in inspect.signature(obj.forward).parameters]
+    if misplaced:
+        raise OpscopeError(f"{misplaced[0]} is about autograd graphs; add stage='autograd', or leave it out")
     if stage == "eager":
         from opscope.readers.torch.eager import program_of_run
 
@@ -61,6 +72,12 @@ def capture(
             raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' follows a real run instead.")
         return _joint(exported, args, kwargs, _name(obj))
     return _forward(obj, args, kwargs, dynamic_shapes, strict)
+
+
+def _check_stage(stage: str | None, of: str, known: tuple[str, ...]) -> None:
+    if stage is not None and stage not in known:
+        there = f"there are: {', '.join(known)}" if len(known) > 1 else f"there is only {known[0]!r}"
+        raise OpscopeError(f"no stage {stage!r} of {of}; {there}")
 
 
 def _options(kwargs: dict[str, Any]) -> autograd.Options:
@@ -79,7 +96,7 @@ def _needs_inputs(module: Any) -> bool:
 
 
 def _name(module: Any) -> str:
-    return str(getattr(module, "opscope_name", type(module).__name__))
+    return str(getattr(module, "opscope_name", None) or getattr(module, "original_name", None) or type(module).__name__)
 
 
 def _module_of(function: Any) -> Any:
@@ -105,11 +122,24 @@ def _export(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bo
     """The exported program, or a paragraph that says why there is none."""
     import torch
 
+    for again in (True, False):
+        try:
+            with _quietly(), same_attributes(module):  # export leaves fake tensors where a model keeps some
+                return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
+        except Exception as error:  # export raises whatever the model, Dynamo or a fake tensor raises
+            if not (again and "DynamicCache" in str(error) and _caches_registered()):
+                return refusal(error, _name(module))
+    return None
+
+
+def _caches_registered() -> bool:
+    """transformers can tell torch.export what its caches hold, but does so only when asked."""
     try:
-        with _quietly():
-            return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
-    except Exception as error:  # export raises whatever the model, Dynamo or a fake tensor raises
-        return refusal(error, _name(module))
+        from transformers.integrations.executorch import register_dynamic_cache_export_support
+    except ImportError:
+        return False
+    register_dynamic_cache_export_support()
+    return True
 
 
 @contextmanager
@@ -160,7 +190,10 @@ def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
     shown = autograd.Options(**{name: kwargs.pop(name) for name in _SHOWN if name in kwargs})
     origins = RecordedOrigins(module)
     with undisturbed(module):
-        results = origins.run(*args, **kwargs)
+        try:
+            results = origins.run(*args, **kwargs)
+        except Exception as error:  # the model's own mistake; the forward graph shows where
+            raise OpscopeError(f"{_name(module)} raised {first_words(error)}; stage='eager' shows the graph up to there") from error
         program = autograd.program_of_tensors(results, shown, origins, _name(module))
     if program is None:
         raise OpscopeError(f"{_name(module)} gave no tensor; an autograd graph stands behind tensors")

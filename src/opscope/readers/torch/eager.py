@@ -13,7 +13,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.module_calls import ModuleCalls, undisturbed
-from opscope.readers.torch.names import about_modules
+from opscope.readers.torch.names import about_modules, first_words
 from opscope.readers.torch.nested import leaves, tensors
 from opscope.readers.torch.source_lines import calling_frames
 from opscope.readers.torch.values import output_types, plain, tensor_type
@@ -36,12 +36,12 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
         except Exception as raised:  # the model's own mistake is what the person wants to see
             error = raised
     if error is not None and not run.steps:
-        raise OpscopeError(f"{name} failed before its first operation: {_text(error)}; {_how_to_give(module, args)}") from error
+        raise OpscopeError(f"{name} failed before its first operation: {first_words(error)}; {_how_to_give(module, args)}") from error
     stopped = run.finish(result, error)
     said = _ONE_RUN if refusal else ""
     if error is not None:
-        said = f"With these inputs the run failed {stopped}: {_text(error)}; shown is the graph up to there."
-        program.attrs["error"] = _text(error)
+        said = f"With these inputs the run failed {stopped}: {first_words(error)}; shown is the graph up to there."
+        program.attrs["error"] = first_words(error)
     if said:
         program.attrs["notes"] = [f"{refusal} {said}".lstrip()]
     program.attrs.update(about_modules(run.calls.owners.classes))
@@ -171,7 +171,7 @@ class _Run:
         if error is not None and self.steps:
             last = self.steps[-1]
             stopped = f"{'after' if last.outputs else 'at'} {' / '.join((*last.scope, last.id))}"
-            last.attrs["error"] = _text(error)
+            last.attrs["error"] = first_words(error)
             last.outputs = last.outputs or (TensorType(f"({type(error).__name__})"),)
         outputs = [(path, self.value(tensor)) for path, tensor in tensors(result)] if error is None else []
         for step in self.steps:
@@ -192,11 +192,6 @@ def _storage(tensor: Any) -> int:
         return int(tensor.untyped_storage()._cdata)
     except (AttributeError, RuntimeError, NotImplementedError):
         return id(tensor)
-
-
-def _text(error: BaseException) -> str:
-    words = " ".join(str(error).split())
-    return f"{type(error).__name__}: {words[:400]}" if words else type(error).__name__
 
 
 def _watch(run: _Run) -> Any:

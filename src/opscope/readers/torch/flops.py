@@ -17,6 +17,7 @@ def flop_counter() -> Any:
         "_scaled_dot_product_fused_attention_overrideable": _attention_flop,
         "mkldnn_rnn_layer": _mkldnn_rnn_flop,
         "_cudnn_rnn": _cudnn_rnn_flop,
+        "_trilinear": _bilinear_flop,
     }
     known = {getattr(aten, name): formula for name, formula in formulas.items() if hasattr(aten, name)}
     return FlopCounterMode(display=False, custom_mapping=known)
@@ -31,6 +32,11 @@ def _attention_flop(query: Any, key: Any, value: Any, *args: Any, out_shape: Any
 def _mkldnn_rnn_flop(inputs: Any, from_input: Any, from_hidden: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     """One layer and direction: every step of every sequence meets both weights once."""
     return int(2 * prod(inputs[:-1]) * (prod(from_input) + prod(from_hidden)))
+
+
+def _bilinear_flop(left: Any, weight: Any, right: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """nn.Bilinear: every pair of inputs meets the whole weight."""
+    return int(2 * prod(left[:-1]) * prod(weight))
 
 
 def _cudnn_rnn_flop(inputs: Any, weights: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:

@@ -27,6 +27,8 @@ def make_inputs(module: Any, input_size: Any, input_data: Any, dtypes: Any, devi
         kinds = dtypes if isinstance(dtypes, Mapping) else dict.fromkeys(input_size, _first(dtypes))
         named = {name: _tensor(module, size, kinds.get(name), where) for name, size in input_size.items()}
         return (), {**named, **kwargs}
+    if not isinstance(input_size, list | tuple):
+        raise UnsuitableInput(f"{input_size!r} is no size: a size is whole numbers with the batch first, such as (1, 3, 224, 224)")
     sizes = [input_size] if all(isinstance(number, int) for number in input_size) else list(input_size)
     chosen = list(dtypes) if isinstance(dtypes, list | tuple) else [dtypes] * len(sizes)
     if len(chosen) != len(sizes):

@@ -11,9 +11,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from opscope.errors import OpscopeError
 from opscope.program import TensorType
 from opscope.readers.torch.flops import flop_counter
-from opscope.readers.torch.module_calls import undisturbed
+from opscope.readers.torch.module_calls import can_be_hooked, undisturbed
+from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.values import tensor_type
 
@@ -65,6 +67,8 @@ class Measured:
 def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None) -> Measured:
     """Layers and totals. Without inputs (None) nothing runs, and there are parameters only."""
     ran = args is not None
+    if ran and not can_be_hooked(module):
+        raise OpscopeError(f"{type(module).__name__} is TorchScript, whose layers cannot be followed; give the module it was made from")
     unique = {id(parameter): parameter for parameter in module.parameters()}.values()
     whole = Measured(
         type(module).__name__,
@@ -87,6 +91,10 @@ def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | 
     whole.saved_bytes = follower.saved_bytes
     whole.flops = whole.layers[0].flops
     return whole
+
+
+class RunFailed(OpscopeError):
+    """The module itself raised; the cause is what it raised."""
 
 
 class _Follower:
@@ -138,12 +146,22 @@ class _Follower:
             watched.enter_context(torch.autograd.graph.saved_tensors_hooks(self._saved, lambda kept: kept))
             watched.enter_context(self.counter)
             watched.enter_context(self._hooked())
-            return self.root(*args, **kwargs)
+            try:
+                return self.root(*args, **kwargs)
+            except Exception as error:
+                raise RunFailed(f"{type(self.root).__name__} raised {first_words(error)}{self._where()}") from error
+
+    def _where(self) -> str:
+        """The call that an error came out of: outer ones have not ended either."""
+        layer = self.layers[self.open[-1]] if self.open else None
+        return f" (in {layer.path}: {layer.cls})" if layer is not None and layer.path else ""
 
     @contextmanager
     def _hooked(self) -> Iterator[None]:
         handles = []
         for path, module in self.root.named_modules():
+            if not can_be_hooked(module):
+                continue
 
             def before(module: Any, args: Any, kwargs: Any, path: str = path) -> None:
                 layer = self.add(path, module, called=True, parent=self.open[-1] if self.open else -1)

@@ -40,7 +40,7 @@ class ModuleCalls:
         """While open, module calls are followed. The listeners hear of each: after it is on the stack, before it leaves it."""
         handles = []
         for path, module in self.root.named_modules():
-            if module is self.root:
+            if module is self.root or not can_be_hooked(module):
                 continue
 
             def before(module: Any, args: Any, path: str = path) -> None:
@@ -66,13 +66,34 @@ class ModuleCalls:
                 handle.remove()
 
 
+def can_be_hooked(module: Any) -> bool:
+    """TorchScript calls its modules itself, past all hooks."""
+    import torch
+
+    return not isinstance(module, torch.jit.ScriptModule)
+
+
+@contextmanager
+def same_attributes(module: Any) -> Iterator[None]:
+    """Attributes that a run sets (a cache, a counter) are put back. What is changed inside of a list or dict stays changed."""
+    before = [(each, dict(each.__dict__)) for each in module.modules() if can_be_hooked(each)]
+    try:
+        yield
+    finally:
+        for each, attributes in before:
+            now = each.__dict__
+            if len(now) != len(attributes) or any(now.get(name, each) is not value for name, value in attributes.items()):
+                each.__dict__.clear()
+                each.__dict__.update(attributes)
+
+
 @contextmanager
 def undisturbed(module: Any) -> Iterator[None]:
-    """Looking at a model must not change it: random state and buffers (a batch norm's statistics) are put back afterwards."""
+    """Looking at a model must not change it: random state, buffers (a batch norm's statistics) and attributes are put back afterwards."""
     import torch
 
     before = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), same_attributes(module):
         try:
             yield
         finally:

@@ -82,6 +82,12 @@ def frames_of_text(stack_trace: str) -> tuple[Frame, ...]:
     return tuple(reversed(frames))
 
 
+def first_words(error: BaseException) -> str:
+    """An error in one line."""
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words[:400]}" if words else type(error).__name__
+
+
 _PREFIXES = (
     ("torch.ops.higher_order.", ""),
     ("torch.ops.", ""),
