@@ -17,7 +17,7 @@ from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import MODULE, GroupTree, GroupTrees
 from opscope.analysis.loops import first_carried
 from opscope.analysis.summary_table import table_of
-from opscope.program import ROLES, Details, Frame, Node, Path, Program, TensorType
+from opscope.program import ROLES, Details, Frame, Graph, Node, Path, Program, TensorType
 from opscope.render.looks import looks_of
 from opscope.render.sections import Interner, SectionWriter
 
@@ -39,6 +39,31 @@ def encode_details(program: Program, start: int, stop: int) -> bytes:
                 block.add(node.attrs, node.source, node.details)
         number += len(graph)
     return block.encode(start)
+
+
+class _Columns:
+    """What all nodes are, column by column in the order of the graphs, and what each graph gives."""
+
+    def __init__(self) -> None:
+        self.ops: list[int] = []
+        self.roles = bytearray()
+        self.categories = bytearray()
+        self.texts: list[int] = []
+        self.places: list[int] = []
+        self.inputs, self.outputs, self.calls, self.control, self.links, self.results = (Rows() for _ in range(6))
+
+    def write(self, out: SectionWriter) -> None:
+        out.integers("nodeOp", self.ops)
+        out.block("nodeRole", bytes(self.roles))
+        out.block("nodeCategory", bytes(self.categories))
+        out.integers("nodeText", self.texts)
+        out.integers("nodePlace", self.places)
+        self.inputs.write(out, "inputs", "back")
+        self.outputs.write(out, "outputs")
+        self.calls.write(out, "calls")
+        self.control.write(out, "control", "back")
+        self.links.write(out, "links")
+        self.results.write(out, "graphOutputs")
 
 
 class _ProgramWriter:
@@ -64,27 +89,38 @@ class _ProgramWriter:
         out.deltas("nodeId", [strings[node.id] for graph in graphs for node in graph.nodes])
         out.integers("graphName", [strings[graph.name] for graph in graphs])
 
+        self._columns(graphs, starts, number_of).write(out)
+        write_types(out, self.types, strings)
+        trees = self._write_groupings()
+        if self.details is not None:
+            out.block("details", self.details.encode(0))
+        out.strings("strings", strings)
+        entry = number_of[self.program.entry]
+        about = {"name": self.program.name, "entry": entry, "groupings": [tree.name for tree in trees]}
+        about["notes"] = [str(note) for note in self.program.attrs.get("notes", ())]
+        about |= self._summary(trees, entry)
+        about |= looks_of(self.program, {graph.name: start for graph, start in zip(graphs, starts, strict=False)})
+        return out.finish({**about, "derivatives": explanations(self.program)})
+
+    def _columns(self, graphs: list[Graph], starts: list[int], number_of: dict[str, int]) -> _Columns:
+        """Every node in one walk: a large program has a hundred thousand."""
+        columns = _Columns()
+        inputs, outputs, calls, control, links = columns.inputs, columns.outputs, columns.calls, columns.control, columns.links
+        strings, types = self.strings, self.types
         role_number = {role: i for i, role in enumerate(ROLES)}
-        ops: list[int] = []
-        roles = bytearray()
-        categories = bytearray()
-        texts: list[int] = []
-        places: list[int] = []
-        inputs, outputs, calls, control, links, results = (Rows() for _ in range(6))
-        types = self.types
         category_known: dict[tuple[str, str, str], int] = {}
         for g, graph in enumerate(graphs):
             base, position = starts[g], graph.position
             has_kinds = graph.attrs.get("kind") == "autograd"
             self.trees.start_graph(g, graph.groupings)
             for here, node in enumerate(graph.nodes, base):
-                ops.append(strings[node.op])
-                roles.append(role_number[node.role])
+                columns.ops.append(strings[node.op])
+                columns.roles.append(role_number[node.role])
                 kind = (node.op, node.role, str(node.attrs.get("kind", "")) if has_kinds else "")
                 category = category_known.get(kind)
                 if category is None:
                     category = category_known[kind] = category_of(*kind)
-                categories.append(category)
+                columns.categories.append(category)
                 for name, index in node.inputs:
                     inputs.value.append(here - base - position[name])
                     inputs.extra.append(index)
@@ -100,35 +136,13 @@ class _ProgramWriter:
                     links.value.append(strings[link.kind])
                     links.extra.append(starts[other] + graphs[other].position[link.node])
                 links.length.append(len(node.links))
-                texts.append(self._describe(node))
-                places.append(operand_place(node, node.attrs) if node.role == "parameter" or node.calls else -1)
+                columns.texts.append(self._describe(node))
+                columns.places.append(operand_place(node, node.attrs) if node.role == "parameter" or node.calls else -1)
             for name, index in graph.outputs:
-                results.value.append(position[name])
-                results.extra.append(index)
-            results.length.append(len(graph.outputs))
-
-        out.integers("nodeOp", ops)
-        out.block("nodeRole", bytes(roles))
-        out.block("nodeCategory", bytes(categories))
-        out.integers("nodeText", texts)
-        out.integers("nodePlace", places)
-        inputs.write(out, "inputs", "back")
-        outputs.write(out, "outputs")
-        calls.write(out, "calls")
-        control.write(out, "control", "back")
-        links.write(out, "links")
-        results.write(out, "graphOutputs")
-        write_types(out, self.types, strings)
-        trees = self._write_groupings()
-        if self.details is not None:
-            out.block("details", self.details.encode(0))
-        out.strings("strings", strings)
-        entry = number_of[self.program.entry]
-        about = {"name": self.program.name, "entry": entry, "groupings": [tree.name for tree in trees]}
-        about["notes"] = [str(note) for note in self.program.attrs.get("notes", ())]
-        about |= self._summary(trees, entry)
-        about |= looks_of(self.program, {graph.name: start for graph, start in zip(graphs, starts, strict=False)})
-        return out.finish({**about, "derivatives": explanations(self.program)})
+                columns.results.value.append(position[name])
+                columns.results.extra.append(index)
+            columns.results.length.append(len(graph.outputs))
+        return columns
 
     def _describe(self, node: Node) -> int:
         """Take in what stands in a node's details; the number of its short text.
