@@ -17,8 +17,9 @@ import type { FlatGraph, FlatLayout, LayoutOptions, Places } from "./types";
 export const NODE_GAP = 24;
 export const RANK_GAP = 40;
 
-/** Beyond this many boxes nobody asks for the number of crossings. */
+/** Beyond this many boxes, or where this is one container of very many, nobody asks for the number of crossings. */
 const COUNTED_BOXES = 4000;
+const COUNTED_EFFORT = 0.3;
 
 /**
  * Lays out one container's content: boxes in ranks from top to bottom, unconnected parts packed beside each other. `effort`
@@ -216,7 +217,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
     const total = moveToOrigin(x, width, nodeCount);
     const { y, height, points, pointStart } = draw(graph, all, x, reversed, rankGap);
     report(1);
-    const crossings = nodeCount <= COUNTED_BOXES ? new CrossingCounter(all).count(order) : 0;
+    const crossings = nodeCount <= COUNTED_BOXES && effort >= COUNTED_EFFORT ? new CrossingCounter(all).count(order) : 0;
     const across = new Float64Array(edgeSource.length);
     for (let e = 0; e < across.length; e++) across[e] = all.segmentOfEdge[e] < 0 ? Number.NaN : x[all.segmentOfEdge[e]];
     return { width: total, height, x: x.slice(0, nodeCount), y, across, rank, reversed, points, pointStart, crossings };

@@ -13,6 +13,7 @@ import { depths, type Placed, upTo } from "./placed";
 
 const COLUMN_GAP = 56;
 const PADDING = 14;
+const TITLE_LINE = 26;
 /** Room for "name (continued)" above what continues. */
 const CONTINUED_TITLE = 38;
 
@@ -127,12 +128,17 @@ class Wrapping {
     edges.finishStubs();
   }
 
-  /** The outermost frame around the target, not around the source, that begins in this column: its title stands where the edge comes in. */
+  /** The frame before which a number must stand, because just before the target it would be in the title of one that begins there. */
   private enteredFrame(source: number, target: number, column: number): number {
     const { parent } = this.visible;
     const around = this.commonFrame(source, target);
     let entered = -1;
-    for (let frame = parent[target]; frame >= 0 && frame !== around; frame = parent[frame]) if (this.column[frame] === column) entered = frame;
+    let top = this.v[target];
+    for (let frame = parent[target]; frame >= 0 && frame !== around && this.column[frame] === column; frame = parent[frame]) {
+      if (top - STUB_ROOM > this.v[frame] + TITLE_LINE) break;
+      entered = frame;
+      top = this.v[frame];
+    }
     return entered;
   }
 
