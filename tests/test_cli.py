@@ -250,3 +250,9 @@ def test_a_progress_bar_for_a_terminal_and_only_for_a_terminal(run: Run, tmp_pat
 def test_an_unknown_suffix_is_answered_with_each_known_one_once(run: Run) -> None:
     known = run("export", "step.json", "-o", "x.docx").stderr.rstrip().partition("there are: ")[2].split(", ")
     assert ".json" in known and len(known) == len(set(known))
+
+
+def test_a_folder_without_dumps_names_the_file_that_was_meant(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "step.hlo").write_text(TWO_MODULES)
+    (tmp_path / "notes.md").write_text("about it")
+    assert "give the file in it, step.hlo" in refused(run("info", tmp_path))

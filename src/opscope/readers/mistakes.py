@@ -8,7 +8,7 @@ from opscope.readers.source import Source
 def known_mistake(source: Source) -> str:
     """What is wrong with a source that no reader should even try, or an empty text."""
     if source.is_folder:
-        return "is a folder, and nothing in it looks like compiler dumps; give one of its files, or the folder with the dumps"
+        return f"is a folder, and nothing in it looks like compiler dumps; give {_files_of(source)}, or the folder with the dumps"
     head = source.head
     if not head.strip():
         return "is empty"
@@ -20,3 +20,15 @@ def known_mistake(source: Source) -> str:
     if start.startswith((b"<?xml", b"<svg")):
         return "is XML or SVG: a picture of a graph, not a graph; give what the picture was made from"
     return ""
+
+
+_READABLE = frozenset([".hlo", ".txt", ".mlir", ".pt2", ".onnx", ".json", ".opscope"])
+_MOST_NAMED = 3
+
+
+def _files_of(source: Source) -> str:
+    """The files of a folder that were probably meant, by name where they are few."""
+    names = sorted(path.name for path in source.path.iterdir() if path.suffix in _READABLE and path.is_file())
+    if not names or len(names) > _MOST_NAMED:
+        return "one of its files"
+    return f"the file in it, {names[0]}" if len(names) == 1 else f"one of its files ({', '.join(names)})"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from opscope.analysis.category import category_of
+from opscope.analysis.derivatives import explanations
 from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.program import ROLES, Details, Frame, Graph, Node, Path, Program, TensorType
 from opscope.recording.model import Recording
@@ -69,6 +70,7 @@ class _RecordingWriter:
         self.nodes: dict[tuple[Any, ...], int] = {}
         self.graphs: dict[tuple[Any, ...], int] = {}
         self.programs: dict[int, dict[str, Any]] = {}
+        self.derivatives: dict[str, dict[str, Any]] = {}
         self.details = DetailsWriter()
         self._described: dict[int, _Described] = {}
         self._detail_count = 0
@@ -76,6 +78,7 @@ class _RecordingWriter:
     def snapshot(self, content: int, program: Program) -> None:
         if content in self.programs:
             return
+        self.derivatives |= explanations(program)
         trees = GroupTrees(program)
         described = []
         for g, graph in enumerate(program):
@@ -175,7 +178,7 @@ class _RecordingWriter:
             out.block(f"diff{index}", block)
         head = {"kind": "recording", "name": recording.name, "passes": pass_rows(recording, rows)}
         programs = {str(content): program for content, program in self.programs.items()}
-        return out.finish({**head, "programs": programs, "groupings": list(self.groupings)})
+        return out.finish({**head, "programs": programs, "groupings": list(self.groupings), "derivatives": self.derivatives})
 
 
 def _write_rows(

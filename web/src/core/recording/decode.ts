@@ -108,6 +108,7 @@ class Tables {
       links: this.links(rows, graphStart, graphOfName),
       types: this.types,
       groupings: row.groupings.map((grouping) => this.grouping(grouping, rows, graphStart)),
+      derivatives: this.sections.fields.derivatives as ProgramData["derivatives"],
       details: (node) => this.details.details(columns.detail[rows[node]]),
       findAttribute: (key, test) => this.marks(rows, this.details.findAttribute(key, test)),
       findSource: (test) => this.marks(rows, this.details.findSource(test)),
