@@ -1,4 +1,4 @@
-"""Model Explorer on the same graphs, driven the same way: its own server, its own page, its own buttons."""
+"""Model Explorer and Netron on the same graphs, driven the same way: their own servers, their own pages, their own buttons."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, sync_playwright
 
 import opscope
@@ -62,6 +63,44 @@ def measure_model_explorer(program: Program, name: str, folder: Path, patience: 
                 break
         browser.close()
     return row
+
+
+NETRON_GUARD = """
+{ const own = window.eval; Object.defineProperty(window, "eval", {get: () => own, set: () => {}}); }
+"""
+"""Netron takes `eval` away from its page, and with it from everybody who wants to ask the page something."""
+
+
+def measure_netron(program: Program, name: str, folder: Path, patience: float) -> dict[str, Any] | None:
+    """The same for Netron, which has no groups: what it shows first is the flat graph."""
+    command = shutil.which("netron", path=str(Path(sys.executable).parent))
+    if command is None:
+        return None
+    target = folder / "graph.netron"
+    opscope.save(program, target)
+    row: dict[str, Any] = {"tool": "Netron", "graph": name, "nodes": len(program), "MB": target.stat().st_size / 1e6}
+    port = _free_port()
+    with subprocess.Popen([command, str(target), "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        _until_open(port)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            page = browser.new_page(viewport={"width": 1600, "height": 1000})
+            page.add_init_script(NETRON_GUARD)
+            page.goto(f"http://127.0.0.1:{port}/")
+            page.get_by_role("button", name="Accept").click()
+            row["Flatten s"] = _drawn(page, time.perf_counter(), patience)
+            browser.close()
+        process.terminate()
+    return row
+
+
+def _drawn(page: Page, started: float, patience: float) -> float:
+    """Seconds until Netron has left its welcome page for a graph; infinite if it gives up, crashes or takes too long."""
+    try:
+        page.wait_for_selector("body.default, body.alert", timeout=patience * 1000)
+    except PlaywrightError:
+        return float("inf")
+    return time.perf_counter() - started if page.locator("#target .node").count() else float("inf")
 
 
 def _free_port() -> int:

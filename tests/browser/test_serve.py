@@ -185,3 +185,15 @@ def test_what_is_wrong_is_one_line(arguments: list[str], said: str, tmp_path: Pa
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
+
+
+def test_a_file_that_changed_while_no_page_was_open_is_read_again(server: Server, open_address: Open, tmp_path: Path) -> None:
+    source = tmp_path / "network.json"
+    opscope.save(network(2), source)
+    address = server(source, "--watch")
+    viewer = open_address(address)
+    assert viewer.state()["nodes"] == len(network(2))
+    viewer.page.goto("about:blank")
+    opscope.save(network(4), source)
+    viewer.page.goto(address)
+    until(lambda: viewer.page.evaluate("window.opscope?.state().nodes") == len(network(4)))

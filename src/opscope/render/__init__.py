@@ -63,7 +63,7 @@ WRITERS: tuple[Writer, ...] = (
         "dot", "opscope.render.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
         begins=(b"digraph",), views=DOT_VIEWS, needs=("py_mini_racer",),
     ),
-    Writer("netron", "opscope.render.netron", "JSON that Netron opens", (".json",), begins=(b'{"signature": "netron:',), views=()),
+    Writer("netron", "opscope.render.netron", "JSON that Netron opens", (".netron",), begins=(b'{"signature": "netron:',), views=()),
     Writer("hidet-netron", "opscope.render.hidet_netron", "hidet's netron JSON", (".json",), begins=(b"{",), views=()),
     Writer(
         "model-explorer", "opscope.render.model_explorer", "Model Explorer's graph JSON", (),

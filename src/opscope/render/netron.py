@@ -1,4 +1,4 @@
-"""Netron's own generic JSON, which stock Netron opens: values by index, one module per graph, the entry first."""
+"""Netron's own generic JSON, which stock Netron opens in files named `.netron`: values by index, one module per graph, the entry first."""
 
 from __future__ import annotations
 

@@ -61,6 +61,9 @@ def make_app(
     matches = Matches()
 
     async def show_page(request: Request) -> Response:
+        if watch:  # what changed while no page was open has told nobody
+            for one in shelf.served:
+                one.refresh()
         sources = [one.entry(i) for i, one in enumerate(shelf.served)]
         settings: dict[str, Any] = {"sources": sources, "url": True, **shelf.config}
         if watch or accept or guide:

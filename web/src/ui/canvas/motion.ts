@@ -8,8 +8,8 @@ import type { Shown } from "./shown";
 import { querySpatial } from "./spatial";
 
 export const MOTION_MS = 180;
-/** With more boxes than this in sight a frame takes too long for a motion to look like one. */
-const MOST_BOXES = 1200;
+/** With more boxes than this in sight a frame takes too long for a motion to look like one, and nobody could follow them. */
+const MOST_BOXES = 300;
 
 export interface Motion {
   readonly boxes: Int32Array;
