@@ -54,6 +54,16 @@ def test_a_backward_node_leads_to_its_forward_nodes(viewer: Viewer) -> None:
     assert "dy · bT" in viewer.page.get_by_label("Gradient", exact=True).inner_text(), "the forward dot shows its own rule"
 
 
+def test_snapshots_of_a_recording_know_the_other_half_too(open_file: Open, train_step: Program) -> None:
+    with opscope.record() as rec:
+        rec.snapshot(train_step, "as traced")
+    viewer = open_file(rec.recording)
+    viewer.press("Expand all")
+    viewer.row("exponential").click()
+    viewer.idle()
+    assert viewer.press("Light up its backward")["selection"] and not viewer.errors
+
+
 def test_two_nodes_show_the_chain_rule_between_them(viewer: Viewer) -> None:
     viewer.row("exponential").click()
     viewer.idle()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import tarfile
 from pathlib import Path
 
+import pytest
 from conftest import Run
 from hlo_texts import AFTER, BEFORE, write_dump
+
+from opscope.recording.sources import open_passes, read_recording
 
 
 def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
@@ -102,3 +106,19 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
     ):
         done = run(*args)
         assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, (args, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("archive", "first"), [("hidet_passes.tar.gz", "0_Origin.json"), ("aitemplate_doc_passes.tar.gz", "00-*_graph.json")]
+)
+def test_one_pass_of_other_compilers_folders_is_read_alone(
+    archive: str, first: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(shared_data / archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    folder = next(iter(sorted(tmp_path.rglob(first)))).parent
+    whole = read_recording(folder)
+    monkeypatch.setattr("opscope.recording.sources.read_recording", None)
+    lazy = open_passes(folder)
+    assert [s.name for s in lazy] == [s.name for s in whole]
+    assert lazy[3].program == whole[3].program and lazy.attrs["ids"] == whole.attrs["ids"]

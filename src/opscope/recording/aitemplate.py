@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opscope.errors import OpscopeError, SourceError
+from opscope.program import Program
 from opscope.readers.aitemplate import OpNames, build, plain, read_model
 from opscope.readers.source import Source
+from opscope.recording.lazy import Listed, is_closed, lazy_recording
 from opscope.recording.model import Recording
 from opscope.recording.store import StoreWriter
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
 
 _FILE = re.compile(r"(\d+)-(\w+)_graph\.json")
+_ATTRS = {"producer": "AITemplate", "ids": "names"}
 _NUMBER = re.compile(r"^\d+-")
 
 
@@ -57,15 +60,30 @@ def is_dump(folder: Path, names: Iterable[str]) -> bool:
 
 def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> Recording:
     """The numbered graphs of a folder in order."""
-    files = sorted((int(found[1]), found[2], path) for path in folder.iterdir() if (found := _FILE.fullmatch(path.name)))
-    others = {path.name for path in folder.iterdir() if path.name.endswith("_graph.json")} - {path.name for *_, path in files}
+    files = _files(folder)
+    others = {path.name for path in folder.iterdir() if path.name.endswith("_graph.json")} - {file.path.name for file in files}
     skipped = [f"{name}: without a number, so without a place in the order" for name in sorted(others)]
-    writer = StoreWriter(attrs={"producer": "AITemplate", "ids": "names", "source": folder.name})
-    for i, (_, name, path) in enumerate(files):
+    writer = StoreWriter(attrs={**_ATTRS, "source": folder.name})
+    for i, (path, name, *_) in enumerate(files):
         try:
-            writer.add(build(read_model(Source(path)), "aitemplate"), name, attrs={"file": path.name})
+            writer.add(_read_one(path), name, attrs={"file": path.name})
         except SourceError as error:
             skipped.append(f"{path.name}: {error}")
         if progress:
             progress((i + 1) / len(files))
     return writer.finished(str(folder), skipped)
+
+
+def open_dump(folder: Path) -> Recording | None:
+    """The same, each file read when its program is asked for; None where one of them was cut."""
+    files = _files(folder)
+    return lazy_recording(folder, files, _read_one, _ATTRS) if all(is_closed(file.path) for file in files) else None
+
+
+def _files(folder: Path) -> list[Listed]:
+    found = sorted((int(named[1]), named[2], path) for path in folder.iterdir() if (named := _FILE.fullmatch(path.name)))
+    return [Listed(path, name) for _, name, path in found]
+
+
+def _read_one(path: Path) -> Program:
+    return build(read_model(Source(path)), "aitemplate")

@@ -22,6 +22,7 @@ from opscope.readers.hidet.flow import FlowNames, flow_graph_program
 from opscope.readers.hidet.netron import read_netron
 from opscope.readers.source import Source
 from opscope.recording.classes import subclasses
+from opscope.recording.lazy import Listed, is_closed, lazy_recording
 from opscope.recording.model import NodeKey, Origin, Recording
 from opscope.recording.store import StoreWriter
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
 
 _FILE = re.compile(r"(\d+)_(\w+)\.json")
+_ATTRS = {"producer": "hidet", "ids": "positions"}
 _TIME = re.compile(r"^\s*(\w+)\s+([\d.]+)\s*(?:s|seconds)?\s*$")
 
 
@@ -204,13 +206,13 @@ def is_dump(folder: Path, names: Iterable[str]) -> bool:
 
 def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> Recording:
     """The numbered JSON files of a folder, with the seconds of `profile.log` where it is there."""
-    files = sorted((int(found[1]), found[2], path) for path in folder.iterdir() if (found := _FILE.fullmatch(path.name)))
-    writer = StoreWriter(attrs={"producer": "hidet", "ids": "positions", "source": folder.name})
+    files = _files(folder)
+    writer = StoreWriter(attrs={**_ATTRS, "source": folder.name})
     seconds = _profile(folder / "profile.log")
     skipped = []
-    for i, (_, name, path) in enumerate(files):
+    for i, (path, name, *_) in enumerate(files):
         try:
-            program: Program = read_netron(Source(path).read_text(), "hidet")
+            program = _read_one(path)
         except SourceError as error:
             skipped.append(f"{path.name}: {error}")
             continue
@@ -218,6 +220,21 @@ def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> 
         if progress:
             progress((i + 1) / len(files))
     return writer.finished(str(folder), skipped)
+
+
+def open_dump(folder: Path) -> Recording | None:
+    """The same, each file read when its program is asked for; None where one of them was cut."""
+    files = _files(folder)
+    return lazy_recording(folder, files, _read_one, _ATTRS) if all(is_closed(file.path) for file in files) else None
+
+
+def _files(folder: Path) -> list[Listed]:
+    found = sorted((int(named[1]), named[2], path) for path in folder.iterdir() if (named := _FILE.fullmatch(path.name)))
+    return [Listed(path, name) for _, name, path in found]
+
+
+def _read_one(path: Path) -> Program:
+    return read_netron(Source(path).read_text(), "hidet")
 
 
 def _profile(log: Path) -> dict[str, Iterator[float]]:

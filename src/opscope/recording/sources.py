@@ -57,11 +57,16 @@ def split_at(source: str) -> tuple[str, str]:
 
 def open_passes(source: str | Path, progress: Progress | None = None) -> Recording:
     """A recording of which only some programs are wanted: where the source allows it, only those are read."""
-    from opscope.recording import xla
+    from opscope.recording import aitemplate, hidet, xla
 
     path = Path(source)
-    lazy = xla.open_dump(path) if path.is_dir() and xla.is_dump(path) else None
-    return lazy or read_recording(source, progress)
+    if path.is_dir():
+        names = [each.name for each in path.iterdir()]
+        kinds: tuple[Any, ...] = (xla, hidet, aitemplate)
+        lazy: Recording | None = next((kind.open_dump(path) for kind in kinds if kind.is_dump(path, names)), None)
+        if lazy is not None:
+            return lazy
+    return read_recording(source, progress)
 
 
 def _folder_reader(folder: Path) -> Callable[[Path, Progress | None], Recording] | None:

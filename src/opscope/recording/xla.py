@@ -8,7 +8,6 @@ Files are read in several processes. The same text again (passes that only began
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -18,7 +17,8 @@ from typing import Any, NamedTuple
 from opscope.errors import SourceError
 from opscope.program import Program
 from opscope.recording.cache import cached
-from opscope.recording.model import Recording, Snapshot
+from opscope.recording.lazy import Listed, is_closed, lazy_recording
+from opscope.recording.model import Recording
 from opscope.recording.store import StoreWriter, open_recording
 from opscope.recording.workers import packed_in_order
 
@@ -179,23 +179,18 @@ def open_dump(folder: Path) -> Recording | None:
     steps, skipped = find_steps(folder)
     if not steps or not all(_looks_whole(step.path) for step in steps):
         return None
-    placed = _placed(steps)
+    files = [Listed(step.path, step.name, where, step.module) for step, where in _placed(steps)]
+    return lazy_recording(folder, files, _read_one, {**_ATTRS, "skipped": skipped})
 
-    def program(content: int) -> Program:
-        from opscope.readers.hlo import parse_hlo
-        from opscope.readers.source import Source
 
-        path = placed[content][0].path
-        programs = parse_hlo(Source(path).read_text())
-        if len(programs) != 1:
-            raise SourceError(f"{len(programs)} modules in it instead of one", str(path))
-        return programs[0]
+def _read_one(path: Path) -> Program:
+    from opscope.readers.hlo import parse_hlo
+    from opscope.readers.source import Source
 
-    snapshots = [
-        Snapshot(i, step.name, where, step.module, content=i, attrs={"file": step.path.name}, _program=program)
-        for i, (step, where) in enumerate(placed)
-    ]
-    return Recording(str(folder), snapshots, {**_ATTRS, "source": folder.name, "skipped": skipped, "finished": True})
+    programs = parse_hlo(Source(path).read_text())
+    if len(programs) != 1:
+        raise SourceError(f"{len(programs)} modules in it instead of one", str(path))
+    return programs[0]
 
 
 def _looks_whole(path: Path) -> bool:
@@ -203,9 +198,7 @@ def _looks_whole(path: Path) -> bool:
     if path.suffix == ".gz" or path.stat().st_size < _TAIL:
         return False
     with path.open("rb") as stream:
-        head = stream.read(_TAIL)
-        stream.seek(-_TAIL, os.SEEK_END)
-        return head.startswith(b"HloModule") and stream.read().rstrip().endswith(b"}")
+        return stream.read(_TAIL).startswith(b"HloModule") and is_closed(path)
 
 
 def _placed(steps: list[Step]) -> list[tuple[Step, tuple[str, ...]]]:

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from opscope.analysis.category import category_of
+from opscope.analysis.clusters import with_clusters
 from opscope.analysis.derivatives import explanations
+from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.program import ROLES, Details, Frame, Graph, Node, Path, Program, TensorType
 from opscope.recording.model import Recording
@@ -30,7 +32,8 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     rows: list[Row] = []
     diffs: dict[int, bytes] = {}
     for snapshot, found in zip(recording, compared(recording, progress), strict=True):
-        writer.snapshot(snapshot.content, snapshot.program)
+        if snapshot.content not in writer.programs:
+            writer.program(snapshot.content, with_backward_links(with_clusters(snapshot.program)))
         rows.append(Row(snapshot, *found[:4]))
         if found.diff:
             diffs[snapshot.index] = found.diff
@@ -75,9 +78,7 @@ class _RecordingWriter:
         self._described: dict[int, _Described] = {}
         self._detail_count = 0
 
-    def snapshot(self, content: int, program: Program) -> None:
-        if content in self.programs:
-            return
+    def program(self, content: int, program: Program) -> None:
         self.derivatives |= explanations(program)
         trees = GroupTrees(program)
         described = []
