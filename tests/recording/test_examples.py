@@ -15,9 +15,9 @@ from opscope.recording.model import Recording
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run_example(name: str, folder: Path, python: Path | str = sys.executable) -> str:
+def run_example(name: str, folder: Path, python: Path | str = sys.executable, through: Path | None = None) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
-    command = [str(python), str(ROOT / "examples" / name)]
+    command = [str(python), *([str(through)] if through else []), str(ROOT / "examples" / name)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -53,3 +53,13 @@ def test_hidets_tutorial(version: str, tmp_path: Path) -> None:
     told = run_example("passes_hidet.py", tmp_path, python)
     assert "return Rearrange" in told and "SubgraphRewritePass: " in told
     assert recorded(tmp_path / "hidet.opscope").snapshot("FuseOperatorPass").nodes > 30
+
+
+def test_aitemplates_transforms(tmp_path: Path) -> None:
+    """With objects of AITemplate's shape: it is on no package index. From a checkout the example runs as its first lines say."""
+    run_example("passes_aitemplate.py", tmp_path, through=ROOT / "tests" / "support" / "aitemplate_standin.py")
+    recording = recorded(tmp_path / "aitemplate.opscope")
+    fusing = recording.diff("fuse_mm_elementwise")
+    (match,) = [match for match in fusing.matched if match.evidence == "output" and match.changes]
+    assert len(match.a) == 2 and match.b[0][1].startswith("gemm_rcr_bias_add") and fusing.added == fusing.removed == ()
+    assert (tmp_path / "aitemplate.html").read_text().lower().startswith("<!doctype html")
