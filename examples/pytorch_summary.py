@@ -1,4 +1,4 @@
-"""Tables of models: layers, shapes, parameters, multiply-adds and memory; as text, CSV and a picture of the same model.
+"""Tables of models: layers, shapes, parameters, multiply-adds and memory; as text, as CSV, and beside a picture of the same model.
 
 python examples/pytorch_summary.py [FOLDER]
 """
@@ -25,10 +25,9 @@ def main(folder: Path) -> None:
         large = nn.Sequential(nn.Linear(16_384, 65_536), nn.GELU(), nn.Linear(65_536, 16_384))
     print(opscope.summary(large, input_size=(4, 16_384)))
 
-    program = opscope.capture(model, torch.rand(8, 32, 64))
-    for suffix in ("html", "svg"):
-        opscope.save(program, folder / f"encoder.{suffix}")
-    print(f"encoder: {len(program)} nodes, written to {folder / 'encoder'}.{{html,svg}}")
+    for suffix in ("html", "svg"):  # the page opens with the table, whose rows and the picture are linked
+        opscope.save(table, folder / f"encoder.{suffix}")
+    print(f"encoder: {len(table.program)} nodes, written to {folder / 'encoder'}.{{html,svg}}")
 
 
 if __name__ == "__main__":
