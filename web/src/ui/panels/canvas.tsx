@@ -103,7 +103,7 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
     );
   }
   if (view.matchesOnly >= 0) rows.push(<p class="remark" key="only">Only what “{clipped(view.query, 60)}” finds, with neighbours <button type="button" onClick={() => session.change({ ...view, matchesOnly: -1 }, { look: "first" })}>Show everything</button></p>);
-  shown?.result.remarks.slice(0, 4).forEach((remark, i) => { rows.push(<p class="remark" key={i}>{clipped(remark, 300)}</p>); });
+  shown?.result.remarks.slice(0, 4).forEach((remark, i) => { rows.push(<p class="remark words" key={i}>{clipped(remark, 300)}</p>); });
   return <div class="remarks"><Around session={session} />{rows}</div>;
 }
 
