@@ -19,19 +19,23 @@ const MOST_TRIED = 4;
 export interface FirstLook {
   /** Undefined: as deep as a page holds. */
   readonly depth: number | undefined;
-  /** Groups that are open beyond that depth. */
+  /** Groups that are open beyond that depth, and groups that are closed within it. */
   readonly open: readonly string[];
+  readonly closed: readonly string[];
 }
 
-const AS_IT_FITS: FirstLook = { depth: undefined, open: [] };
+const AS_IT_FITS: FirstLook = { depth: undefined, open: [], closed: [] };
 
 /** A description without a depth, with what the first look opens added to it. */
 export function fromFirstLook(program: ProgramData, spec: ViewSpec): ViewSpec {
   if (spec.around || spec.paths || spec.only) return spec;
-  const { depth, open } = firstLook(program, spec);
-  if (depth === undefined) return spec;
-  const closed = new Set(spec.closed);
-  return { ...spec, depth, calls: false, open: [...open.filter((key) => !closed.has(key)), ...(spec.open ?? [])] };
+  const look = firstLook(program, spec);
+  if (look === AS_IT_FITS) return spec;
+  const [open, closed] = [new Set(spec.open), new Set(spec.closed)];
+  for (const key of look.open) if (!closed.has(key)) open.add(key);
+  for (const key of look.closed) if (!open.has(key)) closed.add(key);
+  const calls = look.depth === undefined ? spec.calls : false;
+  return { ...spec, depth: look.depth, calls, open: [...open], closed: [...closed] };
 }
 
 function firstLook(program: ProgramData, { graph, grouping, rules, hideRoles, values }: ViewSpec): FirstLook {
@@ -40,8 +44,11 @@ function firstLook(program: ProgramData, { graph, grouping, rules, hideRoles, va
   const key = JSON.stringify(plain);
   let look = known.get(key);
   if (!look) {
-    const closed = build(program, plain);
-    look = isCalm(closed) ? openTheFewCalls(program, { ...plain, calls: false }, closed) : openOneByOne(program, { ...plain, calls: false });
+    const fitting = build(program, plain);
+    const wide = wideGroups(fitting);
+    if (!isCalm(fitting)) look = { depth: 0, open: openOneByOne(program, { ...plain, calls: false, depth: 0 }), closed: [] };
+    else if (wide.length > 0) look = { depth: undefined, open: openOneByOne(program, { ...plain, closed: wide }), closed: wide };
+    else look = openTheFewCalls(program, { ...plain, calls: false }, fitting);
     known.set(key, look);
   }
   return look;
@@ -56,25 +63,51 @@ function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible)
     const tried = build(program, { ...plain, depth: 1, open: [...open, closed.key[b]] });
     if (tried.boxCount <= PAGE && isCalm(tried)) open.push(closed.key[b]);
   }
-  return open.length > 0 ? { depth: 1, open } : AS_IT_FITS;
+  return open.length > 0 ? { depth: 1, open, closed: [] } : AS_IT_FITS;
 }
 
-/** Everything closed, then the smallest groups opened as long as the picture stays calm. */
-function openOneByOne(program: ProgramData, plain: ViewSpec): FirstLook {
-  const closed = build(program, { ...plain, depth: 0 });
+/** The smallest of the groups that a view leaves closed, as long as the picture stays calm with them open. */
+function openOneByOne(program: ProgramData, spec: ViewSpec): string[] {
+  const closed = build(program, spec);
+  const shut = new Set(spec.closed);
   const groups: number[] = [];
   for (let b = 0; b < closed.boxCount; b++) {
-    if (closed.expandable[b] && closed.kind[b] === BoxKind.Group) groups.push(b);
+    if (closed.expandable[b] && closed.kind[b] === BoxKind.Group && !shut.has(closed.key[b])) groups.push(b);
   }
   groups.sort((a, b) => closed.nodesInside[a] - closed.nodesInside[b]);
   const open: string[] = [];
   for (const b of groups.slice(0, MOST_TRIED)) {
-    const tried = build(program, { ...plain, depth: 0, open: [...open, closed.key[b]] });
-    if (tried.boxCount <= PAGE && isCalm(tried)) open.push(closed.key[b]);
+    const tried = build(program, { ...spec, open: [...open, closed.key[b]] });
+    if (tried.boxCount <= PAGE && isCalm(tried) && !wideGroups(tried).includes(closed.key[b])) open.push(closed.key[b]);
   }
-  return { depth: 0, open };
+  return open;
 }
 
 function isCalm(view: Visible): boolean {
   return view.edgeCount <= Math.max(ALWAYS_CALM, EDGES_PER_BOX * view.boxCount);
+}
+
+/** Open groups in which more boxes than this stand side by side: the same update of every weight pushes all else to a corner. */
+const WIDE = 9;
+
+function wideGroups(view: Visible): string[] {
+  const rank = new Int32Array(view.boxCount);
+  const { edgeSource, edgeTarget, parent } = view;
+  // Boxes are listed in the order of the flow: one pass over the edges gives each the length of the longest way to it, nearly.
+  const order = Array.from(edgeSource.keys()).sort((a, b) => edgeSource[a] - edgeSource[b]);
+  for (const e of order) {
+    const [s, t] = [edgeSource[e], edgeTarget[e]];
+    if (parent[s] === parent[t] && s < t) rank[t] = Math.max(rank[t], rank[s] + 1);
+  }
+  const beside = new Map<string, number>();
+  const wide = new Set<number>();
+  for (let b = 0; b < view.boxCount; b++) {
+    const around = parent[b];
+    if (around < 0 || view.kind[around] !== BoxKind.Group) continue;
+    const place = `${around}:${rank[b]}`;
+    const count = (beside.get(place) ?? 0) + 1;
+    beside.set(place, count);
+    if (count > WIDE) wide.add(around);
+  }
+  return Array.from(wide, (b) => view.key[b]);
 }
