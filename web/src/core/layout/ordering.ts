@@ -14,9 +14,8 @@ export type Spent = () => boolean;
 /** Steps that sifting may take in all, and the longest lists it may need. Counted, not timed: the same input, the same order. */
 const SIFTING_WORK = 12_000_000;
 const SIFTING_LIFE = 10_000_000;
-/** Small disturbances to get out of dead ends, at the first search and where an order is only bettered. */
+/** Small disturbances to get out of dead ends. */
 const TURNS = 12;
-const SECOND_TURNS = 2;
 /** Beyond this many, what is new in a drawing that stays takes the place between its neighbours, and someone waits less. */
 const RESIFTED_ELEMENTS = 8000;
 
@@ -106,7 +105,7 @@ class Search {
     position.set(this.best);
   }
 
-  sift(starts: Int32Array[], turns = TURNS): void {
+  sift(starts: Int32Array[]): void {
     const sifter = new Sifter(this.elements, this.anchors?.fixed);
     sifter.work = this.effort * (starts.length > 1 ? SIFTING_WORK : SIFTING_WORK / 5);
     const share = sifter.work / (starts.length + 1);
@@ -116,7 +115,7 @@ class Search {
     }
     const position = this.best.slice();
     let stale = 0;
-    for (let turn = 0; turn < turns * this.effort && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
+    for (let turn = 0; turn < TURNS * this.effort && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
       if (turn % 2 === 0) smooth(this.elements, position, 1 + (turn % 3));
       else this.sweeper.sweep(position, turn % 4 === 1, "mean", false);
       this.settle(sifter, position, sifter.work);
@@ -130,7 +129,7 @@ class Search {
     this.offer(position);
     const swept = position.slice();
     this.sweeper.sweep(swept, true, "mean", false);
-    this.sift([position, swept], SECOND_TURNS);
+    this.sift([position, swept]);
   }
 
   /** Moves single elements until none finds a better place. */
