@@ -9,6 +9,8 @@ const ROOM = 26;
 /** Where on its first piece a label may stand, best first. */
 const PLACES = [0.5, 0.66, 0.36, 0.8];
 const HEIGHT = 13;
+/** After a bend a label stands as near to it as it can, away from the boxes. */
+const BEND = 8;
 const CELL = 64;
 
 /**
@@ -21,13 +23,14 @@ export function countLabels(
   const labels: SceneLabel[] = [];
   const taken = new Taken();
   for (let e = 0; e < merged.length; e++) {
-    const p = curveStart[e];
     const own = texts(e);
-    if ((merged[e] < 2 && !own) || curveStart[e + 1] - p < 4 || source[e] < 0) continue;
-    if (Math.hypot(curve[2 * p + 6] - curve[2 * p], curve[2 * p + 7] - curve[2 * p + 1]) < ROOM) continue;
+    if ((merged[e] < 2 && !own) || curveStart[e + 1] - curveStart[e] < 4 || source[e] < 0) continue;
     const text = own ?? `×${merged[e]}`;
     const wide = textWidth(text, TINY) + 8;
-    for (const t of PLACES) {
+    const p = own ? longestPiece(curve, curveStart[e], curveStart[e + 1]) : curveStart[e];
+    if (chord(curve, p) < (own ? wide : ROOM)) continue;
+    const afterBend = p > curveStart[e] ? [(wide / 2 + BEND) / chord(curve, p)] : [];
+    for (const t of [...afterBend, ...PLACES]) {
       const x = pointAt(curve, p, 0, t);
       const y = pointAt(curve, p, 1, t);
       if (!taken.claim(x, y, wide, HEIGHT)) continue;
@@ -61,6 +64,17 @@ export function operandLabels(operand: Int32Array, edge: Int32Array, curves: Cur
     labels.push({ edge: e, x, y, text: `${operand[edge[e]]}`, kind: "operand" });
   }
   return labels;
+}
+
+function chord(curve: Float64Array, p: number): number {
+  return Math.hypot(curve[2 * p + 6] - curve[2 * p], curve[2 * p + 7] - curve[2 * p + 1]);
+}
+
+/** Where the longest piece of a line begins: words want more room than a number. */
+function longestPiece(curve: Float64Array, from: number, to: number): number {
+  let longest = from;
+  for (let p = from; p + 3 < to; p += 3) if (chord(curve, p) > chord(curve, longest)) longest = p;
+  return longest;
 }
 
 /** A coordinate of the cubic that starts at point p. */
