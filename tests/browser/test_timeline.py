@@ -14,6 +14,7 @@ import opscope
 from browser.harness import Open, Viewer
 from browser.recordings import record_toy, renamed, rewritten, start
 from browser.test_access import findings
+from opscope.recording.model import Origin
 from opscope.recording.sources import read_recording
 from opscope.render import write as write_picture
 from opscope.render.html import write
@@ -140,6 +141,21 @@ def test_a_fused_node_tells_what_it_became_and_leads_there(viewer: Viewer) -> No
     viewer.page.get_by_role("region", name="History").get_by_role("button", name="fusion.1", exact=True).click()
     state = viewer.idle()
     assert (state["pass"], state["selectedNode"]) == (6, "fusion.1")
+
+
+def test_what_the_compiler_told_it_rewrote_is_listed_with_its_rule(open_address: Open, tmp_path: Path) -> None:
+    path = tmp_path / "told.opscope"
+    told = Origin((("main", "sum.1"), ("main", "exp.1")), (("main", "fast_sum.1"),), "rewrite", "sum_to_tree")
+    with opscope.record(path) as rec:
+        rec.snapshot(start(), "start")
+        rec.snapshot(rewritten(), "rewrite sums", provenance=[told])
+    write([read_recording(path)], tmp_path / "told.html", ViewOptions())
+    viewer = open_address((tmp_path / "told.html").as_uri() + "#pass=1")
+    viewer.page.get_by_role("heading", name="Rewritten (1)").wait_for()
+    line = viewer.page.get_by_role("listitem").filter(has_text="sum_to_tree")
+    assert " ".join(line.first.inner_text().split()) == "sum.1, exp.1 became fast_sum.1: sum_to_tree"
+    line.first.get_by_role("button", name="fast_sum.1").click()
+    assert comes_true(lambda: viewer.idle()["selectedNode"] == "fast_sum.1")
 
 
 def test_changed_attributes_are_shown_old_and_new(viewer: Viewer) -> None:

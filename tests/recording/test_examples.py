@@ -36,6 +36,10 @@ def test_the_toy_compiler(tmp_path: Path) -> None:
     assert [s.nodes for s in recording] == [5, 3, 2]
     (match,) = [match for match in recording.diff(2).matched if match.evidence == "rewrite"]
     assert [id for _, id in match.a] == ["a", "d"]
+    told = subprocess.run(
+        [sys.executable, "-m", "opscope", "diff", "toy.opscope@1", "@2"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "rewritten (1)\na, d became " in told.stdout, "what the compiler told is listed, not only counted"
 
 
 def test_a_jax_function_through_xla(tmp_path: Path) -> None:

@@ -73,10 +73,16 @@ def _follows(a: str, b: str) -> bool:
 def diff_text(found: Diff, most: int | None) -> str:
     blocks = [_facts(found)]
     blocks += _section("fused", [str(fusion) for fusion in found.fusions], most)
+    told = [match for match in found.compared if match.evidence in ("rewrite", "identity") and len(match.a) + len(match.b) > 2]
+    blocks += _section("rewritten", [_rewritten(match) for match in told], most)
     blocks += _section("added", [f"+ {_line(found.b, key)}" for key in found.added], most)
     blocks += _section("removed", [f"− {_line(found.a, key)}" for key in found.removed], most)
     blocks += _section("changed", [_changed(match) for match in found.changed], most)
     return "\n\n".join(blocks)
+
+
+def _rewritten(match: Match) -> str:
+    return f"{_named(match.a)} became {_named(match.b)}" + (f": {match.rule}" if match.rule else "")
 
 
 def _changed(match: Match) -> str:
@@ -85,7 +91,13 @@ def _changed(match: Match) -> str:
 
 
 def _facts(found: Diff) -> str:
-    counts = f"+{len(found.added):,} added, −{len(found.removed):,} removed, ~{len(found.changed):,} changed, {len(found.moved):,} moved"
+    from opscope.recording.rows import in_rewrites
+
+    came, went = in_rewrites(found)
+    added, removed = len(found.added) + came, len(found.removed) + went
+    counts = f"+{added:,} added, −{removed:,} removed, ~{len(found.changed):,} changed, {len(found.moved):,} moved"
+    if came or went:
+        counts += f" (in rewrites: +{came:,} −{went:,})"
     summary = found.summary
     rows = [("", "before", "after"), ("nodes", *(f"{n:,}" for n in summary["nodes"]))]
     rows += [("parameters", *map(short_number, summary["parameter_elements"])), ("FLOPs", *map(short_number, summary["flops"]))]

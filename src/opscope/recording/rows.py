@@ -43,11 +43,11 @@ def row_of(recording: Recording, snapshot: Snapshot) -> Row:
         return Row(snapshot, 0, 0, 0)
     diff = recording.diff(snapshot.index)
     assert diff is not None
-    came, went = _rewritten(diff)
+    came, went = in_rewrites(diff)
     return Row(snapshot, len(diff.added) + came, len(diff.removed) + went, len(diff.changed), diff.aside if diff.same else "")
 
 
-def _rewritten(diff: Diff) -> tuple[int, int]:
+def in_rewrites(diff: Diff) -> tuple[int, int]:
     """Nodes that came and went in rewrites of several into others: matched with each other, and yet none of them is the same.
 
     A node that is computed twice now (one old, several new, the same by identity) came once for each further time.

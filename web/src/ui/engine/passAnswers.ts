@@ -8,6 +8,8 @@ import type { NodeName } from "./protocol";
 
 const MOST_LISTED = 60;
 const MOST_NAMED = 12;
+/** Of the kinds of evidence, "rewrite" and "identity" are the compiler's own. */
+const TOLD = 1;
 
 const lookups = new WeakMap<ProgramData, Lookup>();
 
@@ -45,6 +47,24 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
     pass, added: listed(diff.added, after), addedCount: diff.added.length, removed: listed(diff.removed, before), removedCount: diff.removed.length,
     changed: listed(diff.changed, after).map((node) => ({ ...node, fields: (diff.changes.get(node.node) ?? []).map(({ field }) => field) })), changedCount: diff.changed.length,
     fusions: fusionRows(diff, before, after), fusionCount: diff.fusions.new.length,
+    ...rewriteRows(diff, before, after),
+  };
+}
+
+/** Groups that the compiler told, without those that comparing found: nodes that came and went in them are in the counts of the pass. */
+function rewriteRows(diff: PassDiff, before: Lookup, after: Lookup): Pick<PassFacts, "rewrites" | "rewriteCount"> {
+  const { old, new: made, evidence, rule } = diff.groups;
+  const told = rule.flatMap((_, i) => (evidence[i] <= TOLD ? [i] : []));
+  const some = (nodes: Int32Array, by: Lookup) => Array.from(nodes.subarray(0, MOST_NAMED), (node) => by.name(node));
+  return {
+    rewriteCount: told.length,
+    rewrites: told.slice(0, MOST_LISTED).map((i) => {
+      const to = made.value.subarray(made.start[i], made.start[i + 1]);
+      // Of several that became one, the last is its mate, and the group holds the others.
+      const mate = to.length === 1 ? diff.mate[to[0]] : -1;
+      const from = Int32Array.from([...old.value.subarray(old.start[i], old.start[i + 1]), ...(mate >= 0 ? [mate] : [])]);
+      return { old: some(from, before), oldCount: from.length, new: some(to, after), newCount: to.length, rule: rule[i] };
+    }),
   };
 }
 

@@ -12,6 +12,7 @@ const EVIDENCE_TEXT: Readonly<Record<Evidence, string>> = {
 };
 /** A list that is longer than this is cut; the count says how long it is. */
 const MOST_CHANGES = 12;
+const MOST_JUMPS = 4;
 
 /** Nothing is selected: what the shown pass did. */
 export function PassDetails({ session }: { readonly session: Session }): JSX.Element | null {
@@ -42,6 +43,14 @@ function PassLists({ session, facts }: { readonly session: Session; readonly fac
       <Listed title="Fused" count={facts.fusionCount} shown={facts.fusions.length}>
         {facts.fusions.map(({ node, count, parts }) => (
           <li key={node.node}>{count > 1 ? `these ${count}` : "this one"} became <Jump session={session} pass={facts.pass} node={node} after /><span class="type">: {named(parts, count)}</span></li>
+        ))}
+      </Listed>
+      <Listed title="Rewritten" count={facts.rewriteCount} shown={facts.rewrites.length}>
+        {facts.rewrites.map((each, i) => (
+          <li key={i}>
+            {named(each.old, each.oldCount)} became <Made session={session} pass={facts.pass} nodes={each.new} count={each.newCount} />
+            {each.rule && <span class="type">: {clipped(each.rule, 120)}</span>}
+          </li>
         ))}
       </Listed>
       <Listed title="Added" count={facts.addedCount} shown={facts.added.length}>
@@ -112,11 +121,20 @@ function Told({ session, row }: { readonly session: Session; readonly row: Histo
     default: return (
       <>
         <div>{named(row.old, row.oldCount)}</div>
-        {row.kind === "fused" && row.oldCount > 1 && `these ${row.oldCount} `}became {row.new.slice(0, 4).map((node, i) => <>{i > 0 && ", "}<Jump key={node.node} session={session} pass={row.pass} node={node} after /></>)}
-        {row.newCount > 4 && ` and ${row.newCount - 4} more`} in {pass}
+        {row.kind === "fused" && row.oldCount > 1 && `these ${row.oldCount} `}became <Made session={session} pass={row.pass} nodes={row.new} count={row.newCount} /> in {pass}
       </>
     );
   }
+}
+
+/** The first few nodes that something became. */
+function Made({ session, pass, nodes, count }: { readonly session: Session; readonly pass: number; readonly nodes: readonly NodeName[]; readonly count: number }): JSX.Element {
+  return (
+    <>
+      {nodes.slice(0, MOST_JUMPS).map((node, i) => <>{i > 0 && ", "}<Jump key={node.node} session={session} pass={pass} node={node} after /></>)}
+      {count > MOST_JUMPS && ` and ${count - MOST_JUMPS} more`}
+    </>
+  );
 }
 
 function Jump({ session, pass, node, after, text, label }: {
