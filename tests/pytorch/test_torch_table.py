@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -85,8 +86,20 @@ def test_what_no_graph_tells_is_left_open() -> None:
     assert "Mult-adds  " not in str(table).splitlines()[-4:]
     linear = next(row for row in table.to_dict()["rows"] if row["path"] == "linear")
     assert linear["mult_adds"] == 48
-    with pytest.raises(opscope.OpscopeError, match="not captured from torch modules"):
-        opscope.summary(opscope.capture(torch.sin, torch.rand(2)))
+    for other in (opscope.capture(torch.sin, torch.rand(2)), opscope.capture(torch.fx.symbolic_trace(Block()))):
+        with pytest.raises(opscope.OpscopeError, match="not captured from torch modules"):
+            opscope.summary(other)  # of a symbolic trace, parameters are inside of its nodes
+
+
+def test_files_may_call_something_else_a_summary(tmp_path: Path) -> None:
+    """A program's attributes are anybody's."""
+    for odd in ("text", {"rows": [{}], "model": 1}, {"model": "m", "rows": 3, "totals": {}}, ["x"]):
+        (tmp_path / "odd.json").write_text(json.dumps({
+            "format": "opscope", "version": 1, "name": "odd", "entry": "main", "attrs": {"summary": odd},
+            "graphs": [{"name": "main", "nodes": [{"id": "a", "op": "add"}]}],
+        }))  # fmt: skip
+        opscope.save(opscope.load(tmp_path / "odd.json"), tmp_path / "odd.html")
+        assert (tmp_path / "odd.html").stat().st_size > 0
 
 
 def cell(viewer: Viewer, text: str) -> object:

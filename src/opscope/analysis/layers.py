@@ -18,8 +18,8 @@ _STATE = ("parameter", "buffer", "constant", "AccumulateGrad")
 
 
 def has_modules(program: Program) -> bool:
-    """Was it captured from modules of torch? Then its groups are their calls."""
-    return bool(program.attrs.get("modules"))
+    """Was it captured from modules of torch, and traced into them? Then its groups are their calls, and its parameters are nodes."""
+    return bool(program.attrs.get("modules")) and not any("module" in node.attrs for node in program.main if node.role == "op")
 
 
 def layers_of(program: Program) -> Measured:
@@ -86,7 +86,7 @@ class _Layers:
             shapes += [kind.shape for _, kind in _values(source, index)]
             if source.op == "parameter":
                 if source.scope != node.scope:
-                    call.shared[name] = source.outputs[0].elements or 0
+                    call.shared[name] = _elements(source)
             elif source.op not in _STATE and source.role != "gradient":
                 self._cross(source, index, node.scope)
                 if node.op == "output":
@@ -135,7 +135,7 @@ class _Layers:
         if node.op != "parameter":
             return
         layer = self.at(node.scope).layer
-        elements = node.outputs[0].elements or 0
+        elements = _elements(node)
         layer.own_parameters += elements
         layer.own_trainable += elements if node.attrs.get("trainable", True) else 0
 
@@ -168,6 +168,10 @@ def _values(source: Node, index: int) -> Iterator[tuple[ValueRef, TensorType]]:
     for position, kind in enumerate(source.outputs):
         if index in (WHOLE, position) and not kind.dtype.startswith("("):
             yield (source.id, position), kind
+
+
+def _elements(node: Node) -> int:
+    return sum(kind.elements or 0 for kind in node.outputs)
 
 
 def _bytes(program: Program, op: str) -> int:

@@ -99,6 +99,9 @@ TORCHINFO_NAMES = {
 }  # fmt: skip
 
 
+MEASURED = "summary"
+"""Where a Program keeps the table that was measured for it, as `Summary.to_dict()` gives it."""
+
 TORCHINFO_OPTIONS = {
     "batch_dim": "input_size has the batch in it",
     "batch_size": "input_size has the batch in it",
@@ -127,7 +130,7 @@ class Summary:
             raise OpscopeError("a summary without inputs has no graph to show; give input_size or input_data")
         program = self._capture()
         whole = Summary(self.measured, None, self.column_names)
-        return replace(program, attrs={**program.attrs, "summary": whole.to_dict()})
+        return replace(program, attrs={**program.attrs, MEASURED: whole.to_dict()})
 
     @property
     def totals(self) -> dict[str, int | None]:
@@ -216,7 +219,7 @@ def summary(
             raise OpscopeError(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
     if isinstance(model, Program):
         if not has_modules(model):
-            raise OpscopeError(f"{model.name} was not captured from torch modules; `opscope info` counts any program")
+            raise OpscopeError(f"{model.name} was not captured from torch modules, or not traced into them; `opscope info` counts it")
         return Summary(layers_of(model), depth, [name for name in chosen if name != "saved"], lambda: model)
     model = getattr(model, "_orig_mod", model)  # torch.compile's wrapper
     if not hasattr(model, "named_modules"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from opscope.analysis.layers import has_modules, layers_of
-from opscope.analysis.summary import COLUMNS, Summary, total_lines
+from opscope.analysis.summary import COLUMNS, MEASURED, Summary, total_lines
 from opscope.program import Path, Program
 
 _ORDER = ("path", "class", "input", "output", "params", "share", "inside", "mult_adds", "saved", "kernel", "trainable")
@@ -26,9 +26,13 @@ class SummaryTable(NamedTuple):
 
 def table_of(program: Program) -> SummaryTable | None:
     """What was measured, or else what the graph tells; None for a program without modules. Columns without any value are left out."""
-    summary = program.attrs.get("summary") or (Summary(layers_of(program), None, ()).to_dict() if has_modules(program) else None)
-    if summary is None:
-        return None
+    try:
+        return _table(program.attrs[MEASURED])
+    except (KeyError, TypeError, AttributeError):  # there is none, or the program's file calls something else so
+        return _table(Summary(layers_of(program), None, ()).to_dict()) if has_modules(program) else None
+
+
+def _table(summary: Mapping[str, Any]) -> SummaryTable:
     scopes: list[Path] = []
     above: list[str] = []
     for row in summary["rows"]:

@@ -66,7 +66,10 @@ def visualize_with_clusters(
     exported = _exported(exported_program)
     if json_file_name is not None:
         encoded = collection(exported, get_node_partition_name, get_node_qdq_cluster_name)
-        Path(json_file_name).write_text(json.dumps(encoded), "utf-8")
+        try:
+            Path(json_file_name).write_text(json.dumps(encoded), "utf-8")
+        except OSError as error:
+            raise OpscopeError(f"{json_file_name}: cannot be written: {error.strerror or error}") from error
         return
     program = clustered(exported, get_node_partition_name, get_node_qdq_cluster_name)
     grouping = next((name for name in (PARTITION, CLUSTER) if name in program.main.groupings), None)

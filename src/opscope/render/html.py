@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from opscope.analysis.summary import MEASURED
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.recording.model import Recording
@@ -80,7 +81,7 @@ def document(programs: Sequence[Program | Recording], options: ViewOptions | Non
     names = [f"opscope-data-{i}" for i in range(len(programs))]
     sources = [{"name": program.name, "data": name} for program, name in zip(programs, names, strict=True)]
     settings = {"sources": sources, "url": True, **initial(options or ViewOptions()), **config}
-    if isinstance(programs[0], Program) and programs[0].attrs.get("summary"):
+    if isinstance(programs[0], Program) and isinstance(programs[0].attrs.get(MEASURED), Mapping):
         settings["table"] = "modules"
     blocks = (
         f'<script type="application/octet-stream" id="{name}">{b64encode(packed_wire(program)).decode("ascii")}</script>\n'
