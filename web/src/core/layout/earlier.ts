@@ -1,7 +1,7 @@
 import type { FlatGraph, FlatLayout, Places } from "./types";
 
 /** From this size (boxes and edges) a drawing is kept as it is where something in it was opened or closed: nobody would find their way otherwise. */
-const LARGE = 6000;
+const LARGE = 4000;
 const REMEMBERED = 4;
 const MOST_CHANGED = 8;
 
