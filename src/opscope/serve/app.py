@@ -57,94 +57,103 @@ def make_app(
 ) -> ASGIApp:
     """The application: everything lives under /TOKEN/. With `accept`, who knows the token may put another program into it; with a
     `guide`, open pages show what it says."""
-    shelf = _Shelf(served, config or {})
-    matches = Matches()
+    answers = _Answers(_Shelf(served, config or {}), watch, watch or accept or guide is not None, guide)
+    routes = [
+        Route("/", answers.page),
+        Route("/viewer.js", answers.script),
+        Route("/wire/{number}", answers.wire),
+        Route("/details/{number}", answers.details),
+        Route("/match", answers.match),
+        Route("/recording/{number}/{what}", answers.recording),
+        Route("/recording/{number}/{what}/{pass:int}", answers.recording),
+    ]
+    if answers.has_events:
+        routes.append(Route("/events", answers.events))
+    if accept:
+        routes.append(Route("/show", answers.show, methods=["POST"]))
+    return _Gate(Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable}), token, hosts)
 
-    async def show_page(request: Request) -> Response:
-        if watch:  # what changed while no page was open has told nobody
-            for one in shelf.served:
+
+class _Answers:
+    """A method for each route."""
+
+    def __init__(self, shelf: _Shelf, watch: bool, has_events: bool, guide: Guide | None) -> None:
+        self.shelf = shelf
+        self.watch = watch
+        self.has_events = has_events
+        self.guide = guide
+        self.matches = Matches()
+
+    async def page(self, request: Request) -> Response:
+        served = self.shelf.served
+        if self.watch:  # what changed while no page was open has told nobody
+            for one in served:
                 one.refresh()
-        sources = [one.entry(i) for i, one in enumerate(shelf.served)]
-        settings: dict[str, Any] = {"sources": sources, "url": True, **shelf.config}
-        if watch or accept or guide:
+        settings: dict[str, Any] = {"sources": [one.entry(i) for i, one in enumerate(served)], "url": True, **self.shelf.config}
+        if self.has_events:
             settings["events"] = "events"
-        return HTMLResponse("".join(page(shelf.served[0].name, settings, '<script src="viewer.js"></script>')), headers=_HEADERS)
+        return HTMLResponse("".join(page(served[0].name, settings, '<script src="viewer.js"></script>')), headers=_HEADERS)
 
-    async def script(request: Request) -> Response:
+    async def script(self, request: Request) -> Response:
         return Response(viewer_script(), media_type="text/javascript", headers=_HEADERS)
 
-    async def wire(request: Request) -> Response:
-        one = _chosen(shelf.served, request)
+    async def wire(self, request: Request) -> Response:
+        one = _chosen(self.shelf.served, request)
         if one is None:
             return _refusal(404, "no such program")
-        try:
-            packed, length = await run_in_threadpool(one.wire)
-        except OpscopeError as error:
-            return _refusal(422, str(error))
+        packed, length = await run_in_threadpool(one.wire)
         headers = {**_HEADERS, "Content-Encoding": "gzip", "X-Unpacked-Length": str(length)}
         return StreamingResponse(_pieces(packed), media_type="application/octet-stream", headers=headers)
 
-    async def details(request: Request) -> Response:
-        one = _chosen(shelf.served, request)
+    async def details(self, request: Request) -> Response:
+        one = _chosen(self.shelf.served, request)
         try:
             start, stop = int(request.query_params["start"]), int(request.query_params["stop"])
         except (KeyError, ValueError):
             return _refusal(400, "start and stop must be numbers")
         if one is None:
             return _refusal(404, "no such program")
-        try:
-            block = await run_in_threadpool(one.details, start, stop)
-        except OpscopeError as error:
-            return _refusal(422, str(error))
+        block = await run_in_threadpool(one.details, start, stop)
         return Response(block, media_type="application/octet-stream", headers=_HEADERS)
 
-    async def recording(request: Request) -> Response:
-        one = _chosen(shelf.served, request)
+    async def recording(self, request: Request) -> Response:
+        one = _chosen(self.shelf.served, request)
         if not isinstance(one, ServedRecording):
             return _refusal(404, "no such recording")
         what, number = request.path_params["what"], request.path_params.get("pass", "0")
         try:
             body, kind = await run_in_threadpool(one.answer, what, int(number), request.query_params)
-        except OpscopeError as error:
-            return _refusal(422, str(error))
         except (KeyError, ValueError):
             return _refusal(404, "nothing here")
         packed = {} if kind == JSON else {"Content-Encoding": "gzip"}
         return Response(body, media_type=kind, headers={**_HEADERS, **packed})
 
-    async def match(request: Request) -> Response:
+    async def match(self, request: Request) -> Response:
         try:
-            body = await run_in_threadpool(matches.answer, shelf.served, request.query_params)
-        except OpscopeError as error:
-            return _refusal(422, str(error))
+            body = await run_in_threadpool(self.matches.answer, self.shelf.served, request.query_params)
         except (KeyError, ValueError, IndexError):
             return _refusal(404, "no such pair of programs")
         return Response(body, media_type=JSON, headers=_HEADERS)
 
-    async def events(request: Request) -> Response:
-        return StreamingResponse(_changes(shelf, request, guide), media_type="text/event-stream", headers=_HEADERS)
+    async def events(self, request: Request) -> Response:
+        return StreamingResponse(_changes(self.shelf, request, self.guide), media_type="text/event-stream", headers=_HEADERS)
 
-    async def show(request: Request) -> Response:
+    async def show(self, request: Request) -> Response:
         received = bytearray()
         async for piece in request.stream():
             received += piece
             if len(received) > _MOST_SENT:
                 return _refusal(413, "the program is too large to be sent; save it and use `opscope view FILE`")
         try:
-            await run_in_threadpool(shelf.replace, bytes(received))
-        except (OpscopeError, ValueError, KeyError, TypeError) as error:
+            await run_in_threadpool(self.shelf.replace, bytes(received))
+        except (ValueError, KeyError, TypeError) as error:
             return _refusal(422, str(error))
-        return JSONResponse({"tabs": shelf.tabs}, headers=_HEADERS)
+        return JSONResponse({"tabs": self.shelf.tabs}, headers=_HEADERS)
 
-    routes = [Route("/", show_page), Route("/viewer.js", script)]
-    routes += [Route("/wire/{number}", wire), Route("/details/{number}", details)]
-    routes.append(Route("/match", match))
-    routes += [Route("/recording/{number}/{what}", recording), Route("/recording/{number}/{what}/{pass:int}", recording)]
-    if watch or accept or guide:
-        routes.append(Route("/events", events))
-    if accept:
-        routes.append(Route("/show", show, methods=["POST"]))
-    return _Gate(Starlette(routes=routes), token, hosts)
+
+async def _unreadable(request: Request, error: Exception) -> Response:
+    """A source that could not be read after all: the page says why."""
+    return _refusal(422, str(error))
 
 
 class _Shelf:
