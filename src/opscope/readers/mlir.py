@@ -20,15 +20,10 @@ from opscope.readers.hlo.scope import parse_op_name
 from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
-_ARTIFACT = re.compile(rb"ML\xefR.StableHLO_v", re.DOTALL)
 _PRINT_TEXT = """
 import sys
-from jax.interpreters.mlir import make_ir_context
-from jaxlib.mlir import ir
-
-context = make_ir_context()
-context.allow_unregistered_dialects = True
-print(ir.Module.parse(sys.stdin.buffer.read(), context).operation.get_asm(enable_debug_info=True))
+from opscope.readers.mlir import parsed
+print(parsed(sys.stdin.buffer.read()).operation.get_asm(enable_debug_info=True))
 """
 _LOOKS = re.compile(r"^\s*(module\b.*\{|func\.func\b|#loc\d*\s*=\s*loc|\"builtin\.module\"|#\w+\s*=\s*)", re.MULTILINE)
 _FRAME = re.compile(r'"((?:[^"\\]|\\.)*)"\("((?:[^"\\]|\\.)+)":(\d+):')
@@ -39,7 +34,6 @@ _SHORT_DTYPE = re.compile(r"i(\d+)")
 _DENSE = re.compile(r"dense<(.*)>", re.DOTALL)
 _FLOAT = re.compile(r"\b(bf16|f16|f32|f64)>*$")
 _MOST_TEXT = 4096
-_DAMAGED = "is damaged MLIR bytecode; write it again"
 
 
 def sniff(source: Source) -> Verdict:
@@ -55,44 +49,45 @@ def sniff(source: Source) -> Verdict:
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
     data = source.read_bytes()
-    return [read_mlir(data if data.startswith(BYTECODE) else data.decode("utf-8", "replace"), progress)]
+    return [read_mlir(_text_of(data) if data.startswith(BYTECODE) else data.decode("utf-8", "replace"), progress)]
 
 
-def read_mlir(module: str | bytes, progress: Progress | None = None) -> Program:
-    """Parse text or bytecode with jaxlib's own parser, which knows the StableHLO dialects."""
-    from jax.interpreters.mlir import make_ir_context
+def _text_of(bytecode: bytes) -> str:
+    """Bytecode that may be damaged is parsed in a process of its own: jaxlib then ends the process, or never comes back."""
+    command, patience = [sys.executable, "-c", _PRINT_TEXT], 30 + len(bytecode) / 1e5
+    try:
+        asked = subprocess.run(command, input=bytecode, capture_output=True, check=True, timeout=patience)
+    except subprocess.SubprocessError:
+        raise SourceError("is damaged MLIR bytecode; write it again") from None
+    return asked.stdout.decode()
+
+
+def read_mlir(text: str, progress: Progress | None = None) -> Program:
+    """Read with jaxlib's own parser, which knows the StableHLO dialects."""
     from jaxlib.mlir import ir
 
-    context = make_ir_context()
-    context.allow_unregistered_dialects = True
     try:
-        with context:
-            return _ModuleReader(ir, _parse(ir, context, module), progress).program()
+        found = parsed(text)
+        with found.context:
+            return _ModuleReader(ir, found, progress).program()
     except ir.MLIRError as error:
         raise _parse_error(error) from None
 
 
-def _parse(ir: Any, context: Any, module: str | bytes) -> Any:
+def parsed(module: str | bytes) -> Any:
     """Bytecode that JAX exports is a portable artifact, in a dialect that stands for a version of StableHLO: that is undone."""
-    if isinstance(module, str):
-        return ir.Module.parse(module, context)
-    if not _ARTIFACT.match(module):
-        return ir.Module.parse(_text_of(module), context)
+    from jax.interpreters.mlir import make_ir_context
+    from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    context.attach_diagnostic_handler(lambda told: True)  # else they go to stderr
-    try:
-        return stablehlo.deserialize_portable_artifact(context, module)
-    except ValueError:
-        raise SourceError(_DAMAGED) from None
-
-
-def _text_of(bytecode: bytes) -> str:
-    """Plain bytecode is parsed in a process of its own: jaxlib ends the process when it wants to quote bytes that are no text."""
-    asked = subprocess.run([sys.executable, "-c", _PRINT_TEXT], input=bytecode, capture_output=True, check=False)
-    if asked.returncode:
-        raise SourceError(_DAMAGED)
-    return asked.stdout.decode()
+    context = make_ir_context()
+    context.allow_unregistered_dialects = True
+    if isinstance(module, bytes):
+        try:
+            return stablehlo.deserialize_portable_artifact(context, module)
+        except (ValueError, ir.MLIRError):
+            pass  # bytecode, but no portable artifact
+    return ir.Module.parse(module, context)
 
 
 def _parse_error(error: Exception) -> SourceError:
