@@ -6,6 +6,7 @@ takes from outside becomes a parameter of that graph and a further input of the 
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 import subprocess
@@ -54,9 +55,10 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
 
 def _text_of(bytecode: bytes) -> str:
     """Bytecode that may be damaged is parsed in a process of its own: jaxlib then ends the process, or never comes back."""
-    command, patience = [sys.executable, "-c", _PRINT_TEXT], 30 + len(bytecode) / 1e5
+    command, patience = [sys.executable, "-c", _PRINT_TEXT], 60 + len(bytecode) / 1e5
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        asked = subprocess.run(command, input=bytecode, capture_output=True, check=True, timeout=patience)
+        asked = subprocess.run(command, input=bytecode, env=environment, capture_output=True, check=True, timeout=patience)
     except subprocess.SubprocessError:
         raise SourceError("is damaged MLIR bytecode; write it again") from None
     return asked.stdout.decode()
