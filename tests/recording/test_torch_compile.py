@@ -296,6 +296,20 @@ def test_with_code_generation_the_scheduler_is_seen_before_and_after_fusion(tmp_
     assert [f.new for f in recording.diff(after.index).fusions] == [("main", kernel.id) for kernel in kernels]
 
 
+def test_a_recording_listens_by_itself_and_leaves_torch_as_it_was(tmp_path: Path) -> None:
+    def doubled(x: Any) -> Any:
+        return x.sin() * 2
+
+    before, call = patched(), torch._TorchCompileInductorWrapper.__call__
+    compiled = torch.compile(doubled)
+    with opscope.record(tmp_path / "run.opscope"), torch.no_grad():
+        torch.testing.assert_close(compiled(torch.ones(3)), doubled(torch.ones(3)))
+    assert (patched(), torch._TorchCompileInductorWrapper.__call__) == (before, call)
+    recording = opscope.load(tmp_path / "run.opscope")
+    assert isinstance(recording, Recording)
+    assert {"dynamo", "post-grad"} <= {s.pipeline[0] for s in recording} and "scheduler" not in {s.pipeline[0] for s in recording}
+
+
 def test_in_the_scheduler_halves_stay_tied_and_kernels_belong_to_modules(tmp_path: Path) -> None:
     """Buffers have names of their own; what a person looks for has those of the model."""
 

@@ -54,6 +54,10 @@ class Recorder:
         self.path = path
 
     def __enter__(self) -> Recorder:
+        if "torch" in sys.modules:
+            from opscope.recording.torch_compile import listen
+
+            listen(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
@@ -185,7 +189,10 @@ class Recorder:
         return record_torch(self, function, args, kwargs, codegen=codegen, compile_options=dict(compile_options))
 
     def torch_compile(self, *, codegen: bool = False) -> AbstractContextManager[Any]:
-        """Record whatever torch.compile compiles inside the block: `with rec.torch_compile(): train_step()`."""
+        """Record whatever torch.compile compiles inside the block: `with rec.torch_compile(codegen=True): train_step()`.
+
+        A recording does so by itself, without code generation.
+        """
         from opscope.recording.torch_compile import watching
 
         return watching(self, codegen)

@@ -4,7 +4,7 @@
         loss = rec.torch(model, batch)      # compiles and runs it
         loss.backward()
 
-    with opscope.record("run.opscope") as rec, rec.torch_compile():
+    with opscope.record("run.opscope"):
         train_step()                        # whatever torch.compile compiles in here
 
 One module of the recording is one graph, from Dynamo to the end: graph breaks and recompilations make several.
@@ -12,6 +12,6 @@ One module of the recording is one graph, from Dynamo to the end: graph breaks a
 
 from __future__ import annotations
 
-from opscope.recording.torch_compile.hooks import record_torch, watching
+from opscope.recording.torch_compile.hooks import listen, record_torch, watching
 
-__all__ = ["record_torch", "watching"]
+__all__ = ["listen", "record_torch", "watching"]

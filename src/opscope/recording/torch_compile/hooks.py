@@ -313,6 +313,26 @@ def watching(recorder: Recorder, codegen: bool = False) -> Iterator[None]:
         hooks.codegen, hooks.everything = before[:2]
 
 
+def listen(recorder: Recorder) -> None:
+    """Record what torch.compile compiles while the recording is open, without being asked. Nothing of torch is loaded for that."""
+    wrapper = getattr(sys.modules.get("torch"), "_TorchCompileInductorWrapper", None)
+    if wrapper is None:
+        return
+    original, opened = wrapper.__call__, ExitStack()
+
+    def compiling(self: Any, *args: Any, **options: Any) -> Any:
+        if recorder not in _OF_RECORDER or not _OF_RECORDER[recorder].everything:
+            opened.enter_context(watching(recorder))
+        return original(self, *args, **options)
+
+    def stop() -> None:
+        wrapper.__call__ = original
+        opened.close()
+
+    wrapper.__call__ = compiling
+    recorder.on_close(stop)
+
+
 def record_torch(
     recorder: Recorder,
     function: Any,
