@@ -165,9 +165,11 @@ export class Stage {
     const x = Math.min(...rects.map((r) => r.x)), y = Math.min(...rects.map((r) => r.y));
     const rect = { x, y, w: Math.max(...rects.map((r) => r.x + r.w)) - x, h: Math.max(...rects.map((r) => r.y + r.h)) - y };
     const on = this.onScreen(rect);
-    const inside = on.x >= 0 && on.y >= 0 && on.x + on.w <= this.width && on.y + on.h <= this.height;
+    // Clear of the strip, the map and the zoom, which stand over the graph.
+    const { width, height } = this.room;
+    const inside = on.x >= 0 && on.y >= 0 && on.x + on.w <= (this.width + width) / 2 && on.y + on.h <= height;
     const scale = clampScale(closer ? 1 : Math.max(this.camera.scale, 0.75));
-    if (inside && !closer && this.camera.scale >= 0.45) return;
+    if (inside && !closer && this.camera.scale >= 0.5) return;
     this.flyTo(fit(rect, this.width, this.height, scale));
   }
 
