@@ -12,7 +12,7 @@ import pytest
 
 import opscope
 from browser.harness import Open, Viewer
-from browser.recordings import record_toy, renamed, rewritten, start
+from browser.recordings import record_toy, renamed, rewritten, start, without_idle
 from browser.test_access import findings
 from opscope.recording.model import Origin
 from opscope.recording.sources import read_recording
@@ -299,3 +299,15 @@ def test_a_picture_of_what_a_pass_did(tmp_path: Path) -> None:
     plain, diff = (tmp_path / "plain.svg").read_text(), (tmp_path / "diff.svg").read_text()
     assert "negate" not in plain
     assert "negate" in diff and ">removed<" in diff
+
+
+def test_of_several_modules_the_largest_comes_first_and_each_can_be_chosen(open_address: Open, tmp_path: Path) -> None:
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.snapshot(without_idle("default"), "as written", module="jit_convert")
+        rec.snapshot(start(), "as written", module="jit_train")
+    page = tmp_path / "page.html"
+    write([read_recording(tmp_path / "run.opscope")], page, ViewOptions())
+    viewer = open_address(page.as_uri())
+    assert viewer.idle()["pass"] == 1
+    assert viewer.choose("Module", "jit_convert")["pass"] == 0
+    assert not viewer.errors

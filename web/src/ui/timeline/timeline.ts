@@ -32,6 +32,19 @@ export class Timeline {
     return Math.max(0, Math.min(this.rows.length - 1, this.session.view.pass));
   }
 
+  /** Modules of the recording, each with its first pass: a program that was compiled in pieces has several. */
+  get modules(): ReadonlyMap<string, number> {
+    const first = new Map<string, number>();
+    for (const [pass, { module }] of this.rows.entries()) if (!first.has(module)) first.set(module, pass);
+    return first;
+  }
+
+  /** Where to begin: with the largest module, which is the one that somebody wrote. */
+  get start(): number {
+    const largest = this.rows.reduce((most, row) => (row.nodes > most.nodes ? row : most), this.rows[0]);
+    return this.modules.get(largest?.module) ?? 0;
+  }
+
   get row(): PassRow | undefined {
     return this.rows[this.pass];
   }
