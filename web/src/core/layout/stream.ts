@@ -33,11 +33,15 @@ export function findStreams(elements: Elements, position: Int32Array, pin?: Uint
 /** What goes on for longer than this is a trunk, which stays straight whatever else goes on as long. */
 const SHORT = 3;
 
+const NOT_YET = -2;
+
 /** Picks the way that an element's stream goes on. */
 class Fan {
   private readonly equals: Int32Array;
   private readonly spare: Int32Array;
   private readonly place: Int32Array;
+  /** Answers: an element is asked for once for each link to it. */
+  private readonly known: Int32Array;
 
   constructor(
     private readonly links: Buckets,
@@ -48,10 +52,16 @@ class Fan {
     this.equals = new Int32Array(end.length);
     this.spare = new Int32Array(end.length);
     this.place = end.map((v) => position[v]);
+    this.known = new Int32Array(links.start.length - 1).fill(NOT_YET);
   }
 
   /** The link whose other end reaches farthest; the middle one of several equals. Two short equals are drawn evenly instead. */
   farthest(v: number): number {
+    if (this.known[v] === NOT_YET) this.known[v] = this.find(v);
+    return this.known[v];
+  }
+
+  private find(v: number): number {
     const { links, end, reach, equals, place } = this;
     let found = 0;
     let most = -1;

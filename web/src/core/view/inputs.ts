@@ -46,6 +46,7 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
     if (reshapes(n)) raw[n] = 1;
   }
   const kind = new Uint8Array(nodeCount);
+  const company = companies(program, rests, raw);
   for (let n = 0; n < nodeCount; n++) {
     if (nodeRole[n] !== Role.Parameter) continue;
     if (isInteger(program, n)) {
@@ -59,7 +60,7 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
       if (rests[user] !== n || user <= at) break;
       at = user;
     }
-    if (user >= 0) kind[n] = meeting(program, rests, raw, n, at, user);
+    if (user >= 0) kind[n] = meeting(program, company(user), raw[at] === 1, n, at, user);
   }
   smallBesideLarge(program, kind);
   return kind;
@@ -102,16 +103,39 @@ function reshaping(program: ProgramData): (node: number) => boolean {
   };
 }
 
+/** Of the values that an operation takes: two different ones that parameters came through untouched, and two that were worked on. */
+interface Company {
+  readonly raw: readonly [number, number];
+  readonly worked: readonly [number, number];
+}
+
+/** Worked out once for each operation: one may take fifty thousand parameters. */
+function companies({ inputs }: ProgramData, rests: Int32Array, raw: Uint8Array): (user: number) => Company {
+  const known = new Map<number, Company>();
+  return (user) => {
+    let company = known.get(user);
+    if (!company) {
+      const found: [[number, number], [number, number]] = [[NOTHING, NOTHING], [NOTHING, NOTHING]];
+      for (let i = inputs.start[user]; i < inputs.start[user + 1]; i++) {
+        const under = rests[inputs.value[i]];
+        const pair = found[raw[inputs.value[i]] ? 0 : 1];
+        if (under === NOTHING || pair[0] === under) continue;
+        if (pair[0] === NOTHING) pair[0] = under;
+        else if (pair[1] === NOTHING) pair[1] = under;
+      }
+      company = { raw: found[0], worked: found[1] };
+      known.set(user, company);
+    }
+    return company;
+  };
+}
+
 /** `at` is the last that rests on the parameter alone, `user` the one that brings something else in. */
-function meeting(program: ProgramData, rests: Int32Array, raw: Uint8Array, parameter: number, at: number, user: number): Input {
+function meeting(program: ProgramData, { raw, worked }: Company, isRaw: boolean, parameter: number, at: number, user: number): Input {
+  const other = ([a, b]: readonly [number, number]): number => (a === parameter ? b : a);
+  if (other(worked) !== NOTHING) return Input.Side;
+  const meets = other(raw);
+  if (meets === NOTHING || !isRaw) return Input.Data;
   const { inputs } = program;
-  let meets = -1;
-  for (let i = inputs.start[user]; i < inputs.start[user + 1]; i++) {
-    const operand = inputs.value[i];
-    if (rests[operand] === NOTHING || rests[operand] === parameter) continue;
-    if (!raw[operand]) return Input.Side;
-    if (meets < 0) meets = rests[operand];
-  }
-  if (meets < 0 || !raw[at]) return Input.Data;
   return !isInteger(program, meets) && inputs.value[inputs.start[user]] === at ? Input.Data : Input.MeetsBare;
 }
