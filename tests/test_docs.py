@@ -89,3 +89,11 @@ def test_links_between_documents_lead_somewhere() -> None:
     for page in (*root.glob("*.md"), *DOCS.glob("*.md")):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+def test_the_viewers_keys_are_listed_as_its_sheet_lists_them() -> None:
+    sheet = (DOCS.parent / "web" / "src" / "ui" / "panels" / "shortcuts.tsx").read_text("utf-8")
+    listed = [(keys.split(), what) for keys, what in re.findall(r'\{ keys: "([^"]+)", what: "([^"]+)"', sheet)]
+    keys_section = (DOCS / "viewer.md").read_text("utf-8").partition("## Keys")[2]
+    documented = [(cell.replace("`", "").split(), what) for cell, what in re.findall(r"^\| (?!key)(.+?) \| (.+?) \|$", keys_section, re.M)]
+    assert documented == listed and len(listed) > 30

@@ -50,7 +50,7 @@ def test_the_page_and_its_parts_are_there(address: str) -> None:
     assert get(address, secret + "details/0?start=0&stop=3").read().startswith(b"OPSW")
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "localhost.evil.example", "127.0.0.1.nip.io", "[::2]:80"])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "localhost.evil.example", "127.0.0.1.nip.io", "[::2]:80", "[::1"])
 def test_another_host_name_is_refused(address: str, host: str) -> None:
     """A page elsewhere that gets its name resolved to this machine learns nothing."""
     assert get(address, token(address), host=host).status == 403

@@ -157,7 +157,6 @@ class _Layers:
             parameter_bytes=_bytes(program, "parameter"),
             buffer_bytes=_bytes(program, "buffer"),
             input_bytes=_bytes(program, "input") if self.computes else None,
-            output_bytes=sum(kind.bytes or 0 for _, kind in layers[0].outputs),
             saved_bytes=None,
             flops=layers[0].flops,
         )  # fmt: skip

@@ -203,7 +203,8 @@ class _Gate:
 def _host_name(host: str) -> str:
     """The Host header without its port: "[::1]:80" and "localhost:80" alike."""
     if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
+        name, closed, _ = host[1:].partition("]")
+        return name.lower() if closed else ""
     return host.rpartition(":")[0].lower() if ":" in host else host.lower()
 
 
