@@ -49,22 +49,32 @@ def _converse(session: Any) -> None:
     readline = _line_editing(session, history)
     while session.running:
         try:
-            line = input("opscope> ")
-        except EOFError:
-            click.echo()
-            break
+            if not _answer(session):
+                break
         except KeyboardInterrupt:
-            click.echo()
-            continue
-        try:
-            session.run(line)
-        except KeyboardInterrupt:
-            click.echo("stopped")
+            continue  # a second one, while the first was being told about
     if readline is not None:
         try:
             readline.write_history_file(history)
         except OSError:
             pass  # a home that cannot be written to costs the history, not the session
+
+
+def _answer(session: Any) -> bool:
+    """One line and what it asks for; False at the end. Ctrl+C ends the line or the command, never the prompt."""
+    try:
+        line = input("opscope> ")
+    except EOFError:
+        click.echo()
+        return False
+    except KeyboardInterrupt:
+        click.echo()
+        return True
+    try:
+        session.run(line)
+    except KeyboardInterrupt:
+        click.echo("stopped")
+    return True
 
 
 def _line_editing(session: Any, history: Path) -> Any:
