@@ -212,6 +212,7 @@ def test_a_real_run_follows_the_branch_that_was_taken() -> None:
     assert "aten.sin.default" in eager and "aten.cos.default" not in eager
     behind = opscope.capture(Branch(), torch.ones(2, requires_grad=True), stage="autograd").main
     assert any("Cond" in node.op for node in behind)
+    assert "cond" in [node.op for node in opscope.capture(Branch(), torch.ones(2)).main], "and torch.export works as before"
 
 
 @dataclasses.dataclass

@@ -89,11 +89,14 @@ def same_attributes(module: Any) -> Iterator[None]:
 
 @contextmanager
 def undisturbed(module: Any) -> Iterator[None]:
-    """Looking at a model must not change it: random state, buffers (a batch norm's statistics) and attributes are put back afterwards."""
+    """Looking at a model must not change it: random state, buffers (a batch norm's statistics) and attributes are put back afterwards.
+
+    Nothing is compiled meanwhile. What Dynamo makes of `torch.cond` under our eyes it would keep, and `torch.export` then trips over it.
+    """
     import torch
 
     before = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
-    with torch.random.fork_rng(devices=[]), same_attributes(module):
+    with torch.random.fork_rng(devices=[]), same_attributes(module), torch.compiler.set_stance("force_eager"):
         try:
             yield
         finally:
