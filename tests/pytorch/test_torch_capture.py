@@ -18,6 +18,7 @@ from torch import nn
 from torch_models import ARCHITECTURES, Block
 
 import opscope
+from opscope.analysis.groupings import GroupTrees
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers import read
@@ -58,6 +59,38 @@ def test_both_halves_stand_in_their_modules(joint: Program) -> None:
     for forward, backward in links.items():
         if backward.role == "op":
             assert backward.scope == joint.main[forward].scope
+
+
+class Scored(nn.Module):
+    """A model and its loss: the loss's own operations stand in no module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 4))
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(self.model(x.exp()).flatten(1), y)
+
+
+def test_every_operation_of_a_joint_graph_is_in_its_half_and_modules_below_it(tmp_path: Path) -> None:
+    """Also those of the root's own `forward`, so that the halves can stand beside each other."""
+    program = opscope.capture(Scored(), torch.rand(2, 8), torch.tensor([1, 2]), stage="joint")
+    trees = GroupTrees(program)
+    trees.start_graph(0, {})
+    for node in program.main:
+        trees.put(node.id, node.op, node.attrs, node.scope, node.source)
+    tree = trees.trees()[0]
+    assert {name for name, parent in zip(tree.names, tree.parents, strict=True) if parent < 0} == {"forward", "backward"}
+    operations = [(node, group) for node, group in zip(program.main, tree.of_node, strict=True) if node.role == "op"]
+    at_the_root = {tree.names[group] for node, group in operations if not node.scope}
+    assert at_the_root == {"forward", "backward"}, "an operation of no module stands directly in its half"
+    for node, group in operations:
+        while tree.parents[group] >= 0:
+            group = tree.parents[group]
+        assert tree.names[group] == node.attrs["direction"], node
+    drawn = tmp_path / "beside.svg"
+    opscope.save(program, drawn, beside=True)
+    assert "Forward runs down, backward up beside it" in drawn.read_text()
 
 
 def test_gradients_lead_to_their_parameters(joint: Program) -> None:

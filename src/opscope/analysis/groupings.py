@@ -67,7 +67,8 @@ class GroupTrees:
         self._own = [GroupTree(name) for name in own]
         self._lines = GroupTree(SOURCE_LINE)
         self._ops = GroupTree(OP)
-        self._scopes: list[list[Path]] = []
+        self._scopes: list[list[Path | None]] = []
+        """None: the node has said nothing. The empty path of a node that names its half is a word: it stands in no module."""
         self._directions: list[list[str]] = []
         self._maps: list[Mapping[str, Path]] = []
 
@@ -84,9 +85,10 @@ class GroupTrees:
             tree.put(paths.get(node_id, ()))
         self._lines.put(line_path(source[0]) if source else ())
         self._ops.put((op,))
-        self._scopes[-1].append(scope)
-        direction = attrs.get("direction")
-        self._directions[-1].append(direction if isinstance(direction, str) else "")
+        said = attrs.get("direction")
+        direction = said if isinstance(said, str) else ""
+        self._scopes[-1].append(scope if scope or direction else None)
+        self._directions[-1].append(direction)
 
     def trees(self) -> list[GroupTree]:
         """The default first: where a program has a backward half, its halves come before its modules, because data runs
@@ -99,23 +101,25 @@ class GroupTrees:
         return [*trees, self._ops]
 
     def _direction_tree(self) -> GroupTree:
-        """Nodes without a scope (parameters, constants) stay outside: the view puts them beside who uses them."""
+        """The half first, then the modules. Nodes that have said nothing (parameters, constants) stay outside: the view puts them
+        beside who uses them."""
         tree = GroupTree(DIRECTION)
         known = directions(self._program, dict(zip(self._program.graphs, self._directions, strict=True)))
         for graph, (scopes, marks) in enumerate(zip(self._scopes, known.values(), strict=True)):
             tree.start_graph(graph)
             shared = len(_common_prefix(scopes))
             for scope, mark in zip(scopes, marks, strict=True):
-                named = scope[shared : shared + 1] == (mark,)
-                tree.put((*scope[:shared], mark, *scope[shared:]) if mark and scope and not named else scope)
+                path = scope or ()
+                unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
+                tree.put((*path[:shared], mark, *path[shared:]) if unnamed else path)
         return tree
 
 
-def _common_prefix(paths: list[Path]) -> Path:
+def _common_prefix(paths: list[Path | None]) -> Path:
     """What all paths start with; nodes without one have no say."""
     shared: Path | None = None
     for path in paths:
-        if path and path != shared:
+        if path is not None and path != shared:
             if shared is None:
                 shared = path
             length = next((i for i, (a, b) in enumerate(zip(shared, path)) if a != b), min(len(shared), len(path)))  # noqa: B905
