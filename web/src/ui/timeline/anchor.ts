@@ -40,6 +40,17 @@ export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { pi
   stage.show(shown, { anchor });
   const hidden = changesOutOfSight(stage, shown);
   if (hidden.length) stage.reveal(hidden.slice(0, 1), false);
+  else if (mostlyEmpty(stage, shown)) stage.show(shown, { look: "fit" });
+}
+
+/** With less of the screen covered than this, and more of the picture beyond its edge, one looks past the picture. */
+const LEAST_COVERED = 0.3;
+
+function mostlyEmpty(stage: Stage, shown: Shown): boolean {
+  const { x, y, w, h } = stage.onScreen(shown.bounds);
+  const across = Math.max(0, Math.min(stage.width, x + w) - Math.max(0, x));
+  const down = Math.max(0, Math.min(stage.height, y + h) - Math.max(0, y));
+  return across * down < LEAST_COVERED * stage.width * stage.height && across * down < 0.9 * w * h;
 }
 
 function outgrown(was: number, now: number): boolean {
