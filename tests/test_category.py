@@ -29,7 +29,7 @@ def test_no_operation_is_in_two_categories() -> None:
         ("matmul", "dot dot_general Gemm MatMul aten.mm.default MmBackward0 convolution Conv conv2d torch.nn.functional.linear"),
         ("matmul", "gemm_rcr_bias_fast_gelu AddmmBackward0 ScaledDotProductEfficientAttentionBackward0"),
         ("reduce", "reduce reduce_sum ReduceMean aten.sum.dim_IntList aten.max.dim aten._softmax.default LayerNormalization"),
-        ("shape", "reshape broadcast_in_dim aten.view.default TBackward0 Transpose concatenate Squeeze get-dimension-size"),
+        ("shape", "aten.select.int reshape broadcast_in_dim aten.view.default TBackward0 Transpose concatenate Squeeze get-dimension-size"),
         ("communication", "all-reduce all-gather-start collective-permute psum _c10d_functional.all_reduce.default"),
         ("control", "while conditional call scan cond pjit custom_jvp_call"),
         ("data", "gather scatter dynamic-update-slice copy-start aten.index.Tensor aten.embedding.default infeed TopK"),

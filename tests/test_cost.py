@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from programs import F32
 
+import opscope
 from opscope.analysis.cost import Cost, CostModel
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.readers import read
@@ -25,11 +26,17 @@ def _cases() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     def conv(image: Any, kernel: Any) -> Any:
         return lax.conv_general_dilated(image, kernel, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
+    def grouped(image: Any, kernel: Any) -> Any:
+        numbers = ("NHWC", "HWIO", "NHWC")
+        return lax.conv_general_dilated(image, kernel, (2, 1), ((1, 2), (2, 2)), None, (1, 2), numbers, feature_group_count=4)
+
     return {
         "matmul": (jax.grad(lambda x, w: jnp.tanh(x @ w).sum()), (x, x)),
         "batched": (lambda a, b: jnp.einsum("bij,bkj->bik", a, b), (jnp.ones((4, 5, 6)), jnp.ones((4, 7, 6)))),
         "conv": (conv, (image, kernel)),
         "conv_gradient": (jax.grad(lambda a, b: conv(a, b).sum(), argnums=(0, 1)), (image, kernel)),
+        "grouped": (grouped, (image, jnp.ones((3, 3, 1, 8)))),
+        "grouped_gradient": (jax.grad(lambda a, b: grouped(a, b).sum(), argnums=(0, 1)), (image, jnp.ones((3, 3, 1, 8)))),
         "pool": (lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (1, 1), "SAME"), (x,)),
         "softmax_sort": (lambda x: (jnp.sort(x), jax.nn.softmax(x), jnp.cos(x)), (x,)),
         "branch": (lambda x: lax.cond(x[0, 0] > 0, lambda x: x @ x, lambda x: x + 1, x), (x,)),
@@ -37,7 +44,7 @@ def _cases() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     }
 
 
-NAMES = ["matmul", "batched", "conv", "conv_gradient", "pool", "softmax_sort", "branch", "scatter"]
+NAMES = ["matmul", "batched", "conv", "conv_gradient", "grouped", "grouped_gradient", "pool", "softmax_sort", "branch", "scatter"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,6 +59,24 @@ def test_flops_are_those_of_xla(name: str, compiled: bool) -> None:
     xla = stage.cost_analysis()
     assert cost.flops == xla.get("flops", 0) + xla.get("transcendentals", 0)
     assert cost.unknown == 0
+
+
+@pytest.mark.parametrize("name", ["conv", "conv_gradient", "grouped", "grouped_gradient"])
+def test_convolutions_cost_the_same_in_stablehlo_and_jaxpr(name: str) -> None:
+    """Each names dimensions, strides and padding in its own way."""
+    jax = pytest.importorskip("jax")
+    function, args = _cases()[name]
+    lowered = jax.jit(function).lower(*args)
+    programs = [hlo(lowered.as_text("hlo")), read(Source("step.mlir", lowered.as_text().encode()))[0]]
+    expected, stable = (_of_convolutions(program) for program in programs)
+    assert sorted(stable) == sorted(expected) and None not in stable
+    assert set(expected) <= set(_of_convolutions(opscope.capture(function, *args)))
+
+
+def _of_convolutions(program: Program) -> list[int | None]:
+    costs = CostModel(program)
+    found = [costs.node(graph, node) for graph in program for node in graph.nodes if "conv" in node.op and "convert" not in node.op]
+    return [None if cost.unknown else cost.flops for cost in found]
 
 
 def test_a_loop_counts_as_often_as_it_runs_and_says_when_nobody_knows() -> None:
@@ -160,6 +185,9 @@ def test_calls_deeper_than_the_stack_of_python() -> None:
         ("aten.addmm.default", [(5,), (2, 3), (3, 5)], (2, 5), 70),
         ("aten.linear.default", [(2, 3), (5, 3)], (2, 5), 60),
         ("aten.convolution.default", [(1, 4, 8, 8), (6, 4, 3, 3)], (1, 6, 6, 6), 2 * 216 * 36),
+        ("ConvTranspose", [(1, 4, 6, 6), (4, 2, 3, 3)], (1, 2, 8, 8), 2 * 4 * 36 * 2 * 9),
+        ("Gemm", [(2, 3), (3, 5)], (2, 5), 60),
+        ("Gemm", [(2, 3), (3, 5), (5,)], (2, 5), 70),
         ("MatMul", [(7, 2, 3), (3, 5)], (7, 2, 5), 420),
     ],
 )

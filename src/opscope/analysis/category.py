@@ -155,6 +155,8 @@ def _by_name(op: str) -> str:
     name = plain_name(op)
     if name in ("max", "min") and op.startswith("aten") and not op.endswith("other"):
         return "reduce"  # elsewhere, and as `aten.max.other`, these take the larger of two tensors
+    if name == "select" and op.startswith("aten"):
+        return "shape"  # a slice; elsewhere it chooses between two tensors
     known = _KNOWN.get(name.replace("_", ""))
     if known is None:
         known = next((category for pattern, category in _FRAGMENT if pattern.search(name)), "other")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from opscope.analysis.category import CATEGORIES, category_of, plain_name
 from opscope.analysis.moved import Fused, bytes_moved, fused_bytes, size_of, values
+from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.program import Graph, Node, Program, TensorType
 
@@ -35,9 +36,7 @@ _FREE = {
 }
 """Plumbing: neither computes nor moves anything."""
 _NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
-_MATMULS = frozenset(["mm", "bmm", "matmul", "linear", "dense", "mat_mul"])
-_ADDED_MATMULS = frozenset(["addmm", "baddbmm"])
-_CONVOLUTIONS = frozenset(["conv", "convolution", "conv1d", "conv2d", "conv3d"])
+_ADDED_PRODUCTS = frozenset(["addmm", "baddbmm", "addmv", "gemm"])
 _PLAIN_REDUCTIONS = re.compile(r"(reduce_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
 _CONTRACTED = (
     ("lhs_contracting_dims", re.compile(r"([\d, ]*)")),
@@ -159,6 +158,8 @@ def _flops(graph: Graph, node: Node, name: str) -> int | None:
     rule = _RULES.get(name)
     if rule is not None:
         return rule(graph, node)
+    if is_product(node.op):
+        return _product(graph, node)
     category = CATEGORIES[category_of(node.op, node.role)]
     if category == "elementwise":
         return _elements(list(node.outputs[:1]))
@@ -182,40 +183,27 @@ def _dot(graph: Graph, node: Node) -> int | None:
             sizes = [shape[d] for d in dims if d < len(shape)]
             return 2 * out * prod(d for d in sizes if isinstance(d, int)) if all(isinstance(d, int) for d in sizes) else None
     if len(inputs) >= 2 and (len(inputs[0].shape) == 1 or len(inputs[1].shape) == 1) and not attrs.keys() & {"dimension_numbers"}:
-        return _matmul(graph, node)
+        return _product(graph, node)
     return None
 
 
-def _matmul(graph: Graph, node: Node, lhs: int = 0) -> int | None:
-    inputs = _input_types(graph, node)
-    out = _elements(list(node.outputs[:1]))
-    depth = inputs[lhs].shape[-1] if len(inputs) > lhs and inputs[lhs].shape else None
-    return 2 * out * depth if out is not None and isinstance(depth, int) else None
-
-
-def _added_matmul(graph: Graph, node: Node) -> int | None:
-    product, out = _matmul(graph, node, 1), _elements(list(node.outputs[:1]))
-    return product + out if product is not None and out is not None else None
+def _product(graph: Graph, node: Node) -> int | None:
+    """Two operations for each multiply-add, and one for each element that is added to the products."""
+    inputs, out = _input_types(graph, node), _elements(list(node.outputs[:1]))
+    count = mult_adds(node.op, [each.shape for each in inputs], [each.shape for each in node.outputs], node.attrs)
+    if count is None or out is None:
+        return None
+    return 2 * count + (out if plain_name(node.op) in _ADDED_PRODUCTS and len(inputs) > 2 else 0)
 
 
 def _convolution(graph: Graph, node: Node) -> int | None:
+    """Compilers of XLA's family tell which dimension is which; elsewhere the order is known."""
+    if not node.attrs.keys() & {"dim_labels", "dimension_numbers", "dim_numbers"}:
+        return _product(graph, node)
     inputs = _input_types(graph, node)
     if len(inputs) < 2 or not node.outputs:
         return None
     return convolution_taps(inputs[0], inputs[1], node.outputs[0], node.attrs)
-
-
-def _attention(graph: Graph, node: Node) -> int | None:
-    """Query times key for the scores, scores times value for the result: what torch's own counter counts."""
-    shapes = [each.shape for each in _input_types(graph, node)[:3]]
-    if len(shapes) < 3 or any(len(shape) < 2 for shape in shapes):
-        return None
-    (*batch, rows, width), key, value = shapes
-    sizes = [*batch, rows, width, key[-2], value[-1]]
-    if not all(isinstance(size, int) for size in sizes):
-        return None
-    *batch_and_rows, depth, columns, wide = [int(size) for size in sizes]
-    return 2 * prod(batch_and_rows) * columns * (depth + wide)
 
 
 def _sort(graph: Graph, node: Node) -> int | None:
@@ -232,14 +220,6 @@ def _custom_call(graph: Graph, node: Node) -> int | None:
     return 0 if node.attrs.get("custom_call_target") in _ANNOTATIONS else None
 
 
-_ATTENTIONS = (
-    "scaled_dot_product_attention",
-    "scaled_dot_product_flash_attention",
-    "scaled_dot_product_flash_attention_for_cpu",
-    "scaled_dot_product_efficient_attention",
-    "scaled_dot_product_cudnn_attention",
-)
-
 _RULES: dict[str, Callable[[Graph, Node], int | None]] = {
     "dot": _dot,
     "dot_general": _dot,
@@ -248,10 +228,8 @@ _RULES: dict[str, Callable[[Graph, Node], int | None]] = {
     "identity": _nothing,
     "custom_call": _custom_call,
     "assert_tensor_metadata": _nothing,
-    **dict.fromkeys(_ATTENTIONS, _attention),
-    **dict.fromkeys(_MATMULS, _matmul),
-    **dict.fromkeys(_ADDED_MATMULS, _added_matmul),
-    **dict.fromkeys(_CONVOLUTIONS, _convolution),
+    "convolution": _convolution,
+    "conv_general_dilated": _convolution,
 }
 
 

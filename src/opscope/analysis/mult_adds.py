@@ -1,7 +1,8 @@
-"""Multiply-adds of one operation of a torch graph, from its shapes: what torch's own counter finds while the operation runs.
+"""Multiply-adds of one operation of a torch or ONNX graph, from its shapes: what torch's own counter finds while the operation runs.
 
 That counter knows products (matrix products, convolutions, attention, recurrent layers) and nothing else, so that everything else is
-0 here. What is a product but has no rule, or a size that is no number, is None: not known.
+0 here. What is a product but has no rule, or a size that is no number, is None: not known. One figure differs: the gradient of a
+grouped convolution's weight is counted per group, as it is computed; torch's counter counts it as if there were one group.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ Shape = tuple[int, ...]
 
 def mult_adds(op: str, inputs: Sequence[Sizes], outputs: Sequence[Sizes], attrs: Mapping[str, Any]) -> int | None:
     """How many, or None where that cannot be known."""
-    name = plain_name(op)
-    if name not in _RULES and CATEGORIES[category_of(op)] != "matmul":
+    if not is_product(op):
         return 0
-    rule = _RULES.get(name)
+    rule = (_BACKWARD if _goes_back(op) else _RULES).get(plain_name(op))
     if rule is None or not inputs or not outputs or not all(isinstance(size, int) for shape in (*inputs, *outputs) for size in shape):
         return None
     try:
@@ -30,9 +30,19 @@ def mult_adds(op: str, inputs: Sequence[Sizes], outputs: Sequence[Sizes], attrs:
         return None
 
 
+def is_product(op: str) -> bool:
+    """Whether an operation's cost is that of its multiply-adds."""
+    return plain_name(op) in _RULES or CATEGORIES[category_of(op)] == "matmul"
+
+
+def _goes_back(op: str) -> bool:
+    """A gradient has the plain name of what it is the gradient of, and other operands."""
+    return "backward" in op.lower()
+
+
 def kernel_of(op: str, inputs: Sequence[Sizes], attrs: Mapping[str, Any]) -> tuple[int, ...]:
     """The window of a convolution or a pooling; empty for everything else."""
-    if plain_name(op) in _CONVOLUTIONS and len(inputs) > 1:
+    if plain_name(op) in _CONVOLUTIONS and len(inputs) > 1 and not _goes_back(op):
         return tuple(size for size in inputs[1][2:] if isinstance(size, int))
     size = attrs.get("kernel_size")
     sizes = size if isinstance(size, list | tuple) else [size]
@@ -47,12 +57,20 @@ def _added_product(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, A
     return prod(output) * inputs[1][-1]
 
 
+def _gemm(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
+    return prod(output) * inputs[0][0 if attrs.get("transA") else -1]
+
+
 def _convolution(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """Every place of the result meets the whole window of its group; transposed, every place of the input does."""
+    """Every element of the result meets the whole window of its group; transposed, every element of the input does."""
     image, weight = inputs[0], inputs[1]
-    if attrs.get("transposed") is True:
-        return image[0] * prod(image[2:]) * prod(weight)
-    return output[0] * prod(output[2:]) * prod(weight)
+    return prod(image if attrs.get("transposed") is True else output) * prod(weight[1:])
+
+
+def _convolution_backward(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
+    """The gradients of image and weight, where they are asked for, have the same products as the convolution."""
+    gradient, image, weight = inputs[:3]
+    return sum(map(bool, attrs["output_mask"][:2])) * _convolution((image, weight), gradient, attrs)
 
 
 def _transposed(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
@@ -63,6 +81,12 @@ def _attention(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any])
     """Scores, and their sum over the values."""
     (*batch, rows, width), key, value = inputs[:3]
     return prod(batch) * rows * key[-2] * (width + value[-1])
+
+
+def _attention_backward(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
+    """The scores again, their gradient, and those of query, key and value."""
+    (*batch, rows, width), key, value = inputs[1:4]
+    return prod(batch) * rows * key[-2] * (3 * width + 2 * value[-1])
 
 
 def _recurrent(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
@@ -93,17 +117,27 @@ def _einsum(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) ->
     return prod(sizes.values())
 
 
-_CONVOLUTIONS = ("conv", "convolution", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+_CONVOLUTIONS = (
+    *("conv", "convolution", "conv1d", "conv2d", "conv3d"),
+    *("conv_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+)
+_ATTENTIONS = (
+    *(f"scaled_dot_product_{kind}attention" for kind in ("", "flash_", "efficient_", "cudnn_")),
+    *("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_fused_attention_overrideable"),
+)
 _RULES: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]] = {
-    **dict.fromkeys(("mm", "bmm", "matmul", "linear", "mv", "dot", "vdot", "inner"), _product),
+    **dict.fromkeys(("mm", "bmm", "matmul", "mat_mul", "linear", "dense", "mv", "dot", "vdot", "inner"), _product),
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), _added_product),
+    "gemm": _gemm,
     **dict.fromkeys(_CONVOLUTIONS[:5], _convolution),
     **dict.fromkeys(_CONVOLUTIONS[5:], _transposed),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), _recurrent),
     "mkldnn_rnn_layer": _mkldnn_recurrent,
-    **dict.fromkeys((f"scaled_dot_product_{kind}attention" for kind in ("", "flash_", "efficient_", "cudnn_")), _attention),
-    "scaled_dot_product_flash_attention_for_cpu": _attention,
-    "scaled_dot_product_fused_attention_overrideable": _attention,
+    **dict.fromkeys(_ATTENTIONS, _attention),
     "einsum": _einsum,
     **dict.fromkeys(("bilinear", "trilinear"), _bilinear),
+}
+_BACKWARD: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]] = {
+    "convolution": _convolution_backward,
+    **dict.fromkeys(_ATTENTIONS, _attention_backward),
 }

@@ -20,18 +20,18 @@ def window_size(attrs: Mapping[str, Any]) -> int | None:
 
 
 def convolution_taps(lhs: TensorType, kernel: TensorType, out: TensorType, attrs: Mapping[str, Any]) -> int | None:
-    """Two operations per product. HLO tells which dimension is which; elsewhere the order is batch, features, space."""
+    """Two operations per product of a convolution that tells which dimension is which: one of HLO, StableHLO or JAX."""
     if not all(isinstance(d, int) for t in (lhs, kernel, out) for d in t.shape):
         return None
     elements = out.elements or 0
-    labels = re.fullmatch(r"(\w+)_(\w+)->(\w+)", str(attrs.get("dim_labels", "")))
-    if not labels:
-        return 2 * elements * prod(int(d) for d in kernel.shape[1:]) if len(kernel.shape) > 2 else None
-    kernel_at, lhs_at, out_at = ({label: i for i, label in enumerate(text)} for text in (labels[2], labels[1], labels[3]))
-    space = [label for label in labels[2] if label.isdigit()]
-    if not {"i", "o"} <= kernel_at.keys() or not len(kernel.shape) == len(lhs.shape) == len(out.shape) == len(labels[2]):
+    labels = _labels(attrs)
+    lhs_at, kernel_at, out_at = ({label: i for i, label in enumerate(text)} for text in labels)
+    space = [label for label in kernel_at if label.isdigit()]
+    if not {"i", "o"} <= kernel_at.keys() or not len(kernel.shape) == len(lhs.shape) == len(out.shape) == len(kernel_at):
         return None
-    window = _window(attrs)
+    if not lhs_at.keys() >= set(space) <= out_at.keys():
+        return None
+    window = _movement(attrs, len(space))
     taps = 1
     for n, label in enumerate(sorted(space)):
         size, taken, made = lhs.shape[lhs_at[label]], kernel.shape[kernel_at[label]], out.shape[out_at[label]]
@@ -60,6 +60,35 @@ def _valid_taps(size: int, kernel: int, out: int, steps: _Steps) -> int:
         places = range(start, start + out * steps.stride, steps.stride) if steps.stride else ()
         count += sum(1 for at in places if 0 <= at <= last and at % steps.spread == 0)
     return count
+
+
+def _labels(attrs: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Of image, kernel and result: `b01f_01io->b01f`, `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`, or where JAX says that each is."""
+    text = str(attrs.get("dim_labels") or attrs.get("dimension_numbers") or attrs.get("dim_numbers"))
+    found = re.fullmatch(r"(\w+)_(\w+)->(\w+)", text) or re.search(r"\[([\w, ]+)\]x\[([\w, ]+)\]->\[([\w, ]+)\]", text)
+    if found:
+        return tuple(re.sub("[, ]", "", part) for part in found.groups())  # type: ignore[return-value]
+    places = [_numbers(spec) for spec in re.findall(r"_spec=\(([\d, ]+)\)", text)]
+    if len(places) != 3:
+        return "", "", ""
+    named = (zip(at, first + "0123456789", strict=False) for at, first in zip(places, ("bf", "oi", "bf"), strict=True))
+    return tuple("".join(label for _, label in sorted(each)) for each in named)  # type: ignore[return-value]
+
+
+def _numbers(value: Any) -> list[str]:
+    """The numbers of `[2, 2]`, `((1, 1), (0, 2))`, `array<i64: 2, 2>` or `dense<2> : tensor<2x2xi64>`."""
+    return re.findall(r"(?<!\w)-?\d+", str(value).partition(" : tensor")[0])
+
+
+def _movement(attrs: Mapping[str, Any], dimensions: int) -> dict[str, list[str]]:
+    """How a window moves, named as HLO names it; StableHLO and JAX have an attribute for each."""
+    if "dim_labels" in attrs:
+        return _window(attrs)
+    names = {"stride": "window_strides", "pad": "padding", "lhs_dilate": "lhs_dilation", "rhs_dilate": "rhs_dilation"}
+    window = {name: _numbers(attrs[attr]) for name, attr in names.items() if attr in attrs}
+    if "dense<" in str(attrs.get("padding")) and len(window["pad"]) == 1:
+        window["pad"] *= 2 * dimensions  # one number for all
+    return {**window, "pad": window.get("pad", [])[::2]}
 
 
 def _steps(window: dict[str, list[str]], n: int) -> _Steps:

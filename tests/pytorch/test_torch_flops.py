@@ -1,0 +1,113 @@
+"""FLOPs of training graphs: the products of forward and backward together are those that torch's own counter finds while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+import opscope
+from opscope.analysis.cost import CostModel
+from opscope.analysis.mult_adds import is_product, mult_adds
+from opscope.readers.torch.flops import flop_counter
+
+
+class Attention(nn.Module):
+    def __init__(self, causal: bool) -> None:
+        super().__init__()
+        self.embed, self.mix, self.causal = nn.Embedding(11, 16), nn.Linear(16, 48), causal
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        query, key, value = (each.unflatten(-1, (2, 8)).transpose(1, 2) for each in self.mix(self.embed(tokens)).chunk(3, -1))
+        return functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
+
+
+class Products(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.rand(3, 5, 7)), nn.Parameter(torch.rand(3, 4, 7))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.bmm(torch.baddbmm(self.bias, x, self.weight), self.weight.mT)
+
+
+MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "dense": (lambda: nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 16, 3)), (2, 16, 8, 8)),
+    "strided": (lambda: nn.Sequential(nn.Conv2d(3, 8, 4, stride=4), nn.Conv2d(8, 6, 3, stride=2, dilation=2)), (2, 3, 32, 32)),
+    "transposed": (lambda: nn.Sequential(nn.ConvTranspose2d(4, 6, 3, stride=2), nn.ConvTranspose2d(6, 2, 2)), (2, 4, 5, 5)),
+    "sequence": (lambda: nn.Sequential(nn.Conv1d(4, 6, 3, stride=2), nn.ConvTranspose1d(6, 4, 3)), (2, 4, 9)),
+    "volume": (lambda: nn.Sequential(nn.Conv3d(2, 4, 3), nn.Conv3d(4, 2, (1, 2, 3))), (1, 2, 6, 6, 6)),
+    "linear": (lambda: nn.Sequential(nn.Linear(16, 8), nn.GELU(), nn.Linear(8, 4, bias=False)), (4, 16)),
+    "products": (Products, (3, 4, 5)),
+}
+
+
+def _products(program: opscope.Program) -> int:
+    """FLOPs of everything that multiplies matrices, without the sums that torch's counter leaves out."""
+    costs, graph, total = CostModel(program), program.main, 0
+    for node in graph.nodes:
+        if node.role == "op" and is_product(node.op):
+            assert not costs.node(graph, node).unknown, node.op
+            shapes = [graph[name].outputs[index].shape for name, index in node.inputs]
+            total += 2 * (mult_adds(node.op, shapes, [each.shape for each in node.outputs], node.attrs) or 0)
+    return total
+
+
+def _counted(model: nn.Module, given: Tensor, counter: Any) -> int:
+    with counter:
+        model(given).sum().backward()
+    return int(counter.get_total_flops())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_training_step_costs_what_torch_counts(name: str) -> None:
+    make, shape = MODELS[name]
+    model, given = make(), torch.rand(shape)
+    assert _products(opscope.capture(model, given, stage="joint")) == _counted(model, given, FlopCounterMode(display=False))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_goes_back_through_five_products(causal: bool) -> None:
+    """On a CPU torch's counter does not know the kernel, so what it counts of the layers around is added to the seven products."""
+    model, tokens = Attention(causal), torch.randint(11, (2, 6))
+    forward = flop_counter()
+    joint = _products(opscope.capture(model, tokens, stage="joint"))
+    around, scores = 2 * 3 * 12 * 16 * 48, 2 * 2 * 2 * 6 * 6 * 8
+    assert _counted(model, tokens, forward) == around + 2 * scores
+    assert joint == around + 7 * scores
+
+
+@pytest.mark.parametrize("kind", ["flash", "efficient", "cudnn"])
+def test_gradients_of_attention_kernels_cost_what_torch_says(kind: str) -> None:
+    """Heads of keys and values may be fewer, and values of another width: torch's formula is asked with the same shapes."""
+    from torch.utils.flop_counter import sdpa_backward_flop_count
+
+    query, key, value, gradient = (2, 4, 6, 8), (2, 2, 10, 8), (2, 2, 10, 5), (2, 4, 6, 5)
+    found = mult_adds(f"aten._scaled_dot_product_{kind}_attention_backward.default", [gradient, query, key, value], [query], {})
+    assert found is not None and 2 * found == sdpa_backward_flop_count(gradient, query, key, value)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_grouped_convolution_costs_in_each_gradient_what_it_costs_forward(transposed: bool) -> None:
+    """torch's counter counts the gradient of the weight as if there were one group: here each group is counted once."""
+
+    def depthwise() -> nn.Module:
+        kind = nn.ConvTranspose2d if transposed else nn.Conv2d
+        return kind(32, 32, 7, padding=3, groups=32, bias=False)
+
+    given = torch.rand(2, 32, 8, 8)
+    once = CostModel(opscope.capture(depthwise(), given)).total
+    twice = CostModel(opscope.capture(nn.Sequential(depthwise(), depthwise()), given, stage="joint")).total
+    assert once.flops == 2 * 2 * 32 * 64 * 49
+    assert (twice.flops, twice.unknown) == (5 * once.flops, 0)
+
+
+def test_a_gradient_without_a_rule_is_unknown_and_not_taken_for_its_forward() -> None:
+    shapes: list[tuple[int | str, ...]] = [(2, 3), (2, 3), (3, 3)]
+    assert mult_adds("aten.linear_backward.default", shapes, [(2, 3)], {}) is None
+    assert mult_adds("aten.convolution_backward.default", [(1, 2, 3)] * 3, [(1, 2, 3)], {}) is None
