@@ -160,6 +160,20 @@ describe("adoption", () => {
     expect(around("n:shared")).toBe("");
   });
 
+  it("leaves what was written between modules outside them, so that repeated ones stay equal", () => {
+    const layer = (i: number, input: string): NodeSketch[] => [
+      { id: `dot${i}`, op: "dot", inputs: [input], scope: `layer_${i}`, groups: { "source line": "model.py/forward:7" } },
+      { id: `tanh${i}`, op: "tanh", inputs: [`dot${i}`], scope: `layer_${i}`, groups: { "source line": "model.py/forward:8" } },
+    ];
+    const flatten = (groups: Record<string, string>): NodeSketch => ({ id: "flatten", op: "reshape", inputs: ["stem"], groups });
+    const lines = (groups: Record<string, string>): string[] => {
+      const nodes = [{ id: "stem", op: "dot", scope: "stem" }, flatten(groups), ...layer(0, "flatten"), ...layer(1, "tanh0"), ...layer(2, "tanh1")];
+      return boxLines(buildView(makeProgram([{ name: "main", nodes }]), { depth: 0 }));
+    };
+    expect(lines({ "source line": "model.py/forward:12" })).toEqual(["group g:stem", "stack x:layer_0", "node n:flatten"]);
+    expect(lines({})).not.toContain("node n:flatten");
+  });
+
   it("drops a group that holds everything", () => {
     const wrapped = makeProgram([{ name: "main", nodes: [{ id: "a", scope: "step/model/l" }, { id: "b", inputs: ["a"], scope: "step/model/r" }] }]);
     expect(boxLines(buildView(wrapped, { depth: 0 }))).toEqual(["group g:l", "group g:r"]);

@@ -1,7 +1,7 @@
 /**
  * Nodes without a place of their own (a third of a compiled module: parameters, constants, copies, wrapped fusions) are adopted
  * by the innermost group that all their users share, otherwise by the one that their operands share. So a weight sits beside
- * the op that it feeds, not at the top of the page.
+ * the op that it feeds, not at the top of the page. (An operation that a person has written outside every module has a place: the top.)
  *
  * A parameter or its copy is often used again far away (the backward half, the optimizer). It goes where it is used first, unless the
  * places are repeats of each other (layer_0, layer_1): what repeats share belongs to none of them. The model's own input stays

@@ -33,10 +33,14 @@ export interface Prepared {
    * that a backward half is given is one of them.
    */
   readonly parameters: Csr2;
+  /** Which line of the source each node is from, or -1; undefined where no node says it. */
+  readonly sourceLine: Int32Array | undefined;
   /** Node number by graph and id. */
   find(graph: number, id: string): number;
   graphNamed(name: string): number;
 }
+
+const SOURCE_LINE = "source line";
 
 const known = new WeakMap<ProgramData, Prepared>();
 
@@ -113,6 +117,7 @@ function work(program: ProgramData): Prepared {
     reducerOp: findReducers(program),
     isFusionBody,
     parameters: { start: parameterStart, value: Int32Array.from(parameterList), extra: Int32Array.from(operandPlaces) },
+    sourceLine: program.groupings.find(({ name }) => name === SOURCE_LINE)?.nodeGroup,
     find,
     graphNamed,
     firstLooks: new Map(),

@@ -64,7 +64,7 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
 /**
  * A node's group by its own word; -1: at the top by its own word; -2: it has said nothing. In a graph where every path starts
  * with the same group, a node without a path has said nothing. In others it may well stand at the top, unless it only holds or
- * reshapes a value.
+ * reshapes a value and does not say either which line of the source it is from.
  */
 function ownPlaces(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array, outer: Uint8Array): Int32Array {
   const { graphOf, program } = prepared;
@@ -72,7 +72,7 @@ function ownPlaces(prepared: Prepared, grouping: Grouping, firstGroup: Int32Arra
     if (given >= 0) return outer[given] ? -1 : given;
     const first = firstGroup[graphOf[n]];
     if (first < firstGroup[graphOf[n] + 1] && outer[first]) return -2;
-    return computes(prepared, n) || program.nodeRole[n] === Role.Output ? -1 : -2;
+    return standsForItself(prepared, n) || program.nodeRole[n] === Role.Output ? -1 : -2;
   });
 }
 
@@ -124,14 +124,16 @@ function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Ar
 
 function allGrouped(prepared: Prepared, grouping: Grouping, graph: number): boolean {
   const { graphStart } = prepared.program;
-  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) if (grouping.nodeGroup[n] < 0 && computes(prepared, n)) return false;
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) if (grouping.nodeGroup[n] < 0 && standsForItself(prepared, n)) return false;
   return true;
 }
 
-/** An operation that does more than hold, pass on or reshape a value. */
-function computes(prepared: Prepared, node: number): boolean {
+/** An operation that a person has written, or that does more than hold, pass on or reshape a value: compilers add such freely. */
+function standsForItself(prepared: Prepared, node: number): boolean {
   const { nodeRole, nodeCategory, nodeOp, strings } = prepared.program;
-  if (nodeRole[node] !== Role.Op || nodeCategory[node] === SHAPE || prepared.plumbing.kind[node] !== Kind.None) return false;
+  if (nodeRole[node] !== Role.Op) return false;
+  if (prepared.sourceLine && prepared.sourceLine[node] >= 0) return true;
+  if (nodeCategory[node] === SHAPE || prepared.plumbing.kind[node] !== Kind.None) return false;
   return !SPREADS.has(bareOp(strings.at(nodeOp[node])));
 }
 
