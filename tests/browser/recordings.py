@@ -93,3 +93,73 @@ def record_toy(path: Path) -> Path:
         rec.snapshot(fused(), "verify", pipeline="optimize", seconds=0.0001)
         rec.snapshot(rewritten(), "rewrite sums", pipeline="optimize", seconds=0.001, provenance=[RULE])
     return path
+
+
+def sharing() -> Program:
+    """A broadcast that two sums use."""
+    builder = ProgramBuilder("shared", "main")
+    main = builder.graph("main")
+    for name in ("x", "y", "z"):
+        main.node(name, "parameter", outputs=[X], role="parameter")
+    main.node("wide.1", "broadcast", [("x", 0)], [X])
+    main.node("sub.1", "subtract", [("wide.1", 0), ("y", 0)], [X])
+    main.node("add.1", "add", [("wide.1", 0), ("z", 0)], [X])
+    main.node("tanh.1", "tanh", [("add.1", 0)], [X])
+    main.node("erf.1", "erf", [("sub.1", 0)], [X])
+    main.node("mul.1", "multiply", [("erf.1", 0), ("tanh.1", 0)], [X])
+    main.outputs.append(("mul.1", 0))
+    return builder.build()
+
+
+def fused_twice() -> Program:
+    """The broadcast has been copied into both of its users' fusions, as XLA does on CPUs."""
+    builder = ProgramBuilder("shared", "main")
+    for name, op, parts in (("sub", "subtract", ()), ("add", "add", ("tanh",))):
+        body = builder.graph(f"fused_{name}")
+        body.node("p", "parameter", outputs=[X], role="parameter")
+        body.node("q", "parameter", outputs=[X], role="parameter")
+        body.node(f"wide_{name}", "broadcast", [("p", 0)], [X])
+        body.node(f"{name}.1", op, [(f"wide_{name}", 0), ("q", 0)], [X])
+        last = f"{name}.1"
+        for part in parts:
+            body.node(f"{part}.1", part, [(last, 0)], [X])
+            last = f"{part}.1"
+        body.outputs.append((last, 0))
+    main = builder.graph("main")
+    for name in ("x", "y", "z"):
+        main.node(name, "parameter", outputs=[X], role="parameter")
+    main.node("sub_fusion", "fusion", [("x", 0), ("y", 0)], [X], calls=["fused_sub"])
+    main.node("add_fusion", "fusion", [("x", 0), ("z", 0)], [X], calls=["fused_add"])
+    main.node("erf.1", "erf", [("sub_fusion", 0)], [X])
+    main.node("mul.1", "multiply", [("erf.1", 0), ("add_fusion", 0)], [X])
+    main.outputs.append(("mul.1", 0))
+    return builder.build()
+
+
+def recomputed() -> Program:
+    """The error function is computed once more, and the compiler told us."""
+    builder = ProgramBuilder("shared", "main")
+    for graph in fused_twice():
+        copy = builder.graph(graph.name)
+        for node in graph:
+            if node.id == "erf.1":
+                copy.node("erf_forward", node.op, node.inputs, node.outputs)
+                copy.node("erf_backward", node.op, node.inputs, node.outputs)
+                copy.node("saved", "negate", [("erf_backward", 0)], node.outputs)
+            else:
+                inputs = [("erf_forward" if id == "erf.1" else id, i) for id, i in node.inputs]
+                copy.node(node.id, node.op, inputs, node.outputs, role=node.role, calls=list(node.calls))
+        copy.outputs.extend(graph.outputs if graph.name != "main" else (("mul.1", 0), ("saved", 0)))
+    return builder.build()
+
+
+TWICE = Origin((("main", "erf.1"),), (("main", "erf_forward"), ("main", "erf_backward")), "identity", "recomputed in the backward")
+
+
+def record_shared(path: Path) -> Path:
+    """Passes: 0 start, 1 a fusion that copies a shared producer, 2 a node that is computed twice."""
+    with opscope.record(path) as rec:
+        rec.snapshot(sharing(), "start")
+        rec.snapshot(fused_twice(), "fusion")
+        rec.snapshot(recomputed(), "forward and backward", provenance=[TWICE])
+    return path

@@ -16,7 +16,7 @@ _AROUND = 40
 
 
 def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
-    """For each node after the pass its one mate before; groups, changes, fusions and rules are lists beside it."""
+    """For each node after the pass its one mate before; groups (copies too), changes, fusions and rules are lists beside it."""
     old, new = _Numbers(diff.a, diff.untouched), _Numbers(diff.b, diff.untouched)
     strings = Interner()
     evidence_number = {name: i for i, name in enumerate(EVIDENCE)}
@@ -40,10 +40,12 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
         group_evidence.append(evidence_number[match.evidence])
         group_rule.append(strings[match.rule])
 
+    mated: set[int] = set()
     for match in diff.compared:
         here = new[match.b[0]]
-        if len(match.b) == 1 and mate[here] < 0 and match.a:
+        if len(match.b) == 1 and mate[here] < 0 and match.a and old[match.a[-1]] not in mated:
             mate[here] = old[match.a[-1]]
+            mated.add(mate[here])
             evidence[here] = evidence_number[match.evidence]
             if match.rule:
                 ruled.append(here)

@@ -16,6 +16,7 @@ const python = process.env.OPSCOPE_PYTHON ?? (existsSync(inside) ? inside : "pyt
 
 describe("a recording that Python wrote", () => {
   let recording: RecordingData;
+  let shared: RecordingData;
   let alone: ProgramData[];
   const programAfter = (pass: number): ProgramData => recording.program(recording.passes[pass].content);
   const ids = (program: ProgramData): string[] => Array.from(program.nodeId, (text) => program.strings.at(text));
@@ -26,9 +27,10 @@ describe("a recording that Python wrote", () => {
     const blocks: Uint8Array[] = [];
     const view = new DataView(written.buffer, written.byteOffset, written.byteLength);
     for (let at = 0; at < written.length; at += 4 + view.getUint32(at, true)) blocks.push(written.slice(at + 4, at + 4 + view.getUint32(at, true)));
-    expect(blocks.map(isRecording)).toEqual(blocks.map((_, i) => i === 0));
+    expect(blocks.map(isRecording)).toEqual(blocks.map((_, i) => i < 2));
     recording = decodeRecording(blocks[0]);
-    alone = blocks.slice(1).map((block) => decodeWire(block));
+    shared = decodeRecording(blocks[1]);
+    alone = blocks.slice(2).map((block) => decodeWire(block));
   });
 
   it("gives every program as it is by itself", () => {
@@ -66,12 +68,47 @@ describe("a recording that Python wrote", () => {
     const [exp, add] = ["exp.1", "add.1"].map((id) => named(programAfter(5), id));
     const fusion = named(programAfter(6), "fusion.1");
     expect(sourcesOf(fuse, [fusion])).toEqual([exp, add]);
-    expect(stepOf(fuse, [exp], resultsOf(fuse, [exp]))).toMatchObject({ kind: "fused", old: [exp, add], new: [fusion] });
+    expect(stepOf(fuse, [exp], resultsOf(fuse, [exp]), programAfter(6))).toMatchObject({ kind: "fused", old: [exp, add], new: [fusion] });
     const sum = named(programAfter(6), "sum.1");
     const step = stepOf(rewrite, [sum], resultsOf(rewrite, [sum]))!;
     expect(step).toMatchObject({ kind: "changed", evidence: "rewrite", rule: "sum_to_tree", place: "compiler/rules.py:42 sum_to_tree" });
     expect(step.changes.map(({ field, old, new: now }) => [field, old, now])).toEqual([["op", "reduce", "tree-reduce"]]);
     const both = sourcesOf(recording.diff(5)!, [exp, add]);
     expect(stepOf(recording.diff(5)!, both, [exp, add]), "nothing happened to either").toBeUndefined();
+  });
+
+  describe("a producer that was copied into two fusions", () => {
+    const after = (pass: number) => shared.program(shared.passes[pass].content);
+    const numbers = (pass: number, ...names: string[]) => names.map((id) => named(after(pass), id));
+    const back = (pass: number, id: string) => {
+      const diff = shared.diff(pass)!, made = numbers(pass, id);
+      return stepOf(diff, sourcesOf(diff, made), made, after(pass));
+    };
+    const onward = (pass: number, id: string) => {
+      const diff = shared.diff(pass)!, old = numbers(pass - 1, id);
+      return stepOf(diff, old, resultsOf(diff, old), after(pass));
+    };
+
+    it("tells of each fusion what that one was made of", () => {
+      expect(back(1, "sub_fusion")).toMatchObject({ kind: "fused", old: numbers(0, "wide.1", "sub.1"), new: numbers(1, "sub_fusion") });
+      expect(back(1, "add_fusion")).toMatchObject({ kind: "fused", old: numbers(0, "wide.1", "add.1", "tanh.1"), new: numbers(1, "add_fusion") });
+    });
+
+    it("tells of a copy inside a fusion about that fusion", () => {
+      expect(back(1, "wide_add")).toMatchObject({ kind: "fused", new: numbers(1, "add_fusion") });
+      expect(back(1, "wide_sub")).toMatchObject({ kind: "fused", new: numbers(1, "sub_fusion") });
+    });
+
+    it("tells of the producer that it went into both, and of others into one", () => {
+      expect(onward(1, "wide.1")).toMatchObject({ kind: "fused", old: numbers(0, "wide.1"), new: numbers(1, "sub_fusion", "add_fusion") });
+      expect(onward(1, "tanh.1")).toMatchObject({ kind: "fused", new: numbers(1, "add_fusion") });
+      expect(onward(1, "mul.1"), "only its operand is another").toMatchObject({ kind: "changed" });
+    });
+
+    it("tells of a node that became two that it did, from either side", () => {
+      const told = { kind: "became", old: numbers(1, "erf.1"), new: numbers(2, "erf_forward", "erf_backward"), rule: "recomputed in the backward" };
+      expect(onward(2, "erf.1")).toMatchObject(told);
+      expect(back(2, "erf_backward")).toMatchObject(told);
+    });
   });
 });

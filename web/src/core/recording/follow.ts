@@ -1,4 +1,5 @@
 /** Following nodes through passes: what they were before, what they are after, and what was told about it on the way. */
+import type { ProgramData } from "../types";
 import { EVIDENCE, type Change, type Evidence, type PassDiff } from "./types";
 
 /** A crowd that grows beyond this is not a history any more. */
@@ -39,17 +40,16 @@ export function resultsOf(diff: PassDiff, nodes: Iterable<number>): number[] {
   return [...found].slice(0, MOST);
 }
 
-/** What the pass did to some nodes (by their numbers before and after), or undefined if nothing. */
-export function stepOf(diff: PassDiff, old: readonly number[], made: readonly number[]): Step | undefined {
+/** What the pass did to some nodes (by their numbers before and after), or undefined if nothing. `after`: the program then, where the pass made fusions. */
+export function stepOf(diff: PassDiff, old: readonly number[], made: readonly number[], after?: ProgramData): Step | undefined {
   if (old.length === 0) return made.length ? { old, new: made, kind: "added", changes: [] } : undefined;
-  const fusion = fusionOf(diff, old, made);
-  if (fusion >= 0) {
-    const { start, value } = diff.fusions.old;
-    return { old: Array.from(value.subarray(start[fusion], start[fusion + 1])), new: [diff.fusions.new[fusion]], kind: "fused", ...told(diff, made), changes: changesOf(diff, made) };
-  }
   if (made.length === 0) return { old, new: made, kind: "removed", changes: [] };
+  const fused = after && fusing(diff, old, made, after);
+  if (fused) return fused;
+  const all = old.length === 1 ? resultsOf(diff, old) : made;
+  if (old.length === 1 && all.length > 1) return { old, new: all, kind: "became", ...told(diff, all), changes: changesOf(diff, made) };
   const touched = made.filter((node) => diff.changes.has(node) || diff.rule.has(node) || joins(diff, node));
-  const went = old.filter((node) => diff.back[node] < 0);
+  const went = old.filter((node) => resultsOf(diff, [node]).length === 0);
   if (touched.length === 0 && went.length === 0) return undefined;
   const changes = changesOf(diff, touched);
   const pairs = went.length === 0 && touched.every((node) => diff.mate[node] >= 0 && !joins(diff, node));
@@ -57,24 +57,49 @@ export function stepOf(diff: PassDiff, old: readonly number[], made: readonly nu
   return made.length > CROWD ? undefined : { old: touched.map((node) => diff.mate[node]), new: touched, kind: "changed", ...told(diff, touched), changes };
 }
 
-/** Is it one of several that others became? A copy of one old node is not: it is that node once more. */
-function joins({ groups }: PassDiff, node: number): boolean {
+/** Is it what several became? A copy of one old node is not: it is that node once more. */
+function joins({ groups, mate }: PassDiff, node: number): boolean {
   for (let g = 0; g + 1 < groups.new.start.length; g++) {
-    if (groups.old.start[g + 1] - groups.old.start[g] < 2 && EVIDENCE[groups.evidence[g]] !== "rewrite") continue;
+    if (groups.old.start[g + 1] - groups.old.start[g] < 2 && EVIDENCE[groups.evidence[g]] !== "rewrite" && mate[node] < 0) continue;
     for (let i = groups.new.start[g]; i < groups.new.start[g + 1]; i++) if (groups.new.value[i] === node) return true;
   }
   return false;
 }
 
-/** The first of the fusions that took these nodes in, or -1. */
-function fusionOf(diff: PassDiff, old: readonly number[], made: readonly number[]): number {
+/**
+ * The fusions that these nodes are, or are in, now. A producer may be copied into many fusions: only those count where the nodes
+ * themselves are, and of several it is told which of the old nodes went into them, and where else those are.
+ */
+function fusing(diff: PassDiff, old: readonly number[], made: readonly number[], after: ProgramData): Step | undefined {
   const { old: rows, new: fusions } = diff.fusions;
-  const wanted = new Set(old), result = new Set(made);
-  for (let i = 0; i < fusions.length; i++) {
-    if (result.has(fusions[i])) return i;
-    for (let at = rows.start[i]; at < rows.start[i + 1]; at++) if (wanted.has(rows.value[at])) return i;
+  const fusionOf = new Map<number, number>();
+  fusions.forEach((fusion, i) => {
+    for (let at = after.calls.start[fusion]; at < after.calls.start[fusion + 1]; at++) fusionOf.set(after.calls.value[at], i);
+  });
+  const itself = new Map(Array.from(fusions, (fusion, i) => [fusion, i]));
+  const found = new Set<number>();
+  const outside: number[] = [];
+  for (const node of made) {
+    const fusion = itself.get(node) ?? fusionOf.get(graphOf(after, node));
+    if (fusion === undefined) outside.push(node);
+    else found.add(fusion);
   }
-  return -1;
+  if (found.size === 0) return undefined;
+  const members = new Set<number>();
+  for (const i of found) for (let at = rows.start[i]; at < rows.start[i + 1]; at++) members.add(rows.value[at]);
+  const stayed = outside.filter((node) => sourcesOf(diff, [node]).some((source) => members.has(source)));
+  const now = [...stayed, ...[...found].sort((a, b) => a - b).map((i) => fusions[i])];
+  return { old: now.length === 1 ? [...members] : old.filter((node) => members.has(node)), new: now, kind: "fused", ...told(diff, made), changes: changesOf(diff, made) };
+}
+
+function graphOf({ graphStart }: ProgramData, node: number): number {
+  let low = 0, high = graphStart.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (graphStart[middle] <= node) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 function changesOf(diff: PassDiff, nodes: readonly number[]): Change[] {

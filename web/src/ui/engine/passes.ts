@@ -148,7 +148,7 @@ export class Passes {
       const diff = await this.diff(at);
       if (!diff) break;
       const old = sourcesOf(diff, nodes);
-      const step = stepOf(diff, old, nodes);
+      const step = stepOf(diff, old, nodes, await this.fused(at, diff));
       if (step) found.unshift({ pass: at, step });
       nodes = old;
     }
@@ -157,12 +157,17 @@ export class Passes {
       const diff = await this.diff(at);
       if (!diff) continue;
       const made = resultsOf(diff, nodes);
-      const step = stepOf(diff, nodes, made);
+      const step = stepOf(diff, nodes, made, await this.fused(at, diff));
       if (step) found.push({ pass: at, step });
       nodes = made;
       if (nodes.length === 0) break;
     }
     return found;
+  }
+
+  /** The program after a pass, where it has made fusions: what is in which of them is known from it alone. */
+  private async fused(pass: number, diff: PassDiff): Promise<ProgramData | undefined> {
+    return diff.fusions.new.length ? (await this.program(pass)).program : undefined;
   }
 
   private snapshotOf(shown: PassShown): number {
