@@ -78,15 +78,15 @@ describe("a recording that Python wrote", () => {
   });
 
   describe("a producer that was copied into two fusions", () => {
-    const after = (pass: number) => shared.program(shared.passes[pass].content);
-    const numbers = (pass: number, ...names: string[]) => names.map((id) => named(after(pass), id));
+    const reached = (pass: number) => shared.program(shared.passes[pass].content);
+    const numbers = (pass: number, ...names: string[]) => names.map((id) => named(reached(pass), id));
     const back = (pass: number, id: string) => {
       const diff = shared.diff(pass)!, made = numbers(pass, id);
-      return stepOf(diff, sourcesOf(diff, made), made, after(pass));
+      return stepOf(diff, sourcesOf(diff, made), made, reached(pass));
     };
     const onward = (pass: number, id: string) => {
       const diff = shared.diff(pass)!, old = numbers(pass - 1, id);
-      return stepOf(diff, old, resultsOf(diff, old), after(pass));
+      return stepOf(diff, old, resultsOf(diff, old), reached(pass));
     };
 
     it("tells of each fusion what that one was made of", () => {
