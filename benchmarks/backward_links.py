@@ -15,18 +15,19 @@ from opscope.readers.source import Source
 
 
 def main(paths: list[str]) -> None:
-    print(f"{'file':44} {'nodes':>8} {'backward':>9} {'scope':>7} {'source':>7} {'operands':>9} {'none':>6} {'links/node':>10} {'s':>6}")
+    print(f"{'file':44} {'nodes':>8} {'backward':>9} {'place':>7} {'scope':>7} {'source':>7} {'operands':>9} ", end="")
+    print(f"{'none':>6} {'links/node':>10} {'s':>6}")
     for path in paths:
         program = read(Source(path))[0]
         started = time.perf_counter()
         links = backward_links(program)
         seconds = time.perf_counter() - started
         evidence = Counter(link.evidence for link in links)
-        share = {name: f"{100 * evidence[name] / max(1, len(links)):.1f} %" for name in ("scope", "source", "operands", "none")}
+        share = {name: f"{100 * evidence[name] / max(1, len(links)):.1f} %" for name in ("place", "scope", "source", "operands", "none")}
         mean = sum(len(link.forward) for link in links) / max(1, len(links))
         print(
-            f"{path:44} {len(program):8,} {len(links):9,} {share['scope']:>7} {share['source']:>7} {share['operands']:>9} "
-            f"{share['none']:>6} {mean:10.1f} {seconds:6.2f}"
+            f"{path:44} {len(program):8,} {len(links):9,} {share['place']:>7} {share['scope']:>7} {share['source']:>7} "
+            f"{share['operands']:>9} {share['none']:>6} {mean:10.1f} {seconds:6.2f}"
         )
 
 

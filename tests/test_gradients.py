@@ -47,7 +47,7 @@ def test_every_backward_node_is_linked_to_forward_nodes_of_its_own_layer(program
     layered = [link for link in links if any(part.startswith("layer_") for part in program[link.graph][link.node].scope)]
     assert layered, "a train step has backward nodes inside its layers"
     for link in layered:
-        assert link.evidence == "scope"
+        assert link.evidence in ("place", "scope")
         assert link.forward, link
         for graph, forward in link.forward:
             assert program[graph][forward].attrs["direction"] == FORWARD
@@ -108,3 +108,40 @@ def test_a_forward_only_program_has_no_directions() -> None:
     program = capture_object(jnp.tanh, jnp.ones(3), stage="jaxpr")
     assert not any(any(marks) for marks in directions(program).values())
     assert with_backward_links(program) is program
+
+
+@pytest.fixture(scope="module")
+def layer_norm() -> Program:
+    import jax.numpy as jnp
+
+    def loss(x, gain, bias):
+        with jax.named_scope("norm"):
+            mean = x.mean(-1, keepdims=True)
+            variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+            return ((x - mean) * jax.lax.rsqrt(variance + 1e-5) * gain + bias).sum()
+
+    arguments = jnp.ones((4, 8)), jnp.ones(8), jnp.ones(8)
+    return capture_object(jax.value_and_grad(loss, (0, 1, 2)), *arguments, stage="hlo")
+
+
+def primitive(program: Program, graph: str, node: str) -> str:
+    return str(program[graph][node].attrs["metadata.op_name"]).rpartition("/")[2]
+
+
+def test_one_line_of_several_operations_is_told_apart(layer_norm: Program) -> None:
+    """`(x - mean) * rsqrt(variance) * gain + bias`: the rsqrt is carried back by its own product, not by whatever shares its scope,
+    and the helpers that linearization puts beside it are not what is differentiated."""
+    differentiated = {}
+    for link in backward_links(layer_norm):
+        forward = {primitive(layer_norm, *key) for key in link.forward}
+        differentiated.setdefault(primitive(layer_norm, link.graph, link.node), []).append(forward)
+    assert {"rsqrt"} in differentiated["mul"], "the product that is the rsqrt's derivative"
+    assert not any("rsqrt" in forward for op in ("neg", "reduce_sum", "div", "add_any") for forward in differentiated.get(op, []))
+    assert all(forward == {"sub"} for forward in differentiated["neg"]), "only the subtracts are negated"
+
+
+def test_the_insides_of_reducers_are_no_steps_of_the_derivative(layer_norm: Program) -> None:
+    reducers = {name for graph in layer_norm for node in graph if node.op == "reduce" for name in node.calls}
+    assert reducers
+    named = {key[0] for link in backward_links(layer_norm) for key in (*link.forward, (link.graph, link.node))}
+    assert not named & reducers

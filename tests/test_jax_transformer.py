@@ -49,7 +49,7 @@ def after(lowered: Any) -> Program:
 def by_scope(program: Program) -> float:
     evidence = Counter(link.evidence for link in backward_links(program))
     assert evidence.total() > 300, "a train step has a backward half"
-    return evidence["scope"] / evidence.total()
+    return (evidence["place"] + evidence["scope"]) / evidence.total()
 
 
 def test_backward_is_linked_to_forward_by_scope_before_optimization(before: Program) -> None:

@@ -47,7 +47,8 @@ _MEANT = {
     "MaxBackward0": "reduce_max", "MaxBackward1": "reduce_max", "MinBackward0": "reduce_min", "MinBackward1": "reduce_min",
 }  # fmt: skip
 """Operations that mean another one than their name without its overload does."""
-_REDUCING = frozenset(["reduce", "reduce_window", "scatter", "all_reduce"])
+REDUCING = frozenset(["reduce", "reduce_window", "scatter", "all_reduce"])
+"""Operations that apply a small computation, which says how two values are combined."""
 
 
 @cache
@@ -72,7 +73,7 @@ def reason_for(op: str) -> str:
 
 def reducer_key(program: Program, node: Node) -> str:
     """"reduce:maximum" for an operation whose meaning lies in the small computation that it applies; empty for others."""
-    if not node.calls or plain_name(node.op) not in _REDUCING or not program[node.calls[0]].outputs:
+    if not node.calls or plain_name(node.op) not in REDUCING or not program[node.calls[0]].outputs:
         return ""
     body = program[node.calls[0]]
     return f"{node.op}:{body[body.outputs[0][0]].op}"

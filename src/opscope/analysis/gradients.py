@@ -1,18 +1,22 @@
 """Which half of a training step a node belongs to, and which forward nodes a backward node differentiates.
 
 Frameworks mark where an operation came from (JAX wraps its scope in `transpose(jvp(…))`, PyTorch keeps the forward node), but
-they do not say which forward operation a backward one belongs to. Three kinds of evidence do, in this order: the same scope once
-the wrappers are gone, the same line of the program, the same operands.
+they do not say which forward operation a backward one belongs to. Evidence does, in this order: the same scope once the wrappers
+are gone and the same place in the program ("place"), the same scope alone ("scope"), the same line alone ("source"), the same
+operands. What linearization adds to the forward half for the sake of the backward half (the -1/2 · y/x of an rsqrt) carries the
+place of its operation too, but is not what was differentiated; nor are the insides of reducers.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from opscope.analysis.category import plain_name
+from opscope.analysis.derivatives import REDUCING
 from opscope.program import Details, Graph, Link, Node, Program
 
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
@@ -83,7 +87,7 @@ def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
 
 
 class BackwardLink(NamedTuple):
-    """A backward node, the forward nodes it differentiates, and what says so: scope, source or operands."""
+    """A backward node, the forward nodes it differentiates, and what says so: place, scope, source or operands."""
 
     graph: str
     node: str
@@ -96,17 +100,40 @@ def backward_links(program: Program) -> list[BackwardLink]:
     index = _ForwardIndex()
     origins: dict[int, _Origin] = {}  # nodes share their details, and a compiled module has few different ones
     waiting = []
+    reducers = _reducers(program)
     for graph in program:
+        if graph.name in reducers:
+            continue
+        own = []
         for node in graph:
             details = node.details
             origin = origins.get(id(details))
             if origin is None:
                 origin = origins[id(details)] = _origin(node)
+            own.append(origin)
+        helpers = _helpers(graph, own)
+        for node, origin, helper in zip(graph, own, helpers, strict=True):
             if origin.direction == FORWARD:
-                index.add(graph, node, origin)
+                index.add(graph, node, origin, helper)
             elif origin.direction == BACKWARD:
                 waiting.append((graph, node, origin))
     return [BackwardLink(graph.name, node.id, *index.find(graph, node, origin)) for graph, node, origin in waiting]
+
+
+def _reducers(program: Program) -> set[str]:
+    """Graphs that say how two values are combined: no steps of the program."""
+    return {name for graph in program for node in graph if node.calls and plain_name(node.op) in REDUCING for name in node.calls}
+
+
+def _helpers(graph: Graph, origins: Sequence[_Origin]) -> list[bool]:
+    """Which forward nodes exist for the backward half alone: nothing else reads them, directly or through others of the kind."""
+    helps = [False] * len(origins)
+    users, position = graph.users, graph.position
+    for i in range(len(origins) - 1, -1, -1):
+        if origins[i].direction == FORWARD:
+            readers = users.get(graph.nodes[i].id, ())
+            helps[i] = bool(readers) and all(helps[position[name]] or origins[position[name]].direction == BACKWARD for name in readers)
+    return helps
 
 
 def with_backward_links(program: Program) -> Program:
@@ -134,13 +161,18 @@ def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
 
 _Key: TypeAlias = tuple[object, ...]
 _MOST_COMPARED = 24
+NodeKey: TypeAlias = tuple[str, str]
+"""(graph name, node id)."""
 
 
 class _Origin(NamedTuple):
-    """What a node's details say of where it comes from: keys to find relatives by, from the surest to the loosest."""
+    """What a node's details say of where it comes from: keys to find relatives by, from the surest to the loosest.
+
+    Each kind of evidence has a key that includes the primitive and one that does not: a multiply's derivative multiplies.
+    """
 
     direction: str
-    keys: tuple[tuple[str, _Key], ...]
+    keys: tuple[tuple[str, _Key, _Key], ...]
     details: Details
 
 
@@ -148,51 +180,83 @@ def _origin(node: Node) -> _Origin:
     attrs, scope, frames = node.attrs, node.scope, node.source
     name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or node.op)
     primitive = name.partition(";")[0].rpartition("/")[2]
-    keys: list[tuple[str, _Key]] = [
-        ("scope", (scope, frames, primitive)),
-        ("scope", (scope, frames)),
-        ("scope", (scope, primitive)),
-        ("scope", (scope,)),
-    ]
+    stack = attrs.get("metadata.stack_frame_id")  # XLA's numbers know columns too, so they part `(x - m) * rsqrt(v)`
+    places: list[tuple[str, _Key]] = []
+    if stack:
+        places.append(("place", (scope, stack)))
     if frames:
-        keys.append(("source", frames))
-    return _Origin(str(attrs.get("direction", "")), tuple(keys), node.details)
+        places.append(("place", (scope, frames)))
+    places.append(("scope", (scope,)))
+    if frames:
+        places.append(("source", (frames,)))
+    keys = tuple((evidence, (*key, primitive), key) for evidence, key in places)
+    return _Origin(str(attrs.get("direction", "")), keys, node.details)
+
+
+class _Relatives(NamedTuple):
+    """Forward nodes, and what relates a backward node to them. `told` says whether the primitive does too."""
+
+    nodes: tuple[NodeKey, ...]
+    evidence: str
+    told: bool
 
 
 class _ForwardIndex:
     """Forward nodes by what they share with their backward nodes."""
 
     def __init__(self) -> None:
-        self.by_key: dict[_Key, list[tuple[str, str]]] = {}
-        self.node: dict[tuple[str, str], Node] = {}
-        self._rows: dict[int, list[list[tuple[str, str]]]] = {}
-        self._found: dict[int, tuple[list[tuple[str, str]], str]] = {}
+        self.by_key: dict[_Key, list[NodeKey]] = {}
+        self.node: dict[NodeKey, Node] = {}
+        self._rows: dict[tuple[int, bool], list[list[NodeKey]]] = {}
+        self._relatives: dict[int, _Relatives] = {}
+        self._found: dict[NodeKey, tuple[_Key, tuple[NodeKey, ...]]] = {}
 
-    def add(self, graph: Graph, node: Node, origin: _Origin) -> None:
+    def add(self, graph: Graph, node: Node, origin: _Origin, helper: bool) -> None:
         place = (graph.name, node.id)
         self.node[place] = node
-        rows = self._rows.get(id(origin))
+        rows = self._rows.get((id(origin), helper))
         if rows is None:
-            rows = self._rows[id(origin)] = [self.by_key.setdefault(key, []) for _, key in origin.keys]
+            keys = (key for _, *pair in origin.keys for key in pair)
+            rows = self._rows[id(origin), helper] = [self.by_key.setdefault((helper, key), []) for key in keys]
         for row in rows:
             row.append(place)
 
-    def find(self, graph: Graph, node: Node, origin: _Origin) -> tuple[tuple[tuple[str, str], ...], str]:
-        found = self._found.get(id(origin))
-        if found is None:
-            hits = ((self.by_key[key][:_MOST_COMPARED], evidence) for evidence, key in origin.keys if key in self.by_key)
-            found = self._found[id(origin)] = next(hits, ([], ""))
-        if found[0]:
-            return self._nearest(node, found[0]), found[1]
-        operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
-        return tuple(operands[:MOST_LINKS]), "operands" if operands else "none"
+    def find(self, graph: Graph, node: Node, origin: _Origin) -> tuple[tuple[NodeKey, ...], str]:
+        """For a backward node whose backward operands were asked for before it."""
+        relatives = self._relatives.get(id(origin))
+        if relatives is None:
+            relatives = self._relatives[id(origin)] = self._related(origin)
+        if not relatives.nodes:
+            operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
+            return tuple(operands[:MOST_LINKS]), "operands" if operands else "none"
+        place = origin.keys[0][2]
+        found = () if relatives.told else self._continued(graph, node, place)
+        found = found or self._nearest(node, relatives.nodes)
+        self._found[graph.name, node.id] = place, found
+        return found, relatives.evidence
 
-    def _nearest(self, node: Node, candidates: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """Those that the backward node reads, or shares an operand with, if there are any."""
+    def _related(self, origin: _Origin) -> _Relatives:
+        """By the surest evidence there is; helpers only where that evidence names nothing else."""
+        for evidence, sure, loose in origin.keys:
+            for helper in (False, True):
+                for key in (sure, loose):
+                    nodes = self.by_key.get((helper, key))
+                    if nodes:
+                        return _Relatives(tuple(nodes[:_MOST_COMPARED]), evidence, key is sure)
+        return _Relatives((), "", False)
+
+    def _continued(self, graph: Graph, node: Node, place: _Key) -> tuple[NodeKey, ...]:
+        """A second step of one derivative (the sum after the product, for a broadcast operand) differentiates what the first did."""
+        steps = (self._found.get((graph.name, name)) for name, _ in node.inputs)
+        return tuple(dict.fromkeys(key for step in steps if step and step[0] == place for key in step[1]))[:MOST_LINKS]
+
+    def _nearest(self, node: Node, candidates: tuple[NodeKey, ...]) -> tuple[NodeKey, ...]:
+        """Those that the backward node reads, or shares an operand with, if there are any; else those that do the same work."""
         if len(candidates) == 1:
-            return tuple(candidates)
+            return candidates
         operands = {name for name, _ in node.inputs}
         near = [key for key in candidates if key[1] in operands or any(name in operands for name, _ in self.node[key].inputs)]
+        near = near or [key for key in candidates if self.node[key].op == node.op]
         return tuple((near or candidates)[:MOST_LINKS])
 
 
@@ -225,4 +289,4 @@ def kept_for_backward(program: Program) -> list[Kept]:
         sizes = [t.bytes for t in (types if output < 0 else types[output : output + 1])]
         known = [size for size in sizes if size is not None]
         kept.append(Kept(graph_name, name, output, sum(known) if len(known) == len(sizes) else None, tuple(dict.fromkeys(users))))
-    return sorted(kept, key=lambda k: (-1 if k.bytes is None else k.bytes), reverse=True)
+    return sorted(kept, key=lambda k: -1 if k.bytes is None else k.bytes, reverse=True)
