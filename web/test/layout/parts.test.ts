@@ -103,6 +103,35 @@ describe("ordering", () => {
   });
 });
 
+describe("breaking cycles", () => {
+  const turned = (nodeCount: number, edges: Array<[number, number]>): Array<[number, number]> => {
+    const { edgeSource, edgeTarget } = flatGraph({ nodeCount, edges });
+    const reversed = breakCycles(nodeCount, edgeSource, edgeTarget);
+    return edges.filter((_, e) => reversed[e] === 1);
+  };
+  const [input, backward, shared, forward] = [0, 1, 2, 3];
+  const kept: Array<[number, number]> = [[forward, backward], [forward, backward], [forward, backward]];
+
+  it("turns the one edge back between two groups, not the many ahead, whichever is come upon first", () => {
+    expect(turned(4, [[input, backward], [input, forward], [input, shared], ...kept, [backward, forward]])).toEqual([[backward, forward]]);
+  });
+
+  it("turns as few where the way back leads through something else", () => {
+    expect(turned(4, [[input, backward], [backward, shared], [shared, forward], ...kept])).toHaveLength(1);
+  });
+
+  it("leaves no cycle in any graph", () => {
+    fc.assert(
+      fc.property(anyEdges, ({ nodeCount, edges }) => {
+        const { edgeSource, edgeTarget } = flatGraph({ nodeCount, edges });
+        const reversed = breakCycles(nodeCount, edgeSource, edgeTarget);
+        const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed);
+        edges.forEach(([u, v], e) => { if (u !== v) expect(rank[u] < rank[v]).toBe(reversed[e] === 0); });
+      }),
+    );
+  });
+});
+
 describe("ranking", () => {
   it("is as short as any ranking can be", () => {
     const small = fc.array(fc.tuple(fc.nat({ max: 5 }), fc.nat({ max: 5 })), { minLength: 1, maxLength: 9 });

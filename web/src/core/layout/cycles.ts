@@ -1,50 +1,122 @@
 import { bucketBy } from "./arrays";
 
+interface Edges {
+  readonly nodeCount: number;
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  /** 1: known to close a loop; it has no say in the order of the boxes. */
+  readonly closing: Uint8Array;
+  /** 1: it cannot run downwards, whatever the order: a self-loop, or an edge into the first rank's pinned boxes, or out of the last's. */
+  readonly forced: Uint8Array;
+}
+
 /**
- * Chooses the edges to turn round so that the rest has no cycle: a depth-first walk from the sources, then from whatever is
- * left in node order, where an edge to a node still on the path closes a cycle. Self-loops count as turned.
- * An edge into the first rank's pinned boxes, or out of the last rank's, is turned too, since it cannot run downwards.
- * Edges that are known to close a loop have no say in the walk; they are turned where they run against it. Their pieces to and from a
- * border are ordinary edges.
+ * Chooses the edges to turn round so that the rest has no cycle: those that run against an order of the boxes. Two orders are tried,
+ * and the one against which fewer edges run is taken: a walk along the edges, which cuts a cycle where it is come upon last, and
+ * where that turns any, one that has the boxes first from which most leaves (of two groups that feed each other, the one that
+ * feeds the other more).
+ * Edges that are known to close a loop are turned where they run against the order. Their pieces to and from a border are
+ * ordinary edges.
  */
 export function breakCycles(nodeCount: number, source: Int32Array, target: Int32Array, pin?: Uint8Array, closes?: Uint8Array): Uint8Array {
-  const reversed = new Uint8Array(source.length);
-  const isClosing = (e: number): boolean => closes !== undefined && closes[e] === 1 && !pin?.[source[e]] && !pin?.[target[e]];
+  const closing = new Uint8Array(source.length);
+  const forced = new Uint8Array(source.length);
+  for (let e = 0; e < source.length; e++) {
+    const [v, w] = [source[e], target[e]];
+    if (closes?.[e] && !pin?.[v] && !pin?.[w]) closing[e] = 1;
+    else if (v === w || (pin && (pin[w] === 1 || pin[v] === 2))) forced[e] = 1;
+  }
+  const edges: Edges = { nodeCount, source, target, closing, forced };
+  const walked = against(edges, walkOrder(edges));
+  if (walked.count === 0) return walked.turned;
+  const weighed = against(edges, weighedOrder(edges));
+  return weighed.count < walked.count ? weighed.turned : walked.turned;
+}
+
+/** The edges that do not run from an earlier place to a later one, and how many of them had a choice. */
+function against({ source, target, closing, forced }: Edges, place: Int32Array): { turned: Uint8Array; count: number } {
+  const turned = new Uint8Array(source.length);
+  let count = 0;
+  for (let e = 0; e < turned.length; e++) {
+    if (!forced[e] && place[source[e]] < place[target[e]]) continue;
+    turned[e] = 1;
+    if (!forced[e] && !closing[e]) count++;
+  }
+  return { turned, count };
+}
+
+/** Depth-first from the sources, then from whatever is left in node order: what the walk leaves for good last comes first. */
+function walkOrder({ nodeCount, source, target, closing, forced }: Edges): Int32Array {
   const out = bucketBy(source, nodeCount);
   const inDegree = new Int32Array(nodeCount);
-  for (let e = 0; e < target.length; e++) if (source[e] !== target[e] && !isClosing(e)) inDegree[target[e]]++;
-  const state = new Uint8Array(nodeCount); // 0 unseen, 1 on the path, 2 done
+  for (let e = 0; e < target.length; e++) if (source[e] !== target[e] && !closing[e]) inDegree[target[e]]++;
+  const isSeen = new Uint8Array(nodeCount);
   const cursor = out.start.slice(0, nodeCount);
   const path = new Int32Array(nodeCount);
-  /** When the walk left a box for good: later than everything below it. */
-  const left = new Int32Array(nodeCount);
-  let clock = 0;
+  const place = new Int32Array(nodeCount);
+  let last = nodeCount;
 
   const walk = (root: number): void => {
     let depth = 0;
     path[0] = root;
-    state[root] = 1;
+    isSeen[root] = 1;
     while (depth >= 0) {
       const v = path[depth];
       if (cursor[v] === out.start[v + 1]) {
-        state[v] = 2;
-        left[v] = clock++;
+        place[v] = --last;
         depth--;
         continue;
       }
       const e = out.items[cursor[v]++];
-      if (isClosing(e)) continue;
-      const w = target[e];
-      if (state[w] === 1 || (pin && (pin[w] === 1 || pin[v] === 2))) reversed[e] = 1;
-      else if (state[w] === 0) {
-        state[w] = 1;
-        path[++depth] = w;
-      }
+      if (closing[e] || forced[e] || isSeen[target[e]]) continue;
+      isSeen[target[e]] = 1;
+      path[++depth] = target[e];
     }
   };
 
-  for (let v = 0; v < nodeCount; v++) if (inDegree[v] === 0 && state[v] === 0) walk(v);
-  for (let v = 0; v < nodeCount; v++) if (state[v] === 0) walk(v);
-  if (closes) for (let e = 0; e < source.length; e++) if (isClosing(e) && left[target[e]] >= left[source[e]]) reversed[e] = 1;
-  return reversed;
+  for (let v = 0; v < nodeCount; v++) if (inDegree[v] === 0 && !isSeen[v]) walk(v);
+  for (let v = 0; v < nodeCount; v++) if (!isSeen[v]) walk(v);
+  return place;
+}
+
+/**
+ * Boxes into which nothing leads any more come next, boxes from which nothing leads any more come last of those that are left; where
+ * all that is left lies on or between cycles, the box comes next that gives most more than it takes.
+ */
+function weighedOrder({ nodeCount, source, target, closing, forced }: Edges): Int32Array {
+  const out = bucketBy(source, nodeCount);
+  const into = bucketBy(target, nodeCount);
+  const gives = new Int32Array(nodeCount);
+  const takes = new Int32Array(nodeCount);
+  const counts = (e: number): boolean => !closing[e] && !forced[e];
+  for (let e = 0; e < source.length; e++) {
+    if (!counts(e)) continue;
+    gives[source[e]]++;
+    takes[target[e]]++;
+  }
+  const place = new Int32Array(nodeCount).fill(-1);
+  const free: number[] = [];
+  let first = 0;
+  let last = nodeCount;
+  const put = (v: number, at: number): void => {
+    place[v] = at;
+    for (let i = out.start[v]; i < out.start[v + 1]; i++) if (counts(out.items[i]) && --takes[target[out.items[i]]] === 0) free.push(target[out.items[i]]);
+    for (let i = into.start[v]; i < into.start[v + 1]; i++) if (counts(into.items[i]) && --gives[source[into.items[i]]] === 0) free.push(source[into.items[i]]);
+  };
+  const putFree = (): void => {
+    while (free.length) {
+      const v = free.pop()!;
+      if (place[v] < 0) put(v, takes[v] === 0 ? first++ : --last);
+    }
+  };
+  for (let v = nodeCount - 1; v >= 0; v--) if (takes[v] === 0 || gives[v] === 0) free.push(v);
+  putFree();
+  const surplus = gives.map((given, v) => given - takes[v]);
+  const left = Array.from(place.keys()).filter((v) => place[v] < 0).sort((a, b) => surplus[b] - surplus[a] || a - b);
+  for (const v of left) {
+    if (place[v] >= 0) continue;
+    put(v, first++);
+    putFree();
+  }
+  return place;
 }
