@@ -208,3 +208,14 @@ def test_mutated_buffers_are_named_on_the_output() -> None:
         ("buffer_mutation", "running_var"),
         ("buffer_mutation", "num_batches_tracked"),
     }
+
+
+def test_info_tells_parameters_from_inputs_and_buffers() -> None:
+    """The input is no parameter, nor are the running means of a norm: the figure is that of the summary."""
+    from opscope.analysis.info import info_of
+
+    model, given = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).eval(), torch.rand(2, 3)
+    info = info_of(capture_object(model, given))
+    assert (info.parameters, info.parameter_elements) == (4, sum(each.numel() for each in model.parameters()))
+    assert (info.inputs, info.input_elements, info.input_bytes) == (1, 6, 24)
+    assert info.buffers == 3 and info.buffer_elements == 9

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from opscope.analysis.category import CATEGORIES, category_of
 from opscope.analysis.cost import CostModel
-from opscope.program import Program, Role
+from opscope.program import Node, Program, Role
 
 
 class GraphInfo(NamedTuple):
@@ -28,7 +28,10 @@ class OpCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Info:
-    """Counts over all graphs; `flops` and `bytes` are those of running the entry once, without `unknown` operations."""
+    """Counts over all graphs; `flops` and `bytes` are those of running the entry once, without `unknown` operations.
+
+    HLO and JAX do not tell a model's parameters from what else the entry takes: there `inputs` and `buffers` are 0.
+    """
 
     name: str
     entry: str
@@ -38,6 +41,12 @@ class Info:
     parameters: int
     parameter_elements: int
     parameter_bytes: int
+    inputs: int
+    input_elements: int
+    input_bytes: int
+    buffers: int
+    buffer_elements: int
+    buffer_bytes: int
     flops: int
     bytes: int
     unknown: int
@@ -50,6 +59,16 @@ class Info:
         return found
 
 
+_BESIDE_PARAMETERS = {"input": "input", "saved": "input", "buffer": "buffer"}
+"""What stands among the parameters of a graph and is none of the model's."""
+
+
+def _sizes(kind: str, nodes: list[Node]) -> dict[str, int]:
+    types = [each for node in nodes for each in node.outputs]
+    elements, stored = sum(each.elements or 0 for each in types), sum(each.bytes or 0 for each in types)
+    return {f"{kind}s": len(nodes), f"{kind}_elements": elements, f"{kind}_bytes": stored}
+
+
 def info_of(program: Program) -> Info:
     """Count a program. Operations are listed with the most frequent first."""
     ops: Counter[tuple[str, Role]] = Counter((node.op, node.role) for graph in program for node in graph.nodes)
@@ -60,7 +79,9 @@ def info_of(program: Program) -> Info:
         cost = costs.graph(graph.name)
         called = len(callers.get(graph.name, ()))
         graphs.append(GraphInfo(graph.name, len(graph), len(graph.parameters), cost.flops, cost.bytes, called))
-    types = [each for node in program.main.parameters for each in node.outputs]
+    taken: dict[str, list[Node]] = {"parameter": [], "input": [], "buffer": []}
+    for node in program.main.parameters:
+        taken[_BESIDE_PARAMETERS.get(node.op, "parameter")].append(node)
     by_op: dict[str, OpCount] = {}
     for (op, role), count in ops.most_common():
         known = by_op.get(op)
@@ -71,9 +92,9 @@ def info_of(program: Program) -> Info:
         nodes=len(program),
         graphs=tuple(graphs),
         ops=tuple(sorted(by_op.values(), key=lambda each: (-each.nodes, each.op))),
-        parameters=len(program.main.parameters),
-        parameter_elements=sum(each.elements or 0 for each in types),
-        parameter_bytes=sum(each.bytes or 0 for each in types),
+        **_sizes("parameter", taken["parameter"]),
+        **_sizes("input", taken["input"]),
+        **_sizes("buffer", taken["buffer"]),
         flops=costs.total.flops,
         bytes=costs.total.bytes,
         unknown=costs.total.unknown,

@@ -66,14 +66,29 @@ def _text(info: Info, most: int | None) -> str:
 
 def _facts(info: Info) -> list[tuple[str, str]]:
     graphs = "1 graph" if len(info.graphs) == 1 else f"{len(info.graphs):,} graphs"
-    parameters = f"{short_number(info.parameter_elements)} elements, {short_bytes(info.parameter_bytes)}"
     unknown = f", without {info.unknown:,} operations of unknown cost ({', '.join(info.unknown_ops[:4])})" if info.unknown else ""
     return [
         ("program", info.name),
         ("nodes", f"{info.nodes:,} in {graphs}, entry {info.entry}"),
-        ("parameters", f"{info.parameters:,} of the entry: {parameters}"),
+        *_taken(info),
         ("FLOPs", short_number(info.flops) + unknown),
         ("bytes", f"{short_bytes(info.bytes)} read and written"),
+    ]
+
+
+def _taken(info: Info) -> list[tuple[str, str]]:
+    """What the entry takes. Where a compiler calls all of it parameters, the words say that it is more than the model's."""
+    told_apart = info.inputs or info.buffers
+    rows = [
+        ("parameters" if told_apart else "inputs", info.parameters, info.parameter_elements, info.parameter_bytes),
+        ("buffers", info.buffers, info.buffer_elements, info.buffer_bytes),
+        ("inputs", info.inputs, info.input_elements, info.input_bytes),
+    ]
+    where = "" if told_apart else " of the entry (its parameters)"
+    return [
+        (name, f"{count:,}{where}: {short_number(elements)} elements, {short_bytes(stored)}")
+        for name, count, elements, stored in rows
+        if count
     ]
 
 

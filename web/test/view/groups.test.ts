@@ -29,6 +29,21 @@ describe("groups", () => {
     expect(view.subtitle[boxNamed(view, "g:layer_0")]).toBe("5 ops");
   });
 
+  it("counts the model's parameters, not what else comes in beside them", () => {
+    const backward = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          ...["parameter", "input", "buffer", "saved"].map((op) => ({ id: op, op, role: "parameter" as const, types: ["f32[2,3]"], scope: "layer" })),
+          { id: "y", op: "dot", inputs: ["parameter", "input", "buffer", "saved"], scope: "layer" },
+          { id: "z", op: "dot", inputs: ["y"] },
+        ],
+      },
+    ]);
+    const view = buildView(backward, { depth: 0, rules });
+    expect(view.subtitle[boxNamed(view, "g:layer")]).toBe("1 op · 6 parameters");
+  });
+
   it("opens level by level, and a box that is named goes before the depth", () => {
     const one = buildView(program, { depth: 1, rules });
     expect(boxLines(one)).toContain("  group g:layer_0/attention");

@@ -7,7 +7,7 @@ import { CATEGORIES, type Grouping } from "../types";
 import { adopt } from "./adopt";
 import { bareOp, Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
-import { Role } from "./roles";
+import { isModelParameter, Role } from "./roles";
 import { SPREADS } from "./small";
 
 export interface GroupTree {
@@ -146,7 +146,7 @@ function count(prepared: Prepared, parent: Int32Array, nodeGroup: Int32Array): {
     const g = nodeGroup[n];
     if (g < 0) continue;
     if (nodeRole[n] === Role.Op && plumbing.kind[n] === Kind.None && !small.is[n]) opCount[g]++;
-    if (nodeRole[n] === Role.Parameter) {
+    if (isModelParameter(program, n)) {
       for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
     }
   }

@@ -2,9 +2,10 @@
 import { BoxKind, CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/types";
 import { originsOf } from "../../core/view/origins";
 import { prepare } from "../../core/view/prepare";
+import { isModelParameter } from "../../core/view/roles";
 import { groupTree } from "../../core/view/tree";
 import type { Lookup } from "./names";
-import type { GroupFacts, NodeFacts, NodeName, OpCount } from "./protocol";
+import type { GroupFacts, NodeFacts, NodeName, OpCount, ProgramSummary } from "./protocol";
 
 /** Lists in the panel end after this many; the count says how many there are. */
 export const MOST_LISTED = 200;
@@ -76,18 +77,23 @@ class Counter {
   }
 }
 
-/** Operations of the whole program, and the parameters of its entry. */
-export function programFacts(lookup: Lookup): { ops: OpCount[]; parameters: number; parameterBytes: number } {
+/** Operations of the whole program, and what its entry takes: parameters, and apart from them everything else (inputs, buffers). */
+export function programFacts(lookup: Lookup): Pick<ProgramSummary, "ops" | "parameters" | "parameterBytes" | "others" | "otherBytes"> {
   const { nodeCount, nodeOp, nodeRole, graphStart, entry } = lookup.program;
   const ops = new Counter();
   for (let n = 0; n < nodeCount; n++) if (ROLES[nodeRole[n]] === "op") ops.add(nodeOp[n]);
-  let parameters = 0, parameterBytes = 0;
+  let parameters = 0, parameterBytes = 0, others = 0, otherBytes = 0;
   for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
     if (ROLES[nodeRole[n]] !== "parameter") continue;
-    parameters++;
-    parameterBytes += lookup.bytes(n);
+    if (isModelParameter(lookup.program, n)) {
+      parameters++;
+      parameterBytes += lookup.bytes(n);
+    } else {
+      others++;
+      otherBytes += lookup.bytes(n);
+    }
   }
-  return { ops: ops.rows(lookup), parameters, parameterBytes };
+  return { ops: ops.rows(lookup), parameters, parameterBytes, others, otherBytes };
 }
 
 /** For each box how many operations it holds, as the titles of groups count them: what of a stack is in one, once for each. */
@@ -119,7 +125,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
     const bytes = lookup.bytes(n);
     outputBytes += bytes;
     if (n < shownFrom || n >= shownTo) called++;
-    else if (ROLES[program.nodeRole[n]] === "parameter") {
+    else if (isModelParameter(program, n)) {
       parameters++;
       parameterBytes += bytes;
     }

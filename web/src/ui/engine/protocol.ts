@@ -38,10 +38,12 @@ export interface ProgramSummary {
   readonly entry: string;
   readonly graphs: readonly GraphRow[];
   readonly groupings: readonly string[];
-  /** The most frequent operations, and the parameters of the entry. */
+  /** The most frequent operations, the parameters of the entry, and what else it takes (inputs, buffers); HLO and JAX do not tell them apart. */
   readonly ops: readonly OpCount[];
   readonly parameters: number;
   readonly parameterBytes: number;
+  readonly others: number;
+  readonly otherBytes: number;
   /** Does its file lay edges over the graph? */
   readonly overlays: boolean;
   readonly decodeMs: number;

@@ -130,7 +130,8 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
         <ul class="bars">
           <li><span>nodes</span><span class="n">{program.nodes.toLocaleString("en-US")}</span></li>
           <li><span>graphs</span><span class="n">{program.graphs.length.toLocaleString("en-US")}</span></li>
-          {program.parameters > 0 && <li><span>parameter tensors</span><span class="n">{program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}</span></li>}
+          {program.parameters > 0 && <li><span>{program.others > 0 ? "parameter tensors" : "inputs of the entry"}</span><span class="n">{program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}</span></li>}
+          {program.others > 0 && <li><span>inputs and buffers</span><span class="n">{program.others.toLocaleString("en-US")} · {bytesText(program.otherBytes)}</span></li>}
           {shown && <li><span>boxes shown</span><span class="n">{shown.scene.boxCount.toLocaleString("en-US")}</span></li>}
           {shown && <li><span>edges shown</span><span class="n">{shown.scene.edgeCount.toLocaleString("en-US")}</span></li>}
         </ul>
