@@ -193,6 +193,16 @@ def test_side_by_side_keeps_selection_and_pass_in_step(viewer: Viewer) -> None:
     assert viewer.state()["panes"] == []
 
 
+def test_side_by_side_shows_all_that_a_fusion_was_made_of(viewer: Viewer) -> None:
+    choose_pass(viewer, "fuse")
+    viewer.press("Side by side")
+    select_node(viewer, "fusion.1")
+    assert comes_true(lambda: len(viewer.idle()["panes"][0]["selection"]) == 2)
+    made_of = " ".join(viewer.state()["panes"][0]["selection"])
+    assert "exp.1" in made_of and "add.1" in made_of
+    assert viewer.state()["selectedNode"] == "fusion.1", "the pane must not lead the graph away"
+
+
 def test_panes_follow_a_node_through_other_names(viewer: Viewer) -> None:
     choose_pass(viewer, "rewrite sums")
     viewer.press("Add pane")
@@ -309,5 +319,7 @@ def test_of_several_modules_the_largest_comes_first_and_each_can_be_chosen(open_
     write([read_recording(tmp_path / "run.opscope")], page, ViewOptions())
     viewer = open_address(page.as_uri())
     assert viewer.idle()["pass"] == 1
+    cards = viewer.page.get_by_role("listbox", name="Timeline").get_by_role("option")
     assert viewer.choose("Module", "jit_convert")["pass"] == 0
+    assert cards.count() == 1, "only the chosen module's passes have cards"
     assert not viewer.errors

@@ -231,7 +231,7 @@ export class Session {
     const { shown } = this;
     if (!shown) return;
     const box = shown.result.boxOfNode[node] ?? -1;
-    if (box >= 0 && (shown.result.node[box] === node || !shown.scene.expandable[shown.scene.box[box]])) {
+    if (this.inSight(node)) {
       this.selectPiece(box, false, true);
       await this.about.tellNode(node);
       return;
@@ -245,6 +245,25 @@ export class Session {
     if (now < 0) return;
     this.selectPiece(now, false, true);
     await this.about.tellNode(node);
+  }
+
+  /** Show nodes of one graph together: all are selected, the first is the one that is told about. */
+  async goToAll(nodes: readonly number[], graph: string): Promise<void> {
+    for (const node of nodes.slice(1)) if (!this.inSight(node)) await this.goTo(node, graph);
+    await this.goTo(nodes[0], graph);
+    const { shown } = this;
+    const pieces = [...new Set(nodes.map((node) => shown?.result.boxOfNode[node] ?? -1))].filter((piece) => piece >= 0).reverse();
+    if (pieces.length < 2) return;
+    for (const [i, piece] of pieces.entries()) this.selectPiece(piece, i > 0);
+    this.stage?.reveal(pieces, false);
+    await this.about.tellNode(nodes[0]);
+  }
+
+  /** Has it a box of its own, or one that hides nothing? */
+  private inSight(node: number): boolean {
+    const { shown } = this;
+    const box = shown?.result.boxOfNode[node] ?? -1;
+    return !!shown && box >= 0 && (shown.result.node[box] === node || !shown.scene.expandable[shown.scene.box[box]]);
   }
 
   /** Show the group around a node at a depth: open what hides it, and nothing more. */

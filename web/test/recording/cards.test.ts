@@ -27,6 +27,15 @@ describe("the cards of a timeline", () => {
     expect(shape({ only: new Set([4]) })).toEqual(["d"]);
   });
 
+  it("are those of the chosen pass's module, which is also where the next change is looked for", () => {
+    const two = [...rows, row("other", 0, { before: -1, module: "second" }), row("a", 1, { before: 6, module: "second" })];
+    const passes = (chosen: number) => cardsOf(two, { ...all, chosen, filter: "a" }).cards.map((card) => (card.kind === "pass" ? card.pass : -1));
+    expect(passes(0)).toEqual([0, 1]);
+    expect(passes(6)).toEqual([7]);
+    expect(nextChange(two, 4, 1)).toBeUndefined();
+    expect(nextChange(two, 6, 1)).toBe(7);
+  });
+
   it("stand side by side under their pipelines", () => {
     const { cards, bands, width } = cardsOf(rows, all);
     for (let i = 1; i < cards.length; i++) expect(cards[i].x).toBeGreaterThan(cards[i - 1].x + cards[i - 1].width);

@@ -81,5 +81,5 @@ export async function namesIn(passes: Passes, shown: PassShown, node: number, to
   const place = passes.placeOf(shown, node);
   const found = await passes.follow({ pass: place.pass, nodes: [place.node] }, to);
   const by = await names(passes, to);
-  return found.slice(0, MOST_NAMED).map((each) => by.name(each));
+  return found.slice(0, MOST_LISTED).map((each) => by.name(each));
 }

@@ -1,4 +1,4 @@
-/** Which cards the strip has: one per pass that did something, one for every run of passes that did nothing. */
+/** Which cards the strip has, of the module of the chosen pass: one per pass that did something, one for every run of passes that did nothing. */
 import type { PassRow } from "../../core/recording/types";
 
 export type Card =
@@ -39,7 +39,7 @@ export function isStart(row: PassRow): boolean {
 
 export function cardsOf(rows: readonly PassRow[], { filter, only, unfolded, chosen }: CardOptions): { cards: Card[]; bands: Band[]; width: number } {
   const wanted = filter.trim().toLowerCase();
-  const named = (row: PassRow) => wanted === "" || [row.name, row.module, ...row.pipeline].some((text) => text.toLowerCase().includes(wanted));
+  const named = (row: PassRow) => wanted === "" || [row.name, ...row.pipeline].some((text) => text.toLowerCase().includes(wanted));
   const cards: Card[] = [];
   let x = 0;
   const put = (card: { kind: "pass"; pass: number } | { kind: "fold"; first: number; last: number; count: number }, width: number) => {
@@ -53,26 +53,24 @@ export function cardsOf(rows: readonly PassRow[], { filter, only, unfolded, chos
   };
   let run: number[] = [];
   rows.forEach((row, pass) => {
-    if (!named(row) || (only && !only.has(pass))) return;
-    const starts = run.length > 0 && rows[run[0]].module !== row.module;
-    if (didSomething(row, rows) || isStart(row) || pass === chosen || starts) {
-      flush(run);
-      run = [];
+    if (row.module !== rows[chosen].module || !named(row) || (only && !only.has(pass))) return;
+    if (!didSomething(row, rows) && !isStart(row) && pass !== chosen) {
+      run.push(pass);
+      return;
     }
-    if (didSomething(row, rows) || isStart(row) || pass === chosen) put({ kind: "pass", pass }, PASS_WIDTH);
-    else run.push(pass);
+    flush(run);
+    run = [];
+    put({ kind: "pass", pass }, PASS_WIDTH);
   });
   flush(run);
   return { cards, bands: bandsOf(rows, cards), width: Math.max(0, x - GAP) };
 }
 
-/** Pipelines as bands, one level for the outer and one for what is nested in it. Several modules are a level of their own. */
+/** Pipelines as bands, one level for the outer and one for what is nested in it. */
 function bandsOf(rows: readonly PassRow[], cards: readonly Card[]): Band[] {
-  const several = rows.some((row) => row.module !== rows[0].module);
-  const path = (card: Card): string[] => {
-    const row = rows[card.kind === "pass" ? card.pass : card.first];
-    const whole = [...(several ? [row.module] : []), ...row.pipeline];
-    return whole.length > 2 ? [whole[0], whole.slice(1).join(" › ")] : whole;
+  const path = (card: Card): readonly string[] => {
+    const { pipeline } = rows[card.kind === "pass" ? card.pass : card.first];
+    return pipeline.length > 2 ? [pipeline[0], pipeline.slice(1).join(" › ")] : pipeline;
   };
   const bands: Band[] = [];
   for (const level of [0, 1]) {
@@ -96,10 +94,10 @@ function bandsOf(rows: readonly PassRow[], cards: readonly Card[]): Band[] {
   return bands;
 }
 
-/** The next pass in a direction that did something, or undefined at the end. */
+/** The next pass of the same module in a direction that did something, or undefined at the end. */
 export function nextChange(rows: readonly PassRow[], from: number, by: 1 | -1, only?: ReadonlySet<number>): number | undefined {
   for (let pass = from + by; pass >= 0 && pass < rows.length; pass += by) {
-    if ((didSomething(rows[pass], rows) || isStart(rows[pass])) && (!only || only.has(pass))) return pass;
+    if (rows[pass].module === rows[from].module && (didSomething(rows[pass], rows) || isStart(rows[pass])) && (!only || only.has(pass))) return pass;
   }
   return undefined;
 }

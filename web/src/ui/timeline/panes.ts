@@ -147,7 +147,7 @@ export class Panes {
       for (const session of [this.main, ...this.list.map((pane) => pane.session)]) {
         if (session === from || !session.shown) continue;
         const found = await this.find(from, node, session);
-        if (found) await session.goTo(found.node, found.graph);
+        if (found) await session.goToAll(found.nodes, found.graph);
         else session.selectPiece(undefined);
         this.seen.set(session, session.about.node);
         this.met.set(session, session.view.pass);
@@ -160,16 +160,20 @@ export class Panes {
     }
   }
 
-  /** The node of another pane that is this one: followed through the passes, else matched by the server, else by its name. */
-  private async find(from: Session, node: NodeFacts, to: Session): Promise<{ node: number; graph: string } | undefined> {
-    const names: NodeName[] = [];
-    if (from.view.source === to.view.source && to.timeline.exists) names.push(...await from.ask("follow", { node: node.node, to: snapshotOf(to) }));
-    else names.push(...await from.ask("match", { node: node.node, with: to.options.sources[to.view.source].at, pass: to.timeline.exists ? snapshotOf(to) : 0 }), node);
-    for (const name of names) {
-      const number = await to.ask("find", { graph: name.graph, id: name.id });
-      if (number >= 0) return { node: number, graph: name.graph };
+  /** The nodes of another pane that are this one, or that it was made of: followed through the passes, else matched by the server, else by name. */
+  private async find(from: Session, node: NodeFacts, to: Session): Promise<{ nodes: number[]; graph: string } | undefined> {
+    const followed = from.view.source === to.view.source && to.timeline.exists;
+    const names: readonly NodeName[] = followed
+      ? await from.ask("follow", { node: node.node, to: snapshotOf(to) })
+      : [...await from.ask("match", { node: node.node, with: to.options.sources[to.view.source].at, pass: to.timeline.exists ? snapshotOf(to) : 0 }), node];
+    const found: { number: number; graph: string }[] = [];
+    for (const { graph, id } of names) {
+      const number = await to.ask("find", { graph, id });
+      if (number >= 0) found.push({ number, graph });
     }
-    return undefined;
+    if (found.length === 0) return undefined;
+    const [{ graph }] = found;
+    return { nodes: (followed ? found.filter((each) => each.graph === graph) : found.slice(0, 1)).map(({ number }) => number), graph };
   }
 }
 

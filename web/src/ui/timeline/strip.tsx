@@ -24,13 +24,13 @@ export function Strip({ session, onClose }: { readonly session: Session; readonl
 
 function Controls({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
   const { timeline, panes } = session;
-  const { rows, modules } = timeline;
+  const { own, modules } = timeline;
   const changed = timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} changed` : "comparing…";
   const off = !timeline.row || timeline.row.before < 0;
   return (
-    <div class="pass-controls">
+    <div class={modules.size > 1 ? "pass-controls several" : "pass-controls"}>
       <p class="pass-count">
-        <b>{rows.length.toLocaleString("en-US")} {rows.length === 1 ? "pass" : "passes"}</b>
+        <b>{own.length.toLocaleString("en-US")} {own.length === 1 ? "pass" : "passes"}</b>
         {modules.size > 1 ? (
           <select aria-label="Module" title={`Module; ${changed}`} value={timeline.row?.module} onChange={(event) => timeline.choose(modules.get(event.currentTarget.value) ?? 0)}>
             {[...modules.keys()].map((name) => <option key={name} value={name}>{clipped(name, 80)}</option>)}

@@ -63,8 +63,13 @@ export class Timeline {
     return this.rows.every((row) => row.added !== undefined);
   }
 
+  /** The passes of the module that is shown. */
+  get own(): readonly PassRow[] {
+    return this.rows.filter((row) => row.module === this.row?.module);
+  }
+
   get changedCount(): number {
-    return this.rows.filter((row) => row.added !== undefined && didSomething(row, this.rows)).length;
+    return this.own.filter((row) => row.added !== undefined && didSomething(row, this.rows)).length;
   }
 
   /** Passes that did something to the selected node, where only those are wanted. */
