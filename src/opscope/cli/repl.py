@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from opscope.cli.progress import progress
 from opscope.cli.source import choose, read_all, source_options
 from opscope.errors import OpscopeError
+
+if TYPE_CHECKING:
+    from opscope.program import Program
+    from opscope.recording.history import Step
+    from opscope.recording.model import Recording
 
 
 @click.command()
@@ -29,7 +37,7 @@ def command(source: str, module: str | None, reader: str | None, live: bool, out
         raise OpscopeError("--live draws in the browser and --out into files; give one of them")
     program = choose(source, read_all(source, reader), module)
     drawer = LiveDrawer(program, click.echo) if live else FileDrawer(Path(out) if out else None)
-    session = Session(program, drawer.draw, click.echo, lambda: drawer.open(program))
+    session = Session(program, drawer.draw, click.echo, lambda: drawer.open(program), _history(source, program))
     try:
         if sys.stdin.isatty():
             click.echo(f"{program!r}. `help` lists the commands.")
@@ -41,6 +49,28 @@ def command(source: str, module: str | None, reader: str | None, live: bool, out
                     break
     finally:
         drawer.close()
+
+
+def _history(source: str, program: Program) -> Callable[[str, str], list[Step]] | None:
+    """Follows nodes of the program through the passes of the recording that it was taken from; nothing for other sources."""
+    from opscope.recording.sources import is_recording_source, read_recording, split_at
+
+    base, which = split_at(source)
+    if not is_recording_source(Path(base)):
+        return None
+
+    @cache
+    def recording() -> Recording:
+        with progress(f"reading {base}") as report:
+            return read_recording(base, report)
+
+    def history(graph: str, node: str) -> list[Step]:
+        found = recording()
+        last = {snapshot.module: snapshot.index for snapshot in found}
+        index = which or next(i for i in reversed(last.values()) if found[i].program.name == program.name)
+        return found.history((graph, node), index)
+
+    return history
 
 
 def _converse(session: Any) -> None:

@@ -12,6 +12,7 @@ from opscope.program import EMPTY, Frame, Path, Program
 
 if TYPE_CHECKING:
     from opscope.recording.diff import Diff
+    from opscope.recording.history import Step
 
 _KEPT_DIFFS = 4
 
@@ -141,6 +142,19 @@ class Recording(Sequence[Snapshot]):
             stable = self.attrs.get("ids")
             self._diffs[snapshot.index] = diff(earlier.program, snapshot.program, origins=snapshot.origins, ids=stable)
         return self._diffs[snapshot.index]
+
+    def history(self, node: str | NodeKey, which: int | str = -1) -> list[Step]:
+        """What every pass did to a node of one snapshot: where it came from, and what it became. `str()` of a step says it."""
+        from opscope.recording.history import history
+
+        snapshot = self.snapshot(which)
+        program = snapshot.program
+        name, id = ("", node) if isinstance(node, str) else node
+        graphs = [program.main, *program] if isinstance(node, str) else [program.graphs[name]] if name in program.graphs else []
+        home = next((graph for graph in graphs if id in graph.position), None)
+        if home is None:
+            raise OpscopeError(f"{self.name}: no node {id!r} after pass {snapshot.index} ({snapshot.name})")
+        return history(self, (home.name, id), snapshot)
 
     def only(self, which: int | str) -> Recording:
         """One pass with what was there before it, as a recording of its own. The first of a module stands alone."""

@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscope.cli.prompt.names import Names
 from opscope.cli.table import table
 from opscope.errors import OpscopeError
 from opscope.program import Graph, Node, Program
 from opscope.render.options import ViewOptions
+
+if TYPE_CHECKING:
+    from opscope.recording.history import Step
 
 DEFAULT_WIDTH = 2
 DEFAULT_PATHS = 100
@@ -33,12 +36,21 @@ Draw = Callable[[Program, ViewOptions, str], str]
 class Session:
     """Runs command lines. Nothing that a person types ends it but `quit`."""
 
-    def __init__(self, program: Program, draw: Draw, say: Callable[[str], None], open_viewer: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        draw: Draw,
+        say: Callable[[str], None],
+        open_viewer: Callable[[], str],
+        history: Callable[[str, str], Iterable[Step]] | None = None,
+    ) -> None:
         self.program = program
         self.names = Names(program)
         self.draw = draw
         self.say = say
         self.open_viewer = open_viewer
+        self.history = history
+        """What passes did to a node (its graph and id), where the program is one of a recording."""
         self.last: ViewOptions | None = None
         self.shows = {"backend_config": False, "metadata": False, "show_fusion_subcomputations": True}
         self.running = True
@@ -232,6 +244,16 @@ class Session:
         for frame in node.source:
             self.say(f"  {frame.file}:{frame.line}" + (f" in {frame.function}" if frame.function else ""))
 
+    def do_history(self, words: list[str]) -> None:
+        """history NAME  which passes made and changed an instruction, and what it became (for a pass of a recording or a dump folder)"""
+        if len(words) != 1:
+            raise OpscopeError("the form is: history NAME")
+        if self.history is None:
+            raise OpscopeError("this program has no passes: start with a recording or a dump folder, as in `opscope repl dump_folder@12`")
+        graph, node = self.names.node(words[0])
+        rows = [(str(step.snapshot.index), step.snapshot.title, str(step)) for step in self.history(graph.name, node.id)]
+        self.say(table([("#", "pass", "what it did"), *rows], "rll") if rows else f"no pass did anything to {node.id}")
+
     def do_extract(self, words: list[str]) -> None:
         """extract NAME [height]  the instruction with `height` levels of operands (all) as an HLO module of its own"""
         from opscope.render.hlo import extract
@@ -272,7 +294,8 @@ class Session:
     def do_help(self, words: list[str]) -> None:
         """help  this list"""
         drawing = [self.neighbourhood, self.do_allpaths, self.do_open, self.do_save]
-        telling = [self.do_list, self.search, self.do_info, self.do_stacktrace, self.do_extract, self.do_diff, self.do_stats]
+        telling = [self.do_list, self.search, self.do_info, self.do_stacktrace, self.do_history]
+        telling += [self.do_extract, self.do_diff, self.do_stats]
         rows = []
         for method in [*drawing, *telling, self.switch, self.do_help, self.do_quit]:
             for line in (method.__doc__ or "").splitlines():
