@@ -20,7 +20,7 @@ function elementsOf(list: EdgeList, withPorts = true): Elements {
   const ports = (factor: number) => Float64Array.from(list.edges, (_, e) => ((e * factor) % 5) * 4 - 8);
   const graph = flatGraph(list, withPorts ? { sourcePort: ports(3), targetPort: ports(7) } : {});
   const { nodeCount, edgeSource, edgeTarget } = graph;
-  const reversed = breakCycles(nodeCount, edgeSource, edgeTarget);
+  const reversed = breakCycles(graph);
   return buildElements(graph, reversed, assignRanks(nodeCount, edgeSource, edgeTarget, reversed));
 }
 
@@ -104,9 +104,8 @@ describe("ordering", () => {
 });
 
 describe("breaking cycles", () => {
-  const turned = (nodeCount: number, edges: Array<[number, number]>): Array<[number, number]> => {
-    const { edgeSource, edgeTarget } = flatGraph({ nodeCount, edges });
-    const reversed = breakCycles(nodeCount, edgeSource, edgeTarget);
+  const turned = (nodeCount: number, edges: Array<[number, number]>, weight?: number[]): Array<[number, number]> => {
+    const reversed = breakCycles(flatGraph({ nodeCount, edges }, { weight: weight && Int32Array.from(weight) }));
     return edges.filter((_, e) => reversed[e] === 1);
   };
   const [input, backward, shared, forward] = [0, 1, 2, 3];
@@ -116,6 +115,11 @@ describe("breaking cycles", () => {
     expect(turned(4, [[input, backward], [input, forward], [input, shared], ...kept, [backward, forward]])).toEqual([[backward, forward]]);
   });
 
+  it("counts a line as often as it stands for edges of the program", () => {
+    expect(turned(4, [[input, backward], [input, forward], [backward, forward], [forward, backward]], [1, 1, 1, 9])).toEqual([[backward, forward]]);
+    expect(turned(4, [[input, backward], [input, forward], [backward, forward], [forward, backward]], [1, 1, 9, 1])).toEqual([[forward, backward]]);
+  });
+
   it("turns as few where the way back leads through something else", () => {
     expect(turned(4, [[input, backward], [backward, shared], [shared, forward], ...kept])).toHaveLength(1);
   });
@@ -123,8 +127,9 @@ describe("breaking cycles", () => {
   it("leaves no cycle in any graph", () => {
     fc.assert(
       fc.property(anyEdges, ({ nodeCount, edges }) => {
-        const { edgeSource, edgeTarget } = flatGraph({ nodeCount, edges });
-        const reversed = breakCycles(nodeCount, edgeSource, edgeTarget);
+        const graph = flatGraph({ nodeCount, edges }, { weight: Int32Array.from(edges, (_, e) => 1 + ((e * 7) % 5)) });
+        const { edgeSource, edgeTarget } = graph;
+        const reversed = breakCycles(graph);
         const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed);
         edges.forEach(([u, v], e) => { if (u !== v) expect(rank[u] < rank[v]).toBe(reversed[e] === 0); });
       }),

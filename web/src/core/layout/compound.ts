@@ -289,10 +289,12 @@ class CompoundRun {
     const sourcePort = new Float64Array(edges);
     const targetPort = new Float64Array(edges);
     const closes = graph.edgeCloses && new Uint8Array(edges);
+    const weight = graph.edgeWeight && new Int32Array(edges);
     for (let i = 0; i < edges; i++) {
       const p = piecesOf.items[from + i];
       const e = pieces.edge[p];
       if (closes) closes[i] = graph.edgeCloses![e];
+      if (weight) weight[i] = graph.edgeWeight![e];
       const u = pieces.fromBox[p];
       const v = pieces.toBox[p];
       edgeSource[i] = u < 0 ? this.localGate[pieces.fromGate[p]] : this.localIndex[u];
@@ -302,7 +304,7 @@ class CompoundRun {
     }
     const earlier = this.layouts[container];
     const start = earlier && { x: earlier.x, across: earlier.across };
-    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, closes, pin, previousX, gateOrder, start };
+    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, closes, weight, pin, previousX, gateOrder, start };
   }
 
   /** Offset from the box's centre: at the gate of an open group, else at the slot (NaN: free). */

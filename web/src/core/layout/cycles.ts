@@ -1,9 +1,11 @@
 import { bucketBy } from "./arrays";
+import type { FlatGraph } from "./types";
 
 interface Edges {
   readonly nodeCount: number;
   readonly source: Int32Array;
   readonly target: Int32Array;
+  readonly weight: Int32Array;
   /** 1: known to close a loop; it has no say in the order of the boxes. */
   readonly closing: Uint8Array;
   /** 1: it cannot run downwards, whatever the order: a self-loop, or an edge into the first rank's pinned boxes, or out of the last's. */
@@ -12,13 +14,14 @@ interface Edges {
 
 /**
  * Chooses the edges to turn round so that the rest has no cycle: those that run against an order of the boxes. Two orders are tried,
- * and the one against which fewer edges run is taken: a walk along the edges, which cuts a cycle where it is come upon last, and
+ * and the one against which less runs is taken: a walk along the edges, which cuts a cycle where it is come upon last, and
  * where that turns any, one that has the boxes first from which most leaves (of two groups that feed each other, the one that
  * feeds the other more).
  * Edges that are known to close a loop are turned where they run against the order. Their pieces to and from a border are
  * ordinary edges.
  */
-export function breakCycles(nodeCount: number, source: Int32Array, target: Int32Array, pin?: Uint8Array, closes?: Uint8Array): Uint8Array {
+export function breakCycles(graph: Pick<FlatGraph, "nodeCount" | "edgeSource" | "edgeTarget" | "pin" | "closes" | "weight">): Uint8Array {
+  const { nodeCount, edgeSource: source, edgeTarget: target, pin, closes } = graph;
   const closing = new Uint8Array(source.length);
   const forced = new Uint8Array(source.length);
   for (let e = 0; e < source.length; e++) {
@@ -26,23 +29,23 @@ export function breakCycles(nodeCount: number, source: Int32Array, target: Int32
     if (closes?.[e] && !pin?.[v] && !pin?.[w]) closing[e] = 1;
     else if (v === w || (pin && (pin[w] === 1 || pin[v] === 2))) forced[e] = 1;
   }
-  const edges: Edges = { nodeCount, source, target, closing, forced };
+  const edges: Edges = { nodeCount, source, target, weight: graph.weight ?? new Int32Array(source.length).fill(1), closing, forced };
   const walked = against(edges, walkOrder(edges));
-  if (walked.count === 0) return walked.turned;
+  if (walked.sum === 0) return walked.turned;
   const weighed = against(edges, weighedOrder(edges));
-  return weighed.count < walked.count ? weighed.turned : walked.turned;
+  return weighed.sum < walked.sum ? weighed.turned : walked.turned;
 }
 
-/** The edges that do not run from an earlier place to a later one, and how many of them had a choice. */
-function against({ source, target, closing, forced }: Edges, place: Int32Array): { turned: Uint8Array; count: number } {
+/** The edges that do not run from an earlier place to a later one, and what those weigh that had a choice. */
+function against({ source, target, weight, closing, forced }: Edges, place: Int32Array): { turned: Uint8Array; sum: number } {
   const turned = new Uint8Array(source.length);
-  let count = 0;
+  let sum = 0;
   for (let e = 0; e < turned.length; e++) {
     if (!forced[e] && place[source[e]] < place[target[e]]) continue;
     turned[e] = 1;
-    if (!forced[e] && !closing[e]) count++;
+    if (!forced[e] && !closing[e]) sum += weight[e];
   }
-  return { turned, count };
+  return { turned, sum };
 }
 
 /** Depth-first from the sources, then from whatever is left in node order: what the walk leaves for good last comes first. */
@@ -83,16 +86,15 @@ function walkOrder({ nodeCount, source, target, closing, forced }: Edges): Int32
  * Boxes into which nothing leads any more come next, boxes from which nothing leads any more come last of those that are left; where
  * all that is left lies on or between cycles, the box comes next that gives most more than it takes.
  */
-function weighedOrder({ nodeCount, source, target, closing, forced }: Edges): Int32Array {
+function weighedOrder({ nodeCount, source, target, weight, closing, forced }: Edges): Int32Array {
   const out = bucketBy(source, nodeCount);
   const into = bucketBy(target, nodeCount);
   const gives = new Int32Array(nodeCount);
   const takes = new Int32Array(nodeCount);
-  const counts = (e: number): boolean => !closing[e] && !forced[e];
+  const weighs = (e: number): number => (closing[e] || forced[e] ? 0 : weight[e]);
   for (let e = 0; e < source.length; e++) {
-    if (!counts(e)) continue;
-    gives[source[e]]++;
-    takes[target[e]]++;
+    gives[source[e]] += weighs(e);
+    takes[target[e]] += weighs(e);
   }
   const place = new Int32Array(nodeCount).fill(-1);
   const free: number[] = [];
@@ -100,8 +102,16 @@ function weighedOrder({ nodeCount, source, target, closing, forced }: Edges): In
   let last = nodeCount;
   const put = (v: number, at: number): void => {
     place[v] = at;
-    for (let i = out.start[v]; i < out.start[v + 1]; i++) if (counts(out.items[i]) && --takes[target[out.items[i]]] === 0) free.push(target[out.items[i]]);
-    for (let i = into.start[v]; i < into.start[v + 1]; i++) if (counts(into.items[i]) && --gives[source[into.items[i]]] === 0) free.push(source[into.items[i]]);
+    for (let i = out.start[v]; i < out.start[v + 1]; i++) {
+      const w = target[out.items[i]];
+      takes[w] -= weighs(out.items[i]);
+      if (takes[w] === 0) free.push(w);
+    }
+    for (let i = into.start[v]; i < into.start[v + 1]; i++) {
+      const u = source[into.items[i]];
+      gives[u] -= weighs(into.items[i]);
+      if (gives[u] === 0) free.push(u);
+    }
   };
   const putFree = (): void => {
     while (free.length) {

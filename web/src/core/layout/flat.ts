@@ -91,6 +91,7 @@ function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array):
     sourcePort: graph.sourcePort && pick(graph.sourcePort, edges),
     targetPort: graph.targetPort && pick(graph.targetPort, edges),
     closes: graph.closes && pick(graph.closes, edges),
+    weight: graph.weight && pick(graph.weight, edges),
     pin: graph.pin && pick(graph.pin, nodes),
     previousX: graph.previousX && pick(graph.previousX, nodes),
     gateOrder: graph.gateOrder && pick(graph.gateOrder, nodes),
@@ -194,7 +195,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const report = (done: number): void => options.progress?.(done);
 
   const kept = keptRanks(graph);
-  const reversed = kept?.reversed ?? breakCycles(nodeCount, edgeSource, edgeTarget, pin, graph.closes);
+  const reversed = kept?.reversed ?? breakCycles(graph);
   const rank = kept?.rank ?? assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
   report(0.2);
   const elements = buildElements(graph, reversed, rank);

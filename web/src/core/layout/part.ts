@@ -53,6 +53,7 @@ export class Part {
       targetSlot: Float32Array.from(edges, (e) => targetSlot[e]),
       edgeValue: this.edges.map((e) => whole.edgeValue[e]),
       ...(whole.edgeCloses ? { edgeCloses: Uint8Array.from(edges, (e) => whole.edgeCloses![e]) } : {}),
+      ...(whole.edgeWeight ? { edgeWeight: Int32Array.from(edges, (e) => whole.edgeWeight![e]) } : {}),
       ...(whole.previousX ? { previousX: Float64Array.from([...boxes.map((box) => whole.previousX![box]), ...entry.map(() => Number.NaN)]) } : {}),
     };
   }

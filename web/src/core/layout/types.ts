@@ -20,6 +20,8 @@ export interface FlatGraph {
   readonly targetPort?: Float64Array;
   /** 1: this edge closes a loop, so it is the one that runs against the ranks. */
   readonly closes?: Uint8Array;
+  /** How many edges of the program each is drawn for: of a cycle, as little as can be runs against the ranks. Absent: one each. */
+  readonly weight?: Int32Array;
   /** 0 free, 1 pinned to the first rank (a border input), 2 pinned to the last rank (a border output). */
   readonly pin?: Uint8Array;
   /** The x that a box had in an earlier layout (NaN: new). What stayed keeps its order. */
@@ -76,6 +78,8 @@ export interface CompoundGraph {
   readonly edgeValue: Int32Array;
   /** 1: this edge closes a loop (see FlatGraph). */
   readonly edgeCloses?: Uint8Array;
+  /** How many edges of the program an edge is drawn for (see FlatGraph). */
+  readonly edgeWeight?: Int32Array;
   /** Where the same box began across the flow (left, or top for "LR") in an earlier layout, NaN where new. */
   readonly previousX?: Float64Array;
 }

@@ -45,6 +45,7 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
     sourceSlot: visible.sourceSlot,
     targetSlot: visible.targetSlot,
     edgeValue: visible.edgeValue,
+    edgeWeight: visible.edgeCountMerged,
     ...(visible.edgeKind.includes(EdgeKind.Carried) ? { edgeCloses: visible.edgeKind.map((kind) => (kind === EdgeKind.Carried ? 1 : 0)) } : {}),
     previousX,
   };
