@@ -47,6 +47,34 @@ def test_text_commands_answer_in_a_script(tmp_path: Path) -> None:
         assert form in out
 
 
+def test_lists_name_the_computation_and_begin_with_the_entry(tmp_path: Path) -> None:
+    program = opscope.load(EXAMPLE)
+    assert isinstance(program, opscope.Program)
+    out = script("list computations\nlist e\n", tmp_path).splitlines()
+    assert out[1].split()[0] == program.entry
+    listed = [line for line in out if " = " in line]
+    assert len(listed) == sum("e" in node.id.lower() for graph in program for node in graph) > 100, "a pipe gets all of them"
+    assert all(f"  in {program.entry}" in line for line in listed[:10])
+
+
+def test_a_long_list_is_cut_for_a_person() -> None:
+    from opscope.cli.prompt.session import Session
+
+    program = opscope.load(EXAMPLE)
+    assert isinstance(program, opscope.Program)
+    said: list[str] = []
+    Session(program, lambda *_: "", said.append, lambda: "", most_listed=3).run("list e")
+    named = sum("e" in node.id.lower() for graph in program for node in graph)
+    assert said[-1] == f"… and {named - 3:,} more; give a narrower pattern"
+    assert len(said[-4:-1]) == 3 and all(" = " in line for line in said[-4:-1])
+
+
+def test_extracts_go_where_drawings_go(tmp_path: Path) -> None:
+    dot = some_node("dot")
+    out = script(f"extract {dot} 1\n", tmp_path)
+    assert (tmp_path / "drawings" / f"{dot}-extracted.hlo").exists(), out
+
+
 def test_names_are_found_in_any_case_and_mistakes_suggest_the_closest(tmp_path: Path) -> None:
     dot = some_node("dot")
     out = script(f"info %{dot.upper()}\ninfo {dot}x\nallpaths {dot}\n{dot} wide\nlist (\n/(\n", tmp_path)

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from opscope.recording.history import Step
     from opscope.recording.model import Recording
 
+_MOST_LISTED = 100
+
 
 @click.command()
 @source_options
 @click.option("--live", is_flag=True, help="Show every drawing in one browser tab instead of a file each.")
-@click.option("--out", metavar="FOLDER", type=click.Path(file_okay=False), help="Folder for the drawings (a temporary one).")
+@click.option("--out", metavar="FOLDER", type=click.Path(file_okay=False), help="Folder for drawings (a temporary one) and extracts.")
 def command(source: str, module: str | None, reader: str | None, live: bool, out: str | None) -> None:
     """Explore SOURCE at a prompt: the commands of XLA's interactive_graphviz, and more.
 
@@ -36,8 +38,12 @@ def command(source: str, module: str | None, reader: str | None, live: bool, out
     if live and out:
         raise OpscopeError("--live draws in the browser and --out into files; give one of them")
     program = choose(source, read_all(source, reader), module)
-    drawer = LiveDrawer(program, click.echo) if live else FileDrawer(Path(out) if out else None)
-    session = Session(program, drawer.draw, click.echo, lambda: drawer.open(program), _history(source, program))
+    folder = Path(out) if out else None
+    drawer = LiveDrawer(program, click.echo) if live else FileDrawer(folder)
+    most = _MOST_LISTED if sys.stdout.isatty() else None
+    session = Session(
+        program, drawer.draw, click.echo, lambda: drawer.open(program), _history(source, program), folder=folder, most_listed=most
+    )
     try:
         if sys.stdin.isatty():
             click.echo(f"{program!r}. `help` lists the commands.")

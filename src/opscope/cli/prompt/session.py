@@ -27,7 +27,6 @@ DEFAULT_PATHS = 100
 EVERYTHING = 9
 """Deeper than calls are nested in practice; a picture that would grow too big says what stays closed."""
 _FIELDS = ("name", "op_name", "op_type")
-_MOST_LISTED = 2000
 
 Draw = Callable[[Program, ViewOptions, str], str]
 """Makes a picture and returns what to tell the person: a path, or that the page was updated."""
@@ -43,6 +42,8 @@ class Session:
         say: Callable[[str], None],
         open_viewer: Callable[[], str],
         history: Callable[[str, str], Iterable[Step]] | None = None,
+        folder: Path | None = None,
+        most_listed: int | None = None,
     ) -> None:
         self.program = program
         self.names = Names(program)
@@ -51,6 +52,10 @@ class Session:
         self.open_viewer = open_viewer
         self.history = history
         """What passes did to a node (its graph and id), where the program is one of a recording."""
+        self.folder = folder
+        """Where extracts go: the current folder if nothing else was asked for."""
+        self.most_listed = most_listed
+        """How many lines of a list a person reads; a script gets all."""
         self.last: ViewOptions | None = None
         self.shows = {"backend_config": False, "metadata": False, "show_fusion_subcomputations": True}
         self.running = True
@@ -154,7 +159,7 @@ class Session:
         list [name|op_name|op_type] PATTERN  instructions whose name (or JAX name, or operation) contains PATTERN"""
         if words == ["computations"]:
             rows = [("computation", "instructions", "called")]
-            for graph in self.program:
+            for graph in self._graphs():
                 called = "entry" if graph.name == self.program.entry else f"{len(self.program.callers.get(graph.name, ()))}×"
                 rows.append((graph.name, str(len(graph)), called))
             self.say(table(rows, "lrr"))
@@ -163,7 +168,7 @@ class Session:
         if field not in _FIELDS:
             raise OpscopeError("the form is: list computations, or list [name|op_name|op_type] PATTERN")
         needle = pattern.lower()
-        found = (node for node in self._nodes() if needle in _field(node, field).lower())
+        found = ((graph, node) for graph, node in self._nodes() if needle in _field(node, field).lower())
         self._list(found, f"contains {pattern!r}")
 
     def search(self, pattern: str) -> None:
@@ -173,24 +178,31 @@ class Session:
         except re.error as error:
             raise OpscopeError(f"not a regular expression: {error}") from None
         found = (
-            node for node in self._nodes() if matches(node.id) or matches(node.op) or matches(node.type_text) or matches(_jax_name(node))
+            (graph, node)
+            for graph, node in self._nodes()
+            if matches(node.id) or matches(node.op) or matches(node.type_text) or matches(_jax_name(node))
         )
         self._list(found, f"matches /{pattern}/")
 
-    def _nodes(self) -> Iterator[Node]:
-        for graph in self.program:
-            yield from graph
+    def _graphs(self) -> list[Graph]:
+        """The entry first, as everywhere at the prompt."""
+        return [self.program.main, *(graph for graph in self.program if graph.name != self.program.entry)]
 
-    def _list(self, nodes: Iterator[Node], what: str) -> None:
+    def _nodes(self) -> Iterator[tuple[Graph, Node]]:
+        for graph in self._graphs():
+            for node in graph:
+                yield graph, node
+
+    def _list(self, found: Iterator[tuple[Graph, Node]], what: str) -> None:
         count = 0
-        for count, node in enumerate(nodes, 1):
-            if count > _MOST_LISTED:
-                self.say(f"… more than {_MOST_LISTED:,}; narrow it down")
-                return
-            name = _jax_name(node)
-            self.say(f"{node.id}: {node.type_text} = {node.op}" + (f"  {name}" if name else ""))
+        for count, (graph, node) in enumerate(found, 1):
+            if self.most_listed is None or count <= self.most_listed:
+                name = _jax_name(node)
+                self.say(f"{node.id}: {node.type_text} = {node.op}  in {graph.name}" + (f"  {name}" if name else ""))
         if not count:
             self.say(f"nothing {what}")
+        elif self.most_listed is not None and count > self.most_listed:
+            self.say(f"… and {count - self.most_listed:,} more; give a narrower pattern")
 
     def do_info(self, words: list[str]) -> None:
         """info NAME  everything known of an instruction or a computation"""
@@ -263,13 +275,15 @@ class Session:
         graph, node = self.names.node(words[0])
         height = _number(words[1], "height") if len(words) == 2 else None
         text = extract(self.program, graph, node.id, height, metadata=self.shows["metadata"])
-        path = _free_path(f"{re.sub(r'[^A-Za-z0-9_.-]', '_', node.id)}-extracted", ".hlo")
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        path = _free_path(self.folder or Path(), f"{re.sub(r'[^A-Za-z0-9_.-]', '_', node.id)}-extracted", ".hlo")
         path.write_text(text, "utf-8")
         self.say(f"wrote {path} ({text.count(' = '):,} instructions)")
 
     def do_stats(self, words: list[str]) -> None:
         """stats  how many instructions of each kind"""
-        counts = Counter(node.op for node in self._nodes())
+        counts = Counter(node.op for _, node in self._nodes())
         self.say(table([("operation", "count"), *((op, f"{n:,}") for op, n in counts.most_common(40))], "lr"))
 
     def do_diff(self, words: list[str]) -> None:
@@ -349,10 +363,10 @@ def _number(text: str, what: str) -> int:
     return int(text)
 
 
-def _free_path(stem: str, suffix: str) -> Path:
-    """A file that does not exist yet, in the current folder."""
-    path, n = Path(stem + suffix), 1
+def _free_path(folder: Path, stem: str, suffix: str) -> Path:
+    """A file that does not exist yet."""
+    path, n = folder / (stem + suffix), 1
     while path.exists():
         n += 1
-        path = Path(f"{stem}-{n}{suffix}")
+        path = folder / f"{stem}-{n}{suffix}"
     return path
