@@ -15,7 +15,7 @@ from opscope.errors import OpscopeError, SourceError
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
-from opscope.recording.model import Recording
+from opscope.recording.model import NOTHING_RECORDED, Recording
 from opscope.recording.sources import is_recording_source, open_passes, read_recording, split_at
 
 _QUANTIZED = (".pt2", ".onnx")
@@ -78,7 +78,7 @@ def _last_programs(recording: Recording) -> list[Program]:
     """What each module of a recording became in the end."""
     last = {snapshot.module: snapshot for snapshot in recording}
     if not last:
-        raise SourceError("is a recording without any snapshot", recording.name)
+        raise SourceError(NOTHING_RECORDED, recording.name)
     return [snapshot.program for snapshot in last.values()]
 
 
@@ -114,11 +114,24 @@ def _programs_of(name: str, found: Any) -> list[Program]:
         return found
     obj, *inputs = found if type(found) is tuple and found else (found,)
     try:
-        return [capture(obj, *inputs)]
+        return [_captured(obj, inputs)]
     except SourceError as error:
         raise error.at(name) from None
     except OpscopeError as error:
         raise SourceError(str(error), name) from error
+
+
+def _captured(obj: Any, inputs: list[Any]) -> Program:
+    """`(model, x)` is ours; `(model, (x,))`, as torch.export takes it, is what is meant where the model cannot take a tuple."""
+    try:
+        return capture(obj, *inputs)
+    except OpscopeError as error:
+        if len(inputs) != 1 or type(inputs[0]) is not tuple:
+            raise
+        try:
+            return capture(obj, *inputs[0])
+        except OpscopeError:
+            raise error from None
 
 
 def _needs_nothing(found: Any) -> bool:

@@ -345,6 +345,27 @@ def test_inputs_with_which_nothing_runs_are_refused_with_what_would_help(stage: 
         opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage=stage)
     with pytest.raises(OpscopeError, match=r"give the inputs that its forward takes: input$"):
         opscope.capture(nn.Linear(4, 4), torch.ones(2, 4), torch.ones(2, 4), stage=stage)
+    with pytest.raises(OpscopeError, match=r"Inputs are given one by one, .*opscope.capture\(model, \*inputs\)$"):
+        opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage="joint")
+
+
+def test_a_slip_in_an_option_is_not_blamed_on_the_model() -> None:
+    with pytest.raises(OpscopeError, match=r"^neither capture nor Linear.forward has an option 'stgae'; did you mean 'stage'\?$"):
+        opscope.capture(nn.Linear(4, 4), torch.ones(2, 4), stgae="joint")
+
+
+def test_module_callable_takes_inputs_as_torch_export_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`(model, (x,))` means x where the model cannot take a tuple, and the tuple where it can."""
+    (tmp_path / "exported_inputs.py").write_text(
+        "import torch\n"
+        "class Pair(torch.nn.Module):\n    def forward(self, pair):\n        return pair[0] + pair[1]\n"
+        "def linear():\n    return torch.nn.Linear(4, 4), (torch.ones(2, 4),)\n"
+        "def pair():\n    return Pair(), (torch.ones(2, 4), torch.ones(2, 4))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, op in (("linear", "aten.linear.default"), ("pair", "aten.add.Tensor")):
+        assert op in [node.op for node in opscope.load(f"exported_inputs:{name}").main.nodes]
 
 
 def test_functions_and_keywords_and_dynamic_shapes() -> None:

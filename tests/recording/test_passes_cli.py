@@ -11,6 +11,7 @@ import pytest
 from conftest import Run
 from hlo_texts import AFTER, BEFORE, write_dump
 
+import opscope
 from opscope.recording.sources import open_passes, read_recording
 
 
@@ -27,6 +28,15 @@ def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
     assert "7 passes, 4 of them changed nothing (--all lists them)" in done.stdout
     assert "2 files left out" in done.stdout
     assert len(run("passes", folder, "--all").stdout.splitlines()) == len(lines) + 3
+
+
+def test_a_recording_of_nothing_says_so_and_what_would_help(run: Run, tmp_path: Path) -> None:
+    """Eager code, and what was compiled before, runs no compiler: a table of nothing would hide that."""
+    with opscope.record(tmp_path / "empty.opscope"):
+        pass
+    done = run("passes", tmp_path / "empty.opscope")
+    assert done.returncode == 0 and re.fullmatch(r"nothing was recorded: .*rec\.torch\(.*torch\._dynamo\.reset\(\).*\n", done.stdout)
+    assert "nothing was recorded" in run("info", tmp_path / "empty.opscope").stderr
 
 
 def test_passes_json_follows_the_contract(run: Run, tmp_path: Path) -> None:

@@ -78,8 +78,12 @@ def _cells(row: Row, most: int) -> list[str]:
 
 
 def _remarks(recording: Recording, rows: list[Row], everything: bool) -> str:
+    from opscope.recording.model import NOTHING_RECORDED
+
     quiet = sum(row.unchanged and not row.aside for row in rows)
     remarks = [f"{len(rows):,} passes, {quiet:,} of them changed nothing" + ("" if everything or not quiet else " (--all lists them)")]
+    if not recording:
+        remarks = [NOTHING_RECORDED]
     if recording.skipped:
         remarks.append(
             f"{len(recording.skipped)} files left out: " + "; ".join(recording.skipped[:3]) + "; …" * (len(recording.skipped) > 3)

@@ -19,6 +19,12 @@ _KEPT_DIFFS = 4
 NodeKey: TypeAlias = tuple[str, str]
 """(graph name, node id): a node of a Program."""
 
+NOTHING_RECORDED = (
+    "nothing was recorded: no compiler ran while the recording was open. Code that runs eagerly, or that was compiled before, makes no "
+    "passes: compile inside it with rec.torch(model, *inputs), or call torch._dynamo.reset() first so that torch.compile compiles again; "
+    "passes of your own are kept with rec.snapshot(graph, name)"
+)
+
 
 class Origin(NamedTuple):
     """Nodes of the snapshot before (`old`) that became nodes of this one (`new`), as the compiler itself told it.

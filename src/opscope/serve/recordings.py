@@ -15,7 +15,7 @@ from pathlib import Path
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.recording.kept import Comparison
-from opscope.recording.model import Recording, Snapshot
+from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
 from opscope.recording.rows import Row
 from opscope.recording.store import open_recording
 from opscope.render.compared import compare, compared
@@ -36,7 +36,7 @@ class ServedRecording(Served):
 
     def _use(self, recording: Recording) -> None:
         if not len(recording):
-            raise OpscopeError(f"{recording.name}: is a recording without any snapshot")
+            raise OpscopeError(f"{recording.name}: {NOTHING_RECORDED}")
         self.recording = recording
         self._rows: list[Row | None] = [None] * len(recording)
         self._diffs: dict[int, bytes] = {}

@@ -8,16 +8,18 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
+from difflib import get_close_matches
 from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.torch import autograd, export
 from opscope.readers.torch.module_calls import same_attributes
-from opscope.readers.torch.names import first_words
+from opscope.readers.torch.names import ONE_BY_ONE, first_words
 from opscope.readers.torch.nested import tensors
 
 STAGES = ("forward", "eager", "autograd", "joint")
+_OPTIONS = ("stage", "dynamic_shapes", "strict")
 _SHOWN = ("params", "show_attrs", "show_saved", "max_attr_chars", "merge_saved", "show_cuts")
 
 
@@ -55,6 +57,7 @@ def capture(
         raise OpscopeError(f"dynamic_shapes and strict are torch.export's, and stage={stage!r} follows a real run; leave them out")
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in obj.parameters()):
         raise OpscopeError(f"{_name(obj)} has parameters without a size yet (lazy modules); run it once with real inputs first")
+    _check_spelling(obj, kwargs)
     if not args and not kwargs and _needs_inputs(obj):
         raise OpscopeError(f"{_name(obj)} needs its inputs to be captured: opscope.capture(model, *inputs)")
     if stage == "autograd":
@@ -69,6 +72,8 @@ def capture(
     if stage == "joint":
         exported = _export(obj, args, kwargs, dynamic_shapes, strict)
         if isinstance(exported, str):
+            if len(args) == 1 and type(args[0]) in (tuple, list):
+                raise OpscopeError(f"{exported} {ONE_BY_ONE[0].upper()}{ONE_BY_ONE[1:]}")
             raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' follows a real run instead.")
         return _joint(exported, args, kwargs, _name(obj))
     return _forward(obj, args, kwargs, dynamic_shapes, strict)
@@ -78,6 +83,20 @@ def _check_stage(stage: str | None, of: str, known: tuple[str, ...]) -> None:
     if stage is not None and stage not in known:
         there = f"there are: {', '.join(known)}" if len(known) > 1 else f"there is only {known[0]!r}"
         raise OpscopeError(f"no stage {stage!r} of {of}; {there}")
+
+
+def _check_spelling(module: Any, kwargs: dict[str, Any]) -> None:
+    """A keyword that `forward` does not take and that looks like an option is a slip, and not the model's mistake."""
+    try:
+        taken = inspect.signature(module.forward).parameters
+    except (TypeError, ValueError):
+        return
+    if any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        return
+    for name in kwargs:
+        close = () if name in taken or name in _SHOWN else get_close_matches(name, (*_OPTIONS, *_SHOWN), 1)
+        if close:
+            raise OpscopeError(f"neither capture nor {_name(module)}.forward has an option {name!r}; did you mean {close[0]!r}?")
 
 
 def _options(kwargs: dict[str, Any]) -> autograd.Options:

@@ -13,7 +13,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.module_calls import ModuleCalls, undisturbed
-from opscope.readers.torch.names import about_modules, first_words
+from opscope.readers.torch.names import ONE_BY_ONE, about_modules, first_words
 from opscope.readers.torch.nested import leaves, tensors
 from opscope.readers.torch.source_lines import calling_frames
 from opscope.readers.torch.values import output_types, plain, tensor_type
@@ -50,7 +50,7 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
 
 def _how_to_give(module: Any, args: tuple[Any, ...]) -> str:
     if any(type(each) in (tuple, list) for each in args):
-        return "inputs are given one by one, not in a tuple or list: opscope.capture(model, *inputs)"
+        return ONE_BY_ONE
     return f"give the inputs that its forward takes: {', '.join(_names(module)) or 'none'}"
 
 

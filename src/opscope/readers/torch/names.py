@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from opscope.program import Frame, Path
 
+ONE_BY_ONE = "inputs are given one by one, not in a tuple or list: opscope.capture(model, *inputs)"
+
 NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 """What torch.export puts into the stack of nodes that it made itself, outside any module."""
 
