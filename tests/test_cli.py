@@ -104,6 +104,10 @@ def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path
         (b"", "is empty"),
         (b" \n\n", "is empty"),
         (b"version https://git-lfs.github.com/spec/v1\noid", "is a Git LFS pointer, not the file itself; run `git lfs pull`"),
+        (
+            b"<!doctype html><title>step \xc2\xb7 opscope</title>",
+            "is a page that opscope wrote: open it in a browser, and give the file that it was made from here",
+        ),
         (b"<!DOCTYPE html><html>", "is an HTML page, probably saved instead of the file behind it; download the raw file"),
         (b"<svg/>", "is XML or SVG: a picture of a graph, not a graph"),
         (b"\x1f\x8b\x08broken", "cannot be unpacked"),
@@ -149,7 +153,8 @@ def test_a_place_in_the_file_comes_with_the_error(run: Run, tmp_path: Path) -> N
         (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; name another file, or give --force"),
         (["info", "step.json", "--reader", "tarot"], "no reader named 'tarot'; there are: native, hlo"),
         (["info", "step.json", "--colour"], "opscope info: No such option '--colour'"),
-        (["view-source"], "opscope: No such command 'view-source'"),
+        (["repository"], "opscope: No such command 'repository'"),
+        (["veiw", "step.json"], "opscope: No such command 'veiw'; did you mean view?"),
         (["info", "no_such_module:f"], "no_such_module:f: no module named 'no_such_module' here, and no file of that name either"),
     ],
 )  # fmt: skip

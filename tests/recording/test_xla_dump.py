@@ -12,6 +12,7 @@ from hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
 import opscope
 from opscope.errors import OpscopeError, SourceError
 from opscope.readers.source import Source
+from opscope.recording.model import Recording, Snapshot
 from opscope.recording.sources import open_passes
 from opscope.recording.store import open_recording
 from opscope.recording.xla import Step, find_steps, pipelines, read_dump
@@ -58,6 +59,12 @@ def test_several_modules_and_packed_files(tmp_path: Path) -> None:
     assert len(recording) == 14
     assert recording[5].program == parse(AFTER)
     assert recording.before(recording[7]) is None
+
+
+def test_a_pass_of_several_modules_is_asked_for_by_number_with_the_modules_named() -> None:
+    passes = [Snapshot(i, "fusion", module=f"module_{i}") for i in range(2)]
+    with pytest.raises(OpscopeError, match=r"ran 2 times: give one of 0 \(module_0\); 1 \(module_1\)$"):
+        Recording("dump", passes).snapshot("fusion")
 
 
 def test_processes_read_the_same_as_one_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

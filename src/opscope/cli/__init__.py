@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -40,6 +41,12 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(row[0]).command
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        close = get_close_matches(args[0], COMMANDS, 1) if args[0] not in COMMANDS else []
+        if close:
+            ctx.fail(f"No such command {args[0]!r}; did you mean {close[0]}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

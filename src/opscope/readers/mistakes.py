@@ -15,6 +15,8 @@ def known_mistake(source: Source) -> str:
     if head.startswith(b"version https://git-lfs.github.com/spec/"):
         return "is a Git LFS pointer, not the file itself; run `git lfs pull` first"
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:256].lower()
+    if start.startswith(b"<!doctype html") and " · opscope</title>".encode() in head:
+        return "is a page that opscope wrote: open it in a browser, and give the file that it was made from here"
     if start.startswith((b"<!doctype html", b"<html")):
         return "is an HTML page, probably saved instead of the file behind it; download the raw file"
     if start.startswith((b"<?xml", b"<svg")):

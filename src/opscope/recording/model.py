@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from opscope.recording.history import Step
 
 _KEPT_DIFFS = 4
+_MOST_NAMED = 16
 
 NodeKey: TypeAlias = tuple[str, str]
 """(graph name, node id): a node of a Program."""
@@ -113,14 +114,33 @@ class Recording(Sequence[Snapshot]):
             named = [s for s in self.snapshots if which in (s.name, s.title)]
             if len(named) == 1:
                 return named[0]
-            said = (
-                f"pass {which!r} ran {len(named)} times: give one of {[s.index for s in named]}" if named else f"no pass {which!r}"
-            )
-            raise OpscopeError(f"{self.name}: {said}")
+            raise OpscopeError(f"{self.name}: {self._several(which, named) if named else f'no pass {which!r}{self._closest(which)}'}")
         index = int(which)
         if not -len(self) <= index < len(self):
             raise OpscopeError(f"{self.name}: no snapshot {index}; there are {len(self)}, from 0 to {len(self) - 1}")
         return self.snapshots[index]
+
+    def _several(self, which: str, named: list[Snapshot]) -> str:
+        """Which of the passes of one name there are to choose from, by module where there is more than one."""
+        numbers: dict[str, list[int]] = {}
+        for each in named:
+            numbers.setdefault(each.module, []).append(each.index)
+        said = f"pass {which!r} ran {len(named)} times: give one of "
+        if len(numbers) == 1:
+            return said + str([each.index for each in named])
+        rows = [f"{', '.join(map(str, own))} ({module})" for module, own in numbers.items()]
+        more = f"; … and {len(rows) - _MOST_NAMED} modules more" if len(rows) > _MOST_NAMED else ""
+        return said + "; ".join(rows[:_MOST_NAMED]) + more
+
+    def _closest(self, which: str) -> str:
+        """A half sentence with the passes that were probably meant."""
+        from difflib import get_close_matches
+
+        names = list(dict.fromkeys(each.name for each in self.snapshots))
+        key = which.lower()
+        close = [name for name in names if name.lower() in key or key in name.lower()] + get_close_matches(which, names, 3, 0.5)
+        shown = list(dict.fromkeys(close))[:3]
+        return f"; did you mean {' or '.join(shown)}?" if shown else f"; there are {len(names)}, `opscope passes` lists them"
 
     def before(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot before this one of the same module."""
