@@ -1,6 +1,7 @@
 /** Programs of two calls that hand many values to each other: what torch.compile's partition makes of a training step. */
 
 import { describe, expect, it } from "vitest";
+import type { ProgramData, ViewSpec } from "../../src/core/types";
 import { buildView } from "../../src/core/view";
 import { boxLines, boxNamed, edgeLines } from "./looks";
 import { makeProgram, type NodeSketch } from "./program";
@@ -104,5 +105,27 @@ describe("halves beside each other", () => {
     const open = buildView(step, { beside: true, depth: 9 });
     expect(new Set(open.edgeText?.filter(Boolean))).toEqual(new Set(["kept · 16 B"]));
     expect(open.remarks.join()).toContain("kept for backward");
+  });
+
+  it("keep an update closed that would be wider than they are, until somebody opens it", () => {
+    const step = (weights: number): ProgramData => {
+      const ids = Array.from({ length: weights }, (_, i) => i);
+      const direction = (path: string): Pick<NodeSketch, "groups"> => ({ groups: { direction: path } });
+      return makeProgram([{
+        name: "main",
+        nodes: [
+          { id: "x", op: "parameter", role: "parameter" },
+          { id: "a", op: "tanh", inputs: ["x"], ...direction("forward/layer") },
+          { id: "da", op: "multiply", inputs: ["a", "a"], ...direction("backward/layer") },
+          ...ids.map((i): NodeSketch => ({ id: `u${i}`, op: `scale${i}`, inputs: ["da"], ...direction("update/sgd") })),
+        ],
+        outputs: ids.map((i) => `u${i}`),
+      }]);
+    };
+    const updates = (weights: number, spec: ViewSpec = {}): number => boxLines(buildView(step(weights), { beside: true, ...spec })).filter((line) => /n:u\d/.test(line)).length;
+    expect(updates(3)).toBe(3);
+    expect(updates(7)).toBe(0);
+    expect(updates(7, { open: ["g:update", "g:update/sgd"] })).toBe(7);
+    expect(updates(7, { depth: 9 })).toBe(7);
   });
 });

@@ -2,6 +2,7 @@
 import { Block, blocksOf } from "../layout/blocks";
 import { bytesText } from "../text/quantities";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../types";
+import { wideGroups } from "./firstLook";
 import { halvesOf } from "./halves";
 import { build } from "./index";
 
@@ -10,11 +11,13 @@ const UPDATE = "update";
 /** A picture of both halves holds so many boxes; deeper is not looked without being asked. */
 const PAGE = 60;
 const DEEPEST_TRIED = 4;
+/** Two halves are about so many boxes wide: an update with more side by side would push them to the middle of a wide page. */
+const WIDEST_UPDATE = 4;
 
 export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
   const spec: ViewSpec = { grouping: DIRECTION, ...asked };
   const fixed = spec.depth !== undefined || spec.flatten;
-  const visible = unfolded(program, fixed ? spec : { ...spec, calls: false, depth: fittingDepth(program, { ...spec, calls: false }) });
+  const visible = unfolded(program, fixed ? spec : asItFits(program, { ...spec, calls: false }));
   const halves = halvesOf(visible);
   if (!halves) return { ...visible, remarks: [...visible.remarks, "Nothing here has a forward and a backward half."] };
   const block = blocksOf(visible, halves);
@@ -32,12 +35,22 @@ function keptText(values: number, bytes: number): string {
   return [values > 1 ? `${values} kept` : "kept", ...(Number.isNaN(bytes) ? [] : [bytesText(bytes)])].join(" · ");
 }
 
-/** As deep as a page holds, so that layers stand beside layers; whatever is open beyond, so that opening a group moves nothing else. */
-function fittingDepth(program: ProgramData, { open: _open, closed: _closed, ...plain }: ViewSpec): number {
-  for (let depth = 1; depth < DEEPEST_TRIED; depth++) {
-    if (inHalves(unfolded(program, { ...plain, depth: depth + 1 })).length > PAGE) return depth;
+/**
+ * As deep as a page holds, so that layers stand beside layers; whatever is open beyond, so that opening a group moves nothing else. An
+ * update that would be wider than the halves is closed.
+ */
+function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
+  const { open, closed = [], ...plain } = spec;
+  let depth = 1;
+  let fitting = unfolded(program, { ...plain, depth });
+  while (depth < DEEPEST_TRIED) {
+    const deeper = unfolded(program, { ...plain, depth: depth + 1 });
+    if (inHalves(deeper).length > PAGE) break;
+    [depth, fitting] = [depth + 1, deeper];
   }
-  return DEEPEST_TRIED;
+  const inside = new Set(inHalves(fitting).map((box) => fitting.key[box]));
+  const wide = wideGroups(fitting, WIDEST_UPDATE).filter((key) => !inside.has(key) && !open?.includes(key));
+  return { ...spec, depth, closed: [...closed, ...wide] };
 }
 
 /** Stacks of repeated groups in the halves are shown one by one; repeated operations (an optimizer's) stay folded. */

@@ -90,7 +90,7 @@ function isCalm(view: Visible): boolean {
 /** Open groups in which more boxes than this stand side by side: the same update of every weight pushes all else to a corner. */
 const WIDE = 9;
 
-function wideGroups(view: Visible): string[] {
+export function wideGroups(view: Visible, most = WIDE): string[] {
   const rank = new Int32Array(view.boxCount);
   const { edgeSource, edgeTarget, parent } = view;
   // Boxes are listed in the order of the flow: one pass over the edges gives each the length of the longest way to it, nearly.
@@ -107,7 +107,7 @@ function wideGroups(view: Visible): string[] {
     const place = `${around}:${rank[b]}`;
     const count = (beside.get(place) ?? 0) + 1;
     beside.set(place, count);
-    if (count > WIDE) wide.add(around);
+    if (count > most) wide.add(around);
   }
   return Array.from(wide, (b) => view.key[b]);
 }
