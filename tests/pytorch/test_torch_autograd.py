@@ -335,3 +335,16 @@ def test_unusual_tensors(layout: torch.layout) -> None:
     x = torch.rand(3, requires_grad=True)
     product = torch.eye(3).to_sparse() @ x.unsqueeze(1)
     assert any(node.role == "saved" for node in opscope.capture(product, show_saved=True).main)
+
+
+def test_a_leaf_without_a_module_around_it_says_its_whole_name(tmp_path: Path) -> None:
+    """Ten boxes that all say "weight" tell nothing; inside the group of its module "weight" is enough."""
+    model = nn.Sequential(nn.Sequential(nn.Linear(4, 4)), nn.Sequential(nn.Linear(4, 4)))
+    given = torch.rand(2, 4)
+
+    def shown(program: opscope.Program) -> set[str]:
+        opscope.save(program, tmp_path / "loss.svg", depth=9)
+        return set(re.findall(r">([\w.]*weight)</text>", (tmp_path / "loss.svg").read_text("utf-8")))
+
+    assert shown(opscope.capture(model(given).sum(), params=dict(model.named_parameters()))) == {"0.0.weight", "1.0.weight"}
+    assert shown(opscope.capture(model, given, stage="autograd")) == {"weight"}

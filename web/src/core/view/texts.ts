@@ -1,7 +1,7 @@
 /** What boxes say: titles, types, counts. */
 
 import { shortNumber } from "../text/quantities";
-import type { ProgramData } from "../types";
+import { CATEGORIES, type ProgramData } from "../types";
 import { bareOp } from "./plumbing";
 import type { Prepared } from "./prepare";
 import { Role } from "./roles";
@@ -32,6 +32,8 @@ function opTitle(program: ProgramData, op: number): string {
   return title;
 }
 
+const LEAF = CATEGORIES.indexOf("leaf");
+
 /** Ops that say nothing; the function that they call does. */
 const NAMED_BY_CALLED = new Set(["call", "jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call"]);
 
@@ -54,10 +56,15 @@ export function nodeTitle(program: ProgramData, node: number): string {
   return op;
 }
 
-/** "params['layers'][0]['attention']['q']" → "attention.q": what is beside it says the rest. "state[2][1]" stays: "2.1" is a number. */
+/**
+ * "params['layers'][0]['attention']['q']" → "attention.q": what is beside it says the rest. "state[2][1]" stays: "2.1" is a number.
+ * So does a leaf behind a tensor without a module around it: nothing else says whose "weight" it is.
+ */
 function parameterLabel(program: ProgramData, node: number): string {
   const { strings, nodeId, nodeText } = program;
   const label = strings.at(nodeText[node] >= 0 ? nodeText[node] : nodeId[node]);
+  const modules = program.groupings.find((grouping) => grouping.name === "module");
+  if (program.nodeCategory[node] === LEAF && (modules?.nodeGroup[node] ?? -1) < 0) return label;
   const keys = label.match(/\['[^']*'\]|\[\d+\]|\.\w+/g);
   if (!keys || keys.length < 2 || !label.endsWith(keys[keys.length - 1])) return label;
   const [before, last] = keys.slice(-2).map((key) => key.replace(/^\.|^\['?|'?\]$/g, ""));
