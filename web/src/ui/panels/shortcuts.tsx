@@ -80,7 +80,7 @@ export const KEYS: readonly Key[] = [
   { keys: "", what: "", press: "]", run: ({ session }) => session.forward() },
   { keys: "s", what: "Save SVG", press: "s", run: ({ session }) => void actions.saveSvg(session) },
   { keys: "y", what: "Copy link", press: "y", run: ({ session }) => void actions.copyLink(session) },
-  { keys: "Esc", what: "Clear the selection; stop", press: "Escape", run: ({ session }) => (session.progress ? session.stop() : session.selectPiece(undefined)) },
+  { keys: "Esc", what: "Clear the selection; stop", press: "Escape", run: ({ session }) => (session.pointing.menu ? session.pointing.closeMenu() : session.progress ? session.stop() : session.selectPiece(undefined)) },
   { keys: "?", what: "This sheet", press: "?", run: ({ panels, setPanels }) => setPanels({ ...panels, shortcuts: true }) },
   { keys: "Wheel", what: "Zoom; with two fingers: move" },
   { keys: "Double click", what: "Open, close a group; in one: zoom to it" },
