@@ -12,6 +12,7 @@ from typing import Any
 
 from opscope.analysis.clusters import with_clusters
 from opscope.errors import OpscopeError, SourceError
+from opscope.naming import find_module, listed
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
@@ -33,10 +34,8 @@ def load(
     """
     if module is None and reader is None and is_recording_source(Path(source)):
         return read_recording(fspath(source), progress)
-    programs = load_all(source, reader=reader, progress=progress)
-    if module is None and len(programs) != 1:
-        return programs
-    return select_program(programs, module)
+    programs = load_all(source, module=module, reader=reader, progress=progress)
+    return programs[0] if len(programs) == 1 else programs
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program:
@@ -44,42 +43,57 @@ def capture(obj: Any, *args: Any, **options: Any) -> Program:
     return with_clusters(capture_object(obj, *args, **options))
 
 
-def load_all(source: str | PathLike[str], *, reader: str | None = None, progress: Progress | None = None) -> list[Program]:
-    """Every program of a source, in its order."""
-    name = fspath(source)
+def load_all(
+    source: str | PathLike[str], *, module: str | None = None, reader: str | None = None, progress: Progress | None = None
+) -> list[Program]:
+    """Every program of a source, in its order, or the one of a module by the module's name or the program's own."""
+    modules = _by_module(fspath(source), reader, progress)
+    programs = [program for _, program in modules]
+    if module is None:
+        return programs
+    own = [program.name for program in programs]
+    try:
+        return [programs[find_module(module, own if own.count(module) == 1 else [name for name, _ in modules])]]
+    except OpscopeError as error:
+        raise SourceError(str(error), fspath(source)) from None
+
+
+def _by_module(name: str, reader: str | None, progress: Progress | None) -> list[tuple[str, Program]]:
+    """Programs, each with the name of what was compiled: in a recording that is not always the program's own."""
     found = _OBJECT.fullmatch(name)
     if found and not Path(name).exists():
-        return _programs_of(name, _resolve(name, found[1], found[2]))
+        return _named(_programs_of(name, _resolve(name, found[1], found[2])))
     if reader is None:
         base, which = split_at(name)
         if which:
-            return [open_passes(base, progress).snapshot(which).program]
+            snapshot = open_passes(base, progress).snapshot(which)
+            return [(snapshot.module, snapshot.program)]
         if is_recording_source(Path(name)):
             return _last_programs(read_recording(name, progress))
     programs = read(Source(name), reader, progress)
-    return [with_clusters(program) for program in programs] if Path(name).suffix in _QUANTIZED else programs
+    return _named([with_clusters(program) for program in programs] if Path(name).suffix in _QUANTIZED else programs)
+
+
+def _named(programs: list[Program]) -> list[tuple[str, Program]]:
+    return [(program.name, program) for program in programs]
 
 
 def select_program(programs: list[Program], name: str | None) -> Program:
     """The one program of a source, or the named one of several."""
+    names = [program.name for program in programs]
     if name is not None:
-        for program in programs:
-            if program.name == name:
-                return program
-    elif len(programs) == 1:
+        return programs[find_module(name, names)]
+    if len(programs) == 1:
         return programs[0]
-    names = ", ".join(program.name for program in programs[:12]) + (", …" if len(programs) > 12 else "")
-    if name is None:
-        raise OpscopeError(f"{len(programs)} modules in it; choose one with --module NAME: {names}")
-    raise OpscopeError(f"no module named {name!r}; there are: {names}")
+    raise OpscopeError(f"{len(programs)} modules in it; choose one with --module NAME: {listed(names)}")
 
 
-def _last_programs(recording: Recording) -> list[Program]:
+def _last_programs(recording: Recording) -> list[tuple[str, Program]]:
     """What each module of a recording became in the end."""
     last = {snapshot.module: snapshot for snapshot in recording}
     if not last:
         raise SourceError(NOTHING_RECORDED, recording.name)
-    return [snapshot.program for snapshot in last.values()]
+    return [(snapshot.module or snapshot.program.name, snapshot.program) for snapshot in last.values()]
 
 
 def _resolve(name: str, module_name: str, attribute: str) -> Any:

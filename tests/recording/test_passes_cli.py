@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import tarfile
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -110,7 +112,8 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
         (("passes", "nothing"), "no such file"),
         (("passes", "empty"), "holds no passes"),
         (("passes", "notes.opscope"), "no recording of opscope"),
-        (("passes", folder, "--module", "x"), "no module 'x'; there are: module_0007.jit_step"),
+        (("passes", folder, "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
+        (("diff", f"{folder}@4", "@5", "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
         (("diff", f"{folder}@99", "@1"), "no snapshot 99"),
         (("diff", f"{folder}@pipeline-start", "@1"), "ran 2 times: give one of [1, 2]"),
         (("diff", f"{folder}@after_fusion", "@1"), "no pass 'after_fusion'; did you mean fusion or"),
@@ -118,6 +121,33 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
     ):
         done = run(*args)
         assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, (args, done.stderr)
+
+
+def page_data(page: Path) -> bytes:
+    packed = re.search(r'id="opscope-data-0">([^<]*)</script>', page.read_text(encoding="utf-8"))
+    assert packed is not None
+    return gzip.decompress(b64decode(packed[1]))
+
+
+def test_a_module_is_named_alike_for_every_command(run: Run, tmp_path: Path) -> None:
+    """XLA's files say module_0042.jit_step where the program says jit_step: either is taken, and the timeline stays."""
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        for module, texts in (("module_0007.jit_other", [BEFORE]), ("module_0042.jit_step", [BEFORE, AFTER])):
+            for i, text in enumerate(texts):
+                (tmp_path / "one.hlo").write_text(text)
+                rec.snapshot(opscope.load(tmp_path / "one.hlo"), f"pass {i}", module=module)
+    for name in ("jit_step", "module_0042.jit_step"):
+        rows = json.loads(run("passes", "run.opscope", "--module", name, "--json").stdout)
+        assert [row["module"] for row in rows] == ["module_0042.jit_step"] * 2, name
+        assert run("diff", "run.opscope@pass 0", "@pass 1", "--module", name).returncode == 0
+        assert "fusion" in run("info", "run.opscope", "--module", name).stdout, name
+        assert run("export", "run.opscope", "-o", f"{name}.opscope", "--module", name).returncode == 0
+        assert len(read_recording(tmp_path / f"{name}.opscope")) == 2
+        assert run("export", "run.opscope", "-o", f"{name}.html", "--module", name).returncode == 0
+        data = page_data(tmp_path / f"{name}.html")
+        assert b"pass 0" in data and b"pass 1" in data and b"jit_other" not in data, "the page keeps the timeline of that module"
+    wrong = run("diff", "run.opscope@0", "@2", "--module", "jit_step")
+    assert wrong.returncode == 2 and "pass 0 is of the module 'module_0007.jit_other'" in wrong.stderr
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,10 @@ def _read(source: str, module: str | None) -> tuple[Program, str | None, tuple[O
 
     base, which = split_at(source)
     if not which:
-        return choose(source, read_all(source), module), None, ()
+        return choose(source, read_all(source, None, module)), None, ()
     with progress(f"reading {base}") as report:
         recording = open_passes(base, report)
-        snapshot = recording.snapshot(which)
+        snapshot = recording.snapshot(which, module)
         return snapshot.program, recording.attrs.get("ids"), snapshot.origins
 
 

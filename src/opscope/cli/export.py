@@ -47,15 +47,15 @@ def command(source: str, module: str | None, reader: str | None, output: str, fo
         raise OpscopeError("standard output has no suffix; say what to write with --format NAME (see `opscope formats`)")
     target = Path(output)
     if target.suffix == ".opscope" and format is None:
-        _record(source, target, force)
+        _record(source, module, target, force)
         return
     row = find_writer(target, format)
     if output != "-" and not force:
         _keep(Path(source), target, row.begins)
-    recording = _recording(source, row.name == "html", options.diff is not None) if module is None and reader is None else None
-    programs: Any = [recording] if recording else read_all(source, reader)
-    if module is not None or not row.several:
-        programs = [recording or choose(source, programs, module)]
+    recording = _recording(source, module, row.name == "html", options.diff is not None) if reader is None else None
+    programs: Any = [recording] if recording else read_all(source, reader, module)
+    if not row.several:
+        programs = [recording or choose(source, programs)]
     if row.views and not recording:
         try:
             options.check(programs[0])
@@ -86,7 +86,7 @@ def _keep(source: Path, target: Path, begins: tuple[bytes, ...]) -> None:
         raise OpscopeError(f"{target}: exists and is something else than what would be written; name another file, or give --force")
 
 
-def _recording(source: str, page: bool, diff: bool) -> Recording | None:
+def _recording(source: str, module: str | None, page: bool, diff: bool) -> Recording | None:
     """The recording whose passes are shown: all of them in a page, one of them (run.opscope@12) in a picture of what it did."""
     from opscope.recording.sources import is_recording_source, read_recording, split_at
 
@@ -95,10 +95,12 @@ def _recording(source: str, page: bool, diff: bool) -> Recording | None:
         return None
     with progress(f"reading {base}") as tell:
         recording = read_recording(base, tell)
-    return recording.only(which) if which else recording
+    if which:
+        return recording.only(recording.snapshot(which, module).index)
+    return recording if module is None else recording.of_module(module)
 
 
-def _record(source: str, target: Path, force: bool) -> None:
+def _record(source: str, module: str | None, target: Path, force: bool) -> None:
     """A folder of a compiler's dumps, or a recording, as one recording file."""
     from opscope.recording.sources import read_recording
     from opscope.recording.store import open_recording, save_recording
@@ -106,6 +108,8 @@ def _record(source: str, target: Path, force: bool) -> None:
 
     with progress(f"reading {source}") as tell:
         recording = read_recording(source, tell)
+    if module is not None:
+        recording = recording.of_module(module)
     with progress(f"writing {target}"):
         save_recording(recording, target, overwrite=force)
     with progress("comparing passes") as tell:

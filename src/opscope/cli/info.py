@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import choose, read_all, source_options
+from opscope.cli.source import read_all, source_options
 from opscope.cli.table import table
 from opscope.quantities import short_bytes, short_number
 
@@ -35,9 +35,7 @@ def command(source: str, module: str | None, reader: str | None, as_json: bool, 
     """
     from opscope.analysis.info import info_of
 
-    programs = read_all(source, reader)
-    if module is not None:
-        programs = [choose(source, programs, module)]
+    programs = read_all(source, reader, module)
     with progress(f"counting {source}"):
         infos = [info_of(program) for program in programs]
     if as_json:

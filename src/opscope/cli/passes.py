@@ -10,7 +10,6 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.table import table
-from opscope.errors import SourceError
 
 if TYPE_CHECKING:
     from opscope.recording.model import Recording
@@ -37,8 +36,8 @@ def command(source: str, module: str | None, everything: bool, as_json: bool) ->
 
     with progress(f"reading {source}") as report:
         recording = read_recording(source, report)
-    if module is not None and module not in recording.modules:
-        raise SourceError(f"no module {module!r}; there are: {', '.join(recording.modules)}", source)
+    if module is not None:
+        module = recording.module_named(module)
     with progress("comparing passes") as report:
         found = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
     if as_json:

@@ -37,7 +37,7 @@ def command(source: str, module: str | None, reader: str | None, live: bool, out
 
     if live and out:
         raise OpscopeError("--live draws in the browser and --out into files; give one of them")
-    program = choose(source, read_all(source, reader), module)
+    program = choose(source, read_all(source, reader, module))
     folder = Path(out) if out else None
     drawer = LiveDrawer(program, click.echo) if live else FileDrawer(folder)
     most = _MOST_LISTED if sys.stdout.isatty() else None

@@ -23,19 +23,19 @@ def source_options(command: Command) -> Command:
     return click.argument("source", metavar="SOURCE", type=click.Path(allow_dash=True))(command)
 
 
-def read_all(source: str, reader: str | None = None) -> list[Program]:
-    """Every program of SOURCE, with a progress bar if it takes long."""
+def read_all(source: str, reader: str | None = None, module: str | None = None) -> list[Program]:
+    """Every program of SOURCE, or that of the module alone, with a progress bar if it takes long."""
     from opscope.loading import load_all
 
     with progress(f"reading {source}") as report:
-        return load_all(source, reader=reader, progress=report)
+        return load_all(source, module=module, reader=reader, progress=report)
 
 
-def choose(source: str, programs: list[Program], module: str | None) -> Program:
+def choose(source: str, programs: list[Program]) -> Program:
     """The one program that a command is about."""
     from opscope.loading import select_program
 
     try:
-        return select_program(programs, module)
+        return select_program(programs, None)
     except OpscopeError as error:
         raise SourceError(str(error), source) from None

@@ -77,14 +77,12 @@ def _served(source: str, module: str | None, reader: str | None) -> list[Served]
 
     if module is None and reader is None and is_recording_source(Path(source)):
         return [_served_recording(source)]
-    programs = read_all(source, reader)
-    if module is not None:
-        programs = [select_program(programs, module)]
+    programs = read_all(source, reader, module)
     path = Path(source) if Path(source).is_file() else None
     short = Path(source).name or source
 
     def again(name: str) -> Program:
-        fresh = read_all(source, reader)
+        fresh = read_all(source, reader, module)
         return fresh[0] if len(fresh) == 1 else select_program(fresh, name)
 
     named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]

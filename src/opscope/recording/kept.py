@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from opscope.recording.values import from_json, to_json
 
-MATCHING = 1
+MATCHING = 2
 """Counted up when matching finds something else than before: what older code found is not believed."""
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opscope.errors import OpscopeError
+from opscope.naming import find_module
 from opscope.program import EMPTY, Frame, Path, Program
 
 if TYPE_CHECKING:
@@ -76,9 +78,7 @@ class Snapshot:
 class Recording(Sequence[Snapshot]):
     """Snapshots in order, from a file, a folder of dumps or a live compiler."""
 
-    def __init__(
-        self, name: str, snapshots: Sequence[Snapshot], attrs: Mapping[str, Any] = EMPTY, file: FilePath | None = None
-    ) -> None:
+    def __init__(self, name: str, snapshots: Sequence[Snapshot], attrs: Mapping[str, Any] = EMPTY, file: FilePath | None = None) -> None:
         self.name = name
         self.file = file
         """The recording file that it was read from."""
@@ -108,16 +108,26 @@ class Recording(Sequence[Snapshot]):
         """What the source held and this recording does not, each with its reason."""
         return list(self.attrs.get("skipped", ()))
 
-    def snapshot(self, which: int | str) -> Snapshot:
-        """By index (negative from the end), or by a pass name that occurs once."""
+    def module_named(self, name: str) -> str:
+        """The module of that name, or the only one whose name ends with it."""
+        try:
+            return self.modules[find_module(name, self.modules)]
+        except OpscopeError as error:
+            raise OpscopeError(f"{self.name}: {error}") from None
+
+    def snapshot(self, which: int | str, module: str | None = None) -> Snapshot:
+        """By index (negative from the end), or by a pass name that occurs once (in the module, where one is given)."""
+        wanted = None if module is None else self.module_named(module)
         if isinstance(which, str) and not which.lstrip("-").isdigit():
-            named = [s for s in self.snapshots if which in (s.name, s.title)]
+            named = [s for s in self.snapshots if which in (s.name, s.title) and wanted in (None, s.module)]
             if len(named) == 1:
                 return named[0]
             raise OpscopeError(f"{self.name}: {self._several(which, named) if named else f'no pass {which!r}{self._closest(which)}'}")
         index = int(which)
         if not -len(self) <= index < len(self):
             raise OpscopeError(f"{self.name}: no snapshot {index}; there are {len(self)}, from 0 to {len(self) - 1}")
+        if wanted not in (None, self.snapshots[index].module):
+            raise OpscopeError(f"{self.name}: pass {index} is of the module {self.snapshots[index].module!r}, not of {wanted!r}")
         return self.snapshots[index]
 
     def _several(self, which: str, named: list[Snapshot]) -> str:
@@ -185,11 +195,22 @@ class Recording(Sequence[Snapshot]):
     def only(self, which: int | str) -> Recording:
         """One pass with what was there before it, as a recording of its own. The first of a module stands alone."""
         snapshot = self.snapshot(which)
-        kept = [each for each in (self.before(snapshot), snapshot) if each is not None]
-        told = snapshot.origins
-        alone = [replace(each, index=i, _origins=lambda _: told) for i, each in enumerate(kept)]
+        return self._part([each for each in (self.before(snapshot), snapshot) if each is not None])
+
+    def of_module(self, name: str) -> Recording:
+        """The passes of one module, as a recording of its own."""
+        module = self.module_named(name)
+        return self._part([each for each in self.snapshots if each.module == module])
+
+    def _part(self, kept: Sequence[Snapshot]) -> Recording:
+        alone = [replace(each, index=i, _origins=partial(_origins_of, each)) for i, each in enumerate(kept)]
         return Recording(self.name, alone, self.attrs)
 
     def forget_diff(self, index: int) -> None:
         """Let go of what `diff` keeps: a diff of a large program is large, and whoever walks over all of them needs each once."""
         self._diffs.pop(index, None)
+
+
+def _origins_of(snapshot: Snapshot, _: int) -> tuple[Origin, ...]:
+    """What was told of a snapshot, whatever its number is in a part of its recording."""
+    return snapshot.origins
