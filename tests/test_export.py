@@ -89,6 +89,20 @@ def test_any_program_gives_wellformed_svg(program: Program) -> None:
         assert "NaN" not in svg
 
 
+def test_a_wrapped_picture_says_what_its_numbers_mean_and_covers_no_count() -> None:
+    program = opscope.load(Path(__file__).parent.parent / "examples" / "train_step.hlo")
+    assert isinstance(program, Program)
+    said = "goes on where the same number stands again"
+    assert said not in draw(program, ViewOptions(wrap=False), "svg").text
+    svg = draw(program, ViewOptions(wrap=True), "svg").text
+    assert said in svg
+    texts = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]+)</text>', svg)
+    counts = [(float(x), float(y)) for x, y, text in texts if re.fullmatch(r"×\d+", text)]
+    numbers = [(float(x), float(y)) for x, y, text in texts if re.fullmatch(r"\d+(, \d+)*", text)]
+    assert counts and numbers
+    assert not [(a, b) for a in counts for b in numbers if abs(a[0] - b[0]) < 12 and abs(a[1] - b[1]) < 10]
+
+
 def test_svg_is_deterministic() -> None:
     assert svg_text(everything()) == svg_text(everything())
 

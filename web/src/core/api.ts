@@ -24,6 +24,9 @@ import { halvesOf } from "./view/halves";
 import { escapeName } from "./view/keys";
 import { decodeWire } from "./wire";
 
+/** What the numbers of a wrapped picture mean. */
+const CUT_ARROWS = "Numbers in circles join what was parted: an arrow that ends at a number goes on where the same number stands again.";
+
 export interface PictureOptions {
   readonly theme?: "light" | "dark";
   readonly direction?: "TB" | "LR";
@@ -91,7 +94,8 @@ const steps: Record<string, (argument: never) => string> = {
     const seen = need(visible);
     const broken = options.wrap ?? (!beside && isThread(whole, direction));
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
-    scene = buildScene(need(program), seen, placed, { direction, legend, operands, emphasis: about, ...(marks ? { paints: markPaints(seen, marks) } : chosenColours(need(program), seen, options)) });
+    const told = broken && placed.labels.length ? { ...seen, remarks: [...seen.remarks, CUT_ARROWS] } : seen;
+    scene = buildScene(need(program), told, placed, { direction, legend, operands, emphasis: about, ...(marks ? { paints: markPaints(seen, marks) } : chosenColours(need(program), seen, options)) });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });
   },
 

@@ -44,6 +44,15 @@ describe("the camera", () => {
     expect((20 - camera.y) * camera.scale).toBeLessThan(100);
   });
 
+  it("first looks at what was asked for by name, in the middle and large enough to read, where the whole is too small", () => {
+    const named = { x: 3000, y: 450_000, w: 100, h: 40 };
+    const camera = firstLook({ x: 0, y: 0, w: 5000, h: 900_000 }, rect, "TB", 1000, 800, named);
+    expect((3050 - camera.x) * camera.scale).toBeCloseTo(500);
+    expect(Math.abs((450_020 - camera.y) * camera.scale - 400)).toBeLessThan(40);
+    expect(camera.scale).toBeGreaterThan(0.5);
+    expect(firstLook(rect, rect, "TB", 1000, 800, rect)).toEqual(fitted(rect, 1000, 800));
+  });
+
   it("flies from one place to another without leaving the way", () => {
     const a = centred(0, 0, 1, 100, 100), b = centred(10, 0, 4, 100, 100);
     expect(between(a, b, 0, 100, 100)).toEqual(a);

@@ -38,6 +38,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   const curves = smooth(shifted(placed.points, margin), placed.pointStart, direction === "LR", withHead);
   const overlay = overlayTexts(program, visible);
   const edges = edgeColumns(program, visible, placed, overlay.tooltips);
+  const numbers = placed.labels.map((label) => ({ ...label, x: label.x + margin, y: label.y + margin }));
   return {
     width: Math.max(placed.width, ...legend.entries.map((entry) => entry.x + TEXT_AT + textWidth(entry.text, SMALL))) + 2 * margin,
     height: graphHeight + legend.rows * LEGEND_HEIGHT,
@@ -75,9 +76,9 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     edgeShades: highlights?.shades ?? [],
     ...curves,
     labels: [
-      ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart, (e) => overlay.labels.get(placed.edge[e]) ?? visible.edgeText?.[placed.edge[e]]),
+      ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart, (e) => overlay.labels.get(placed.edge[e]) ?? visible.edgeText?.[placed.edge[e]], numbers),
       ...(visible.edgeOperand ? operandLabels(visible.edgeOperand, placed.edge, curves, options.operands) : []),
-      ...placed.labels.map((label) => ({ ...label, x: label.x + margin, y: label.y + margin })),
+      ...numbers,
     ],
     legend: legend.entries.map((entry) => ({ ...entry, x: entry.x + margin, y: entry.y + graphHeight - 4 })),
     remarks: visible.remarks,

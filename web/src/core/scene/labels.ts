@@ -12,16 +12,20 @@ const HEIGHT = 13;
 /** After a bend a label stands as near to it as it can, away from the boxes. */
 const BEND = 8;
 const CELL = 64;
+/** What a number of a wrapped picture takes around its digits; a count keeps its own distance. */
+const AROUND = 2;
 
 /**
  * "×3" on lines that stand for several (or what the view says of them): near the source, where it lies on the ground that the source lies on, and clear of the
- * other labels. One that finds no place is left to the tooltip.
+ * other labels, and of those that are `standing` already. One that finds no place is left to the tooltip.
  */
 export function countLabels(
   merged: Int32Array, source: Int32Array, parent: Int32Array, curve: Float64Array, curveStart: Int32Array, texts: (e: number) => string | undefined = () => undefined,
+  standing: readonly SceneLabel[] = [],
 ): SceneLabel[] {
   const labels: SceneLabel[] = [];
   const taken = new Taken();
+  for (const { x, y, text } of standing) taken.claim(x, y, textWidth(text, TINY) + AROUND, HEIGHT);
   for (let e = 0; e < merged.length; e++) {
     const own = texts(e);
     if ((merged[e] < 2 && !own) || curveStart[e + 1] - curveStart[e] < 4 || source[e] < 0) continue;

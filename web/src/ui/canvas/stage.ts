@@ -109,7 +109,10 @@ export class Stage {
     if (how.camera) this.camera = how.camera;
     else if (how.anchor) this.camera = this.anchored(shown, how.anchor.piece, how.anchor.screen);
     else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
-    else if (how.look) this.camera = firstLook(shown.bounds, shown.first, shown.scene.direction, this.width, this.height);
+    else if (how.look) {
+      const named = this.selected.length === 1 ? shown.rect(this.selected[0]) : undefined;
+      this.camera = firstLook(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named);
+    }
     if (before && !this.still) {
       const what = motionBetween(before, was, shown, this.camera, this.width, this.height);
       if (what) this.begin(() => { this.motion = { what, start: performance.now() }; });
