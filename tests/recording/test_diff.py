@@ -177,3 +177,13 @@ def test_names_taken_away_are_found_again_on_every_step_of_a_train_step(tmp_path
     step.lower(params, weights(8, 16)).compile({"xla_dump_to": str(tmp_path), "xla_dump_hlo_pass_re": ".*"})
     steps, _ = find_steps(tmp_path)
     assert check_truth([step.path.read_text() for step in steps]) > 8
+
+
+def test_copies_are_counted_so_that_the_numbers_add_up() -> None:
+    """A producer that two fusions took in is there twice: once as itself, once as a copy."""
+    from browser.recordings import fused_twice, sharing
+
+    a, b = sharing(), fused_twice()
+    found = diff(a, b)
+    assert found.copied == 1
+    assert sum(map(len, a)) + len(found.added) - len(found.removed) + found.copied == sum(map(len, b))

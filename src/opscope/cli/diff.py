@@ -96,6 +96,8 @@ def _facts(found: Diff) -> str:
     came, went = in_rewrites(found)
     added, removed = len(found.added) + came, len(found.removed) + went
     counts = f"+{added:,} added, −{removed:,} removed, ~{len(found.changed):,} changed, {len(found.moved):,} moved"
+    if found.copied:
+        counts += f", ×{found.copied:,} copied"
     if came or went:
         counts += f" (in rewrites: +{came:,} −{went:,})"
     summary = found.summary

@@ -119,6 +119,12 @@ class Diff:
         pairs, _, derived, _, _ = self._matching
         return tuple([self._keys_b[y] for y, x in enumerate(pairs.mate_b) if x == -1 and y not in derived])
 
+    @cached_property
+    def copied(self) -> int:
+        """How many nodes of b are a node of a once more: neither added nor the one that it is."""
+        pairs, _, derived, _, _ = self._matching
+        return len(derived) - len({x for x in derived.values() if pairs.mate_a[x] < 0})
+
     @property
     def same(self) -> bool:
         return not (self.added or self.removed or self.changed or self._matching.groups)
