@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import opscope
 from opscope.analysis.gradients import (
     BACKWARD,
     BACKWARD_OF,
@@ -145,3 +148,20 @@ def test_the_insides_of_reducers_are_no_steps_of_the_derivative(layer_norm: Prog
     assert reducers
     named = {key[0] for link in backward_links(layer_norm) for key in (*link.forward, (link.graph, link.node))}
     assert not named & reducers
+
+
+def test_an_exponential_is_carried_out_by_the_product_with_its_own_result() -> None:
+    """In a softmax many operations share one line of the user's: the product alone would be taken for another product's."""
+    program = opscope.load(Path(__file__).resolve().parent.parent / "examples" / "train_step.hlo")
+    assert isinstance(program, Program)
+    links = {(link.graph, link.node): link.forward for link in backward_links(program)}
+    main = program.main
+    exponentials = [node.id for node in main if node.op == "exponential" and node.attrs.get("direction") == "forward"]
+    products = [
+        node for node in main if node.op == "multiply" and node.attrs.get("direction") == "backward"
+        and any(name in exponentials for name, _ in node.inputs)
+    ]  # fmt: skip
+    assert exponentials and products
+    for node in products:
+        read = next(name for name, _ in node.inputs if name in exponentials)
+        assert (main.name, read) in links[main.name, node.id], node.id

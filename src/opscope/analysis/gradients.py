@@ -23,6 +23,8 @@ FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
 BACKWARD_OF = "backward_of"
 MOST_LINKS = 8
 """More forward candidates than this explain nothing; the nearest are kept."""
+OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigmoid", "sqrt", "tanh"})
+"""Operations whose derivative is written with their own result."""
 
 
 def directions(program: Program, known: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
@@ -230,8 +232,11 @@ class _ForwardIndex:
             operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
             return tuple(operands[:MOST_LINKS]), "operands" if operands else "none"
         place = origin.keys[0][2]
-        found = () if relatives.told else self._continued(graph, node, place)
-        found = found or self._nearest(node, relatives.nodes)
+        found = self._results_read(graph, node, place)
+        if relatives.told or not found:
+            others = () if relatives.told else self._continued(graph, node, place)
+            found += others or self._nearest(node, relatives.nodes)
+            found = tuple(dict.fromkeys(found))[:MOST_LINKS]
         self._found[graph.name, node.id] = place, found
         return found, relatives.evidence
 
@@ -249,6 +254,12 @@ class _ForwardIndex:
         """A second step of one derivative (the sum after the product, for a broadcast operand) differentiates what the first did."""
         steps = (self._found.get((graph.name, name)) for name, _ in node.inputs)
         return tuple(dict.fromkeys(key for step in steps if step and step[0] == place for key in step[1]))[:MOST_LINKS]
+
+    def _results_read(self, graph: Graph, node: Node, place: _Key) -> tuple[NodeKey, ...]:
+        """Operations of this place that are differentiated by their own result, which the node reads: dx = dy ⊙ exp(x)."""
+        read = dict.fromkeys((graph.name, name) for name, _ in node.inputs)
+        here = [key for key in read if key in self.node and plain_name(self.node[key].op) in OWN_RESULT]
+        return tuple([key for key in here if _origin(self.node[key]).keys[0][2] == place])
 
     def _nearest(self, node: Node, candidates: tuple[NodeKey, ...]) -> tuple[NodeKey, ...]:
         """Those that the backward node reads, or shares an operand with, if there are any; else those that do the same work."""
