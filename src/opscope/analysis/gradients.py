@@ -209,6 +209,7 @@ class _ForwardIndex:
     def __init__(self) -> None:
         self.by_key: dict[_Key, list[NodeKey]] = {}
         self.node: dict[NodeKey, Node] = {}
+        self.place: dict[NodeKey, _Key] = {}
         self._rows: dict[tuple[int, bool], list[list[NodeKey]]] = {}
         self._relatives: dict[int, _Relatives] = {}
         self._found: dict[NodeKey, tuple[_Key, tuple[NodeKey, ...]]] = {}
@@ -216,6 +217,7 @@ class _ForwardIndex:
     def add(self, graph: Graph, node: Node, origin: _Origin, helper: bool) -> None:
         place = (graph.name, node.id)
         self.node[place] = node
+        self.place[place] = origin.keys[0][2]
         rows = self._rows.get((id(origin), helper))
         if rows is None:
             keys = (key for _, *pair in origin.keys for key in pair)
@@ -258,8 +260,7 @@ class _ForwardIndex:
     def _results_read(self, graph: Graph, node: Node, place: _Key) -> tuple[NodeKey, ...]:
         """Operations of this place that are differentiated by their own result, which the node reads: dx = dy ⊙ exp(x)."""
         read = dict.fromkeys((graph.name, name) for name, _ in node.inputs)
-        here = [key for key in read if key in self.node and plain_name(self.node[key].op) in OWN_RESULT]
-        return tuple([key for key in here if _origin(self.node[key]).keys[0][2] == place])
+        return tuple([key for key in read if self.place.get(key) == place and plain_name(self.node[key].op) in OWN_RESULT])
 
     def _nearest(self, node: Node, candidates: tuple[NodeKey, ...]) -> tuple[NodeKey, ...]:
         """Those that the backward node reads, or shares an operand with, if there are any; else those that do the same work."""

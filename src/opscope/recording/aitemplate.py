@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opscope.errors import OpscopeError, SourceError
+from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.aitemplate import OpNames, build, plain, read_model
 from opscope.readers.source import Source
-from opscope.recording.lazy import Listed, is_closed, lazy_recording
 from opscope.recording.model import Recording
-from opscope.recording.store import StoreWriter
+from opscope.recording.numbered import numbered_files, open_numbered, read_numbered
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
@@ -60,29 +59,14 @@ def is_dump(folder: Path, names: Iterable[str]) -> bool:
 
 def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> Recording:
     """The numbered graphs of a folder in order."""
-    files = _files(folder)
+    files = numbered_files(folder, _FILE)
     others = {path.name for path in folder.iterdir() if path.name.endswith("_graph.json")} - {file.path.name for file in files}
     skipped = [f"{name}: without a number, so without a place in the order" for name in sorted(others)]
-    writer = StoreWriter(attrs={**_ATTRS, "source": folder.name})
-    for i, (path, name, *_) in enumerate(files):
-        try:
-            writer.add(_read_one(path), name, attrs={"file": path.name})
-        except SourceError as error:
-            skipped.append(f"{path.name}: {error}")
-        if progress:
-            progress((i + 1) / len(files))
-    return writer.finished(str(folder), skipped)
+    return read_numbered(folder, files, _read_one, _ATTRS, progress, skipped=skipped)
 
 
 def open_dump(folder: Path) -> Recording | None:
-    """The same, each file read when its program is asked for; None where one of them was cut."""
-    files = _files(folder)
-    return lazy_recording(folder, files, _read_one, _ATTRS) if all(is_closed(file.path) for file in files) else None
-
-
-def _files(folder: Path) -> list[Listed]:
-    found = sorted((int(named[1]), named[2], path) for path in folder.iterdir() if (named := _FILE.fullmatch(path.name)))
-    return [Listed(path, name) for _, name, path in found]
+    return open_numbered(folder, numbered_files(folder, _FILE), _read_one, _ATTRS)
 
 
 def _read_one(path: Path) -> Program:

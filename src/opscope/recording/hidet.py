@@ -16,15 +16,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opscope.errors import SourceError
 from opscope.program import Frame, Program
 from opscope.readers.hidet.flow import FlowNames, flow_graph_program
 from opscope.readers.hidet.netron import read_netron
 from opscope.readers.source import Source
 from opscope.recording.classes import subclasses
-from opscope.recording.lazy import Listed, is_closed, lazy_recording
 from opscope.recording.model import NodeKey, Origin, Recording
-from opscope.recording.store import StoreWriter
+from opscope.recording.numbered import numbered_files, open_numbered, read_numbered
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
@@ -206,31 +204,13 @@ def is_dump(folder: Path, names: Iterable[str]) -> bool:
 
 def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> Recording:
     """The numbered JSON files of a folder, with the seconds of `profile.log` where it is there."""
-    files = _files(folder)
-    writer = StoreWriter(attrs={**_ATTRS, "source": folder.name})
-    seconds = _profile(folder / "profile.log")
-    skipped = []
-    for i, (path, name, *_) in enumerate(files):
-        try:
-            program = _read_one(path)
-        except SourceError as error:
-            skipped.append(f"{path.name}: {error}")
-            continue
-        writer.add(program, name, seconds=next(seconds.get(name, iter(())), None), attrs={"file": path.name})
-        if progress:
-            progress((i + 1) / len(files))
-    return writer.finished(str(folder), skipped)
+    profile = _profile(folder / "profile.log")
+    files = numbered_files(folder, _FILE)
+    return read_numbered(folder, files, _read_one, _ATTRS, progress, seconds=lambda name: next(profile.get(name, iter(())), None))
 
 
 def open_dump(folder: Path) -> Recording | None:
-    """The same, each file read when its program is asked for; None where one of them was cut."""
-    files = _files(folder)
-    return lazy_recording(folder, files, _read_one, _ATTRS) if all(is_closed(file.path) for file in files) else None
-
-
-def _files(folder: Path) -> list[Listed]:
-    found = sorted((int(named[1]), named[2], path) for path in folder.iterdir() if (named := _FILE.fullmatch(path.name)))
-    return [Listed(path, name) for _, name, path in found]
+    return open_numbered(folder, numbered_files(folder, _FILE), _read_one, _ATTRS)
 
 
 def _read_one(path: Path) -> Program:

@@ -132,7 +132,7 @@ export class Session {
     try {
       this.program = await this.waiting((tell) => this.client.load(entry.at, tell));
       this.timeline.opened(this.program.passes);
-      if (this.view.pass === 0) this.note({ ...this.view, pass: this.timeline.start });
+      if (this.view.pass === 0 && this.timeline.start > 0) this.note({ ...this.view, pass: this.timeline.start });
     } catch (error) {
       return this.fail(error);
     }

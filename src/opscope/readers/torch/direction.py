@@ -8,7 +8,7 @@ operation that takes the sum, and stand in the module whose operations use the v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opscope.program import Link, Path
@@ -66,7 +66,7 @@ def sum_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[
         for value in _candidates(node, by_name, links):
             if value.name not in around:
                 uses = [scopes[user.name] for user in value.users if _gives_gradient(user)]
-                around[value.name] = _common(uses) if len(uses) > 1 else None
+                around[value.name] = common_scope(uses) if len(uses) > 1 else None
             scope = around[value.name]
             if scope is not None:
                 found[node.name] = scope
@@ -98,8 +98,8 @@ def _gives_gradient(user: Any) -> bool:
     return not is_backward(user.meta) and not str(user.target).startswith("aten.detach")
 
 
-def _common(scopes: list[Path]) -> Path:
-    """What several scopes begin with."""
+def common_scope(scopes: Sequence[Path]) -> Path:
+    """What several scopes begin with: what the first and the last in sorted order do."""
     first, last = min(scopes), max(scopes)
     same = 0
     while same < min(len(first), len(last)) and first[same] == last[same]:

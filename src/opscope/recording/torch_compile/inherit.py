@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from opscope.program import Frame, KnownDetails, Node, Path, Program
+from opscope.readers.torch.direction import common_scope
 from opscope.recording.model import NodeKey, Origin
 
 
@@ -63,15 +64,6 @@ def lowered_places(origins: Sequence[Origin], old: Program) -> Places:
 def _common_place(nodes: Sequence[Node]) -> Place:
     """The innermost module that holds all of them, as far as they have one, and the lines that most of them came from."""
     scopes = [node.scope for node in nodes if node.scope]
-    scope = _common_start(scopes) if 2 * len(scopes) > len(nodes) else ()
+    scope = common_scope(scopes) if 2 * len(scopes) > len(nodes) else ()
     sources = Counter(node.source for node in nodes if node.source)
     return Place(scope, sources.most_common(1)[0][0] if sources else ())
-
-
-def _common_start(paths: Sequence[Path]) -> Path:
-    """What all paths begin with: what the first and the last in sorted order do."""
-    first, last = min(paths), max(paths)
-    same = 0
-    while same < min(len(first), len(last)) and first[same] == last[same]:
-        same += 1
-    return first[:same]

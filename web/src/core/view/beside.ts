@@ -3,13 +3,13 @@ import { Block, blocksOf } from "../layout/blocks";
 import { bytesText } from "../text/quantities";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../types";
 import { wideGroups } from "./firstLook";
+import { PAGE } from "./depth";
 import { halvesOf } from "./halves";
 import { build } from "./index";
 
 const DIRECTION = "direction";
 const UPDATE = "update";
-/** A picture of both halves holds so many boxes; deeper is not looked without being asked. */
-const PAGE = 60;
+/** Deeper is not looked without being asked. */
 const DEEPEST_TRIED = 4;
 /** Two halves are about so many boxes wide: an update with more side by side would push them to the middle of a wide page. */
 const WIDEST_UPDATE = 4;

@@ -5,7 +5,8 @@ import { Kind } from "./plumbing";
 import type { Prepared } from "./prepare";
 import type { GroupTree } from "./tree";
 
-const PAGE = 60;
+/** A page holds so many boxes. */
+export const PAGE = 60;
 const DEEPEST = 32;
 
 export function fittingDepth(prepared: Prepared, tree: GroupTree, graph: number, folding: Folding | undefined): number {

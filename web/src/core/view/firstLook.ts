@@ -5,13 +5,13 @@
  */
 
 import { BoxKind, type ProgramData, type ViewSpec, type Visible } from "../types";
+import { PAGE } from "./depth";
 import { build } from "./index";
 import { prepare } from "./prepare";
 
 /** More lines than this for each box are a tangle. */
 const EDGES_PER_BOX = 4;
 const ALWAYS_CALM = 80;
-const PAGE = 60;
 const FEW = 10;
 /** Building a view of 100,000 nodes takes a few hundredths of a second; a first look tries only so many. */
 const MOST_TRIED = 4;
@@ -92,19 +92,20 @@ const WIDE = 9;
 
 export function wideGroups(view: Visible, most = WIDE): string[] {
   const rank = new Int32Array(view.boxCount);
-  const { edgeSource, edgeTarget, parent } = view;
+  const { edgeSource, edgeTarget, parent, kind, boxCount } = view;
+  const inGroup = (b: number): boolean => parent[b] >= 0 && kind[parent[b]] === BoxKind.Group;
   // Boxes are listed in the order of the flow: one pass over the edges gives each the length of the longest way to it, nearly.
-  const order = Array.from(edgeSource.keys()).sort((a, b) => edgeSource[a] - edgeSource[b]);
-  for (const e of order) {
+  const within = Array.from(edgeSource.keys()).filter((e) => inGroup(edgeSource[e]) && parent[edgeSource[e]] === parent[edgeTarget[e]]);
+  for (const e of within.sort((a, b) => edgeSource[a] - edgeSource[b])) {
     const [s, t] = [edgeSource[e], edgeTarget[e]];
-    if (parent[s] === parent[t] && s < t) rank[t] = Math.max(rank[t], rank[s] + 1);
+    if (s < t) rank[t] = Math.max(rank[t], rank[s] + 1);
   }
-  const beside = new Map<string, number>();
+  const beside = new Map<number, number>();
   const wide = new Set<number>();
-  for (let b = 0; b < view.boxCount; b++) {
+  for (let b = 0; b < boxCount; b++) {
+    if (!inGroup(b)) continue;
     const around = parent[b];
-    if (around < 0 || view.kind[around] !== BoxKind.Group) continue;
-    const place = `${around}:${rank[b]}`;
+    const place = around * boxCount + rank[b];
     const count = (beside.get(place) ?? 0) + 1;
     beside.set(place, count);
     if (count > most) wide.add(around);
