@@ -38,9 +38,11 @@ test: setup lint
 lint: .stamps/tests .stamps/npm
 	echo "• ruff, mypy, biome, tsc"
 	$(BIN)/ruff check --quiet src tests benchmarks examples
+	$(BIN)/ruff format --quiet --check src tests benchmarks examples docs
 	$(BIN)/mypy --no-error-summary
 	cd web
 	npx --no-install biome lint --log-level=warn src test
+	npx --no-install biome format --log-level=warn src test build.mjs
 	npx --no-install tsc --noEmit
 
 bench: .stamps/tests .stamps/browser $(BUNDLE)

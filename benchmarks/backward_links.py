@@ -1,6 +1,6 @@
 """How many backward instructions of a transformer train step are linked to forward ones, and by which evidence.
 
-    python benchmarks/make_hlo.py --layers 4 && python benchmarks/backward_links.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo
+python benchmarks/make_hlo.py --layers 4 && python benchmarks/backward_links.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo
 """
 
 from __future__ import annotations

@@ -150,9 +150,7 @@ def speed() -> None:
         started = time.perf_counter()
         found = diff(a, other, ids=ids)
         counts = f"+{len(found.added):,} −{len(found.removed):,} ~{len(found.changed):,}"
-        print(
-            f"{len(a):,} against {len(other):,} nodes {title}: {time.perf_counter() - started:.1f} s ({counts}; wanted under 20 s)"
-        )
+        print(f"{len(a):,} against {len(other):,} nodes {title}: {time.perf_counter() - started:.1f} s ({counts}; wanted under 20 s)")
 
 
 def main() -> None:

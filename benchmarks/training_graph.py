@@ -29,9 +29,7 @@ class _Step:
         self.kept: dict[str, str] = {}
 
     def op(self, name: str, op: str, inputs: list[str], type: TensorType, scope: tuple[str, ...], **attrs: object) -> str:
-        self.graph.node(
-            name, op, [(each, 0) for each in inputs], [type], scope=scope, attrs={"op_name": "/".join((*scope, op)), **attrs}
-        )
+        self.graph.node(name, op, [(each, 0) for each in inputs], [type], scope=scope, attrs={"op_name": "/".join((*scope, op)), **attrs})
         return name
 
     def parameter(self, name: str, type: TensorType, scope: tuple[str, ...]) -> str:
@@ -74,9 +72,7 @@ class _Step:
             for s in "qkv"
         )
         s = self.op(p + "scores", "dot", [q, k], self.scores, attention)
-        s = self.op(
-            p + "scale", "multiply", [s, self.op(p + "c", "constant", [], TensorType("f32"), attention)], self.scores, attention
-        )
+        s = self.op(p + "scale", "multiply", [s, self.op(p + "c", "constant", [], TensorType("f32"), attention)], self.scores, attention)
         s = self.op(p + "masked", "select", ["mask", s], self.scores, attention)
         s = self.op(p + "softmax", "softmax", [s], self.scores, attention, dim=-1)
         c = self.op(p + "context", "dot", [s, v], self.hidden, attention)

@@ -1,6 +1,6 @@
 """The classic: Add, Softmax and a mean loss, forward and with its gradients, as HLO text, a page, an SVG and a PNG.
 
-    python examples/jax_softmax.py [FOLDER]
+python examples/jax_softmax.py [FOLDER]
 """
 
 from __future__ import annotations

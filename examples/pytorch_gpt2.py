@@ -17,9 +17,7 @@ import opscope
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    model = GPT2LMHeadModel(
-        GPT2Config(n_embd=96, n_head=6, vocab_size=1000, bos_token_id=0, eos_token_id=0, use_cache=False)
-    ).eval()
+    model = GPT2LMHeadModel(GPT2Config(n_embd=96, n_head=6, vocab_size=1000, bos_token_id=0, eos_token_id=0, use_cache=False)).eval()
     tokens = torch.arange(16).reshape(1, 16)
 
     start = time.perf_counter()

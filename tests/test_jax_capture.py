@@ -300,7 +300,6 @@ def test_an_nnx_module_gives_back_the_state_that_it_changed() -> None:
     assert nnx.Linear.__call__ is before, "looking at a model leaves its classes as they were"
 
 
-
 def test_modules_inside_an_nnx_training_step_are_groups_of_both_halves() -> None:
     nnx = pytest.importorskip("flax.nnx")
     step = nnx.jit(lambda model, x: nnx.value_and_grad(lambda model: model(x).sum())(model))

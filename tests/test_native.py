@@ -149,7 +149,7 @@ def test_a_wrong_field_is_found_in_the_text() -> None:
 SOME_PATHS = ["graphs[0].nodes[1].inputs[0]", "graphs[0].nodes[3].inputs[1][0]", "", "[0][0]", "a.b[0]", "groupings.a.b"]
 
 
-@given(st.text("ab.[]0{}: \n\"\\", max_size=12), st.sampled_from(SOME_PATHS))
+@given(st.text('ab.[]0{}: \n"\\', max_size=12), st.sampled_from(SOME_PATHS))
 def test_looking_for_a_place_never_fails(extra: str, path: str) -> None:
     text = json.dumps({"graphs": [{"nodes": [1, {"inputs": [extra]}], extra: {}}], "a": {"b": [extra]}}, indent=1)
     line, column = place_of(text, path)

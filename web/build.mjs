@@ -6,9 +6,27 @@ const common = { bundle: true, target: "es2022", logLevel: "info", legalComments
 
 const targets = {
   // For V8 inside Python: one global, no modules. Lines are kept, because V8 quotes the whole line in an error.
-  core: { ...common, entryPoints: ["src/core/api.ts"], outfile: `${out}/core.js`, format: "iife", globalName: "opscopeCore", minifySyntax: true, minifyIdentifiers: true },
+  core: {
+    ...common,
+    entryPoints: ["src/core/api.ts"],
+    outfile: `${out}/core.js`,
+    format: "iife",
+    globalName: "opscopeCore",
+    minifySyntax: true,
+    minifyIdentifiers: true,
+  },
   // For every page: viewer and engine in one script, with its font and its style sheet inside.
-  viewer: { ...common, entryPoints: ["src/hosts/page.ts"], outfile: `${out}/viewer.js`, format: "iife", minify: true, charset: "ascii", jsx: "automatic", jsxImportSource: "preact", loader: { ".woff2": "binary", ".css": "text" } },
+  viewer: {
+    ...common,
+    entryPoints: ["src/hosts/page.ts"],
+    outfile: `${out}/viewer.js`,
+    format: "iife",
+    minify: true,
+    charset: "ascii",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    loader: { ".woff2": "binary", ".css": "text" },
+  },
 };
 
 const wanted = process.argv.slice(2);

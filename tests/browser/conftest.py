@@ -17,6 +17,8 @@ from opscope.render.html import viewer_script, write
 from opscope.render.options import ViewOptions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+
 @pytest.fixture(scope="session")
 def browser(chromium: Callable[..., Any]) -> Iterator[Any]:
     try:

@@ -22,9 +22,7 @@ def network(layers: int = 3) -> Program:
     for i in range(layers):
         scope = (f"layer_{i}: Block",)
         main.node(f"w{i}", "parameter", outputs=[W], role="parameter", scope=scope)
-        main.node(
-            f"dot.{i}", "dot", [(last, 0), (f"w{i}", 0)], [X], scope=(*scope, "attention"), attrs=_attrs(i), source=_frames(i)
-        )
+        main.node(f"dot.{i}", "dot", [(last, 0), (f"w{i}", 0)], [X], scope=(*scope, "attention"), attrs=_attrs(i), source=_frames(i))
         main.node(f"relu.{i}", "maximum", [(f"dot.{i}", 0)], [X], scope=(*scope, "attention"))
         main.node(f"add.{i}", "add", [(last, 0), (f"relu.{i}", 0)], [X], scope=scope, links=[Link("backward_of", f"dot.{i}")])
         last = f"add.{i}"

@@ -16,9 +16,7 @@ from opscope.render.options import ViewOptions
 
 
 @pytest.fixture(params=["file", "server"])
-def viewer(
-    request: pytest.FixtureRequest, open_file: Open, open_address: Open, server: Callable[..., str], tmp_path: Path
-) -> Viewer:
+def viewer(request: pytest.FixtureRequest, open_file: Open, open_address: Open, server: Callable[..., str], tmp_path: Path) -> Viewer:
     if request.param == "file":
         return open_file(network(), permissions=["clipboard-read", "clipboard-write"])
     source = tmp_path / "network.json"

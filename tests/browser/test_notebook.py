@@ -36,9 +36,7 @@ def test_several_viewers_on_one_page(open_address: Open, tmp_path: Path) -> None
     page = tmp_path / "notebook.html"
     page.write_text(f"<!doctype html><meta charset=utf-8><title>notebook</title>{''.join(outputs)}", encoding="utf-8")
     viewer = open_address(page.as_uri(), wait=False)
-    frames = until(
-        lambda: [frame for frame in viewer.page.frames if frame != viewer.page.main_frame and frame.name is not None][:2]
-    )
+    frames = until(lambda: [frame for frame in viewer.page.frames if frame != viewer.page.main_frame and frame.name is not None][:2])
     counts = []
     for frame in frames:
         until(lambda frame=frame: frame.evaluate("!!window.opscope && window.opscope.state().status === 'ready'"))

@@ -35,9 +35,7 @@ def test_one_node_with_fifty_thousand_inputs(open_file: Open) -> None:
 
 @pytest.mark.parametrize("name", AWKWARD.values(), ids=AWKWARD.keys())
 @pytest.mark.parametrize("host", ["file", "server"])
-def test_any_name_is_text(
-    name: str, host: str, open_file: Open, open_address: Open, server: Callable[..., str], tmp_path: Path
-) -> None:
+def test_any_name_is_text(name: str, host: str, open_file: Open, open_address: Open, server: Callable[..., str], tmp_path: Path) -> None:
     """Nothing of a program is ever markup, wherever the name stands and whichever panel shows it."""
     if host == "file":
         viewer = open_file(named(name))
@@ -110,9 +108,7 @@ def test_an_address_that_names_what_is_not_there(hash: str, open_file: Open) -> 
     assert viewer.page.get_by_role("main").inner_text().strip()
 
 
-@pytest.mark.parametrize(
-    "hash", ["#sel=%5B%22n%3Agone%22%5D&o=%5B%22g%3Anone%22%5D", "#%00%FF=%", "#d=999999&q=%5B", "#by=nothing"]
-)
+@pytest.mark.parametrize("hash", ["#sel=%5B%22n%3Agone%22%5D&o=%5B%22g%3Anone%22%5D", "#%00%FF=%", "#d=999999&q=%5B", "#by=nothing"])
 def test_a_strange_address_still_shows_the_program(hash: str, open_file: Open) -> None:
     assert open_file(network(), hash=hash).state()["status"] == "ready"
 

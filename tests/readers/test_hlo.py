@@ -115,9 +115,7 @@ def test_a_computation_inside_an_attribute_is_a_graph_of_its_own() -> None:
 
 def test_a_loop_may_have_both_parts_inside_its_attributes() -> None:
     inner = "{ s = s32[] parameter(0) one = s32[] constant(1) ROOT r = %s add(s, one) }"
-    program = one(
-        f"ENTRY e {{ x = s32[] parameter(0) ROOT w = s32[] while(x), condition={inner % 'pred[]'}, body={inner % 's32[]'} }}"
-    )
+    program = one(f"ENTRY e {{ x = s32[] parameter(0) ROOT w = s32[] while(x), condition={inner % 'pred[]'}, body={inner % 's32[]'} }}")
     assert len(program.main["w"].calls) == 2
     assert [str(program[name]["r"].outputs[0]) for name in program.main["w"].calls] == ["pred[]", "s32[]"]
 
@@ -180,9 +178,7 @@ def test_line_ends_and_a_missing_last_one_change_nothing(name: str) -> None:
 
 
 def test_tests_of_xla_that_begin_with_a_hash_are_read() -> None:
-    assert (
-        len(one("# RUN: hlo-translate %s | FileCheck %s\nHloModule m\n# CHECK: x\nENTRY e {\n  x = f32[] parameter(0)\n}\n")) == 1
-    )
+    assert len(one("# RUN: hlo-translate %s | FileCheck %s\nHloModule m\n# CHECK: x\nENTRY e {\n  x = f32[] parameter(0)\n}\n")) == 1
 
 
 def test_a_line_of_a_megabyte_is_read() -> None:

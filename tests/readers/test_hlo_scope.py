@@ -42,9 +42,7 @@ def test_path_and_direction(op_name: str, path: tuple[str, ...], direction: str)
     assert (scope.path, scope.direction) == (path, direction)
 
 
-@pytest.mark.parametrize(
-    "op_name", ["(((", ")))", "jit(f", "a]b[c/d", ";", "/", "//", "jvp(", "jit()/x", "[" * 5000, "jvp(" * 5000]
-)
+@pytest.mark.parametrize("op_name", ["(((", ")))", "jit(f", "a]b[c/d", ";", "/", "//", "jvp(", "jit()/x", "[" * 5000, "jvp(" * 5000])
 def test_no_name_is_an_error(op_name: str) -> None:
     assert isinstance(parse_op_name(op_name).path, tuple)
 
@@ -60,12 +58,7 @@ def test_transformations_are_attributes_not_groups() -> None:
 def test_relative_names_in_called_computations_stand_in_the_callers_scope() -> None:
     """Before inlining JAX writes `outer/inner/tanh` into the loop's body; the loop knows where it is."""
     [program] = parse_hlo((SAMPLES / "step_lowered.hlo").read_text())
-    scopes = {
-        (n.attrs["metadata.op_name"], n.attrs.get("direction"), n.scope)
-        for g in program
-        for n in g
-        if "metadata.op_name" in n.attrs
-    }
+    scopes = {(n.attrs["metadata.op_name"], n.attrs.get("direction"), n.scope) for g in program for n in g if "metadata.op_name" in n.attrs}
     assert ("outer/inner/tanh", "forward", ("step", "encoder", "while", "outer", "inner")) in scopes
     assert ("outer/inner/mul", "backward", ("step", "encoder", "while", "outer", "inner")) in scopes
     assert ("scaling/gt", "forward", ("step", "encoder", "helper", "scaling")) in scopes

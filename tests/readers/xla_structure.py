@@ -53,6 +53,5 @@ def plain_structure(computations: list[list[tuple[str, str, list[int]]]]) -> Str
 def structure_of(program: Program) -> Structure:
     """Our program in the same form."""
     return [
-        [(_SPELLINGS.get(n.op, n.op.replace("-", "")), [graph.position[name] for name, _ in n.inputs]) for n in graph]
-        for graph in program
+        [(_SPELLINGS.get(n.op, n.op.replace("-", "")), [graph.position[name] for name, _ in n.inputs]) for n in graph] for graph in program
     ]

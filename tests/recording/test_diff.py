@@ -127,9 +127,7 @@ def truth(a_text: str, b_text: str, seed: int) -> tuple[int, int, int]:
     a, (hidden, new) = parse(a_text), renamed(b_text, seed)
     b = parse(hidden)
     key_b = {node.id: (graph.name, node.id) for graph in b for node in graph}
-    survive = {
-        (graph.name, node.id): key_b[new[node.id]] for graph in a for node in graph if node.id in new and new[node.id] in key_b
-    }
+    survive = {(graph.name, node.id): key_b[new[node.id]] for graph in a for node in graph if node.id in new and new[node.id] in key_b}
     taken = set(survive.values())
     pairs = list(diff(a, b, ids="positions").pairs())
     right = sum(survive.get(x) == y for x, y in pairs)
@@ -170,9 +168,7 @@ def test_names_taken_away_are_found_again_on_every_step_of_a_train_step(tmp_path
     def weights(rows: int, columns: int):  # type: ignore[no-untyped-def]
         return jnp.ones((rows, columns))
 
-    params = [
-        {"q": weights(16, 16), "k": weights(16, 16), "v": weights(16, 16), "up": weights(16, 64), "down": weights(64, 16)}
-    ] * 2
+    params = [{"q": weights(16, 16), "k": weights(16, 16), "v": weights(16, 16), "up": weights(16, 64), "down": weights(64, 16)}] * 2
     step = jax.jit(lambda p, x: jax.tree.map(lambda w, g: w - 0.1 * g, p, jax.grad(loss)(p, x)))
     step.lower(params, weights(8, 16)).compile({"xla_dump_to": str(tmp_path), "xla_dump_hlo_pass_re": ".*"})
     steps, _ = find_steps(tmp_path)

@@ -37,9 +37,7 @@ class Tutorial:
 def tutorial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tutorial:
     python = ROOT / f".venv-hidet-{request.param}" / "bin" / "python"
     if not python.exists():
-        pytest.skip(
-            f"no environment with hidet {request.param}: tests/support/hidet_env.sh {request.param} .venv-hidet-{request.param}"
-        )
+        pytest.skip(f"no environment with hidet {request.param}: tests/support/hidet_env.sh {request.param} .venv-hidet-{request.param}")
     outs = tmp_path_factory.mktemp("hidet")
     (outs / "passes").mkdir()
     script = Path(__file__).with_name("hidet_attention.py")

@@ -39,12 +39,8 @@ def chain(length: int, changed: int = -1) -> Program:
 def test_a_program_comes_back_equal_with_every_field(tmp_path: Path) -> None:
     path = tmp_path / "run.opscope"
     writer = StoreWriter(path)
-    origin = Origin(
-        (("main.7", "pair"),), (("main.7", "add.3"), ("main.7", "pair")), "rewrite", "fold", Frame("rules.py", 7, "fold")
-    )
-    writer.add(
-        everything(), "one", pipeline=("outer", "inner"), module="m", seconds=0.25, origins=[origin], attrs={"file": "a.txt"}
-    )
+    origin = Origin((("main.7", "pair"),), (("main.7", "add.3"), ("main.7", "pair")), "rewrite", "fold", Frame("rules.py", 7, "fold"))
+    writer.add(everything(), "one", pipeline=("outer", "inner"), module="m", seconds=0.25, origins=[origin], attrs={"file": "a.txt"})
     writer.close()
     recording = open_recording(path)
     assert recording[0].program == everything()

@@ -72,7 +72,7 @@ def reason_for(op: str) -> str:
 
 
 def reducer_key(program: Program, node: Node) -> str:
-    """"reduce:maximum" for an operation whose meaning lies in the small computation that it applies; empty for others."""
+    """ "reduce:maximum" for an operation whose meaning lies in the small computation that it applies; empty for others."""
     if not node.calls or plain_name(node.op) not in REDUCING or not program[node.calls[0]].outputs:
         return ""
     body = program[node.calls[0]]

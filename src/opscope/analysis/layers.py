@@ -69,7 +69,7 @@ class _Layers:
         return self.calls[self.number[scope]]
 
     def _layer(self, title: str, around: int, depth: int) -> Layer:
-        """"mlp@1: MLP" inside of "layers.3" is the second call of "layers.3.mlp"."""
+        """ "mlp@1: MLP" inside of "layers.3" is the second call of "layers.3.mlp"."""
         label, _, cls = title.rpartition(": ")
         name, at, repeat = label.rpartition("@")
         name = name if at else label

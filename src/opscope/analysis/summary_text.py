@@ -28,9 +28,7 @@ def as_text(summary: Summary) -> str:
 
 
 def _line(cells: list[str], widths: list[int], right: list[bool]) -> str:
-    parts = [
-        cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in zip(cells, widths, right, strict=True)
-    ]
+    parts = [cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in zip(cells, widths, right, strict=True)]
     return "  ".join(parts).rstrip()
 
 
@@ -55,8 +53,7 @@ def as_html(summary: Summary) -> str:
     for row in summary.rows:
         name = f'<td style="text-align:left;white-space:pre">{escape(row.prefix + row.label)}</td>'
         cells = (
-            f'<td style="text-align:{"right" if column.right else "left"}">{escape(column.text(row))}</td>'
-            for column in summary.columns
+            f'<td style="text-align:{"right" if column.right else "left"}">{escape(column.text(row))}</td>' for column in summary.columns
         )
         body.append(f"<tr>{name}{''.join(cells)}</tr>")
     totals = "<br>".join(f"{escape(name)}: <b>{escape(text)}</b>" for name, text in summary.total_lines())

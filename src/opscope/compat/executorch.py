@@ -1,9 +1,9 @@
 """ExecuTorch's visualization functions: same names, arguments and meaning, without Model Explorer.
 
-    from opscope.compat.executorch import visualize_with_clusters
+from opscope.compat.executorch import visualize_with_clusters
 
-    visualize_with_clusters(tagged_program)                       # a tab in the browser, until Ctrl-C
-    visualize_with_clusters(tagged_program, "clusters.json")      # only the file that Model Explorer opens
+visualize_with_clusters(tagged_program)                       # a tab in the browser, until Ctrl-C
+visualize_with_clusters(tagged_program, "clusters.json")      # only the file that Model Explorer opens
 """
 
 from __future__ import annotations

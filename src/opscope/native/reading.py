@@ -140,9 +140,7 @@ def _decode_graph(program: ProgramBuilder, raw: Any, shared: _Shared) -> None:
 def _decode_groupings(graph: GraphBuilder, raw: Any) -> None:
     for grouping, paths in _object(raw, "groupings").items():
         at = f"groupings.{grouping}"
-        graph.groupings[grouping] = {
-            node_id: _decode_texts(path, f"{at}.{node_id}") for node_id, path in _object(paths, at).items()
-        }
+        graph.groupings[grouping] = {node_id: _decode_texts(path, f"{at}.{node_id}") for node_id, path in _object(paths, at).items()}
 
 
 class _Shared:

@@ -150,9 +150,7 @@ def _source_tensor(graph: GraphBuilder, tensor: Mapping[str, Any], value: dict[s
     value[name] = (name, 0)
 
 
-def _operator(
-    graph: GraphBuilder, op: Mapping[str, Any], tensors: Mapping[str, Any], value: dict[str, ValueRef], ids: set[str]
-) -> None:
+def _operator(graph: GraphBuilder, op: Mapping[str, Any], tensors: Mapping[str, Any], value: dict[str, ValueRef], ids: set[str]) -> None:
     base = id_ = str(op.get("id") or op.get("original_name") or op["name"])
     count = 1
     while id_ in ids or id_ in value:
@@ -180,9 +178,7 @@ def _in_order(ops: list[Any], made_by: Mapping[str, Any]) -> list[Any]:
         entered = {id(start)}
         while stack and id(start) not in done:
             op, waiting = stack[-1]
-            above = next(
-                (made_by[str(n)] for n in waiting if str(n) in made_by and id(made_by[str(n)]) not in done | entered), None
-            )
+            above = next((made_by[str(n)] for n in waiting if str(n) in made_by and id(made_by[str(n)]) not in done | entered), None)
             if above is None:
                 stack.pop()
                 done.add(id(op))

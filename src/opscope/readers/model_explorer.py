@@ -201,10 +201,7 @@ def encode_node(node: Node) -> dict[str, Any]:
         {"sourceNodeId": name, "sourceNodeOutputId": str(max(output, 0)), "targetNodeInputId": str(i)}
         for i, (name, output) in enumerate(node.inputs)
     ]
-    outputs = [
-        {"id": str(i), "attrs": [{"key": "tensor_shape", "value": str(t)}]}
-        for i, t in enumerate(node.outputs)
-    ]
+    outputs = [{"id": str(i), "attrs": [{"key": "tensor_shape", "value": str(t)}]} for i, t in enumerate(node.outputs)]
     values = (node.id, node.op, _namespace(node.scope), list(node.calls), attrs, edges, outputs)
     return dict(zip(_FIELDS, values, strict=True))
 
@@ -218,5 +215,3 @@ def _text(value: Any) -> Any:
     if isinstance(value, str) or (isinstance(value, dict) and "type" in value):
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
-
-

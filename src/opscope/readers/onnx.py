@@ -132,9 +132,7 @@ class _Reader:
             inputs = []
             for name in node.input:
                 if name and name not in values and name not in makers:
-                    outer = graph.node(
-                        _unique(name, taken), "outer value", outputs=[types.get(name, TensorType("?"))], role="parameter"
-                    )
+                    outer = graph.node(_unique(name, taken), "outer value", outputs=[types.get(name, TensorType("?"))], role="parameter")
                     values[name] = (outer.id, 0)
                 if name:
                     inputs.append(values[name])
@@ -182,9 +180,7 @@ def _scope(node: Any, told: Mapping[str, str]) -> Path:
     if written:
         parts = [part.partition(": ") for part in written.split("/")[:-1]]
         outer = ["", *(name for name, _, _ in parts)]
-        return tuple(
-            _module(name.removeprefix(f"{around}."), cls) for around, (name, _, cls) in zip(outer, parts, strict=False) if name
-        )
+        return tuple(_module(name.removeprefix(f"{around}."), cls) for around, (name, _, cls) in zip(outer, parts, strict=False) if name)
     if _NAME_SCOPES in told:
         try:
             scopes = [str(scope) for scope in ast.literal_eval(told[_NAME_SCOPES])]

@@ -209,9 +209,7 @@ class Decoder:
         names, texts, outputs, known = self.all_of("name"), self.all_of("text"), self._output_types, self._rests
         nodes = []
         at = 0
-        for own, op, type_, rest, detail, count in zip(
-            accumulate(ids), ops, types, rests, accumulate(details), counts, strict=True
-        ):
+        for own, op, type_, rest, detail, count in zip(accumulate(ids), ops, types, rests, accumulate(details), counts, strict=True):
             end = at + count
             inputs = tuple([(names[own - operands[i]], indexes[i]) for i in range(at, end)])
             at = end

@@ -31,9 +31,7 @@ Provenance = Mapping[Any, Iterable[Any]] | Iterable[Origin]
 """{new: [old, …]} with node ids or (graph, id) pairs, or Origins with their rules."""
 
 
-def record(
-    path: str | Path | None = None, *, overwrite: bool = False, times: bool = False, folder: str | Path | None = None
-) -> Recorder:
+def record(path: str | Path | None = None, *, overwrite: bool = False, times: bool = False, folder: str | Path | None = None) -> Recorder:
     """Start a recording. Use it as a context manager.
 
     Without a path it stays in memory. `times` prints each pass and its seconds as it ends; `folder` gets each snapshot as JSON too.

@@ -24,9 +24,7 @@ from opscope.recording.workers import packed_in_order
 
 Progress = Callable[[float], None]
 
-_STEP = re.compile(
-    r"(?P<module>module_\d+\..+?)\.(?P<step>\d{4,})\.(?P<pipeline>.+?)\.after_(?P<after>.+?)(?:\.before_(?P<before>.+))?"
-)
+_STEP = re.compile(r"(?P<module>module_\d+\..+?)\.(?P<step>\d{4,})\.(?P<pipeline>.+?)\.after_(?P<after>.+?)(?:\.before_(?P<before>.+))?")
 _BEFORE = re.compile(r"(?P<module>module_\d+\..+?)\.before_optimizations")
 _AFTER = re.compile(r"(?P<module>module_\d+\.[^.]+(?:\.\d+)*)\.(?P<target>.*?)_?after_optimizations(?:_before_buffer_assignment)?")
 _TEXT = re.compile(r"\.txt(\.gz)?$")

@@ -66,9 +66,7 @@ def _flow_text(graph: Graph) -> str:
     """A called graph as hidet prints one."""
 
     def typed(node: Node) -> str:
-        return ", ".join(
-            f"{node.id if i == 0 else f'{node.id}_{i}'}: {t.dtype}[{_dims(t)}][cpu]" for i, t in enumerate(node.outputs)
-        )
+        return ", ".join(f"{node.id if i == 0 else f'{node.id}_{i}'}: {t.dtype}[{_dims(t)}][cpu]" for i, t in enumerate(node.outputs))
 
     header = ", ".join(typed(node) for node in graph.parameters)
     lines = [f"Graph({header}){{"]

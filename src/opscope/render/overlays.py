@@ -39,9 +39,7 @@ def data_files(node_data: NodeData | Sequence[NodeData]) -> list[dict[str, Any]]
     """Each file with its name, as the core takes it."""
     several = [node_data] if isinstance(node_data, (str, PathLike, Mapping)) else list(node_data)
     return [
-        {"name": "node data", "file": dict(one)}
-        if isinstance(one, Mapping)
-        else {"name": Path(one).name, "file": _read_json(fspath(one))}
+        {"name": "node data", "file": dict(one)} if isinstance(one, Mapping) else {"name": Path(one).name, "file": _read_json(fspath(one))}
         for one in several
     ]
 

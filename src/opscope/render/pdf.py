@@ -175,8 +175,7 @@ def _write_font(file: _Objects, font: _Font, weight: int) -> int:
     file.put_stream(unicode, _TO_UNICODE)
     return file.put(
         outer,
-        f"<</Type/Font/Subtype/Type0/BaseFont/{font.name}/Encoding/Identity-H/DescendantFonts[{inner} 0 R]"
-        f"/ToUnicode {unicode} 0 R>>",
+        f"<</Type/Font/Subtype/Type0/BaseFont/{font.name}/Encoding/Identity-H/DescendantFonts[{inner} 0 R]/ToUnicode {unicode} 0 R>>",
     )
 
 

@@ -128,9 +128,7 @@ class _RecordingWriter:
         outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
         return self.graphs.setdefault((self.strings[graph.name], tuple(runs(members)), outputs), len(self.graphs))
 
-    def _row(
-        self, node: Node, attrs: Mapping[str, Any], detail: int, kinds: bool, paths: tuple[tuple[int, int], ...]
-    ) -> tuple[Any, ...]:
+    def _row(self, node: Node, attrs: Mapping[str, Any], detail: int, kinds: bool, paths: tuple[tuple[int, int], ...]) -> tuple[Any, ...]:
         strings, types = self.strings, self.types
         text = node_text(node, attrs)
         return (

@@ -306,4 +306,3 @@ def _json(value: Any) -> str:
 
 def _as_text(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, (set, frozenset)) else str(value)
-

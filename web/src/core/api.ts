@@ -89,13 +89,19 @@ const steps: Record<string, (argument: never) => string> = {
 
   scene(options: PictureOptions): string {
     const { legend = true } = options;
-    const direction = beside ? "TB" : options.direction ?? "TB";
+    const direction = beside ? "TB" : (options.direction ?? "TB");
     const whole = need(layout);
     const seen = need(visible);
     const broken = options.wrap ?? (!beside && isThread(whole, direction));
     const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
     const told = broken && placed.labels.length ? { ...seen, remarks: [...seen.remarks, CUT_ARROWS] } : seen;
-    scene = buildScene(need(program), told, placed, { direction, legend, operands, emphasis: about, ...(marks ? { paints: markPaints(seen, marks) } : chosenColours(need(program), seen, options)) });
+    scene = buildScene(need(program), told, placed, {
+      direction,
+      legend,
+      operands,
+      emphasis: about,
+      ...(marks ? { paints: markPaints(seen, marks) } : chosenColours(need(program), seen, options)),
+    });
     return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });
   },
 
@@ -113,20 +119,32 @@ const steps: Record<string, (argument: never) => string> = {
 };
 
 /** What the person's rules and data say about the boxes of a view. */
-function chosenColours(data: ProgramData, seen: Visible, { style, nodeData, grouping }: PictureOptions): Pick<SceneOptions, "highlights" | "legendRows" | "paints"> {
+function chosenColours(
+  data: ProgramData,
+  seen: Visible,
+  { style, nodeData, grouping }: PictureOptions,
+): Pick<SceneOptions, "highlights" | "legendRows" | "paints"> {
   const rules = rulesOf(style).map(compileRule);
   rules.forEach(({ problem }, i) => {
     if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
   });
   const groups = data.groupings.find(({ name }) => name === grouping) ?? data.groupings[0];
-  const ruled = layered(ownHighlights(data, groups, seen), rules.length ? highlightsOf(seen, rules, matchRules(data, groups, rules)) : undefined);
+  const ruled = layered(
+    ownHighlights(data, groups, seen),
+    rules.length ? highlightsOf(seen, rules, matchRules(data, groups, rules)) : undefined,
+  );
   const run = nodeData && matchNodeData(data, nodeData.file, nodeData.name)[0];
   const coloured = run && dataColours(run, seen);
-  return { highlights: overlaid(ruled, coloured?.highlights, seen), legendRows: coloured?.legend, ...(coloured ? { paints: coloured.paints } : {}) };
+  return {
+    highlights: overlaid(ruled, coloured?.highlights, seen),
+    legendRows: coloured?.legend,
+    ...(coloured ? { paints: coloured.paints } : {}),
+  };
 }
 
 function need<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("steps must come in order: load, view, layout, scene, then svg or pdf (dot needs the view only)");
+  if (value === undefined)
+    throw new Error("steps must come in order: load, view, layout, scene, then svg or pdf (dot needs the view only)");
   return value;
 }
 

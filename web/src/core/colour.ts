@@ -42,15 +42,22 @@ export function readColour(text: string): string | undefined {
   const hex = /^#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/.exec(given)?.[1];
   if (hex) return hex.length < 6 ? `#${[...hex.slice(0, 3)].map((digit) => digit + digit).join("")}` : `#${hex.slice(0, 6)}`;
   const channels = /^rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})/.exec(given);
-  if (channels) return `#${channels.slice(1, 4).map((channel) => Math.min(255, Number(channel)).toString(16).padStart(2, "0")).join("")}`;
+  if (channels)
+    return `#${channels
+      .slice(1, 4)
+      .map((channel) => Math.min(255, Number(channel)).toString(16).padStart(2, "0"))
+      .join("")}`;
   return named(given);
 }
 
 /** A colour between two "#RRGGBB". */
 export function between(a: string, b: string, part: number): string {
   const channel = (at: number) => {
-    const from = Number.parseInt(a.slice(at, at + 2), 16), to = Number.parseInt(b.slice(at, at + 2), 16);
-    return Math.round(from + (to - from) * part).toString(16).padStart(2, "0");
+    const from = Number.parseInt(a.slice(at, at + 2), 16),
+      to = Number.parseInt(b.slice(at, at + 2), 16);
+    return Math.round(from + (to - from) * part)
+      .toString(16)
+      .padStart(2, "0");
   };
   return `#${channel(1)}${channel(3)}${channel(5)}`;
 }

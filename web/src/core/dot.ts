@@ -57,7 +57,9 @@ function writeBoxes(visible: Visible, theme: Theme, anchored: Uint8Array, lines:
     else {
       const fill = theme.frames[(depth - 1) % theme.frames.length];
       lines.push(`${indent}subgraph cluster_${box} {`);
-      lines.push(`${indent}  label=${quoted(label(visible, box))}; style="rounded,filled"; fillcolor="${fill}"; color="${theme.frameStroke}";`);
+      lines.push(
+        `${indent}  label=${quoted(label(visible, box))}; style="rounded,filled"; fillcolor="${fill}"; color="${theme.frameStroke}";`,
+      );
       if (anchored[box]) lines.push(`${indent}  b${box} [label="", shape=point, style=invis];`);
       waiting.push({ box, depth, closing: true });
       later(children[box + 1], depth + 1);
@@ -68,7 +70,8 @@ function writeBoxes(visible: Visible, theme: Theme, anchored: Uint8Array, lines:
 function boxLine(visible: Visible, theme: Theme, box: number): string {
   const { fill, stroke } = theme.paints[visible.category[box]];
   const kind = visible.kind[box];
-  const shape = kind === BoxKind.Stack ? ", peripheries=2" : kind === BoxKind.Stub || kind === BoxKind.Omitted ? ', style="rounded,filled,dashed"' : "";
+  const shape =
+    kind === BoxKind.Stack ? ", peripheries=2" : kind === BoxKind.Stub || kind === BoxKind.Omitted ? ', style="rounded,filled,dashed"' : "";
   return `b${box} [label=${quoted(label(visible, box))}, tooltip=${quoted(visible.key[box])}, fillcolor="${fill}", color="${stroke}"${shape}];`;
 }
 
@@ -76,7 +79,10 @@ function boxLine(visible: Visible, theme: Theme, box: number): string {
 function label(visible: Visible, box: number): string {
   const repeat = visible.repeat[box] > 1 ? ` ×${visible.repeat[box]}` : "";
   const texts = [visible.title[box] + repeat, ...(visible.notes[box] ?? []), visible.subtitle[box]];
-  return texts.filter((text) => text).map(cut).join("\n");
+  return texts
+    .filter((text) => text)
+    .map(cut)
+    .join("\n");
 }
 
 function edgeLine(visible: Visible, theme: Theme, e: number): string {
@@ -86,7 +92,12 @@ function edgeLine(visible: Visible, theme: Theme, e: number): string {
   if (visible.open[source] && !isInside(visible, target, source)) details.push(`ltail=cluster_${source}`);
   if (visible.open[target] && !isInside(visible, source, target)) details.push(`lhead=cluster_${target}`);
   if (visible.edgeCountMerged[e] > 1) details.push(`label="×${visible.edgeCountMerged[e]}"`);
-  if (visible.edgeKind[e] !== EdgeKind.Data) details.push(`style=${visible.edgeKind[e] === EdgeKind.Control ? "dashed" : "dotted"}`, `color="${theme.faintEdge}"`, "constraint=false");
+  if (visible.edgeKind[e] !== EdgeKind.Data)
+    details.push(
+      `style=${visible.edgeKind[e] === EdgeKind.Control ? "dashed" : "dotted"}`,
+      `color="${theme.faintEdge}"`,
+      "constraint=false",
+    );
   return `  b${source} -> b${target}${details.length ? ` [${details.join(", ")}]` : ""};`;
 }
 
@@ -100,6 +111,10 @@ const cut = (text: string): string => (text.length <= LONGEST ? text : `${text.s
 
 /** A DOT string. A backslash would begin one of Graphviz's own escapes (`\N` is the node's name), so it is doubled. */
 function quoted(text: string): string {
-  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n").replace(/\p{Cc}|\p{Cs}/gu, "\ufffd");
+  const escaped = text
+    .replaceAll("\\", "\\\\")
+    .replaceAll('"', '\\"')
+    .replaceAll("\n", "\\n")
+    .replace(/\p{Cc}|\p{Cs}/gu, "\ufffd");
   return `"${escaped}"`;
 }

@@ -30,7 +30,15 @@ export interface Query {
   readonly problem?: string;
 }
 
-const ALIASES: Record<string, Field> = { name: "id", group: "scope", module: "scope", dtype: "type", value: "text", file: "source", line: "source" };
+const ALIASES: Record<string, Field> = {
+  name: "id",
+  group: "scope",
+  module: "scope",
+  dtype: "type",
+  value: "text",
+  file: "source",
+  line: "source",
+};
 const TOKEN = /(-?)(?:([A-Za-z][\w.-]*):)?(?:\/((?:[^/\\]|\\.)*)(\/([gimsuy]*))?(?=\s|$)|"([^"]*)"?|(\S*))/y;
 
 export function compileQuery(text: string): Query {
@@ -78,7 +86,8 @@ function regularTest(pattern: string, flags: string): ((text: string) => boolean
       const expression = new RegExp(pattern, flags.includes("i") ? "i" : "");
       return (text) => expression.test(text);
     } catch (error) {
-      const reason = error instanceof Error ? error.message.replace(/^Invalid regular expression:\s*/, "").replace(/^\/.*\/[a-z]*:\s*/, "") : "";
+      const reason =
+        error instanceof Error ? error.message.replace(/^Invalid regular expression:\s*/, "").replace(/^\/.*\/[a-z]*:\s*/, "") : "";
       return `/${pattern}/ is no regular expression${reason ? `: ${reason}` : ""}`;
     }
   }

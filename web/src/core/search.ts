@@ -77,14 +77,21 @@ function matcher(program: ProgramData, term: Term): (node: number) => boolean {
   const { nodeId, nodeOp, nodeText, nodeRole, nodeCategory, graphStart, graphName } = program;
   const text = stringTest(program, term);
   switch (term.field) {
-    case "id": return (n) => text(nodeId[n]);
-    case "op": return (n) => text(nodeOp[n]);
-    case "text": return (n) => text(nodeText[n]);
+    case "id":
+      return (n) => text(nodeId[n]);
+    case "op":
+      return (n) => text(nodeOp[n]);
+    case "text":
+      return (n) => text(nodeText[n]);
     case "shape":
-    case "type": return typeMatcher(program, text);
-    case "scope": return scopeMatcher(program, term);
-    case "role": return (n) => term.test(ROLES[nodeRole[n]]);
-    case "category": return (n) => term.test(CATEGORIES[nodeCategory[n]]);
+    case "type":
+      return typeMatcher(program, text);
+    case "scope":
+      return scopeMatcher(program, term);
+    case "role":
+      return (n) => term.test(ROLES[nodeRole[n]]);
+    case "category":
+      return (n) => term.test(CATEGORIES[nodeCategory[n]]);
     case "graph": {
       let g = 0;
       return (n) => {
@@ -94,7 +101,8 @@ function matcher(program: ProgramData, term: Term): (node: number) => boolean {
       };
     }
     case "attr":
-    case "source": return detailMatcher(program, term);
+    case "source":
+      return detailMatcher(program, term);
     case "any": {
       const type = typeMatcher(program, text);
       const scope = scopeMatcher(program, term);
@@ -133,6 +141,8 @@ function detailMatcher(program: ProgramData, term: Term): (node: number) => bool
     const details = program.details(n);
     if (!details) return false;
     if (term.field === "source") return details.source.some((frame) => test(`${frame.file}:${frame.line} ${frame.function ?? ""}`));
-    return Object.entries(details.attrs).some(([name, value]) => attributeNamed(name, term.key) && test(typeof value === "string" ? value : JSON.stringify(value)));
+    return Object.entries(details.attrs).some(
+      ([name, value]) => attributeNamed(name, term.key) && test(typeof value === "string" ? value : JSON.stringify(value)),
+    );
   };
 }

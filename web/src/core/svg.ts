@@ -26,7 +26,13 @@ export function escapeXml(text: string): string {
 /** At most two decimals, and no more than needed. */
 const n = (value: number): string => String(Math.round(value * 100) / 100);
 
-const EDGE_CLASS: Record<number, string> = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link", [EdgeKind.Carried]: "carried", [EdgeKind.Overlay]: "overlay" };
+const EDGE_CLASS: Record<number, string> = {
+  [EdgeKind.Data]: "data",
+  [EdgeKind.Control]: "control",
+  [EdgeKind.Link]: "link",
+  [EdgeKind.Carried]: "carried",
+  [EdgeKind.Overlay]: "overlay",
+};
 
 class SvgPainter implements Painter {
   private readonly chunks: string[] = [];
@@ -91,7 +97,9 @@ class SvgPainter implements Painter {
     const anchor = run.anchor === "start" ? "" : ` text-anchor="${run.anchor}"`;
     const weight = run.bold ? ` font-weight="${BOLD_WEIGHT}"` : "";
     const tip = run.full === undefined ? "" : `<title>${escapeXml(run.full)}</title>`;
-    this.put(`<text x="${n(run.x)}" y="${n(run.y)}" font-size="${run.size}"${weight}${anchor} fill="${colour}">${tip}${escapeXml(run.text)}</text>`);
+    this.put(
+      `<text x="${n(run.x)}" y="${n(run.y)}" font-size="${run.size}"${weight}${anchor} fill="${colour}">${tip}${escapeXml(run.text)}</text>`,
+    );
   }
 
   finish(): string[] {

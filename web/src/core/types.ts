@@ -64,7 +64,12 @@ export interface Looks {
   /** Groups whose names, joined by "/", match the pattern; the first pattern wins. */
   readonly groups: readonly { readonly graph: number; readonly pattern: string; readonly look: Look }[];
   /** Edges over the graph that carry nothing: from node, to node, words. */
-  readonly overlays: readonly { readonly name: string; readonly colour: string; readonly width: number; readonly edges: readonly (readonly [number, number, string])[] }[];
+  readonly overlays: readonly {
+    readonly name: string;
+    readonly colour: string;
+    readonly width: number;
+    readonly edges: readonly (readonly [number, number, string])[];
+  }[];
 }
 
 /** A model's summary, as Python computed it: one row per call of a module, callers first. */
@@ -131,8 +136,24 @@ export interface NodeDetails {
 
 export const ROLES = ["op", "parameter", "constant", "output", "gradient", "saved"] as const;
 export const CATEGORIES = [
-  "other", "elementwise", "matmul", "reduce", "shape", "communication", "control",
-  "data", "parameter", "constant", "custom", "output", "random", "function", "leaf", "saved", "base", "cut",
+  "other",
+  "elementwise",
+  "matmul",
+  "reduce",
+  "shape",
+  "communication",
+  "control",
+  "data",
+  "parameter",
+  "constant",
+  "custom",
+  "output",
+  "random",
+  "function",
+  "leaf",
+  "saved",
+  "base",
+  "cut",
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
@@ -147,7 +168,12 @@ export interface ViewSpec {
   readonly closed?: readonly string[];
   /** Does `depth` count called graphs (fusion bodies, loops) as levels too? Default true. */
   readonly calls?: boolean;
-  readonly around?: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[]; /** Nodes whose direct neighbours are shown too. */ readonly also?: readonly string[] };
+  readonly around?: {
+    readonly nodes: readonly string[];
+    readonly hops: number;
+    readonly stopAt?: readonly string[] /** Nodes whose direct neighbours are shown too. */;
+    readonly also?: readonly string[];
+  };
   readonly paths?: { readonly from: string; readonly to: string; readonly limit?: number };
   readonly only?: readonly string[];
   readonly hideRoles?: readonly (typeof ROLES)[number][];
@@ -179,9 +205,23 @@ export interface DrawingRules {
   readonly overlays: boolean;
 }
 
-export const enum BoxKind { Node = 0, Group = 1, Call = 2, Stack = 3, Stub = 4, Value = 5, Omitted = 6 }
+export const enum BoxKind {
+  Node = 0,
+  Group = 1,
+  Call = 2,
+  Stack = 3,
+  Stub = 4,
+  Value = 5,
+  Omitted = 6,
+}
 /** Carried: what a loop's body hands to its next round. */
-export const enum EdgeKind { Data = 0, Control = 1, Link = 2, Carried = 3, /** Drawn over the graph; its output is the number of the overlay. */ Overlay = 4 }
+export const enum EdgeKind {
+  Data = 0,
+  Control = 1,
+  Link = 2,
+  Carried = 3,
+  /** Drawn over the graph; its output is the number of the overlay. */ Overlay = 4,
+}
 
 /** Boxes and edges to be seen, before they have places. */
 export interface Visible {

@@ -23,7 +23,8 @@ export class Sections {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (bytes.length < HEADER || decodeUtf8(bytes, 0, 4) !== "OPSW") throw new Error("these bytes are no opscope program");
     const version = view.getUint32(4, true);
-    if (version !== VERSION) throw new Error(`the program is written in version ${version} of the wire format; this viewer reads version ${VERSION}`);
+    if (version !== VERSION)
+      throw new Error(`the program is written in version ${version} of the wire format; this viewer reads version ${VERSION}`);
     const length = view.getUint32(8, true);
     this.base = HEADER + length;
     this.fields = JSON.parse(decodeUtf8(bytes, HEADER, this.base)) as Record<string, unknown>;
@@ -42,19 +43,27 @@ export class Sections {
     const width = type === "f64" ? 8 : type === "i32" ? 4 : type.endsWith("16") ? 2 : 1;
     let buffer = this.bytes.buffer;
     let at = this.bytes.byteOffset + this.base + offset;
-    if (at + count * width > this.bytes.byteOffset + this.bytes.byteLength) throw new Error(`the program ends within its column "${name}"; the file is cut short`);
+    if (at + count * width > this.bytes.byteOffset + this.bytes.byteLength)
+      throw new Error(`the program ends within its column "${name}"; the file is cut short`);
     if (at % width !== 0) {
       buffer = this.bytes.slice(this.base + offset, this.base + offset + count * width).buffer;
       at = 0;
     }
     switch (type) {
-      case "u8": return new Uint8Array(buffer, at, count);
-      case "i8": return new Int8Array(buffer, at, count);
-      case "u16": return new Uint16Array(buffer, at, count);
-      case "i16": return new Int16Array(buffer, at, count);
-      case "i32": return new Int32Array(buffer, at, count);
-      case "f64": return new Float64Array(buffer, at, count);
-      default: throw new Error(`column "${name}" has the unknown type "${type}"`);
+      case "u8":
+        return new Uint8Array(buffer, at, count);
+      case "i8":
+        return new Int8Array(buffer, at, count);
+      case "u16":
+        return new Uint16Array(buffer, at, count);
+      case "i16":
+        return new Int16Array(buffer, at, count);
+      case "i32":
+        return new Int32Array(buffer, at, count);
+      case "f64":
+        return new Float64Array(buffer, at, count);
+      default:
+        throw new Error(`column "${name}" has the unknown type "${type}"`);
     }
   }
 
@@ -102,7 +111,10 @@ class Strings implements StringTable {
   readonly length: number;
   private readonly known: (string | undefined)[];
 
-  constructor(private readonly bytes: Uint8Array, private readonly start: Int32Array) {
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly start: Int32Array,
+  ) {
     this.length = start.length - 1;
     this.known = new Array<string | undefined>(this.length);
   }
@@ -161,7 +173,9 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     for (let k = stacks.start[stackOf[i]]; k < stacks.start[stackOf[i] + 1]; k++) {
       const frame = stacks.value[k];
       const name = keys.at(func[frame]);
-      source.push(name ? { file: keys.at(file[frame]), line: line[frame], function: name } : { file: keys.at(file[frame]), line: line[frame] });
+      source.push(
+        name ? { file: keys.at(file[frame]), line: line[frame], function: name } : { file: keys.at(file[frame]), line: line[frame] },
+      );
     }
     return { attrs, source };
   };

@@ -11,7 +11,11 @@ import type { ViewState } from "../ui/state/view";
 
 /** What the host writes into the page, as JSON in an inert script element. */
 interface PageConfig {
-  readonly sources: readonly ({ readonly name: string; readonly data: string } | { readonly name: string; readonly url: string; readonly details: string } | { readonly name: string; readonly recording: string })[];
+  readonly sources: readonly (
+    | { readonly name: string; readonly data: string }
+    | { readonly name: string; readonly url: string; readonly details: string }
+    | { readonly name: string; readonly recording: string }
+  )[];
   readonly initial?: Partial<ViewState>;
   readonly theme?: "light" | "dark" | "auto";
   readonly url?: boolean;
@@ -45,7 +49,11 @@ function engineStarter(script: HTMLScriptElement | null): StartEngine {
 
 function sourceOf(source: PageConfig["sources"][number]): SourceEntry {
   if ("recording" in source) return { name: source.name, at: { kind: "recording", url: new URL(source.recording, location.href).href } };
-  if ("url" in source) return { name: source.name, at: { kind: "url", url: new URL(source.url, location.href).href, detailsUrl: new URL(source.details, location.href).href } };
+  if ("url" in source)
+    return {
+      name: source.name,
+      at: { kind: "url", url: new URL(source.url, location.href).href, detailsUrl: new URL(source.details, location.href).href },
+    };
   return { name: source.name, at: { kind: "base64", text: document.getElementById(source.data)?.textContent ?? "" } };
 }
 
@@ -55,9 +63,14 @@ function start(script: HTMLScriptElement | null): void {
   try {
     const config = JSON.parse(element("opscope-config").textContent ?? "") as PageConfig;
     viewer = mount(place, {
-      sources: config.sources.map(sourceOf), start: engineStarter(script), ...(config.initial ? { initial: config.initial } : {}),
-      ...(config.styles === undefined ? {} : { styles: config.styles }), ...(config.nodeData ? { nodeData: config.nodeData } : {}),
-      theme: config.theme ?? "auto", url: config.url ?? false, ...(config.compact === undefined ? {} : { compact: config.compact }),
+      sources: config.sources.map(sourceOf),
+      start: engineStarter(script),
+      ...(config.initial ? { initial: config.initial } : {}),
+      ...(config.styles === undefined ? {} : { styles: config.styles }),
+      ...(config.nodeData ? { nodeData: config.nodeData } : {}),
+      theme: config.theme ?? "auto",
+      url: config.url ?? false,
+      ...(config.compact === undefined ? {} : { compact: config.compact }),
       ...(config.table ? { table: config.table } : {}),
     });
     if (config.events) {

@@ -71,7 +71,9 @@ export class About {
     let mark: Uint8Array | undefined;
     if (nodes.length > 0 && (view.upstream > 0 || view.downstream > 0)) {
       const limit = (steps: number) => (steps >= ALL ? shown.result.boxOfNode.length : steps);
-      const traced = await this.session.ask("trace", { nodes, up: limit(view.upstream), down: limit(view.downstream) }).catch(() => undefined);
+      const traced = await this.session
+        .ask("trace", { nodes, up: limit(view.upstream), down: limit(view.downstream) })
+        .catch(() => undefined);
       if (!traced || this.session.shown !== shown) return;
       mark = traced.mark;
     } else if (view.related) mark = this.gradient?.mark;

@@ -3,14 +3,19 @@ import bold from "../../../src/opscope/render/fonts/OpscopeSans-Bold.woff2";
 import regular from "../../../src/opscope/render/fonts/OpscopeSans-Regular.woff2";
 import { FONT_FAMILY } from "../core/text/advances";
 
-const FACES = [[regular, "400"], [bold, "600"]] as const;
+const FACES = [
+  [regular, "400"],
+  [bold, "600"],
+] as const;
 
 /** Makes the font known to a document or a worker, once. */
 export async function loadFonts(into: FontFaceSet): Promise<void> {
-  await Promise.all(FACES.map(async ([bytes, weight]) => {
-    const known = [...into].some((face) => face.family.replaceAll('"', "") === FONT_FAMILY && face.weight === weight);
-    if (!known) into.add(await new FontFace(FONT_FAMILY, bytes.buffer, { weight }).load());
-  }));
+  await Promise.all(
+    FACES.map(async ([bytes, weight]) => {
+      const known = [...into].some((face) => face.family.replaceAll('"', "") === FONT_FAMILY && face.weight === weight);
+      if (!known) into.add(await new FontFace(FONT_FAMILY, bytes.buffer, { weight }).load());
+    }),
+  );
 }
 
 /** The same font for a picture that leaves the page. */

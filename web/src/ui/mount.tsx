@@ -28,7 +28,14 @@ export interface ViewerState {
   readonly expanded: readonly string[];
   readonly pass: number | null;
   readonly passMode: string;
-  readonly panes: readonly { readonly pass: number | null; readonly program: string | null; readonly mode: string; readonly boxes: number; readonly selection: readonly string[]; readonly selectedNode: string | null }[];
+  readonly panes: readonly {
+    readonly pass: number | null;
+    readonly program: string | null;
+    readonly mode: string;
+    readonly boxes: number;
+    readonly selection: readonly string[];
+    readonly selectedNode: string | null;
+  }[];
   readonly query: string;
   readonly matches: number | null;
   readonly flatten: boolean;
@@ -84,15 +91,38 @@ function describe(session: Session): ViewerState {
   const expanded: string[] = [];
   if (shown) for (let box = 0; box < shown.result.open.length; box++) if (shown.result.open[box]) expanded.push(shown.scene.key[box]);
   return {
-    status: problem ? "failed" : shown ? "ready" : "loading", problem: problem ?? null, program: program?.name ?? null, graph: session.graphName,
-    grouping: view.grouping || (program?.groupings[0] ?? ""), nodes: program?.nodes ?? 0, boxes: shown?.scene.boxCount ?? 0, edges: shown?.scene.edgeCount ?? 0,
-    selection: view.selection, selectedNode: session.about.node?.id ?? null, expanded, pass: session.timeline.exists ? session.timeline.pass : null, passMode: session.panes.sideBySide ? "side by side" : view.passMode,
+    status: problem ? "failed" : shown ? "ready" : "loading",
+    problem: problem ?? null,
+    program: program?.name ?? null,
+    graph: session.graphName,
+    grouping: view.grouping || (program?.groupings[0] ?? ""),
+    nodes: program?.nodes ?? 0,
+    boxes: shown?.scene.boxCount ?? 0,
+    edges: shown?.scene.edgeCount ?? 0,
+    selection: view.selection,
+    selectedNode: session.about.node?.id ?? null,
+    expanded,
+    pass: session.timeline.exists ? session.timeline.pass : null,
+    passMode: session.panes.sideBySide ? "side by side" : view.passMode,
     panes: session.panes.list.map(({ session: each }) => ({
-      pass: each.timeline.exists ? each.timeline.pass : null, program: each.program?.name ?? null, mode: each.view.passMode, boxes: each.shown?.scene.boxCount ?? 0,
-      selection: each.view.selection, selectedNode: each.about.node?.id ?? null,
-    })), query: view.query, matches: session.finder.found?.total ?? null,
-    flatten: view.flatten, foldRepeats: view.fold, direction: view.direction, colour: view.colour, theme: session.theme.name,
-    camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 }, remarks: shown?.result.remarks ?? [],
-    lastViewMs: shown?.result.viewMs ?? null, lastLayoutMs: shown?.result.layoutMs ?? null, lastTotalMs: shown?.result.totalMs ?? null,
+      pass: each.timeline.exists ? each.timeline.pass : null,
+      program: each.program?.name ?? null,
+      mode: each.view.passMode,
+      boxes: each.shown?.scene.boxCount ?? 0,
+      selection: each.view.selection,
+      selectedNode: each.about.node?.id ?? null,
+    })),
+    query: view.query,
+    matches: session.finder.found?.total ?? null,
+    flatten: view.flatten,
+    foldRepeats: view.fold,
+    direction: view.direction,
+    colour: view.colour,
+    theme: session.theme.name,
+    camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 },
+    remarks: shown?.result.remarks ?? [],
+    lastViewMs: shown?.result.viewMs ?? null,
+    lastLayoutMs: shown?.result.layoutMs ?? null,
+    lastTotalMs: shown?.result.totalMs ?? null,
   };
 }

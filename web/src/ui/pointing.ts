@@ -70,7 +70,11 @@ export class Pointing {
     if (!stage || !shown) return;
     const at = piece === undefined ? undefined : stage.onScreen(shown.rect(piece));
     const inside = (value: number, most: number) => Math.max(8, Math.min(most - 8, value));
-    this.openMenu(piece === undefined ? undefined : { kind: "box", piece, part: "body" }, inside(at ? at.x + at.w / 2 : stage.width / 2, stage.width), inside(at ? at.y + Math.min(at.h / 2, 18) : stage.height / 2, stage.height));
+    this.openMenu(
+      piece === undefined ? undefined : { kind: "box", piece, part: "body" },
+      inside(at ? at.x + at.w / 2 : stage.width / 2, stage.width),
+      inside(at ? at.y + Math.min(at.h / 2, 18) : stage.height / 2, stage.height),
+    );
   }
 
   closeMenu(): void {

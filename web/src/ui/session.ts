@@ -24,7 +24,14 @@ import { Signal } from "./state/signal";
 import { Styling } from "./styling";
 import { asItComes, enterGraph, openAllInside, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
 
-type Look = { readonly anchor?: string; readonly look?: "fit" | "first"; readonly reveal?: number; readonly revealLevel?: number; readonly keepCamera?: boolean; /** What stays keeps its place on the screen. */ readonly stay?: boolean };
+type Look = {
+  readonly anchor?: string;
+  readonly look?: "fit" | "first";
+  readonly reveal?: number;
+  readonly revealLevel?: number;
+  readonly keepCamera?: boolean /** What stays keeps its place on the screen. */;
+  readonly stay?: boolean;
+};
 
 const MOST_MATCHES_SHOWN = 3000;
 
@@ -329,11 +336,13 @@ export class Session {
   /** Wait for the engine, and after a moment say so. Of several tasks the latest is told about. */
   private waiting<T>(task: (tell: Tell) => Promise<T>): Promise<T> {
     const turn = ++this.turn;
-    return this.idle.during(patiently(task, (progress) => {
-      if (turn !== this.turn || this.progress === progress) return;
-      this.progress = progress;
-      this.changed();
-    }));
+    return this.idle.during(
+      patiently(task, (progress) => {
+        if (turn !== this.turn || this.progress === progress) return;
+        this.progress = progress;
+        this.changed();
+      }),
+    );
   }
 
   private async draw(look: Look): Promise<void> {
@@ -347,19 +356,35 @@ export class Session {
     }
     const { view } = this;
     try {
-      const result = await this.waiting((tell) => this.client.show({
-        spec: specOf(view), direction: view.direction, colour: view.colour, styles: this.styling.rules, locate: [anchorKey ?? "", ...view.selection],
-        ...(view.matchesOnly >= 0 && this.finder.found ? { near: { nodes: this.finder.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } } : {}),
-        ...(look.reveal === undefined ? {} : { reveal: look.reveal }), ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
-        ...(look.reveal === undefined && !look.stay && asItComes(view) ? { room: stage.room } : {}),
-        ...this.timeline.request,
-      }, tell));
+      const result = await this.waiting((tell) =>
+        this.client.show(
+          {
+            spec: specOf(view),
+            direction: view.direction,
+            colour: view.colour,
+            styles: this.styling.rules,
+            locate: [anchorKey ?? "", ...view.selection],
+            ...(view.matchesOnly >= 0 && this.finder.found
+              ? { near: { nodes: this.finder.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } }
+              : {}),
+            ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
+            ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
+            ...(look.reveal === undefined && !look.stay && asItComes(view) ? { room: stage.room } : {}),
+            ...this.timeline.request,
+          },
+          tell,
+        ),
+      );
       if (this.disposed) return;
       const shown = new Shown(result);
       for (const [i, key] of view.selection.entries()) shown.remember(key, result.located[i + 1]);
       if (result.opened.length || result.closed.length) {
         const opened = new Set(result.opened);
-        this.note({ ...this.view, open: [...this.view.open, ...opened], closed: [...this.view.closed.filter((key) => !opened.has(key)), ...result.closed] });
+        this.note({
+          ...this.view,
+          open: [...this.view.open, ...opened],
+          closed: [...this.view.closed.filter((key) => !opened.has(key)), ...result.closed],
+        });
       }
       const anchor = result.located[0];
       const before = this.shown;
@@ -373,7 +398,7 @@ export class Session {
       if (stays && before) showStaying(stage, before, shown, stays);
       else if (screen && anchor >= 0) stage.show(shown, { anchor: { piece: anchor, screen } });
       else if (look.keepCamera) stage.show(shown, {});
-      else stage.show(shown, { look: first ? "first" : look.look ?? "fit" });
+      else stage.show(shown, { look: first ? "first" : (look.look ?? "fit") });
       await this.refreshSelection(undefined);
       this.changed();
       void this.timeline.refresh();
@@ -422,6 +447,10 @@ export class Session {
 
   private async picture(sight: Sight): Promise<ImageBitmap> {
     const emphasis = this.stage?.emphasis;
-    return this.client.ask("picture", { ...sight, theme: this.theme.name, ...(emphasis ? { lit: emphasis.lit, litEdge: emphasis.litEdge } : {}) });
+    return this.client.ask("picture", {
+      ...sight,
+      theme: this.theme.name,
+      ...(emphasis ? { lit: emphasis.lit, litEdge: emphasis.litEdge } : {}),
+    });
   }
 }

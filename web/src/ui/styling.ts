@@ -15,7 +15,11 @@ export class Styling {
   runs: readonly DataStatistics[] = [];
   readonly files: DataFile[];
 
-  constructor(private readonly session: Session, given: unknown, files: readonly DataFile[] = []) {
+  constructor(
+    private readonly session: Session,
+    given: unknown,
+    files: readonly DataFile[] = [],
+  ) {
     this.files = [...files];
     try {
       this.rules = given === undefined ? remembered() : rulesOf(given);

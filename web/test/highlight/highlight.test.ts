@@ -25,7 +25,11 @@ const graph = {
     { id: "late", op: "aten.neg.default", inputs: ["sum"] },
   ],
 };
-const attributes: Record<string, Record<string, unknown>> = { conv: { stride: [2, 2], groups: 8 }, sum: { dim: 3 }, late: { groups: "many" } };
+const attributes: Record<string, Record<string, unknown>> = {
+  conv: { stride: [2, 2], groups: 8 },
+  sum: { dim: 3 },
+  late: { groups: "many" },
+};
 const plain = makeProgram([graph]);
 const program = {
   ...plain,
@@ -34,7 +38,14 @@ const program = {
 const number = (id: string) => graph.nodes.findIndex((node) => node.id === id);
 
 function rule(nodeType: NodeType, queryRegex: string, colour: string, matchTypes: readonly MatchType[] = ["title"]): StyleRule {
-  return { queries: [{ type: "node_type", nodeType }, { type: "regex", queryRegex, matchTypes }], styles: { node_bg_color: { id: "node_bg_color", value: colour } }, version: "v2" };
+  return {
+    queries: [
+      { type: "node_type", nodeType },
+      { type: "regex", queryRegex, matchTypes },
+    ],
+    styles: { node_bg_color: { id: "node_bg_color", value: colour } },
+    version: "v2",
+  };
 }
 
 function matched(rules: readonly StyleRule[]) {
@@ -61,14 +72,20 @@ describe("rules", () => {
   });
 
   it.each<readonly [MatchType, string, readonly string[]]>([
-    ["list", "stride[:=]\\[2", ["conv"]], ["list", "groups:", ["conv", "late"]], ["input", "dequantize", ["conv"]], ["output", "aten\\.sum", ["q"]],
+    ["list", "stride[:=]\\[2", ["conv"]],
+    ["list", "groups:", ["conv", "late"]],
+    ["input", "dequantize", ["conv"]],
+    ["output", "aten\\.sum", ["q"]],
   ])("looks into %s for %s", (where, pattern, expected) => {
     const { found, ids } = matched([rule("op_nodes", pattern, "red", [where])]);
     expect(ids(found.node, 0)).toEqual(expected);
   });
 
   it("takes numbers of an attribute within a range, and open ends as Model Explorer writes them", () => {
-    const range = (min: number | null, max: number | null): StyleRule => ({ queries: [{ type: "attr_value_range", attrName: "groups", min, max }], styles: { node_bg_color: "red" } });
+    const range = (min: number | null, max: number | null): StyleRule => ({
+      queries: [{ type: "attr_value_range", attrName: "groups", min, max }],
+      styles: { node_bg_color: "red" },
+    });
     expect(matched([range(4, null)]).found.counts[0]).toBe(1);
     expect(matched([range(null, 7.5)]).found.counts[0]).toBe(0);
     expect(needsDetails([compileRule(range(1, 2))])).toBe(true);
@@ -97,7 +114,11 @@ describe("rules", () => {
 
   it("tests each string once, however often the program repeats it", () => {
     let tests = 0;
-    const nodes = Array.from({ length: 20_000 }, (_, i) => ({ id: `n${i}`, op: i % 2 ? "aten.add.Tensor" : "aten.mul.Tensor", inputs: i ? [`n${i - 1}`] : [] }));
+    const nodes = Array.from({ length: 20_000 }, (_, i) => ({
+      id: `n${i}`,
+      op: i % 2 ? "aten.add.Tensor" : "aten.mul.Tensor",
+      inputs: i ? [`n${i - 1}`] : [],
+    }));
     const large = makeProgram([{ name: "main", nodes }]);
     const test = (text: string): boolean => {
       tests++;
@@ -114,7 +135,10 @@ describe("pictures", () => {
   const scene = (rules: readonly StyleRule[]) => {
     const { compiled, found } = matched(rules);
     const visible = buildView(program, { depth: 3 });
-    return buildScene(program, visible, inOnePiece(visible, layoutCompound(measure(visible), {})), { highlights: highlightsOf(visible, compiled, found), legend: true });
+    return buildScene(program, visible, inOnePiece(visible, layoutCompound(measure(visible), {})), {
+      highlights: highlightsOf(visible, compiled, found),
+      legend: true,
+    });
   };
 
   it("show partitions, clusters and quantization in the predefined colours, with words that can be read in both themes", () => {
@@ -149,7 +173,10 @@ describe("node data", () => {
   });
 
   it("takes tensors by their names, and graphs by theirs", () => {
-    const named = { ...program, details: (node: number) => ({ attrs: node === number("conv") ? { tensor_names: ["t1", "t2"] } : {}, source: [] }) };
+    const named = {
+      ...program,
+      details: (node: number) => ({ attrs: node === number("conv") ? { tensor_names: ["t1", "t2"] } : {}, source: [] }),
+    };
     expect(matchNodeData(named, { results: { t2: { value: 5 } } }, "x.json")[0].value[number("conv")]).toBe(5);
     expect(matchNodeData(program, { main: file }, "x.json")[0].statistics.nodes).toBe(3);
     expect(matchNodeData(program, { graph: file }, "x.json")[0].statistics.nodes).toBe(3);
@@ -165,10 +192,16 @@ describe("node data", () => {
   };
 
   it("colours by gradient, by threshold, and by an entry's own colour before both", () => {
-    const gradient = [{ stop: 0, bgColor: "white" }, { stop: 1, bgColor: "#ff0000" }];
+    const gradient = [
+      { stop: 0, bgColor: "white" },
+      { stop: 1, bgColor: "#ff0000" },
+    ];
     expect(fillOf({ ...file, gradient }, "conv")).toBe("#ff0000");
     expect(fillOf({ ...file, gradient }, "sum")).toBe("#ffffff");
-    const thresholds = [{ value: 1, bgColor: "#00ff00" }, { value: 3, bgColor: "#ffff00" }];
+    const thresholds = [
+      { value: 1, bgColor: "#00ff00" },
+      { value: 3, bgColor: "#ffff00" },
+    ];
     expect(fillOf({ ...file, thresholds }, "sum")).toBe("#00ff00");
     expect(fillOf({ ...file, thresholds }, "q")).toBe("#ffff00");
     expect(fillOf({ ...file, thresholds }, "conv")).toBeUndefined();
@@ -178,7 +211,10 @@ describe("node data", () => {
 
   it("gives a closed group the colour of its largest value", () => {
     const closed = buildView(program, { depth: 0 });
-    const gradient = [{ stop: 0, bgColor: "#ffffff" }, { stop: 1, bgColor: "#ff0000" }];
+    const gradient = [
+      { stop: 0, bgColor: "#ffffff" },
+      { stop: 1, bgColor: "#ff0000" },
+    ];
     const { highlights } = dataColours(matchNodeData(program, { ...file, gradient }, "a.json")[0], closed);
     expect(highlights.paints[highlights.box[closed.boxOfNode[number("q")]]].fill?.light).toBe("#ff0000");
   });
@@ -186,7 +222,11 @@ describe("node data", () => {
   it("stands over rules on operations and leaves groups to them", () => {
     const { compiled, found } = matched([rule("op_nodes", "aten", "#0000ff"), rule("layer_nodes", "partition", "#00ffff")]);
     const open = buildView(program, { depth: 3 });
-    const both = overlaid(highlightsOf(open, compiled, found), dataColours(matchNodeData(program, file, "a.json")[0], open).highlights, open)!;
+    const both = overlaid(
+      highlightsOf(open, compiled, found),
+      dataColours(matchNodeData(program, file, "a.json")[0], open).highlights,
+      open,
+    )!;
     expect(both.box[open.boxOfNode[number("late")]]).toBe(-1);
     expect(both.paints[both.box[open.title.findIndex((title) => title.startsWith("partition 0"))]].fill?.light).toBe("#00ffff");
   });
@@ -199,7 +239,13 @@ describe("node data", () => {
 
 describe("colours", () => {
   it("are read as files write them", () => {
-    expect(["#abc", "#AABBCCDD", "rgb(1, 2, 255)", "RebeccaPurple", " tomato "].map(readColour)).toEqual(["#aabbcc", "#aabbcc", "#0102ff", "#663399", "#ff6347"]);
+    expect(["#abc", "#AABBCCDD", "rgb(1, 2, 255)", "RebeccaPurple", " tomato "].map(readColour)).toEqual([
+      "#aabbcc",
+      "#aabbcc",
+      "#0102ff",
+      "#663399",
+      "#ff6347",
+    ]);
     expect(["", "#12", "url(x)", "constructor"].map(readColour)).toEqual([undefined, undefined, undefined, undefined]);
     expect(legible("#000000", "#111111")).toBe("#FFFFFF");
   });

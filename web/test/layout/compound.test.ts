@@ -144,15 +144,33 @@ describe("the cache", () => {
 
   it("re-lays only the opened group and its ancestors", () => {
     const cache = new LayoutCache();
-    layoutCompound(layers(30, (i) => i % 2 === 0), {}, cache);
-    const opened = layoutCompound(layers(30, (i) => i % 2 === 0 || i === 7), {}, cache);
+    layoutCompound(
+      layers(30, (i) => i % 2 === 0),
+      {},
+      cache,
+    );
+    const opened = layoutCompound(
+      layers(30, (i) => i % 2 === 0 || i === 7),
+      {},
+      cache,
+    );
     expect(opened.laidOut).toBe(1); // the whole; the opened group looks like one that was open
   });
 
   it("forgets the oldest when full", () => {
     const cache = new LayoutCache(10);
-    layoutCompound(layers(3, () => true), {}, cache);
-    expect(layoutCompound(layers(3, () => true), {}, cache).reused).toBe(0);
+    layoutCompound(
+      layers(3, () => true),
+      {},
+      cache,
+    );
+    expect(
+      layoutCompound(
+        layers(3, () => true),
+        {},
+        cache,
+      ).reused,
+    ).toBe(0);
   });
 });
 
@@ -238,7 +256,11 @@ describe("frames and their outside", () => {
     fc.assert(
       fc.property(fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 5 }), (partners) => {
         const cache = new LayoutCache();
-        const open = layoutCompound(twoGroups(5, (i) => partners[i]), {}, cache);
+        const open = layoutCompound(
+          twoGroups(5, (i) => partners[i]),
+          {},
+          cache,
+        );
         const closed = twoGroups(5, (i) => partners[i], false);
         const after = layoutCompound({ ...closed, previousX: open.x.slice(0, closed.boxCount) }, {}, cache);
         for (let b = 2; b < 8; b++) expect(after.x[b] - after.x[2]).toBeCloseTo(open.x[b] - open.x[2], 6);

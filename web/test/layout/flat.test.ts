@@ -124,7 +124,14 @@ describe("layoutFlat on shapes that people know", () => {
   });
 
   it.each([1, 2, 3, 4, 5])("stands one box evenly above and below %i equal ones", (n) => {
-    const edges = Array.from({ length: n }, (_, i) => [[n, i], [i, n + 1]] as const).flat();
+    const edges = Array.from(
+      { length: n },
+      (_, i) =>
+        [
+          [n, i],
+          [i, n + 1],
+        ] as const,
+    ).flat();
     const { x } = layoutFlat(flatGraph({ nodeCount: n + 2, edges }, { width: new Float64Array(n + 2).fill(60) }));
     const middle = (Math.min(...x.subarray(0, n)) + Math.max(...x.subarray(0, n))) / 2;
     expect(Math.abs(x[n] - middle)).toBeLessThan(1);
@@ -132,7 +139,11 @@ describe("layoutFlat on shapes that people know", () => {
   });
 
   it("keeps a long trunk straight where another branch goes on as long", () => {
-    const edges: Array<[number, number]> = [[0, 1], [1, 2], [1, 12]];
+    const edges: Array<[number, number]> = [
+      [0, 1],
+      [1, 2],
+      [1, 12],
+    ];
     for (let i = 2; i < 11; i++) edges.push([i, i + 1], [i + 10, i + 11]);
     const { x } = layoutFlat(flatGraph({ nodeCount: 22, edges }));
     const branches = [2, 12].map((first) => x.subarray(first, first + 10));

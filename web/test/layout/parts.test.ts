@@ -99,7 +99,12 @@ describe("ordering", () => {
     for (let i = 0; i + 2 < 60; i++) edges.push([i, i + 2]);
     for (let i = 0; i + 6 < 60; i += 6) edges.push([i, i + 6]);
     const elements = elementsOf({ nodeCount: 60, edges }, false);
-    expect(crossingsByHand(elements, orderElements(elements, () => false))).toBe(0);
+    expect(
+      crossingsByHand(
+        elements,
+        orderElements(elements, () => false),
+      ),
+    ).toBe(0);
   });
 });
 
@@ -109,15 +114,41 @@ describe("breaking cycles", () => {
     return edges.filter((_, e) => reversed[e] === 1);
   };
   const [input, backward, shared, forward] = [0, 1, 2, 3];
-  const kept: Array<[number, number]> = [[forward, backward], [forward, backward], [forward, backward]];
+  const kept: Array<[number, number]> = [
+    [forward, backward],
+    [forward, backward],
+    [forward, backward],
+  ];
 
   it("turns the one edge back between two groups, not the many ahead, whichever is come upon first", () => {
     expect(turned(4, [[input, backward], [input, forward], [input, shared], ...kept, [backward, forward]])).toEqual([[backward, forward]]);
   });
 
   it("counts a line as often as it stands for edges of the program", () => {
-    expect(turned(4, [[input, backward], [input, forward], [backward, forward], [forward, backward]], [1, 1, 1, 9])).toEqual([[backward, forward]]);
-    expect(turned(4, [[input, backward], [input, forward], [backward, forward], [forward, backward]], [1, 1, 9, 1])).toEqual([[forward, backward]]);
+    expect(
+      turned(
+        4,
+        [
+          [input, backward],
+          [input, forward],
+          [backward, forward],
+          [forward, backward],
+        ],
+        [1, 1, 1, 9],
+      ),
+    ).toEqual([[backward, forward]]);
+    expect(
+      turned(
+        4,
+        [
+          [input, backward],
+          [input, forward],
+          [backward, forward],
+          [forward, backward],
+        ],
+        [1, 1, 9, 1],
+      ),
+    ).toEqual([[forward, backward]]);
   });
 
   it("turns as few where the way back leads through something else", () => {
@@ -131,7 +162,9 @@ describe("breaking cycles", () => {
         const { edgeSource, edgeTarget } = graph;
         const reversed = breakCycles(graph);
         const rank = assignRanks(nodeCount, edgeSource, edgeTarget, reversed);
-        edges.forEach(([u, v], e) => { if (u !== v) expect(rank[u] < rank[v]).toBe(reversed[e] === 0); });
+        edges.forEach(([u, v], e) => {
+          if (u !== v) expect(rank[u] < rank[v]).toBe(reversed[e] === 0);
+        });
       }),
     );
   });
@@ -256,7 +289,10 @@ describe("the small structures", () => {
           expect(y[i] + parts[i].height).toBeLessThanOrEqual(height + 1e-9);
           for (let j = 0; j < i; j++) {
             const apart =
-              x[i] >= x[j] + parts[j].width || x[j] >= x[i] + parts[i].width || y[i] >= y[j] + parts[j].height || y[j] >= y[i] + parts[i].height;
+              x[i] >= x[j] + parts[j].width ||
+              x[j] >= x[i] + parts[i].width ||
+              y[i] >= y[j] + parts[j].height ||
+              y[j] >= y[i] + parts[i].height;
             expect(apart).toBe(true);
           }
         }

@@ -51,7 +51,10 @@ describe("layout of 20,000 boxes", () => {
     const graph = (isOpen: boolean, previousX?: Float64Array): CompoundGraph => {
       const boxCount = roots + (isOpen ? inner : 0);
       const chain = isOpen ? Array.from({ length: inner - 1 }, (_, i): [number, number] => [roots + i, roots + i + 1]) : [];
-      const ends = [...edges.map(([u, v]): [number, number] => [isOpen && u === OPENED ? roots + inner - 1 : u, isOpen && v === OPENED ? roots : v]), ...chain];
+      const ends = [
+        ...edges.map(([u, v]): [number, number] => [isOpen && u === OPENED ? roots + inner - 1 : u, isOpen && v === OPENED ? roots : v]),
+        ...chain,
+      ];
       return {
         boxCount,
         parent: Int32Array.from({ length: boxCount }, (_, b) => (b < roots ? -1 : OPENED)),

@@ -23,10 +23,13 @@ describe("a recording that Python wrote", () => {
   const named = (program: ProgramData, id: string): number => ids(program).indexOf(id);
 
   beforeAll(() => {
-    const written = execFileSync(python, [join(import.meta.dirname, "write_sample.py")], { env: { ...process.env, PYTHONPATH: join(root, "src") } });
+    const written = execFileSync(python, [join(import.meta.dirname, "write_sample.py")], {
+      env: { ...process.env, PYTHONPATH: join(root, "src") },
+    });
     const blocks: Uint8Array[] = [];
     const view = new DataView(written.buffer, written.byteOffset, written.byteLength);
-    for (let at = 0; at < written.length; at += 4 + view.getUint32(at, true)) blocks.push(written.slice(at + 4, at + 4 + view.getUint32(at, true)));
+    for (let at = 0; at < written.length; at += 4 + view.getUint32(at, true))
+      blocks.push(written.slice(at + 4, at + 4 + view.getUint32(at, true)));
     expect(blocks.map(isRecording)).toEqual(blocks.map((_, i) => i < 2));
     recording = decodeRecording(blocks[0]);
     shared = decodeRecording(blocks[1]);
@@ -38,15 +41,20 @@ describe("a recording that Python wrote", () => {
     alone.forEach((program, pass) => {
       const put = programAfter(pass);
       expect(ids(put)).toEqual(ids(program));
-      for (const rows of ["inputs", "outputs", "calls", "control", "links", "graphOutputs"] as const) expect(Array.from(put[rows].start)).toEqual(Array.from(program[rows].start));
-      for (const rows of ["inputs", "calls", "control", "graphOutputs"] as const) expect(Array.from(put[rows].value)).toEqual(Array.from(program[rows].value));
-      expect(put.groupings.map(({ name, groupCount }) => [name, groupCount])).toEqual(program.groupings.map(({ name, groupCount }) => [name, groupCount]));
+      for (const rows of ["inputs", "outputs", "calls", "control", "links", "graphOutputs"] as const)
+        expect(Array.from(put[rows].start)).toEqual(Array.from(program[rows].start));
+      for (const rows of ["inputs", "calls", "control", "graphOutputs"] as const)
+        expect(Array.from(put[rows].value)).toEqual(Array.from(program[rows].value));
+      expect(put.groupings.map(({ name, groupCount }) => [name, groupCount])).toEqual(
+        program.groupings.map(({ name, groupCount }) => [name, groupCount]),
+      );
       for (let node = 0; node < program.nodeCount; node++) expect(put.details(node)).toEqual(program.details(node));
     });
   });
 
   it("marks what a pass added, removed and changed", () => {
-    const dce = recording.diff(1)!, fuse = recording.diff(6)!;
+    const dce = recording.diff(1)!,
+      fuse = recording.diff(6)!;
     expect(marksBefore(dce)[named(programAfter(0), "idle.1")]).toBe(REMOVED);
     expect(marksAfter(fuse)[named(programAfter(6), "fusion.1")]).toBe(ADDED);
     expect(marksAfter(fuse)[named(programAfter(6), "sum.1")]).toBe(CHANGED);
@@ -64,7 +72,8 @@ describe("a recording that Python wrote", () => {
   });
 
   it("follows nodes through fusions and recorded rewrites", () => {
-    const fuse = recording.diff(6)!, rewrite = recording.diff(8)!;
+    const fuse = recording.diff(6)!,
+      rewrite = recording.diff(8)!;
     const [exp, add] = ["exp.1", "add.1"].map((id) => named(programAfter(5), id));
     const fusion = named(programAfter(6), "fusion.1");
     expect(sourcesOf(fuse, [fusion])).toEqual([exp, add]);
@@ -81,17 +90,23 @@ describe("a recording that Python wrote", () => {
     const reached = (pass: number) => shared.program(shared.passes[pass].content);
     const numbers = (pass: number, ...names: string[]) => names.map((id) => named(reached(pass), id));
     const back = (pass: number, id: string) => {
-      const diff = shared.diff(pass)!, made = numbers(pass, id);
+      const diff = shared.diff(pass)!,
+        made = numbers(pass, id);
       return stepOf(diff, sourcesOf(diff, made), made, reached(pass));
     };
     const onward = (pass: number, id: string) => {
-      const diff = shared.diff(pass)!, old = numbers(pass - 1, id);
+      const diff = shared.diff(pass)!,
+        old = numbers(pass - 1, id);
       return stepOf(diff, old, resultsOf(diff, old), reached(pass));
     };
 
     it("tells of each fusion what that one was made of", () => {
       expect(back(1, "sub_fusion")).toMatchObject({ kind: "fused", old: numbers(0, "wide.1", "sub.1"), new: numbers(1, "sub_fusion") });
-      expect(back(1, "add_fusion")).toMatchObject({ kind: "fused", old: numbers(0, "wide.1", "add.1", "tanh.1"), new: numbers(1, "add_fusion") });
+      expect(back(1, "add_fusion")).toMatchObject({
+        kind: "fused",
+        old: numbers(0, "wide.1", "add.1", "tanh.1"),
+        new: numbers(1, "add_fusion"),
+      });
     });
 
     it("tells of a copy inside a fusion about that fusion", () => {
@@ -106,7 +121,12 @@ describe("a recording that Python wrote", () => {
     });
 
     it("tells of a node that became two that it did, from either side", () => {
-      const told = { kind: "became", old: numbers(1, "erf.1"), new: numbers(2, "erf_forward", "erf_backward"), rule: "recomputed in the backward" };
+      const told = {
+        kind: "became",
+        old: numbers(1, "erf.1"),
+        new: numbers(2, "erf_forward", "erf_backward"),
+        rule: "recomputed in the backward",
+      };
       expect(onward(2, "erf.1")).toMatchObject(told);
       expect(back(2, "erf_backward")).toMatchObject(told);
     });

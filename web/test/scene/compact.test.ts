@@ -9,7 +9,10 @@ const frame = (id: string, parent?: string) => ({ id, parent, kind: BoxKind.Grou
 describe("lone frames", () => {
   it("say their names together, from the outside in, with the innermost's counts", () => {
     const visible = mergeLoneFrames(
-      visibleOf([{ id: "b", parent: "inner" }, frame("inner", "middle"), frame("outer"), frame("middle", "outer"), { id: "a", parent: "inner" }], [["a", "b"]]),
+      visibleOf(
+        [{ id: "b", parent: "inner" }, frame("inner", "middle"), frame("outer"), frame("middle", "outer"), { id: "a", parent: "inner" }],
+        [["a", "b"]],
+      ),
     );
     expect(visible.title).toEqual(["b", "outer › middle › inner", "a"]);
     expect(visible.subtitle[1]).toBe("inner ops");
@@ -21,9 +24,15 @@ describe("lone frames", () => {
   it("stay apart where a frame holds more, is closed, or stands for repeats", () => {
     const visible = visibleOf(
       [
-        frame("two"), frame("first", "two"), { id: "n", parent: "two" }, { id: "m", parent: "first" },
-        frame("stacked"), { ...frame("stack", "stacked"), repeat: 12 }, { id: "k", parent: "stack" },
-        frame("shut"), { id: "closed", parent: "shut", kind: BoxKind.Group, expandable: true },
+        frame("two"),
+        frame("first", "two"),
+        { id: "n", parent: "two" },
+        { id: "m", parent: "first" },
+        frame("stacked"),
+        { ...frame("stack", "stacked"), repeat: 12 },
+        { id: "k", parent: "stack" },
+        frame("shut"),
+        { id: "closed", parent: "shut", kind: BoxKind.Group, expandable: true },
       ],
       [],
     );

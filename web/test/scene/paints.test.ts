@@ -18,7 +18,9 @@ function programOf(graphs: readonly (readonly NodeLiteral[])[]): ProgramData {
   const ops = [...new Set(nodes.map((node) => node.op))];
   const starts = (counts: readonly number[]) => {
     const sums = new Int32Array(counts.length + 1);
-    counts.forEach((count, i) => { sums[i + 1] = sums[i] + count; });
+    counts.forEach((count, i) => {
+      sums[i + 1] = sums[i] + count;
+    });
     return sums;
   };
   return {
@@ -29,13 +31,18 @@ function programOf(graphs: readonly (readonly NodeLiteral[])[]): ProgramData {
     nodeCount: nodes.length,
     nodeOp: Int32Array.from(nodes, (node) => ops.indexOf(node.op)),
     nodeCategory: Uint8Array.from(nodes, (node) => CATEGORIES.indexOf(node.category)),
-    calls: { start: starts(nodes.map((node) => node.calls?.length ?? 0)), value: Int32Array.from(nodes.flatMap((node) => node.calls ?? [])) },
+    calls: {
+      start: starts(nodes.map((node) => node.calls?.length ?? 0)),
+      value: Int32Array.from(nodes.flatMap((node) => node.calls ?? [])),
+    },
   };
 }
 
 const shareOf = (visible: Visible, program: ProgramData, box: number): Record<string, number> => {
   const { row, shares } = mixOf(program, visible);
-  return Object.fromEntries(CATEGORIES.map((name, i) => [name, shares[row[box] * CATEGORIES.length + i]]).filter(([, share]) => share !== 0));
+  return Object.fromEntries(
+    CATEGORIES.map((name, i) => [name, shares[row[box] * CATEGORIES.length + i]]).filter(([, share]) => share !== 0),
+  );
 };
 
 const multiply: NodeLiteral = { op: "multiply", category: "elementwise" };
@@ -45,11 +52,23 @@ const reshape: NodeLiteral = { op: "reshape", category: "shape" };
 describe("paints", () => {
   it("give a fusion the colour of its most telling operation, and a plain call that of a group", () => {
     const program = programOf([
-      [{ op: "fusion", category: "custom", calls: [1] }, { op: "call", category: "control", calls: [1] }, { op: "while", category: "control", calls: [1] }],
+      [
+        { op: "fusion", category: "custom", calls: [1] },
+        { op: "call", category: "control", calls: [1] },
+        { op: "while", category: "control", calls: [1] },
+      ],
       [multiply, reduce, reshape],
     ]);
     const visible = {
-      ...visibleOf(["a", "b", "c"].map((id, i) => ({ id, kind: BoxKind.Call, expandable: true, category: (["custom", "control", "control"] as const)[i] })), []),
+      ...visibleOf(
+        ["a", "b", "c"].map((id, i) => ({
+          id,
+          kind: BoxKind.Call,
+          expandable: true,
+          category: (["custom", "control", "control"] as const)[i],
+        })),
+        [],
+      ),
       node: Int32Array.of(0, 1, 2),
     };
     expect([...categoryPaints(program, visible)]).toEqual([CATEGORIES.indexOf("reduce"), PAINT_GROUP, CATEGORIES.indexOf("control")]);
@@ -61,7 +80,13 @@ describe("the bar of a closed group", () => {
 
   it("counts work by category, through calls, and no shapes, parameters or the calls themselves", () => {
     const program = programOf([
-      [multiply, reshape, { op: "parameter", category: "parameter" }, { op: "call", category: "control", calls: [1] }, { op: "call", category: "control", calls: [1] }],
+      [
+        multiply,
+        reshape,
+        { op: "parameter", category: "parameter" },
+        { op: "call", category: "control", calls: [1] },
+        { op: "call", category: "control", calls: [1] },
+      ],
       [reduce, reshape],
     ]);
     const visible = { ...visibleOf([closed], []), boxOfNode: new Int32Array(7) };
@@ -69,7 +94,11 @@ describe("the bar of a closed group", () => {
   });
 
   it("survives a graph that calls itself, and a group without work", () => {
-    const program = programOf([[{ op: "call", category: "control", calls: [1] }], [multiply, { op: "call", category: "control", calls: [1] }], [reshape]]);
+    const program = programOf([
+      [{ op: "call", category: "control", calls: [1] }],
+      [multiply, { op: "call", category: "control", calls: [1] }],
+      [reshape],
+    ]);
     expect(shareOf({ ...visibleOf([closed], []), boxOfNode: new Int32Array(4) }, program, 0)).toEqual({ elementwise: 1 });
     expect(shareOf({ ...visibleOf([closed], []), graph: 2, boxOfNode: new Int32Array(4) }, program, 0)).toEqual({});
   });

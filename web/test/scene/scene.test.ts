@@ -2,7 +2,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { layoutCompound } from "../../src/core/layout";
-import { boxTooltip, buildScene, edgeTooltip, inOnePiece, measure, paintScene, type Painter, type Scene, Shape, THEMES, wrap } from "../../src/core/scene";
+import {
+  boxTooltip,
+  buildScene,
+  edgeTooltip,
+  inOnePiece,
+  measure,
+  paintScene,
+  type Painter,
+  type Scene,
+  Shape,
+  THEMES,
+  wrap,
+} from "../../src/core/scene";
 import { smooth } from "../../src/core/scene/curves";
 import { escapeXml, sceneToSvg } from "../../src/core/svg";
 import { BoxKind, type Visible } from "../../src/core/types";
@@ -26,7 +38,10 @@ function longChain(groups: number): Visible {
     if (g > 0) edges.push([`n${g - 1}.2`, `n${g}.0`]);
   }
   edges.push(["n0.0", `n${groups - 1}.2`]);
-  return visibleOf([{ id: "all", kind: BoxKind.Group, open: true }, ...boxes.map((box) => ("parent" in box ? box : { ...box, parent: "all" }))], edges);
+  return visibleOf(
+    [{ id: "all", kind: BoxKind.Group, open: true }, ...boxes.map((box) => ("parent" in box ? box : { ...box, parent: "all" }))],
+    edges,
+  );
 }
 
 describe("scene", () => {
@@ -55,7 +70,13 @@ describe("scene", () => {
   });
 
   it("names in the legend exactly the categories that are there", () => {
-    expect(sceneOf(transformerLayer()).legend.map((entry) => entry.text)).toEqual(["elementwise", "matmul, conv", "reduce", "parameter", "input, output"]);
+    expect(sceneOf(transformerLayer()).legend.map((entry) => entry.text)).toEqual([
+      "elementwise",
+      "matmul, conv",
+      "reduce",
+      "parameter",
+      "input, output",
+    ]);
   });
 
   it("writes a count on edges that stand for several", () => {
@@ -67,25 +88,29 @@ describe("curves", () => {
   const lane = fc.array(fc.tuple(fc.integer({ min: -500, max: 500 }), fc.integer({ min: 20, max: 300 })), { minLength: 2, maxLength: 8 });
 
   it("pass through every point of the layout and stay between neighbouring points", () => {
-    fc.assert(fc.property(lane, (steps) => {
-      let y = 0;
-      const points = Float64Array.from(steps.flatMap(([x, dy]) => {
-        y += dy;
-        return [x, y];
-      }));
-      const { curve, curveStart } = smooth(points, Int32Array.of(0, steps.length), false, () => false);
-      expect(curveStart[1]).toBe(3 * (steps.length - 1) + 1);
-      for (let piece = 0; piece + 1 < steps.length; piece++) {
-        const [x0, x1] = [points[2 * piece], points[2 * piece + 2]];
-        const at = (i: number) => curve[2 * (3 * piece + i)];
-        expect(at(0)).toBeCloseTo(x0, 9);
-        expect(at(3)).toBeCloseTo(x1, 9);
-        for (const i of [1, 2]) {
-          expect(at(i)).toBeGreaterThanOrEqual(Math.min(x0, x1) - 1e-6);
-          expect(at(i)).toBeLessThanOrEqual(Math.max(x0, x1) + 1e-6);
+    fc.assert(
+      fc.property(lane, (steps) => {
+        let y = 0;
+        const points = Float64Array.from(
+          steps.flatMap(([x, dy]) => {
+            y += dy;
+            return [x, y];
+          }),
+        );
+        const { curve, curveStart } = smooth(points, Int32Array.of(0, steps.length), false, () => false);
+        expect(curveStart[1]).toBe(3 * (steps.length - 1) + 1);
+        for (let piece = 0; piece + 1 < steps.length; piece++) {
+          const [x0, x1] = [points[2 * piece], points[2 * piece + 2]];
+          const at = (i: number) => curve[2 * (3 * piece + i)];
+          expect(at(0)).toBeCloseTo(x0, 9);
+          expect(at(3)).toBeCloseTo(x1, 9);
+          for (const i of [1, 2]) {
+            expect(at(i)).toBeGreaterThanOrEqual(Math.min(x0, x1) - 1e-6);
+            expect(at(i)).toBeLessThanOrEqual(Math.max(x0, x1) + 1e-6);
+          }
         }
-      }
-    }));
+      }),
+    );
   });
 
   it("end in a head that points into the box", () => {
@@ -110,7 +135,11 @@ describe("wrapping", () => {
     for (const a of leaves) {
       for (const b of leaves) {
         if (a >= b) continue;
-        const apart = scene.x[a] + scene.w[a] <= scene.x[b] || scene.x[b] + scene.w[b] <= scene.x[a] || scene.y[a] + scene.h[a] <= scene.y[b] || scene.y[b] + scene.h[b] <= scene.y[a];
+        const apart =
+          scene.x[a] + scene.w[a] <= scene.x[b] ||
+          scene.x[b] + scene.w[b] <= scene.x[a] ||
+          scene.y[a] + scene.h[a] <= scene.y[b] ||
+          scene.y[b] + scene.h[b] <= scene.y[a];
         expect(apart, `${a} and ${b}`).toBe(true);
       }
     }
@@ -150,7 +179,12 @@ describe("wrapping", () => {
 
 describe("tooltips", () => {
   it("give a node's own id, which people search for, beside what it is", () => {
-    const scene = sceneOf(visibleOf([{ id: "n:while.1>n:dot%2F12", subtitle: "f32[2]" }, { id: "g:layer_0" }], [["n:while.1>n:dot%2F12", "g:layer_0"]], { "n:while.1>n:dot%2F12": "dot", "g:layer_0": "layer_0" }));
+    const scene = sceneOf(
+      visibleOf([{ id: "n:while.1>n:dot%2F12", subtitle: "f32[2]" }, { id: "g:layer_0" }], [["n:while.1>n:dot%2F12", "g:layer_0"]], {
+        "n:while.1>n:dot%2F12": "dot",
+        "g:layer_0": "layer_0",
+      }),
+    );
     expect(boxTooltip(scene, 0)).toBe("dot\ndot/12\nf32[2]");
     expect(edgeTooltip(scene, 0)).toBe("dot/12 → layer_0");
   });
@@ -174,14 +208,27 @@ describe("svg", () => {
   });
 
   it("leaves harmless text alone", () => {
-    fc.assert(fc.property(fc.stringMatching(/^[\w .,[\]→×é層-]*$/), (text) => { expect(escapeXml(text)).toBe(text); }));
+    fc.assert(
+      fc.property(fc.stringMatching(/^[\w .,[\]→×é層-]*$/), (text) => {
+        expect(escapeXml(text)).toBe(text);
+      }),
+    );
   });
 
   it("opens and closes what it begins, for every painter", () => {
     let open = 0;
     let deepest = 0;
     const painter: Painter = {
-      begin: () => { deepest = Math.max(deepest, ++open); }, end: () => { open--; }, rect: () => {}, curve: () => {}, triangle: () => {}, text: () => {},
+      begin: () => {
+        deepest = Math.max(deepest, ++open);
+      },
+      end: () => {
+        open--;
+      },
+      rect: () => {},
+      curve: () => {},
+      triangle: () => {},
+      text: () => {},
     };
     paintScene(sceneOf(transformerLayer()), THEMES.light, painter);
     expect([open, deepest]).toEqual([0, 1]);

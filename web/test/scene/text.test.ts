@@ -8,13 +8,19 @@ import { elideMiddle, elideParts, elideType, textWidth } from "../../src/core/te
 /** Half of a surrogate pair, alone. */
 const HALF = /\p{Surrogate}/u;
 
-const anyName = fc.oneof(fc.string({ maxLength: 200 }), fc.string({ unit: "binary", maxLength: 60 }), fc.constantFrom("", "dot", "層", "🙂🙂🙂"));
+const anyName = fc.oneof(
+  fc.string({ maxLength: 200 }),
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc.constantFrom("", "dot", "層", "🙂🙂🙂"),
+);
 
 describe("measuring", () => {
   it("adds advances: a text is as wide as its parts", () => {
-    fc.assert(fc.property(fc.string(), fc.string(), (a, b) => {
-      expect(textWidth(a + b, 12)).toBeCloseTo(textWidth(a, 12) + textWidth(b, 12), 6);
-    }));
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (a, b) => {
+        expect(textWidth(a + b, 12)).toBeCloseTo(textWidth(a, 12) + textWidth(b, 12), 6);
+      }),
+    );
   });
 
   it("knows tabular digits, bold letters and strangers", () => {
@@ -27,15 +33,17 @@ describe("measuring", () => {
 
 describe("eliding", () => {
   it("never exceeds the room, keeps both ends, and cuts no character in half", () => {
-    fc.assert(fc.property(anyName, fc.double({ min: 20, max: 300, noNaN: true }), fc.boolean(), (text, room, bold) => {
-      const shown = elideMiddle(text, room, 12, bold);
-      expect(textWidth(shown, 12, bold)).toBeLessThanOrEqual(Math.max(room, textWidth("…", 12, bold)) + 1e-9);
-      if (shown === text) return;
-      const [head, tail] = shown.split("…");
-      expect(text.startsWith(head)).toBe(true);
-      expect(text.endsWith(tail ?? "") || shown.indexOf("…") !== shown.lastIndexOf("…")).toBe(true);
-      if (!HALF.test(text)) expect(shown).not.toMatch(HALF);
-    }));
+    fc.assert(
+      fc.property(anyName, fc.double({ min: 20, max: 300, noNaN: true }), fc.boolean(), (text, room, bold) => {
+        const shown = elideMiddle(text, room, 12, bold);
+        expect(textWidth(shown, 12, bold)).toBeLessThanOrEqual(Math.max(room, textWidth("…", 12, bold)) + 1e-9);
+        if (shown === text) return;
+        const [head, tail] = shown.split("…");
+        expect(text.startsWith(head)).toBe(true);
+        expect(text.endsWith(tail ?? "") || shown.indexOf("…") !== shown.lastIndexOf("…")).toBe(true);
+        if (!HALF.test(text)) expect(shown).not.toMatch(HALF);
+      }),
+    );
   });
 
   it("leaves what fits alone", () => {
@@ -47,34 +55,44 @@ describe("eliding", () => {
 describe("boxes", () => {
   const content = fc.record({
     shape: fc.constantFrom(Shape.Card, Shape.Pill, Shape.Stack),
-    title: anyName, subtitle: anyName, notes: fc.option(fc.array(anyName, { maxLength: 12 }), { nil: undefined }),
-    expandable: fc.boolean(), group: fc.boolean(), repeat: fc.constantFrom(1, 2, 1000),
+    title: anyName,
+    subtitle: anyName,
+    notes: fc.option(fc.array(anyName, { maxLength: 12 }), { nil: undefined }),
+    expandable: fc.boolean(),
+    group: fc.boolean(),
+    repeat: fc.constantFrom(1, 2, 1000),
   });
 
   it("are large enough for every word they show, and not too wide", () => {
-    fc.assert(fc.property(content, (box) => {
-      const size = { width: 0, height: 0 };
-      planBox(box, size);
-      const runs: TextRun[] = [];
-      const again = { width: 0, height: 0 };
-      planBox(box, again, runs);
-      expect(again).toEqual(size);
-      expect(size.width).toBeLessThan(330);
-      for (const run of runs) {
-        const left = run.anchor === "middle" ? run.x - run.width / 2 : run.x;
-        expect(run.width).toBeCloseTo(textWidth(run.text, run.size, run.bold), 6);
-        expect(left).toBeGreaterThanOrEqual(0);
-        expect(left + run.width).toBeLessThanOrEqual(size.width);
-        expect(run.y).toBeGreaterThan(run.size * 0.7);
-        expect(run.y).toBeLessThan(size.height);
-      }
-    }));
+    fc.assert(
+      fc.property(content, (box) => {
+        const size = { width: 0, height: 0 };
+        planBox(box, size);
+        const runs: TextRun[] = [];
+        const again = { width: 0, height: 0 };
+        planBox(box, again, runs);
+        expect(again).toEqual(size);
+        expect(size.width).toBeLessThan(330);
+        for (const run of runs) {
+          const left = run.anchor === "middle" ? run.x - run.width / 2 : run.x;
+          expect(run.width).toBeCloseTo(textWidth(run.text, run.size, run.bold), 6);
+          expect(left).toBeGreaterThanOrEqual(0);
+          expect(left + run.width).toBeLessThanOrEqual(size.width);
+          expect(run.y).toBeGreaterThan(run.size * 0.7);
+          expect(run.y).toBeLessThan(size.height);
+        }
+      }),
+    );
   });
 
   it("say on demand what they had to leave out", () => {
     const runs: TextRun[] = [];
     const title = "a".repeat(300);
-    planBox({ shape: Shape.Card, title, subtitle: "", notes: undefined, expandable: false, group: false, repeat: 1 }, { width: 0, height: 0 }, runs);
+    planBox(
+      { shape: Shape.Card, title, subtitle: "", notes: undefined, expandable: false, group: false, repeat: 1 },
+      { width: 0, height: 0 },
+      runs,
+    );
     expect(runs[0].text).toContain("…");
     expect(runs[0].full).toBe(title);
   });

@@ -22,9 +22,21 @@ function contrast(a: string, b: string): number {
 
 /** What a person sees: full colour, without red cones, without green cones (Machado, Oliveira and Fernandes 2009). */
 const SIGHTS: Record<string, readonly Linear[]> = {
-  normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-  protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-  deuteranopia: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  normal: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  protanopia: [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  deuteranopia: [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
 };
 
 /** Oklab, in which equal distances look about equally different. */
@@ -43,7 +55,10 @@ function perceived(hex: string, sight: readonly Linear[]): Linear {
 
 for (const theme of Object.values(THEMES)) {
   describe(`${theme.name} theme`, () => {
-    const grounds = [...theme.paints, ...[...theme.frames, theme.background, theme.panel, theme.pill.fill].map((fill) => ({ fill, secondary: undefined }))];
+    const grounds = [
+      ...theme.paints,
+      ...[...theme.frames, theme.background, theme.panel, theme.pill.fill].map((fill) => ({ fill, secondary: undefined })),
+    ];
 
     it("has a row for every category and every special paint", () => {
       expect(theme.paints.length).toBe(CATEGORIES.length + 16);

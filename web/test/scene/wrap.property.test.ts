@@ -38,7 +38,8 @@ it("loses nothing and overlaps nothing", () => {
 
       const shownEdges = new Set(scene.edge);
       for (let e = 0; e < visible.edgeCount; e++) {
-        if (layout.pointStart[e + 1] - layout.pointStart[e] > 1) expect(shownEdges.has(e) || isShared(visible.edgeValue, e, shownEdges)).toBe(true);
+        if (layout.pointStart[e + 1] - layout.pointStart[e] > 1)
+          expect(shownEdges.has(e) || isShared(visible.edgeValue, e, shownEdges)).toBe(true);
       }
       const { x, y, w, h, parent } = scene;
       for (let i = 0; i < scene.boxCount; i++) {
@@ -55,14 +56,16 @@ it("loses nothing and overlaps nothing", () => {
       }
       for (const label of direction === "TB" ? scene.labels.filter(({ kind }) => kind === "cut") : []) {
         for (let i = 0; i < visible.boxCount; i++) {
-          const inTitle = scene.shape[i] === Shape.Frame && label.x > x[i] && label.x < x[i] + w[i] && label.y > y[i] && label.y < y[i] + TITLE;
+          const inTitle =
+            scene.shape[i] === Shape.Frame && label.x > x[i] && label.x < x[i] + w[i] && label.y > y[i] && label.y < y[i] + TITLE;
           expect(inTitle, `number ${label.text} in the title of ${i}`).toBe(false);
         }
       }
       for (let a = 0; a < scene.boxCount; a++) {
         for (let b = a + 1; b < scene.boxCount; b++) {
           if (parent[a] !== parent[b] || scene.shape[a] === Shape.Frame || scene.shape[b] === Shape.Frame) continue;
-          const apart = x[a] + w[a] <= x[b] + 1e-6 || x[b] + w[b] <= x[a] + 1e-6 || y[a] + h[a] <= y[b] + 1e-6 || y[b] + h[b] <= y[a] + 1e-6;
+          const apart =
+            x[a] + w[a] <= x[b] + 1e-6 || x[b] + w[b] <= x[a] + 1e-6 || y[a] + h[a] <= y[b] + 1e-6 || y[b] + h[b] <= y[a] + 1e-6;
           expect(apart, `${a} and ${b}`).toBe(true);
         }
       }

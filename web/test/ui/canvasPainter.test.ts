@@ -6,10 +6,20 @@ function canvas() {
   const stroked: number[] = [];
   let path: number[] = [];
   const context = {
-    beginPath: () => { path = []; },
-    moveTo: (x: number) => { path.push(x); },
-    lineTo: () => undefined, bezierCurveTo: () => undefined, closePath: () => undefined, setLineDash: () => undefined, fill: () => undefined,
-    stroke: () => { stroked.push(...path); },
+    beginPath: () => {
+      path = [];
+    },
+    moveTo: (x: number) => {
+      path.push(x);
+    },
+    lineTo: () => undefined,
+    bezierCurveTo: () => undefined,
+    closePath: () => undefined,
+    setLineDash: () => undefined,
+    fill: () => undefined,
+    stroke: () => {
+      stroked.push(...path);
+    },
   };
   return { context: context as unknown as CanvasRenderingContext2D, stroked };
 }

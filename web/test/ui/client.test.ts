@@ -38,7 +38,8 @@ describe("the engine's client", () => {
 
   it("brings each answer to its question, and problems as errors", async () => {
     const { client, engines } = start();
-    const one = client.ask("find", { graph: "", id: "a" }), two = client.ask("find", { graph: "", id: "b" });
+    const one = client.ask("find", { graph: "", id: "a" }),
+      two = client.ask("find", { graph: "", id: "b" });
     engines[0].say({ id: engines[0].asked[1].id, problem: "no such node" });
     engines[0].say({ id: engines[0].asked[0].id, answer: 7 });
     expect(await one).toBe(7);
@@ -85,12 +86,19 @@ describe("waiting", () => {
   it("says nothing about a short wait, and how far a long one is", async () => {
     vi.useFakeTimers();
     const shown: unknown[] = [];
-    await patiently(() => Promise.resolve(1), (progress) => shown.push(progress));
+    await patiently(
+      () => Promise.resolve(1),
+      (progress) => shown.push(progress),
+    );
     expect(shown).toEqual([undefined]);
-    const long = patiently((tell) => new Promise((done) => {
-      setTimeout(() => tell(0.5, "Laying out"), 400);
-      setTimeout(done, 500);
-    }), (progress) => shown.push(progress));
+    const long = patiently(
+      (tell) =>
+        new Promise((done) => {
+          setTimeout(() => tell(0.5, "Laying out"), 400);
+          setTimeout(done, 500);
+        }),
+      (progress) => shown.push(progress),
+    );
     await vi.advanceTimersByTimeAsync(600);
     await long;
     expect(shown.slice(1)).toEqual([{ part: 0, stage: "" }, { part: 0.5, stage: "Laying out" }, undefined]);
@@ -100,7 +108,16 @@ describe("waiting", () => {
   it("is idle only when what was started by the last task is over too", async () => {
     const idle = new Idle();
     const log: string[] = [];
-    void idle.during(new Promise((done) => setTimeout(done, 5))).then(() => idle.during(new Promise((done) => setTimeout(() => { log.push("second"); done(undefined); }, 30))));
+    void idle.during(new Promise((done) => setTimeout(done, 5))).then(() =>
+      idle.during(
+        new Promise((done) =>
+          setTimeout(() => {
+            log.push("second");
+            done(undefined);
+          }, 30),
+        ),
+      ),
+    );
     await idle.whenIdle();
     expect(log).toEqual(["second"]);
   });

@@ -14,12 +14,23 @@ const program = makeProgram([
   {
     name: "main",
     nodes: [
-      { id: "x", role: "parameter" }, { id: "w", role: "parameter" },
-      { id: "a", inputs: ["x"], scope: "layer_0" }, { id: "f", op: "fusion", inputs: ["a", "w"], calls: ["body"], scope: "layer_0" },
-      { id: "g", op: "fusion", inputs: ["w"], calls: ["body"] }, { id: "y", inputs: ["f"] }, { id: "z", inputs: ["g", "y", "y"] },
+      { id: "x", role: "parameter" },
+      { id: "w", role: "parameter" },
+      { id: "a", inputs: ["x"], scope: "layer_0" },
+      { id: "f", op: "fusion", inputs: ["a", "w"], calls: ["body"], scope: "layer_0" },
+      { id: "g", op: "fusion", inputs: ["w"], calls: ["body"] },
+      { id: "y", inputs: ["f"] },
+      { id: "z", inputs: ["g", "y", "y"] },
     ],
   },
-  { name: "body", nodes: [{ id: "p", role: "parameter" }, { id: "inner", inputs: ["p"] }, { id: "root", inputs: ["inner"] }] },
+  {
+    name: "body",
+    nodes: [
+      { id: "p", role: "parameter" },
+      { id: "inner", inputs: ["p"] },
+      { id: "root", inputs: ["inner"] },
+    ],
+  },
 ]);
 const lookup = new Lookup(program);
 const number = (id: string) => Array.from({ length: program.nodeCount }, (_, n) => n).find((n) => lookup.id(n) === id)!;
@@ -47,7 +58,10 @@ describe("what is upstream and downstream", () => {
 describe("lookups", () => {
   it("turns rows round, each pair once", () => {
     expect([...lookup.users.value.subarray(lookup.users.start[number("y")], lookup.users.start[number("y") + 1])]).toEqual([number("z")]);
-    expect(reversed({ start: Int32Array.of(0, 2, 2), value: Int32Array.of(1, 1) }, 2)).toEqual({ start: Int32Array.of(0, 0, 1), value: Int32Array.of(0) });
+    expect(reversed({ start: Int32Array.of(0, 2, 2), value: Int32Array.of(1, 1) }, 2)).toEqual({
+      start: Int32Array.of(0, 0, 1),
+      value: Int32Array.of(0),
+    });
   });
 
   it("finds nodes by id within their graph, and graphs of nodes", () => {
@@ -59,7 +73,15 @@ describe("lookups", () => {
 
   it("tells everything about a node", () => {
     const facts = nodeFacts(lookup, number("f"), { attrs: { k: 1 }, source: [] }, scopeOf(lookup, number("f"), ""));
-    expect(facts).toMatchObject({ id: "f", op: "fusion", graph: "main", scope: ["layer_0"], inputCount: 2, userCount: 1, attrs: [["k", 1]] });
+    expect(facts).toMatchObject({
+      id: "f",
+      op: "fusion",
+      graph: "main",
+      scope: ["layer_0"],
+      inputCount: 2,
+      userCount: 1,
+      attrs: [["k", 1]],
+    });
     expect(facts.calls.map((graph) => graph.name)).toEqual(["body"]);
     expect(facts.inputs.map((input) => input.id)).toEqual(["a", "w"]);
   });
@@ -68,15 +90,33 @@ describe("lookups", () => {
 describe("groups", () => {
   it("counts the parameters of the shown graph, not those of what is called", () => {
     const model = makeProgram([
-      { name: "main", nodes: [{ id: "w", role: "parameter", scope: "layer" }, { id: "f", op: "fusion", inputs: ["w"], calls: ["body"], scope: "layer" }, { id: "a", inputs: ["f"], scope: "layer" }, { id: "y", inputs: ["a"] }] },
-      { name: "body", nodes: [{ id: "p", role: "parameter" }, { id: "inner", inputs: ["p"] }] },
+      {
+        name: "main",
+        nodes: [
+          { id: "w", role: "parameter", scope: "layer" },
+          { id: "f", op: "fusion", inputs: ["w"], calls: ["body"], scope: "layer" },
+          { id: "a", inputs: ["f"], scope: "layer" },
+          { id: "y", inputs: ["a"] },
+        ],
+      },
+      {
+        name: "body",
+        nodes: [
+          { id: "p", role: "parameter" },
+          { id: "inner", inputs: ["p"] },
+        ],
+      },
     ]);
     for (const depth of [0, 9]) {
       const visible = buildView(model, { depth });
-      const lookup = new Lookup(model), box = visible.title.indexOf("layer");
+      const lookup = new Lookup(model),
+        box = visible.title.indexOf("layer");
       const facts = groupFacts(lookup, visible, box, operationsInside(lookup, visible, undefined)[box]);
       expect(facts).toMatchObject({ parameters: 1, operations: 2, nodes: 5, called: 2 });
-      expect(facts.ops.reduce((sum, each) => sum + each.count, 0), "f, a and inner").toBe(3);
+      expect(
+        facts.ops.reduce((sum, each) => sum + each.count, 0),
+        "f, a and inner",
+      ).toBe(3);
     }
   });
 });
@@ -101,9 +141,18 @@ describe("the table", () => {
   const request = { rows: "nodes", attributes: [], filter: "", sort: "", descending: false } as const;
 
   it("sorts by any column, both ways, and keeps the program's order otherwise", () => {
-    const table = (sort: string, descending: boolean) => new Table(lookup, { ...request, sort, descending }, program.groupings[0], undefined, () => undefined);
-    expect(table("", false).cells(0, 3).map((row) => row[0])).toEqual(["x", "w", "a"]);
-    expect(table("id", true).cells(0, 2).map((row) => row[0])).toEqual(["z", "y"]);
+    const table = (sort: string, descending: boolean) =>
+      new Table(lookup, { ...request, sort, descending }, program.groupings[0], undefined, () => undefined);
+    expect(
+      table("", false)
+        .cells(0, 3)
+        .map((row) => row[0]),
+    ).toEqual(["x", "w", "a"]);
+    expect(
+      table("id", true)
+        .cells(0, 2)
+        .map((row) => row[0]),
+    ).toEqual(["z", "y"]);
     expect(table("users", true).cells(0, 1)[0][0]).toBe("w");
     expect(table("", false).result.total).toBe(7);
   });

@@ -4,8 +4,13 @@ import type { Visible } from "../../src/core/types";
 import { readableSight } from "../../src/ui/engine/firstSight";
 
 /** A view of nested groups as the first sight knows it: 100 pixels a box, one below the other. */
-function sight(groups: Readonly<Record<string, { readonly parent: string | undefined; readonly leaves: number }>>, closed: readonly string[]) {
-  const key: string[] = [], parent: number[] = [], open: number[] = [];
+function sight(
+  groups: Readonly<Record<string, { readonly parent: string | undefined; readonly leaves: number }>>,
+  closed: readonly string[],
+) {
+  const key: string[] = [],
+    parent: number[] = [],
+    open: number[] = [];
   const hidden = (name: string | undefined): boolean => name !== undefined && (closed.includes(name) || hidden(groups[name].parent));
   for (const [name, group] of Object.entries(groups)) {
     if (hidden(group.parent)) continue;
@@ -23,7 +28,12 @@ function sight(groups: Readonly<Record<string, { readonly parent: string | undef
   return { visible, layout: { width: 100, height: 100 * key.length } as CompoundLayout };
 }
 
-const STEP = { forward: { parent: undefined, leaves: 5 }, model: { parent: "forward", leaves: 20 }, backward: { parent: undefined, leaves: 4 }, update: { parent: undefined, leaves: 30 } };
+const STEP = {
+  forward: { parent: undefined, leaves: 5 },
+  model: { parent: "forward", leaves: 20 },
+  backward: { parent: undefined, leaves: 4 },
+  update: { parent: undefined, leaves: 30 },
+};
 
 describe("the first sight", () => {
   it("stays as it is where it can be read", () => {

@@ -54,7 +54,8 @@ describe("the camera", () => {
   });
 
   it("flies from one place to another without leaving the way", () => {
-    const a = centred(0, 0, 1, 100, 100), b = centred(10, 0, 4, 100, 100);
+    const a = centred(0, 0, 1, 100, 100),
+      b = centred(10, 0, 4, 100, 100);
     expect(between(a, b, 0, 100, 100)).toEqual(a);
     expect(between(a, b, 1, 100, 100)).toEqual(b);
     const middle = between(a, b, 0.5, 100, 100);

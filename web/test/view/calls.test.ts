@@ -10,9 +10,22 @@ describe("called graphs", () => {
   const program = makeProgram([
     {
       name: "main",
-      nodes: [{ id: "x", op: "sin" }, { id: "y", op: "cos" }, { id: "fusion.2", op: "fusion", inputs: ["x", "y"], calls: ["body"] }, { id: "after", op: "tanh", inputs: ["fusion.2"] }],
+      nodes: [
+        { id: "x", op: "sin" },
+        { id: "y", op: "cos" },
+        { id: "fusion.2", op: "fusion", inputs: ["x", "y"], calls: ["body"] },
+        { id: "after", op: "tanh", inputs: ["fusion.2"] },
+      ],
     },
-    { name: "body", nodes: [parameter("p0"), parameter("p1"), { id: "m", op: "multiply", inputs: ["p0", "p1"] }, { id: "add.1", op: "add", inputs: ["m", "p1"] }] },
+    {
+      name: "body",
+      nodes: [
+        parameter("p0"),
+        parameter("p1"),
+        { id: "m", op: "multiply", inputs: ["p0", "p1"] },
+        { id: "add.1", op: "add", inputs: ["m", "p1"] },
+      ],
+    },
   ]);
 
   it("are a box while closed", () => {
@@ -24,9 +37,22 @@ describe("called graphs", () => {
 
   it("open in place: operands run to the users of the parameters, the result to the users of the call", () => {
     const view = buildView(program, { depth: 0, open: ["n:fusion.2"], rules });
-    expect(boxLines(view)).toEqual(["node n:x", "node n:y", "call n:fusion.2 open", "node n:after", "  node n:fusion.2>n:m", "  node n:fusion.2>n:add.1"]);
+    expect(boxLines(view)).toEqual([
+      "node n:x",
+      "node n:y",
+      "call n:fusion.2 open",
+      "node n:after",
+      "  node n:fusion.2>n:m",
+      "  node n:fusion.2>n:add.1",
+    ]);
     expect(edgeLines(view).sort()).toEqual(
-      ["n:x -> n:fusion.2>n:m", "n:y -> n:fusion.2>n:m", "n:fusion.2>n:m -> n:fusion.2>n:add.1", "n:y -> n:fusion.2>n:add.1", "n:fusion.2>n:add.1 -> n:after"].sort(),
+      [
+        "n:x -> n:fusion.2>n:m",
+        "n:y -> n:fusion.2>n:m",
+        "n:fusion.2>n:m -> n:fusion.2>n:add.1",
+        "n:y -> n:fusion.2>n:add.1",
+        "n:fusion.2>n:add.1 -> n:after",
+      ].sort(),
     );
   });
 
@@ -42,11 +68,29 @@ describe("called graphs", () => {
 
   it("may be open in several places, and never end up inside themselves", () => {
     const shared = makeProgram([
-      { name: "main", nodes: [{ id: "x", op: "sin" }, { id: "a", op: "call", inputs: ["x"], calls: ["f"] }, { id: "b", op: "call", inputs: ["a"], calls: ["f"] }] },
-      { name: "f", nodes: [parameter("p"), { id: "again", op: "call", inputs: ["p"], calls: ["f"] }, { id: "t", op: "tanh", inputs: ["again"] }] },
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "sin" },
+          { id: "a", op: "call", inputs: ["x"], calls: ["f"] },
+          { id: "b", op: "call", inputs: ["a"], calls: ["f"] },
+        ],
+      },
+      {
+        name: "f",
+        nodes: [parameter("p"), { id: "again", op: "call", inputs: ["p"], calls: ["f"] }, { id: "t", op: "tanh", inputs: ["again"] }],
+      },
     ]);
     const view = buildView(shared, { depth: 99, rules });
-    expect(boxLines(view)).toEqual(["node n:x", "call n:a open", "call n:b open", "  call n:a>n:again", "  node n:a>n:t", "  call n:b>n:again", "  node n:b>n:t"]);
+    expect(boxLines(view)).toEqual([
+      "node n:x",
+      "call n:a open",
+      "call n:b open",
+      "  call n:a>n:again",
+      "  node n:a>n:t",
+      "  call n:b>n:again",
+      "  node n:b>n:t",
+    ]);
     expect(view.expandable[boxNamed(view, "n:a>n:again")]).toBe(0);
     expect(edgeLines(view)).toContain("n:a>n:t -> n:b>n:again");
   });
@@ -66,7 +110,14 @@ describe("loops and branches", () => {
         { id: "use", op: "tanh", inputs: ["out"] },
       ],
     },
-    { name: "condition", nodes: [parameter("s", pair), { id: "n", op: "get-tuple-element", inputs: ["s#1"], types: ["s32[]"] }, { id: "less", op: "compare", inputs: ["n", "n"], types: ["pred[]"] }] },
+    {
+      name: "condition",
+      nodes: [
+        parameter("s", pair),
+        { id: "n", op: "get-tuple-element", inputs: ["s#1"], types: ["s32[]"] },
+        { id: "less", op: "compare", inputs: ["n", "n"], types: ["pred[]"] },
+      ],
+    },
     {
       name: "body",
       nodes: [
@@ -112,14 +163,30 @@ describe("loops and branches", () => {
       { name: "right", nodes: [parameter("p"), { id: "r", op: "log", inputs: ["p"] }] },
     ]);
     expect(edgeLines(buildView(branches, { depth: 1, rules })).sort()).toEqual(
-      ["n:which -> n:choose", "n:a -> n:choose>c:0>n:l", "n:b -> n:choose>c:1>n:r", "n:choose>c:0>n:l -> n:use", "n:choose>c:1>n:r -> n:use"].sort(),
+      [
+        "n:which -> n:choose",
+        "n:a -> n:choose>c:0>n:l",
+        "n:b -> n:choose>c:1>n:r",
+        "n:choose>c:0>n:l -> n:use",
+        "n:choose>c:1>n:r -> n:use",
+      ].sort(),
     );
   });
 
   it("end at the frame where the numbers do not fit", () => {
     const odd = makeProgram([
-      { name: "main", nodes: [{ id: "a", op: "sin" }, { id: "k", op: "kernel", inputs: ["a"], types: ["f32[4]", "f32[4]"], calls: ["f"] }, { id: "use", op: "tanh", inputs: ["k#1"] }] },
-      { name: "f", nodes: [parameter("p"), parameter("q"), { id: "s", op: "sin", inputs: ["p"] }, { id: "t", op: "add", inputs: ["s", "q"] }] },
+      {
+        name: "main",
+        nodes: [
+          { id: "a", op: "sin" },
+          { id: "k", op: "kernel", inputs: ["a"], types: ["f32[4]", "f32[4]"], calls: ["f"] },
+          { id: "use", op: "tanh", inputs: ["k#1"] },
+        ],
+      },
+      {
+        name: "f",
+        nodes: [parameter("p"), parameter("q"), { id: "s", op: "sin", inputs: ["p"] }, { id: "t", op: "add", inputs: ["s", "q"] }],
+      },
     ]);
     const view = buildView(odd, { depth: 1, rules: { ...rules, inlineSmall: false } });
     expect(edgeLines(view)).toEqual(["n:a -> n:k", "n:k -> n:use", "n:k>n:p -> n:k>n:s", "n:k>n:s -> n:k>n:t", "n:k>n:q -> n:k>n:t"]);

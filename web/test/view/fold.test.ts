@@ -34,8 +34,24 @@ describe("repeats in a chain", () => {
 
   it("open to one of them, with what leaves the last leaving that one", () => {
     const view = buildView(makeProgram([{ name: "main", nodes: chain(24) }]), { depth: 0, open: ["x:layer_0", "g:layer_0/attention"] });
-    expect(boxLines(view)).toEqual(["group g:embed", "stack x:layer_0 open", "  group g:layer_0/attention open", "group g:head", "  node n:w0", "    node n:dot0", "    node n:act0", "  node n:sum0"]);
-    expect(edgeLines(view)).toEqual(["g:embed -> n:dot0", "n:w0 -> n:dot0", "n:dot0 -> n:act0", "n:act0 -> n:sum0", "g:embed -> n:sum0", "n:sum0 -> g:head"]);
+    expect(boxLines(view)).toEqual([
+      "group g:embed",
+      "stack x:layer_0 open",
+      "  group g:layer_0/attention open",
+      "group g:head",
+      "  node n:w0",
+      "    node n:dot0",
+      "    node n:act0",
+      "  node n:sum0",
+    ]);
+    expect(edgeLines(view)).toEqual([
+      "g:embed -> n:dot0",
+      "n:w0 -> n:dot0",
+      "n:dot0 -> n:act0",
+      "n:act0 -> n:sum0",
+      "g:embed -> n:sum0",
+      "n:sum0 -> g:head",
+    ]);
     expect(view.repeat[boxNamed(view, "x:layer_0")]).toBe(24);
     const dot17 = 1 + 17 * 4 + 1;
     expect(view.key[view.boxOfNode[dot17]]).toBe("n:dot0");
@@ -44,7 +60,9 @@ describe("repeats in a chain", () => {
   it("unfold when asked, all at once or one stack", () => {
     expect(stacks(chain(3), { rules: { foldRepeats: false } })).toEqual([]);
     expect(stacks(chain(3), { unfolded: ["x:layer_0"] })).toEqual([]);
-    expect(boxLines(buildView(makeProgram([{ name: "main", nodes: chain(3) }]), { depth: 0, unfolded: ["x:layer_0"] }))).toContain("group g:layer_2");
+    expect(boxLines(buildView(makeProgram([{ name: "main", nodes: chain(3) }]), { depth: 0, unfolded: ["x:layer_0"] }))).toContain(
+      "group g:layer_2",
+    );
   });
 
   it("leave out what differs: another op, another type, other wiring", () => {
@@ -56,8 +74,15 @@ describe("repeats in a chain", () => {
   });
 
   it("tell one outside value used twice from two outside values", () => {
-    const nodes: NodeSketch[] = [{ id: "a", op: "sin" }, { id: "b", op: "cos" }];
-    for (let i = 0; i < 3; i++) nodes.push({ id: `p${i}`, op: "tanh", inputs: ["a"], scope: `l_${i}` }, { id: `q${i}`, op: "add", inputs: [`p${i}`, i === 2 ? "b" : "a"], scope: `l_${i}` });
+    const nodes: NodeSketch[] = [
+      { id: "a", op: "sin" },
+      { id: "b", op: "cos" },
+    ];
+    for (let i = 0; i < 3; i++)
+      nodes.push(
+        { id: `p${i}`, op: "tanh", inputs: ["a"], scope: `l_${i}` },
+        { id: `q${i}`, op: "add", inputs: [`p${i}`, i === 2 ? "b" : "a"], scope: `l_${i}` },
+      );
     nodes.push({ id: "end", op: "stack", inputs: ["q0", "q1", "q2"] });
     expect(stacks(nodes)).toEqual(["x:l_0 l_0 … l_1 ×2"]);
   });
@@ -76,7 +101,10 @@ describe("folding never bends the flow", () => {
     const nodes: NodeSketch[] = [{ id: "x", op: "sin" }];
     let from = "x";
     for (let i = 0; i < 3; i++) {
-      nodes.push({ id: `c${i}`, op: "conv", inputs: [from], scope: `conv${i}` }, { id: `b${i}`, op: "norm", inputs: [`c${i}`], scope: `bn${i}` });
+      nodes.push(
+        { id: `c${i}`, op: "conv", inputs: [from], scope: `conv${i}` },
+        { id: `b${i}`, op: "norm", inputs: [`c${i}`], scope: `bn${i}` },
+      );
       from = `b${i}`;
     }
     expect(stacks(nodes)).toEqual([]);
@@ -113,7 +141,10 @@ describe("folding never bends the flow", () => {
 
 describe("other repeats", () => {
   it("side by side fold too", () => {
-    const nodes: NodeSketch[] = [{ id: "lr", op: "sin" }, ...Array.from({ length: 5 }, (_, i) => layer(i, "lr", "tanh", `update_${i}`)).flat()];
+    const nodes: NodeSketch[] = [
+      { id: "lr", op: "sin" },
+      ...Array.from({ length: 5 }, (_, i) => layer(i, "lr", "tanh", `update_${i}`)).flat(),
+    ];
     nodes.push({ id: "all", op: "stack", inputs: [0, 1, 2, 3, 4].map((i) => `sum${i}`) });
     expect(stacks(nodes)).toEqual(["x:update_0 update_0 … update_4 ×5"]);
   });
@@ -141,10 +172,23 @@ describe("other repeats", () => {
   it("are calls of graphs with the same content", () => {
     const body = (name: string) => ({
       name,
-      nodes: [{ id: "p", role: "parameter", op: "parameter" } as NodeSketch, ...["sin", "cos", "tanh", "exp"].map((op, i): NodeSketch => ({ id: `${op}.${name}`, op, inputs: [i === 0 ? "p" : `${["sin", "cos", "tanh"][i - 1]}.${name}`] }))],
+      nodes: [
+        { id: "p", role: "parameter", op: "parameter" } as NodeSketch,
+        ...["sin", "cos", "tanh", "exp"].map(
+          (op, i): NodeSketch => ({ id: `${op}.${name}`, op, inputs: [i === 0 ? "p" : `${["sin", "cos", "tanh"][i - 1]}.${name}`] }),
+        ),
+      ],
     });
     const program = makeProgram([
-      { name: "main", nodes: [{ id: "x", op: "sin" }, { id: "call.1", op: "call", inputs: ["x"], calls: ["f.1"] }, { id: "call.2", op: "call", inputs: ["call.1"], calls: ["f.2"] }, { id: "y", op: "cos", inputs: ["call.2"] }] },
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "sin" },
+          { id: "call.1", op: "call", inputs: ["x"], calls: ["f.1"] },
+          { id: "call.2", op: "call", inputs: ["call.1"], calls: ["f.2"] },
+          { id: "y", op: "cos", inputs: ["call.2"] },
+        ],
+      },
       body("f.1"),
       body("f.2"),
     ]);
@@ -168,12 +212,22 @@ describe("other repeats", () => {
     nodes.push({ id: "odd", op: "mul", inputs: ["again3", "rate"], types: ["f32[4, 4]"], scope: "adam" });
     const view = buildView(makeProgram([{ name: "main", nodes }]), { depth: 1 });
     expect(boxLines(view)).toEqual([
-      "group g:adam open", "node n:rate", "  stack x:n:m0", "  stack x:n:decay0", "  stack x:n:again0", "  node n:m3", "  node n:decay3", "  node n:again3", "  node n:odd",
+      "group g:adam open",
+      "node n:rate",
+      "  stack x:n:m0",
+      "  stack x:n:decay0",
+      "  stack x:n:again0",
+      "  node n:m3",
+      "  node n:decay3",
+      "  node n:again3",
+      "  node n:odd",
     ]);
     expect(view.repeat[boxNamed(view, "x:n:again0")]).toBe(9);
     expect(edgeLines(view)).toContain("x:n:decay0 -> x:n:again0 x9");
     expect(view.key[view.boxOfNode[1 + 3 * 7]]).toBe("x:n:m0");
-    expect(boxLines(buildView(makeProgram([{ name: "main", nodes }]), { depth: 1, unfolded: ["x:n:decay0"] }))).toContain("  node n:decay7");
+    expect(boxLines(buildView(makeProgram([{ name: "main", nodes }]), { depth: 1, unfolded: ["x:n:decay0"] }))).toContain(
+      "  node n:decay7",
+    );
   });
 
   it("are not a few equal nodes, and not nodes in a row", () => {

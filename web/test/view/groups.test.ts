@@ -34,7 +34,13 @@ describe("groups", () => {
       {
         name: "main",
         nodes: [
-          ...["parameter", "input", "buffer", "saved"].map((op) => ({ id: op, op, role: "parameter" as const, types: ["f32[2,3]"], scope: "layer" })),
+          ...["parameter", "input", "buffer", "saved"].map((op) => ({
+            id: op,
+            op,
+            role: "parameter" as const,
+            types: ["f32[2,3]"],
+            scope: "layer",
+          })),
           { id: "y", op: "dot", inputs: ["parameter", "input", "buffer", "saved"], scope: "layer" },
           { id: "z", op: "dot", inputs: ["y"] },
         ],
@@ -71,7 +77,14 @@ describe("groups", () => {
   it("finds every node in the box that shows it", () => {
     const view = buildView(program, { depth: 0, rules });
     expect(Array.from(view.boxOfNode, (box) => view.key[box])).toEqual([
-      "n:x", "g:layer_0", "g:layer_0", "g:layer_0", "g:layer_0", "g:layer_0", "g:head", "n:loss",
+      "n:x",
+      "g:layer_0",
+      "g:layer_0",
+      "g:layer_0",
+      "g:layer_0",
+      "g:layer_0",
+      "g:head",
+      "n:loss",
     ]);
   });
 
@@ -90,7 +103,15 @@ describe("groups", () => {
       },
     ]);
     const view = buildView(norm, { depth: 9 });
-    expect(boxLines(view)).toEqual(["group g:block: Block open", "node n:x", "  node n:w", "  node n:t", "  node n:linear", "  node n:relu", "node n:out"]);
+    expect(boxLines(view)).toEqual([
+      "group g:block: Block open",
+      "node n:x",
+      "  node n:w",
+      "  node n:t",
+      "  node n:linear",
+      "  node n:relu",
+      "node n:out",
+    ]);
     expect([view.title[boxNamed(view, "n:linear")], view.subtitle[boxNamed(view, "n:linear")]]).toEqual(["proj", "linear · f32[4]"]);
     expect(view.title[boxNamed(view, "n:relu")]).toBe("relu");
     expect(boxLines(buildView(norm, { depth: 1 }))).toContain("  group g:block: Block/proj: Linear");

@@ -18,7 +18,13 @@ const program = makeProgram([
     nodes: [
       { id: "x", op: "input", role: "parameter", types: ["s32[4]"] },
       ...numbers.map(weight),
-      { id: "forward", op: "forward", inputs: ["x", ...numbers.map((i) => `w${i}`)], calls: ["forward"], types: saved.map(() => "f32[4,2]") },
+      {
+        id: "forward",
+        op: "forward",
+        inputs: ["x", ...numbers.map((i) => `w${i}`)],
+        calls: ["forward"],
+        types: saved.map(() => "f32[4,2]"),
+      },
       { id: "tangent", op: "gradient", role: "gradient" },
       { id: "backward", op: "backward", inputs: [...numbers.map((i) => `forward#${i}`), "tangent"], calls: ["backward"] },
     ],
@@ -28,7 +34,15 @@ const program = makeProgram([
     nodes: [
       given("x", ["s32[4]"]),
       ...numbers.map(weight),
-      ...numbers.map((i): NodeSketch => ({ id: `m${i}`, op: "dot", inputs: [i === 0 ? "x" : `m${i - 1}`, `w${i}`], scope: `layer_${i % 2}`, types: ["f32[4,2]"] })),
+      ...numbers.map(
+        (i): NodeSketch => ({
+          id: `m${i}`,
+          op: "dot",
+          inputs: [i === 0 ? "x" : `m${i - 1}`, `w${i}`],
+          scope: `layer_${i % 2}`,
+          types: ["f32[4,2]"],
+        }),
+      ),
       { id: "output", op: "output", role: "output", inputs: saved, types: [] },
     ],
     outputs: saved,
@@ -53,7 +67,9 @@ describe("two halves of a program", () => {
     expect(view.subtitle[boxNamed(view, "x:n:w0")]).toBe("");
     const line = edgeLines(view).filter((text) => text.startsWith("n:forward -> n:backward"));
     expect(line).toHaveLength(1);
-    const edge = Array.from(view.edgeSource).findIndex((source, e) => view.key[source] === "n:forward" && view.key[view.edgeTarget[e]] === "n:backward");
+    const edge = Array.from(view.edgeSource).findIndex(
+      (source, e) => view.key[source] === "n:forward" && view.key[view.edgeTarget[e]] === "n:backward",
+    );
     expect([view.edgeCountMerged[edge], view.edgeDistinct[edge]]).toEqual([MANY, MANY]);
   });
 
@@ -89,17 +105,19 @@ describe("two halves of a program", () => {
 
 describe("halves beside each other", () => {
   it("say how many values are kept, and how many bytes that is", () => {
-    const step = makeProgram([{
-      name: "main",
-      nodes: [
-        { id: "x", op: "parameter", role: "parameter", types: ["f32[4]"] },
-        { id: "a", op: "tanh", inputs: ["x"], scope: "layer", groups: { direction: "forward/layer" } },
-        { id: "b", op: "exp", inputs: ["a"], scope: "layer", groups: { direction: "forward/layer" } },
-        { id: "db", op: "multiply", inputs: ["b", "b"], scope: "layer", groups: { direction: "backward/layer" } },
-        { id: "da", op: "multiply", inputs: ["db", "a"], scope: "layer", groups: { direction: "backward/layer" } },
-      ],
-      outputs: ["da"],
-    }]);
+    const step = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "parameter", role: "parameter", types: ["f32[4]"] },
+          { id: "a", op: "tanh", inputs: ["x"], scope: "layer", groups: { direction: "forward/layer" } },
+          { id: "b", op: "exp", inputs: ["a"], scope: "layer", groups: { direction: "forward/layer" } },
+          { id: "db", op: "multiply", inputs: ["b", "b"], scope: "layer", groups: { direction: "backward/layer" } },
+          { id: "da", op: "multiply", inputs: ["db", "a"], scope: "layer", groups: { direction: "backward/layer" } },
+        ],
+        outputs: ["da"],
+      },
+    ]);
     const closed = buildView(step, { beside: true, depth: 0 });
     expect(closed.edgeText?.filter(Boolean)).toEqual(["2 kept · 32 B"]);
     const open = buildView(step, { beside: true, depth: 9 });
@@ -111,18 +129,21 @@ describe("halves beside each other", () => {
     const step = (weights: number): ProgramData => {
       const ids = Array.from({ length: weights }, (_, i) => i);
       const direction = (path: string): Pick<NodeSketch, "groups"> => ({ groups: { direction: path } });
-      return makeProgram([{
-        name: "main",
-        nodes: [
-          { id: "x", op: "parameter", role: "parameter" },
-          { id: "a", op: "tanh", inputs: ["x"], ...direction("forward/layer") },
-          { id: "da", op: "multiply", inputs: ["a", "a"], ...direction("backward/layer") },
-          ...ids.map((i): NodeSketch => ({ id: `u${i}`, op: `scale${i}`, inputs: ["da"], ...direction("update/sgd") })),
-        ],
-        outputs: ids.map((i) => `u${i}`),
-      }]);
+      return makeProgram([
+        {
+          name: "main",
+          nodes: [
+            { id: "x", op: "parameter", role: "parameter" },
+            { id: "a", op: "tanh", inputs: ["x"], ...direction("forward/layer") },
+            { id: "da", op: "multiply", inputs: ["a", "a"], ...direction("backward/layer") },
+            ...ids.map((i): NodeSketch => ({ id: `u${i}`, op: `scale${i}`, inputs: ["da"], ...direction("update/sgd") })),
+          ],
+          outputs: ids.map((i) => `u${i}`),
+        },
+      ]);
     };
-    const updates = (weights: number, spec: ViewSpec = {}): number => boxLines(buildView(step(weights), { beside: true, ...spec })).filter((line) => /n:u\d/.test(line)).length;
+    const updates = (weights: number, spec: ViewSpec = {}): number =>
+      boxLines(buildView(step(weights), { beside: true, ...spec })).filter((line) => /n:u\d/.test(line)).length;
     expect(updates(3)).toBe(3);
     expect(updates(7)).toBe(0);
     expect(updates(7, { open: ["g:update", "g:update/sgd"] })).toBe(7);

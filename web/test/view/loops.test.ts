@@ -8,7 +8,10 @@ import { makeProgram, type NodeSketch } from "./program";
 /** "tanh → dot" for every arrow to a loop's next round. */
 function carried(view: Visible): string[] {
   const last = (box: number): string => view.key[box].slice(view.key[box].lastIndexOf(":") + 1);
-  return [...view.edgeKind.keys()].filter((e) => view.edgeKind[e] === EdgeKind.Carried).map((e) => `${last(view.edgeSource[e])} → ${last(view.edgeTarget[e])}`).sort();
+  return [...view.edgeKind.keys()]
+    .filter((e) => view.edgeKind[e] === EdgeKind.Carried)
+    .map((e) => `${last(view.edgeSource[e])} → ${last(view.edgeTarget[e])}`)
+    .sort();
 }
 
 it("says where a carried value starts, and what an unchanged one is", () => {
@@ -19,7 +22,8 @@ it("says where a carried value starts, and what an unchanged one is", () => {
     {
       name: "main",
       nodes: [
-        constant("zero", "0"), constant("limit", "100"),
+        constant("zero", "0"),
+        constant("limit", "100"),
         { id: "init", op: "tuple", inputs: ["zero", "limit"], types: state },
         { id: "while.1", op: "while", inputs: ["init#*"], types: state, calls: ["condition", "body"], place: 0 },
       ],
@@ -27,14 +31,19 @@ it("says where a carried value starts, and what an unchanged one is", () => {
     {
       name: "condition",
       nodes: [
-        { id: "s", op: "parameter", role: "parameter", types: state }, fetch("i", "s#0"), fetch("n", "s#1"),
+        { id: "s", op: "parameter", role: "parameter", types: state },
+        fetch("i", "s#0"),
+        fetch("n", "s#1"),
         { id: "less", op: "compare", inputs: ["i", "n"], types: ["pred[]"] },
       ],
     },
     {
       name: "body",
       nodes: [
-        { id: "s", op: "parameter", role: "parameter", types: state }, fetch("i", "s#0"), fetch("n", "s#1"), constant("one", "1"),
+        { id: "s", op: "parameter", role: "parameter", types: state },
+        fetch("i", "s#0"),
+        fetch("n", "s#1"),
+        constant("one", "1"),
         { id: "next", op: "add", inputs: ["i", "one"], types: ["s32[]"] },
         { id: "result", op: "tuple", inputs: ["next", "n"], types: state },
       ],
@@ -53,7 +62,9 @@ it("leads what a scan carries back to the body, and what it stacks nowhere", () 
     {
       name: "main",
       nodes: [
-        { id: "w", op: "parameter", role: "parameter" }, { id: "start", op: "parameter", role: "parameter" }, { id: "xs", op: "parameter", role: "parameter", types: ["f32[3, 4]"] },
+        { id: "w", op: "parameter", role: "parameter" },
+        { id: "start", op: "parameter", role: "parameter" },
+        { id: "xs", op: "parameter", role: "parameter", types: ["f32[3, 4]"] },
         { id: "scan.1", op: "scan", inputs: ["w", "start", "xs"], types: ["f32[4]", "f32[3]"], calls: ["body"], place: 1 },
       ],
       outputs: ["scan.1#0", "scan.1#1"],
@@ -61,8 +72,12 @@ it("leads what a scan carries back to the body, and what it stacks nowhere", () 
     {
       name: "body",
       nodes: [
-        { id: "w", op: "parameter", role: "parameter" }, { id: "h", op: "parameter", role: "parameter" }, { id: "x", op: "parameter", role: "parameter" },
-        { id: "mul", op: "multiply", inputs: ["h", "w"] }, { id: "plus", op: "add", inputs: ["mul", "x"] }, { id: "total", op: "reduce", inputs: ["plus"], types: ["f32[]"] },
+        { id: "w", op: "parameter", role: "parameter" },
+        { id: "h", op: "parameter", role: "parameter" },
+        { id: "x", op: "parameter", role: "parameter" },
+        { id: "mul", op: "multiply", inputs: ["h", "w"] },
+        { id: "plus", op: "add", inputs: ["mul", "x"] },
+        { id: "total", op: "reduce", inputs: ["plus"], types: ["f32[]"] },
       ],
       outputs: ["plus", "total"],
     },

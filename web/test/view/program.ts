@@ -80,7 +80,9 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     inputs: pairs(nodes.map((node, n) => (node.inputs ?? []).map((text) => reference(graphOfNode[n], text)))),
     calls: rows(nodes.map((node) => (node.calls ?? []).map((name) => graphNumber.get(name) as number))),
     control: rows(nodes.map((node, n) => (node.control ?? []).map((id) => reference(graphOfNode[n], id)[0]))),
-    links: pairs(nodes.map((node, n) => (node.links ?? []).map(([kind, id]): [number, number] => [intern(kind), reference(graphOfNode[n], id)[0]]))),
+    links: pairs(
+      nodes.map((node, n) => (node.links ?? []).map(([kind, id]): [number, number] => [intern(kind), reference(graphOfNode[n], id)[0]])),
+    ),
     types: {
       text: Int32Array.from(types, intern),
       dtype: Int32Array.from(types, (text) => intern(text.split("[")[0])),
@@ -89,7 +91,12 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
       elements: Float64Array.from(types, elements),
     },
     groupings: groupingNames.map((name) =>
-      makeGrouping(name, nodes.map((node) => (name === "module" ? node.scope : node.groups?.[name]) ?? ""), graphOfNode, intern),
+      makeGrouping(
+        name,
+        nodes.map((node) => (name === "module" ? node.scope : node.groups?.[name]) ?? ""),
+        graphOfNode,
+        intern,
+      ),
     ),
     nodeText: Int32Array.from(nodes, (node) => (node.text === undefined ? -1 : intern(node.text))),
     details: (n) => ({ attrs: nodes[n].attrs ?? {}, source: [] }),

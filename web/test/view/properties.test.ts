@@ -26,7 +26,13 @@ function build(list: Sketches, acyclic = false): ProgramData {
       id: `n${i}`,
       op: one.op,
       role: one.role,
-      inputs: one.role === "op" ? one.inputs.map(source).filter((k) => k >= 0).map((k) => `n${k}`) : [],
+      inputs:
+        one.role === "op"
+          ? one.inputs
+              .map(source)
+              .filter((k) => k >= 0)
+              .map((k) => `n${k}`)
+          : [],
       scope: one.scope,
       types: [one.scalar ? "f32[]" : "f32[4, 4]"],
       text: one.role === "constant" && one.scalar ? "1.5" : undefined,
@@ -40,7 +46,10 @@ function build(list: Sketches, acyclic = false): ProgramData {
     { id: "r", op: "mul", inputs: ["q", "p"] },
     { id: "s", op: "dot", inputs: ["r", "q"], types: ["f32[4, 4]"] },
   ];
-  return makeProgram([{ name: "main", nodes }, { name: "f", nodes: f }]);
+  return makeProgram([
+    { name: "main", nodes },
+    { name: "f", nodes: f },
+  ]);
 }
 
 const specs: fc.Arbitrary<ViewSpec> = fc.record({
@@ -48,7 +57,13 @@ const specs: fc.Arbitrary<ViewSpec> = fc.record({
   flatten: fc.boolean(),
   calls: fc.boolean(),
   values: fc.constantFrom("edges" as const, "boxes" as const),
-  rules: fc.record({ inlineSmall: fc.boolean(), inlineReducers: fc.boolean(), stubs: fc.boolean(), plumbing: fc.boolean(), foldRepeats: fc.boolean() }),
+  rules: fc.record({
+    inlineSmall: fc.boolean(),
+    inlineReducers: fc.boolean(),
+    stubs: fc.boolean(),
+    plumbing: fc.boolean(),
+    foldRepeats: fc.boolean(),
+  }),
 });
 
 function checkWellFormed(view: Visible): void {
@@ -61,8 +76,12 @@ function checkWellFormed(view: Visible): void {
   }
   for (let e = 0; e < view.edgeCount; e++) {
     expect(view.edgeCountMerged[e]).toBeGreaterThan(0);
-    for (const [inner, outer] of [[view.edgeSource[e], view.edgeTarget[e]], [view.edgeTarget[e], view.edgeSource[e]]]) {
-      for (let box = view.parent[inner]; box >= 0; box = view.parent[box]) expect(box, "no edge between a box and what holds it").not.toBe(outer);
+    for (const [inner, outer] of [
+      [view.edgeSource[e], view.edgeTarget[e]],
+      [view.edgeTarget[e], view.edgeSource[e]],
+    ]) {
+      for (let box = view.parent[inner]; box >= 0; box = view.parent[box])
+        expect(box, "no edge between a box and what holds it").not.toBe(outer);
     }
     for (const slot of [view.sourceSlot[e], view.targetSlot[e]]) if (!Number.isNaN(slot)) expect(slot > 0 && slot < 1).toBe(true);
   }
@@ -151,7 +170,8 @@ describe("any view of any graph", () => {
           const ready = Array.from(degree.keys()).filter((box) => degree[box] === 0);
           let seen = 0;
           for (let q = 0; q < ready.length; q++, seen++) {
-            for (let e = 0; e < view.edgeCount; e++) if (view.edgeSource[e] === ready[q] && --degree[view.edgeTarget[e]] === 0) ready.push(view.edgeTarget[e]);
+            for (let e = 0; e < view.edgeCount; e++)
+              if (view.edgeSource[e] === ready[q] && --degree[view.edgeTarget[e]] === 0) ready.push(view.edgeTarget[e]);
           }
           return seen < view.boxCount;
         };

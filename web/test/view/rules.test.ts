@@ -5,7 +5,13 @@ import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
 import { makeProgram, type NodeSketch } from "./program";
 
 const only = (rule: keyof DrawingRules | "none"): DrawingRules => ({
-  inlineSmall: rule === "inlineSmall", inlineReducers: rule === "inlineReducers", stubs: rule === "stubs", plumbing: rule === "plumbing", foldRepeats: rule === "foldRepeats", liftSingles: false, overlays: false,
+  inlineSmall: rule === "inlineSmall",
+  inlineReducers: rule === "inlineReducers",
+  stubs: rule === "stubs",
+  plumbing: rule === "plumbing",
+  foldRepeats: rule === "foldRepeats",
+  liftSingles: false,
+  overlays: false,
 });
 
 describe("small values", () => {
@@ -29,7 +35,15 @@ describe("small values", () => {
 
   it("sit inside their users as text, with the sign of the operation", () => {
     const view = buildView(program, { rules: only("inlineSmall") });
-    expect(boxLines(view)).toEqual(["node n:x", "node n:h", "node n:scaled", "node n:minus", "node n:normed", "node n:table", "node n:out"]);
+    expect(boxLines(view)).toEqual([
+      "node n:x",
+      "node n:h",
+      "node n:scaled",
+      "node n:minus",
+      "node n:normed",
+      "node n:table",
+      "node n:out",
+    ]);
     expect(view.notes[boxNamed(view, "n:scaled")]).toEqual(["× 0.125"]);
     expect(view.notes[boxNamed(view, "n:minus")]).toEqual(["0.125 −"]);
     expect(view.notes[boxNamed(view, "n:normed")]).toEqual(["× γ f32[512]"]);
@@ -45,8 +59,21 @@ describe("small values", () => {
 
 describe("reducers", () => {
   const program = makeProgram([
-    { name: "main", nodes: [{ id: "x", role: "parameter", op: "parameter" }, { id: "r", op: "reduce", inputs: ["x"], calls: ["region"] }] },
-    { name: "region", nodes: [{ id: "a", role: "parameter", op: "parameter" }, { id: "b", role: "parameter", op: "parameter" }, { id: "s", op: "add", inputs: ["a", "b"] }] },
+    {
+      name: "main",
+      nodes: [
+        { id: "x", role: "parameter", op: "parameter" },
+        { id: "r", op: "reduce", inputs: ["x"], calls: ["region"] },
+      ],
+    },
+    {
+      name: "region",
+      nodes: [
+        { id: "a", role: "parameter", op: "parameter" },
+        { id: "b", role: "parameter", op: "parameter" },
+        { id: "s", op: "add", inputs: ["a", "b"] },
+      ],
+    },
   ]);
 
   it("that apply one op become text", () => {
@@ -92,15 +119,32 @@ describe("plumbing", () => {
   });
 
   it("that runs in a circle is drawn as it is", () => {
-    const circle = makeProgram([{ name: "main", nodes: [{ id: "a", op: "bitcast", inputs: ["b"] }, { id: "b", op: "bitcast", inputs: ["a"] }, { id: "c", op: "tanh", inputs: ["a"] }] }]);
+    const circle = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "a", op: "bitcast", inputs: ["b"] },
+          { id: "b", op: "bitcast", inputs: ["a"] },
+          { id: "c", op: "tanh", inputs: ["a"] },
+        ],
+      },
+    ]);
     expect(edgeLines(buildView(circle, { rules: only("plumbing") }))).toEqual(["n:b -> n:a", "n:a -> n:b", "n:a -> n:c"]);
   });
 });
 
 describe("stubs", () => {
   const users = (count: number, scope: (i: number) => string): NodeSketch[] =>
-    Array.from({ length: count }, (_, i) => ({ id: `u${i}`, op: "add", inputs: i === 0 ? ["mask", "x"] : ["mask", `u${i - 1}`], scope: scope(i) }));
-  const head: NodeSketch[] = [{ id: "x", op: "sin" }, { id: "mask", role: "parameter", op: "parameter", types: ["pred[8, 8]"] }];
+    Array.from({ length: count }, (_, i) => ({
+      id: `u${i}`,
+      op: "add",
+      inputs: i === 0 ? ["mask", "x"] : ["mask", `u${i - 1}`],
+      scope: scope(i),
+    }));
+  const head: NodeSketch[] = [
+    { id: "x", op: "sin" },
+    { id: "mask", role: "parameter", op: "parameter", types: ["pred[8, 8]"] },
+  ];
 
   it("stand in for a source with many users, one for each user that is not near", () => {
     const view = buildView(makeProgram([{ name: "main", nodes: [...head, ...users(8, () => "")] }]), { rules: only("stubs") });
@@ -117,9 +161,16 @@ describe("stubs", () => {
   });
 
   it("are not made for few users or computed values within reach", () => {
-    expect(boxesOfKind(buildView(makeProgram([{ name: "main", nodes: [...head, ...users(4, () => "")] }]), { rules: only("stubs") }), BoxKind.Stub)).toEqual([]);
+    expect(
+      boxesOfKind(
+        buildView(makeProgram([{ name: "main", nodes: [...head, ...users(4, () => "")] }]), { rules: only("stubs") }),
+        BoxKind.Stub,
+      ),
+    ).toEqual([]);
     const computed = [{ ...head[1], role: undefined, op: "tanh", inputs: ["x"] }, ...users(8, () => "")];
-    expect(boxesOfKind(buildView(makeProgram([{ name: "main", nodes: [head[0], ...computed] }]), { rules: only("stubs") }), BoxKind.Stub)).toEqual([]);
+    expect(
+      boxesOfKind(buildView(makeProgram([{ name: "main", nodes: [head[0], ...computed] }]), { rules: only("stubs") }), BoxKind.Stub),
+    ).toEqual([]);
   });
 
   it("become one where many would crowd around one box", () => {
@@ -167,7 +218,13 @@ describe("adoption", () => {
     ];
     const flatten = (groups: Record<string, string>): NodeSketch => ({ id: "flatten", op: "reshape", inputs: ["stem"], groups });
     const lines = (groups: Record<string, string>): string[] => {
-      const nodes = [{ id: "stem", op: "dot", scope: "stem" }, flatten(groups), ...layer(0, "flatten"), ...layer(1, "tanh0"), ...layer(2, "tanh1")];
+      const nodes = [
+        { id: "stem", op: "dot", scope: "stem" },
+        flatten(groups),
+        ...layer(0, "flatten"),
+        ...layer(1, "tanh0"),
+        ...layer(2, "tanh1"),
+      ];
       return boxLines(buildView(makeProgram([{ name: "main", nodes }]), { depth: 0 }));
     };
     expect(lines({ "source line": "model.py/forward:12" })).toEqual(["group g:stem", "stack x:layer_0", "node n:flatten"]);
@@ -175,7 +232,15 @@ describe("adoption", () => {
   });
 
   it("drops a group that holds everything", () => {
-    const wrapped = makeProgram([{ name: "main", nodes: [{ id: "a", scope: "step/model/l" }, { id: "b", inputs: ["a"], scope: "step/model/r" }] }]);
+    const wrapped = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "a", scope: "step/model/l" },
+          { id: "b", inputs: ["a"], scope: "step/model/r" },
+        ],
+      },
+    ]);
     expect(boxLines(buildView(wrapped, { depth: 0 }))).toEqual(["group g:l", "group g:r"]);
   });
 });
@@ -196,7 +261,12 @@ describe("values as boxes", () => {
 
   it("stand between an operation and its users, one for each output, and after the result", () => {
     const view = buildView(program, { values: "boxes", rules: only("none") });
-    expect(boxesOfKind(view, BoxKind.Value).map((box) => `${view.title[box]} ${view.subtitle[box]}`)).toEqual(["split.0 f32[2]", "split.1 f32[3]", "l f32[4]", "r f32[4]"]);
+    expect(boxesOfKind(view, BoxKind.Value).map((box) => `${view.title[box]} ${view.subtitle[box]}`)).toEqual([
+      "split.0 f32[2]",
+      "split.1 f32[3]",
+      "l f32[4]",
+      "r f32[4]",
+    ]);
     expect(edgeLines(view)).toContain("v:n:split.1 -> n:r");
     expect(edgeLines(view)).toContain("n:x -> n:split");
     expect(edgeLines(view)).toContain("v:n:r.0 -> r:output");
@@ -209,13 +279,23 @@ describe("the result", () => {
   const result = (nodes: NodeSketch[], outputs: string[], spec = {}): string[] => {
     const view = buildView(makeProgram([{ name: "main", nodes, outputs }]), spec);
     const box = view.key.indexOf("r:output");
-    return box < 0 ? [] : [`${view.title[box]} ${view.subtitle[box]}`, ...(view.notes[box] ?? []), ...edgeLines(view).filter((line) => line.includes("r:output"))];
+    return box < 0
+      ? []
+      : [
+          `${view.title[box]} ${view.subtitle[box]}`,
+          ...(view.notes[box] ?? []),
+          ...edgeLines(view).filter((line) => line.includes("r:output")),
+        ];
   };
   const x: NodeSketch = { id: "x", op: "parameter", role: "parameter" };
 
   it("is an output box where a single value is returned, as where a tuple is", () => {
     expect(result([x, { id: "y", op: "tanh", inputs: ["x"] }], ["y"])).toEqual(["output f32[4]", "n:y -> r:output"]);
-    expect(result([x, { id: "w", op: "sin", inputs: ["x"], scope: "a" }, { id: "y", op: "tanh", inputs: ["w"], scope: "layer" }], ["y"], { depth: 0 })).toEqual(["output f32[4]", "g:layer -> r:output"]);
+    expect(
+      result([x, { id: "w", op: "sin", inputs: ["x"], scope: "a" }, { id: "y", op: "tanh", inputs: ["w"], scope: "layer" }], ["y"], {
+        depth: 0,
+      }),
+    ).toEqual(["output f32[4]", "g:layer -> r:output"]);
   });
 
   it("looks through plumbing, and takes several values", () => {
@@ -238,15 +318,17 @@ describe("the result", () => {
 
 describe("names", () => {
   it("are the titles when asked for; what an operation is moves to the second line unless the name says it", () => {
-    const program = makeProgram([{
-      name: "main",
-      nodes: [
-        { id: "Arg_0.1", op: "parameter", role: "parameter", text: "x" },
-        { id: "dot.105", op: "dot", inputs: ["Arg_0.1"], scope: "a" },
-        { id: "y", op: "tanh", inputs: ["dot.105"], scope: "b" },
-        { id: "out", op: "tuple", inputs: ["y"] },
-      ],
-    }]);
+    const program = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "Arg_0.1", op: "parameter", role: "parameter", text: "x" },
+          { id: "dot.105", op: "dot", inputs: ["Arg_0.1"], scope: "a" },
+          { id: "y", op: "tanh", inputs: ["dot.105"], scope: "b" },
+          { id: "out", op: "tuple", inputs: ["y"] },
+        ],
+      },
+    ]);
     const lines = (names: boolean): string[] => {
       const view = buildView(program, { names, depth: 9, rules: { inlineSmall: false } });
       return boxesOfKind(view, BoxKind.Node).map((box) => `${view.title[box]} | ${view.subtitle[box]}`);

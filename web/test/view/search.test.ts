@@ -7,14 +7,22 @@ const program = makeProgram([
     name: "main",
     nodes: [
       { id: "x", op: "parameter", role: "parameter", types: ["f32[8, 1024]"] },
-      { id: "dot.1", op: "dot", inputs: ["x"], types: ["f32[8, 64]"], scope: "layer_3/attention", attrs: { backend_config: { kind: "cuBLAS" }, "metadata.op_name": "jit(f)/Dot" } },
+      {
+        id: "dot.1",
+        op: "dot",
+        inputs: ["x"],
+        types: ["f32[8, 64]"],
+        scope: "layer_3/attention",
+        attrs: { backend_config: { kind: "cuBLAS" }, "metadata.op_name": "jit(f)/Dot" },
+      },
       { id: "dot.10", op: "dot", inputs: ["x"], types: ["f32[8, 10240]"], scope: "layer_4", attrs: { sharding: "{replicated}" } },
       { id: "softmax max", op: "reduce", inputs: ["dot.1"], types: ["bf16[]"], scope: "layer_3" },
     ],
   },
   { name: "body", nodes: [{ id: "dot.1", op: "dot", types: ["f32[2]"] }] },
 ]);
-const ids = (text: string, options = {}): string[] => Array.from(search(program, text, options).nodes, (n) => program.strings.at(program.nodeId[n]));
+const ids = (text: string, options = {}): string[] =>
+  Array.from(search(program, text, options).nodes, (n) => program.strings.at(program.nodeId[n]));
 
 describe("search", () => {
   it("looks for plain text in ids, ops, types and scopes, whatever the case", () => {
@@ -37,7 +45,8 @@ describe("search", () => {
   });
 
   it("takes a type as HLO writes it, without blanks and with its layout, and as it is shown", () => {
-    for (const type of ["f32[8,64]", "f32[8,64]{1,0}", "f32[8,6", '"f32[8, 64]"', "type:f32[8,64]", "type:=f32[8,64]", "F32[8, 64]"]) expect(ids(type)).toEqual(["dot.1"]);
+    for (const type of ["f32[8,64]", "f32[8,64]{1,0}", "f32[8,6", '"f32[8, 64]"', "type:f32[8,64]", "type:=f32[8,64]", "F32[8, 64]"])
+      expect(ids(type)).toEqual(["dot.1"]);
     expect(ids("f32[8,")).toEqual(["x", "dot.1", "dot.10"]);
     expect(ids("f32[64,8]")).toEqual([]);
   });

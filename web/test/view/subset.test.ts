@@ -16,7 +16,14 @@ const nodes: NodeSketch[] = [
 ];
 const program = makeProgram([
   { name: "main", nodes: [...nodes, { id: "call", op: "call", inputs: ["e"], calls: ["f"] }], outputs: ["call"] },
-  { name: "f", nodes: [{ id: "p", op: "parameter", role: "parameter" }, { id: "inner", op: "tanh", inputs: ["p"] }, { id: "last", op: "exp", inputs: ["inner"] }] },
+  {
+    name: "f",
+    nodes: [
+      { id: "p", op: "parameter", role: "parameter" },
+      { id: "inner", op: "tanh", inputs: ["p"] },
+      { id: "last", op: "exp", inputs: ["inner"] },
+    ],
+  },
 ]);
 const rules = { foldRepeats: false };
 const shown = (spec: object): string[] => {
@@ -27,8 +34,23 @@ const shown = (spec: object): string[] => {
 describe("around", () => {
   it("shows what is within so many steps, up and down, in open groups, and counts what is not shown", () => {
     const view = buildView(program, { rules, around: { nodes: ["c"], hops: 1 } });
-    expect(boxLines(view)).toEqual(["group g:g open", "  node n:b", "  node n:c", "node n:d", "  omitted o:in:n:b", "omitted o:in:n:d", "omitted o:out:n:d"]);
-    expect(edgeLines(view)).toEqual(["n:b -> n:c", "n:c -> n:d", "n:b -> n:d", "o:in:n:b -> n:b", "o:in:n:d -> n:d", "n:d -> o:out:n:d x2"]);
+    expect(boxLines(view)).toEqual([
+      "group g:g open",
+      "  node n:b",
+      "  node n:c",
+      "node n:d",
+      "  omitted o:in:n:b",
+      "omitted o:in:n:d",
+      "omitted o:out:n:d",
+    ]);
+    expect(edgeLines(view)).toEqual([
+      "n:b -> n:c",
+      "n:c -> n:d",
+      "n:b -> n:d",
+      "o:in:n:b -> n:b",
+      "o:in:n:d -> n:d",
+      "n:d -> o:out:n:d x2",
+    ]);
     expect(view.title[boxNamed(view, "o:out:n:d")]).toBe("2 more");
     expect(view.remarks).toEqual(["4 neighbours not shown."]);
   });
@@ -45,17 +67,25 @@ describe("around", () => {
   });
 
   it("counts no step for what is not drawn, and is not led astray by what else a tuple holds", () => {
-    const bundled = makeProgram([{
-      name: "main",
-      nodes: [
-        { id: "x", op: "sin" }, { id: "sibling", op: "cos" }, { id: "both", op: "tuple", inputs: ["x", "sibling"], types: ["f32[4]", "f32[4]"] },
-        { id: "loop", op: "while", inputs: ["both#*"], types: ["f32[4]", "f32[4]"] }, { id: "last", op: "get-tuple-element", inputs: ["loop#1"] }, { id: "end", op: "exp", inputs: ["last"] },
-      ],
-      outputs: ["end"],
-    }]);
+    const bundled = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "sin" },
+          { id: "sibling", op: "cos" },
+          { id: "both", op: "tuple", inputs: ["x", "sibling"], types: ["f32[4]", "f32[4]"] },
+          { id: "loop", op: "while", inputs: ["both#*"], types: ["f32[4]", "f32[4]"] },
+          { id: "last", op: "get-tuple-element", inputs: ["loop#1"] },
+          { id: "end", op: "exp", inputs: ["last"] },
+        ],
+        outputs: ["end"],
+      },
+    ]);
     const near = (node: string, hops: number): string[] => {
       const view = buildView(bundled, { rules, around: { nodes: [node], hops } });
-      return boxesOfKind(view, BoxKind.Node).map((box) => view.key[box].slice(2)).filter((key) => key !== "output");
+      return boxesOfKind(view, BoxKind.Node)
+        .map((box) => view.key[box].slice(2))
+        .filter((key) => key !== "output");
     };
     expect(near("x", 1)).toEqual(["x", "loop"]);
     expect(near("x", 2)).toEqual(["x", "loop", "end"]);
@@ -68,7 +98,16 @@ describe("around", () => {
   });
 
   it("shows relations beside the data flow as edges of their own kind", () => {
-    const linked = makeProgram([{ name: "main", nodes: [{ id: "f", op: "tanh" }, { id: "m", op: "sin", inputs: ["f"] }, { id: "b", op: "dtanh", inputs: ["m"], links: [["backward_of", "f"]] }] }]);
+    const linked = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "f", op: "tanh" },
+          { id: "m", op: "sin", inputs: ["f"] },
+          { id: "b", op: "dtanh", inputs: ["m"], links: [["backward_of", "f"]] },
+        ],
+      },
+    ]);
     const view = buildView(linked, { rules, around: { nodes: ["m"], hops: 1 } });
     expect(edgeLines(view)).toEqual(["n:f -> n:m", "n:m -> n:b", "n:f -> n:b"]);
     expect(Array.from(view.edgeKind)).toEqual([EdgeKind.Data, EdgeKind.Data, EdgeKind.Link]);
@@ -86,7 +125,9 @@ describe("around", () => {
     for (const result of [{ op: "tuple" }, { op: "output", role: "output" }] as const) {
       const results = Array.from({ length: 20 }, (_, i): NodeSketch => ({ id: `r${i}`, op: "sin", inputs: [`q${i}`] }));
       const before = results.map((_, i): NodeSketch => ({ id: `q${i}`, op: "cos" }));
-      const wide = makeProgram([{ name: "main", nodes: [...before, ...results, { id: "root", inputs: results.map(({ id }) => id), ...result }] }]);
+      const wide = makeProgram([
+        { name: "main", nodes: [...before, ...results, { id: "root", inputs: results.map(({ id }) => id), ...result }] },
+      ]);
       const view = buildView(wide, { rules, around: { nodes: ["r3"], hops: 3 } });
       expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:q3", "n:r3", "n:root"]);
       expect(view.title[boxNamed(view, "o:in:n:root")]).toBe("19 more");
@@ -135,7 +176,15 @@ describe("the default depth", () => {
   it("opens as much as a page holds", () => {
     const small = makeProgram([{ name: "main", nodes }]);
     expect(boxLines(buildView(small, {}))).toContain("  node n:c");
-    const big = Array.from({ length: 400 }, (_, i): NodeSketch => ({ id: `n${i}`, op: i % 3 ? "sin" : "cos", inputs: i ? [`n${i - 1}`] : [], scope: i < 200 ? "first/a" : "second/b" }));
+    const big = Array.from(
+      { length: 400 },
+      (_, i): NodeSketch => ({
+        id: `n${i}`,
+        op: i % 3 ? "sin" : "cos",
+        inputs: i ? [`n${i - 1}`] : [],
+        scope: i < 200 ? "first/a" : "second/b",
+      }),
+    );
     expect(boxLines(buildView(makeProgram([{ name: "main", nodes: big }]), {})).filter((line) => line.includes("node"))).toEqual([]);
   });
 });

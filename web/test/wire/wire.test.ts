@@ -17,7 +17,19 @@ interface Expected {
   name: string;
   entry: number;
   graphs: string[];
-  nodes: { id: string; op: string; role: string; inputs: number[][]; types: unknown[][]; calls: number[]; control: number[]; links: unknown[][]; scope: string[]; attrs: unknown; source: unknown }[];
+  nodes: {
+    id: string;
+    op: string;
+    role: string;
+    inputs: number[][];
+    types: unknown[][];
+    calls: number[];
+    control: number[];
+    links: unknown[][];
+    scope: string[];
+    attrs: unknown;
+    source: unknown;
+  }[];
   outputs: number[][][];
 }
 
@@ -26,20 +38,25 @@ describe("bytes that Python wrote", () => {
   let program: ProgramData;
 
   beforeAll(() => {
-    execFileSync(python, [join(import.meta.dirname, "write_sample.py"), folder], { env: { ...process.env, PYTHONPATH: join(root, "src") } });
+    execFileSync(python, [join(import.meta.dirname, "write_sample.py"), folder], {
+      env: { ...process.env, PYTHONPATH: join(root, "src") },
+    });
     expected = JSON.parse(readFileSync(join(folder, "expected.json"), "utf-8")) as Expected;
     program = decodeWire(bytesOf("whole.opsw"));
   });
 
-  const row = (csr: { start: Int32Array; value: Int32Array }, i: number): number[] => Array.from(csr.value.subarray(csr.start[i], csr.start[i + 1]));
-  const pairs = (csr: { start: Int32Array; value: Int32Array; extra: Int32Array }, i: number): number[][] => row(csr, i).map((value, k) => [value, csr.extra[csr.start[i] + k]]);
+  const row = (csr: { start: Int32Array; value: Int32Array }, i: number): number[] =>
+    Array.from(csr.value.subarray(csr.start[i], csr.start[i + 1]));
+  const pairs = (csr: { start: Int32Array; value: Int32Array; extra: Int32Array }, i: number): number[][] =>
+    row(csr, i).map((value, k) => [value, csr.extra[csr.start[i] + k]]);
 
   it("hold the same program, node for node", () => {
     const { strings, types } = program;
     const module = program.groupings.find((one) => one.name === "module");
     const scope = (n: number): string[] => {
       const path: string[] = [];
-      for (let g = module?.nodeGroup[n] ?? -1; g >= 0; g = module?.groupParent[g] ?? -1) path.unshift(strings.at(module?.groupName[g] ?? -1));
+      for (let g = module?.nodeGroup[n] ?? -1; g >= 0; g = module?.groupParent[g] ?? -1)
+        path.unshift(strings.at(module?.groupName[g] ?? -1));
       return path;
     };
     const found = Array.from({ length: program.nodeCount }, (_, n) => ({
@@ -47,7 +64,12 @@ describe("bytes that Python wrote", () => {
       op: strings.at(program.nodeOp[n]),
       role: ROLES[program.nodeRole[n]],
       inputs: pairs(program.inputs, n),
-      types: row(program.outputs, n).map((t) => [strings.at(types.text[t]), strings.at(types.dtype[t]), strings.at(types.layout[t]), types.bytes[t]]),
+      types: row(program.outputs, n).map((t) => [
+        strings.at(types.text[t]),
+        strings.at(types.dtype[t]),
+        strings.at(types.layout[t]),
+        types.bytes[t],
+      ]),
       calls: row(program.calls, n),
       control: row(program.control, n),
       links: pairs(program.links, n).map(([kind, node]) => [strings.at(kind), node]),

@@ -20,11 +20,7 @@ def sniff(source: Source) -> Verdict:
     if not head.lstrip().startswith("{"):
         return Verdict(0, "not a JSON object")
     begins_alike = '"graphs"' in head[:256] and '"arguments"' in head
-    return (
-        Verdict(0.9, "begins like hidet's netron JSON")
-        if begins_alike
-        else Verdict(0, "JSON without netron's graphs and arguments")
-    )
+    return Verdict(0.9, "begins like hidet's netron JSON") if begins_alike else Verdict(0, "JSON without netron's graphs and arguments")
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:

@@ -18,9 +18,7 @@ __all__ = ["parse_hlo", "read", "sniff"]
 _HEADER = re.compile(r"^[ \t]*+HloModule[ \t]++\S", re.MULTILINE)
 _COMPUTATION = re.compile(r"^[ \t]*+(?:ENTRY[ \t]++)?+%?+[A-Za-z_][\w.-]*+[ \t]*+(?:\([^\n]*)?\{[ \t]*$", re.MULTILINE)
 _TYPE = r"(?:\([^\n]*\)|[a-z]\w*+\[[\d,<=? ]*+\]\S*+)"
-_INSTRUCTION = re.compile(
-    rf"^[ \t]*+(?:ROOT[ \t]++)?+%?+[A-Za-z_][\w.-]*+[ \t]*+=[ \t]*+{_TYPE}[ \t]++[a-z][\w-]*+\(", re.MULTILINE
-)
+_INSTRUCTION = re.compile(rf"^[ \t]*+(?:ROOT[ \t]++)?+%?+[A-Za-z_][\w.-]*+[ \t]*+=[ \t]*+{_TYPE}[ \t]++[a-z][\w-]*+\(", re.MULTILINE)
 _LIT_TEST = re.compile(r"^(?://|#) ?CHECK.*(?:HloModule|ENTRY) ", re.MULTILINE)
 
 

@@ -242,11 +242,7 @@ def signature(written: Json, graph: Json, weights: Saved) -> tuple[dict[int, Pla
         persistent = False if held.get("persistent") is False else None
         placeholders[position] = Placeholder(shown, qualified, (), trainable, persistent)
         if shown in ("parameter", "buffer"):
-            key = (
-                f"{stored.get('path_name')} {json.dumps(stored.get('tensor_meta'), sort_keys=True)}"
-                if stored
-                else f"name {qualified}"
-            )
+            key = f"{stored.get('path_name')} {json.dumps(stored.get('tensor_meta'), sort_keys=True)}" if stored else f"name {qualified}"
             by_tensor.setdefault(key, []).append(position)
     same: dict[str, str] = {}
     tied_groups = [tied for tied in by_tensor.values() if len(tied) > 1]

@@ -30,9 +30,7 @@ def cluster_title(name: str) -> str:
     return f"cluster ({name.replace('/', ':')})"
 
 
-def tag_groupings(
-    nodes: Iterable[Any], partition: NameOf = partition_name, cluster: NameOf = cluster_name
-) -> dict[str, dict[str, Path]]:
+def tag_groupings(nodes: Iterable[Any], partition: NameOf = partition_name, cluster: NameOf = cluster_name) -> dict[str, dict[str, Path]]:
     """Groupings by partition (with clusters inside) and by cluster, of what is tagged; ExecuTorch's own names for the groups.
 
     Partitions are numbered as they first appear. A grouping that nothing belongs to is absent.

@@ -21,9 +21,7 @@ _DEEPEST_VIEW = 8
 _SURE_STEPS = 23
 _CLEARLY = 1.5
 _MOST_BEGINNINGS = 16
-_VIEWS = frozenset(
-    ("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze")
-)
+_VIEWS = frozenset(("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze"))
 
 
 def match_structure(pairs: Pairs) -> None:
@@ -198,9 +196,7 @@ def _widened(side: Side, members: range, label: list[int], known: dict[tuple[obj
     ]
 
 
-def _by_mates(
-    pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool, some: bool = False, whole: bool = False
-) -> int:
+def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool, some: bool = False, whole: bool = False) -> int:
     """Match nodes that are alike and have the same matched operands, or users, or both.
 
     Operands are taken as they are (1), behind reshapes (2), or behind anything that takes but one operand (3).

@@ -32,7 +32,8 @@ export function ruleOf(visible: Visible, box: number, ofNode: Int16Array, ofGrou
 /** Rules over what the program's own file says. */
 export function layered(under: Highlights | undefined, over: Highlights | undefined): Highlights | undefined {
   if (!under || !over) return over ?? under;
-  const paints = under.paints.length, shades = under.shades.length;
+  const paints = under.paints.length,
+    shades = under.shades.length;
   return {
     paints: [...under.paints, ...over.paints],
     box: over.box.map((number, box) => (number >= 0 ? paints + number : under.box[box])),
@@ -44,7 +45,8 @@ export function layered(under: Highlights | undefined, over: Highlights | undefi
 /** Data over rules: where data colours the operations, rules colour only groups and edges. */
 export function overlaid(under: Highlights | undefined, over: Highlights | undefined, visible: Visible): Highlights | undefined {
   if (!under || !over) return over ?? under;
-  const at = under.paints.length, shadeAt = under.shades.length;
+  const at = under.paints.length,
+    shadeAt = under.shades.length;
   return {
     paints: [...under.paints, ...over.paints],
     box: over.box.map((number, box) => (number >= 0 ? at + number : visible.node[box] >= 0 ? -1 : under.box[box])),

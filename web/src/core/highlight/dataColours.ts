@@ -8,8 +8,14 @@ import type { DataRun } from "./nodeData";
 /** Steps that a gradient is cut into: more than an eye tells apart, and few enough to be a table. */
 const STEPS = 64;
 const WORD_COLOURS: readonly Shade[] = [
-  { light: "#DCE6FB", dark: "#26345A" }, { light: "#FBE6CC", dark: "#4A3413" }, { light: "#DDF1E3", dark: "#1D4029" }, { light: "#F8DDEC", dark: "#4A2039" },
-  { light: "#D8EFF9", dark: "#164052" }, { light: "#E9DDF5", dark: "#38245A" }, { light: "#EEEBD0", dark: "#3E3C22" }, { light: "#E6E6EA", dark: "#3A3A42" },
+  { light: "#DCE6FB", dark: "#26345A" },
+  { light: "#FBE6CC", dark: "#4A3413" },
+  { light: "#DDF1E3", dark: "#1D4029" },
+  { light: "#F8DDEC", dark: "#4A2039" },
+  { light: "#D8EFF9", dark: "#164052" },
+  { light: "#E9DDF5", dark: "#38245A" },
+  { light: "#EEEBD0", dark: "#3E3C22" },
+  { light: "#E6E6EA", dark: "#3A3A42" },
 ];
 
 export interface DataColouring {
@@ -33,7 +39,11 @@ export function dataColours(run: DataRun, visible: Visible): DataColouring {
     box[at] = number;
     if (value > largest[at]) largest[at] = value;
   }
-  return { highlights: { paints: table.paints, box, shades: [], edge: new Int16Array(visible.edgeCount).fill(-1) }, paints: new Uint8Array(visible.boxCount).fill(PAINT_SAME), legend: legendOf(run) };
+  return {
+    highlights: { paints: table.paints, box, shades: [], edge: new Int16Array(visible.edgeCount).fill(-1) },
+    paints: new Uint8Array(visible.boxCount).fill(PAINT_SAME),
+    legend: legendOf(run),
+  };
 }
 
 class PaintTable {
@@ -95,10 +105,14 @@ function legendOf(run: DataRun): LegendRow[] {
       for (const each of data.thresholds) rows.push({ text: `≤ ${short(each.value)}`, shade: same(readColour(each.bgColor) ?? "#ffffff") });
     } else if (!run.own.size) {
       const at: Record<number, number> = { 0: min, 5: (min + max) / 2, [HEAT.length - 1]: max };
-      HEAT.forEach((shade, i) => { rows.push({ text: i in at ? short(at[i]) : "", shade, scale: true }); });
+      HEAT.forEach((shade, i) => {
+        rows.push({ text: i in at ? short(at[i]) : "", shade, scale: true });
+      });
     }
   } else if (!run.own.size && !data.thresholds?.length && !data.gradient?.length) {
-    statistics.words.slice(0, WORD_COLOURS.length).forEach(([word, count], i) => { rows.push({ text: `${word} (${count})`, shade: WORD_COLOURS[i] }); });
+    statistics.words.slice(0, WORD_COLOURS.length).forEach(([word, count], i) => {
+      rows.push({ text: `${word} (${count})`, shade: WORD_COLOURS[i] });
+    });
   }
   rows.push({ text: summary(run) });
   return rows;

@@ -26,8 +26,10 @@ export function needsDetails(rules: readonly CompiledRule[]): boolean {
 export function matchRules(program: ProgramData, grouping: Grouping | undefined, rules: readonly CompiledRule[]): RuleMatches {
   const groupCount = grouping?.groupCount ?? 0;
   const found: RuleMatches = {
-    node: new Int16Array(program.nodeCount).fill(-1), group: new Int16Array(groupCount).fill(-1),
-    nodeEdge: new Int16Array(program.nodeCount).fill(-1), groupEdge: new Int16Array(groupCount).fill(-1),
+    node: new Int16Array(program.nodeCount).fill(-1),
+    group: new Int16Array(groupCount).fill(-1),
+    nodeEdge: new Int16Array(program.nodeCount).fill(-1),
+    groupEdge: new Int16Array(groupCount).fill(-1),
     counts: new Int32Array(rules.length),
   };
   rules.forEach((rule, number) => {

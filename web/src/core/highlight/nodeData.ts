@@ -52,7 +52,14 @@ export class DataRun {
   readonly own: ReadonlyMap<number, Result>;
   readonly statistics: DataStatistics;
 
-  constructor(readonly name: string, readonly data: GraphNodeData, value: Float64Array, text: Map<number, string>, own: Map<number, Result>, unmatched: number) {
+  constructor(
+    readonly name: string,
+    readonly data: GraphNodeData,
+    value: Float64Array,
+    text: Map<number, string>,
+    own: Map<number, Result>,
+    unmatched: number,
+  ) {
     this.value = value;
     this.text = text;
     this.own = own;
@@ -75,11 +82,15 @@ export class DataRun {
 }
 
 /** Runs of a file. Throws a sentence for the person. */
-export function readNodeData(file: unknown, fileName: string): { readonly name: string; readonly graph?: string; readonly data: GraphNodeData }[] {
+export function readNodeData(
+  file: unknown,
+  fileName: string,
+): { readonly name: string; readonly graph?: string; readonly data: GraphNodeData }[] {
   const stem = fileName.replace(/^.*[\\/]/, "").replace(/\.json$/i, "");
   if (isRun(file)) return [{ name: file.name ?? stem, data: checked(file) }];
   const graphs = file !== null && typeof file === "object" && !Array.isArray(file) ? Object.entries(file as Record<string, unknown>) : [];
-  if (!graphs.length || !graphs.every(([, run]) => isRun(run))) throw new Error(`${fileName}: no node data; it looks like {"results": {"node id": {"value": 1}}}`);
+  if (!graphs.length || !graphs.every(([, run]) => isRun(run)))
+    throw new Error(`${fileName}: no node data; it looks like {"results": {"node id": {"value": 1}}}`);
   return graphs.map(([graph, run]) => ({ name: (run as GraphNodeData).name ?? stem, graph, data: checked(run as GraphNodeData) }));
 }
 
@@ -90,7 +101,8 @@ function isRun(value: unknown): value is GraphNodeData {
 
 function checked(run: GraphNodeData): GraphNodeData {
   for (const each of [...(run.thresholds ?? []), ...(run.gradient ?? [])]) {
-    if (each.bgColor !== undefined && readColour(each.bgColor) === undefined) throw new Error(`node data "${run.name ?? ""}": ${JSON.stringify(each.bgColor)} is no colour`);
+    if (each.bgColor !== undefined && readColour(each.bgColor) === undefined)
+      throw new Error(`node data "${run.name ?? ""}": ${JSON.stringify(each.bgColor)} is no colour`);
   }
   return { ...run, ...(run.gradient ? { gradient: [...run.gradient].sort((a, b) => a.stop - b.stop) } : {}) };
 }
@@ -170,7 +182,10 @@ class Matcher {
 }
 
 function statisticsOf(name: string, value: Float64Array, text: ReadonlyMap<number, string>, unmatched: number): DataStatistics {
-  let numbers = 0, min = Infinity, max = -Infinity, sum = 0;
+  let numbers = 0,
+    min = Infinity,
+    max = -Infinity,
+    sum = 0;
   const words = new Map<string, number>();
   for (const [node, word] of text) {
     const number = value[node];
@@ -183,7 +198,14 @@ function statisticsOf(name: string, value: Float64Array, text: ReadonlyMap<numbe
   }
   const none = numbers === 0;
   return {
-    name, nodes: text.size, unmatched, numbers, min: none ? Number.NaN : min, max: none ? Number.NaN : max, sum, mean: none ? Number.NaN : sum / numbers,
+    name,
+    nodes: text.size,
+    unmatched,
+    numbers,
+    min: none ? Number.NaN : min,
+    max: none ? Number.NaN : max,
+    sum,
+    mean: none ? Number.NaN : sum / numbers,
     words: [...words].sort((a, b) => b[1] - a[1]),
   };
 }
@@ -196,5 +218,8 @@ function alongGradient(stops: readonly Stop[], part: number): { fill: string; in
   const share = after.stop > before.stop ? (part - before.stop) / (after.stop - before.stop) : 0;
   const nearest = share < 0.5 ? before : after;
   const ink = nearest.textColor === undefined ? undefined : readColour(nearest.textColor);
-  return { fill: between(readColour(before.bgColor ?? "") ?? "#ffffff", readColour(after.bgColor ?? "") ?? "#ffffff", share), ...(ink ? { ink } : {}) };
+  return {
+    fill: between(readColour(before.bgColor ?? "") ?? "#ffffff", readColour(after.bgColor ?? "") ?? "#ffffff", share),
+    ...(ink ? { ink } : {}),
+  };
 }

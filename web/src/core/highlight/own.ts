@@ -15,7 +15,9 @@ const shade = (colour: string | undefined): Shade | undefined => {
 
 /** Files are made for light pages: in a dark picture a light ground is dimmed, and ink that cannot be read on it gives way. */
 function paintOf(look: Look): CustomPaint {
-  const fill = shade(look.fill), text = shade(look.text), stroke = shade(look.stroke);
+  const fill = shade(look.fill),
+    text = shade(look.text),
+    stroke = shade(look.stroke);
   const ground = fill && contrast(fill.dark, NIGHT_INK) < 4.5 ? between(fill.dark, NIGHT, 0.82) : fill?.dark;
   return {
     ...(fill && ground ? { fill: { light: fill.light, dark: ground } } : {}),
@@ -31,7 +33,9 @@ export function ownHighlights(program: ProgramData, grouping: Grouping | undefin
   if (!looks) return undefined;
   const paints = [...looks.nodes.map(([, look]) => paintOf(look)), ...looks.groups.map(({ look }) => paintOf(look))];
   const ofNode = new Int16Array(program.nodeCount).fill(-1);
-  looks.nodes.forEach(([node], i) => { ofNode[node] = i; });
+  looks.nodes.forEach(([node], i) => {
+    ofNode[node] = i;
+  });
   const ofGroup = groupLooks(program, grouping, looks.nodes.length);
   const edge = Int16Array.from(visible.edgeKind, (kind, e) => (kind === EdgeKind.Overlay ? visible.edgeOutput[e] : -1));
   const box = Int16Array.from({ length: visible.boxCount }, (_, b) => ruleOf(visible, b, ofNode, ofGroup));
@@ -50,7 +54,8 @@ function groupLooks({ looks, strings }: ProgramData, grouping: Grouping | undefi
     }
   });
   for (let g = 0; g < found.length; g++) {
-    const parent = grouping!.groupParent[g], name = strings.at(grouping!.groupName[g]);
+    const parent = grouping!.groupParent[g],
+      name = strings.at(grouping!.groupName[g]);
     names.push(parent < 0 ? name : `${names[parent]}/${name}`);
     const at = looks!.groups.findIndex(({ graph }, i) => graph === grouping!.groupGraph[g] && tests[i]?.test(names[g]));
     if (at >= 0) found[g] = first + at;
@@ -61,13 +66,19 @@ function groupLooks({ looks, strings }: ProgramData, grouping: Grouping | undefi
 /** What the colours of drawn overlays mean. */
 export function overlayRows({ looks }: ProgramData, visible: Visible): LegendRow[] {
   const drawn = new Set<number>();
-  visible.edgeKind.forEach((kind, e) => { if (kind === EdgeKind.Overlay) drawn.add(visible.edgeOutput[e]); });
+  visible.edgeKind.forEach((kind, e) => {
+    if (kind === EdgeKind.Overlay) drawn.add(visible.edgeOutput[e]);
+  });
   return (looks?.overlays ?? []).flatMap(({ name, colour }, i) => (drawn.has(i) ? [{ text: name, shade: shade(colour) ?? UNKNOWN }] : []));
 }
 
 /** Words at the edges of overlays (by edge of the view), and what their tooltips say. */
-export function overlayTexts({ looks }: ProgramData, visible: Visible): { labels: ReadonlyMap<number, string>; tooltips: ReadonlyMap<number, string> } {
-  const labels = new Map<number, string>(), tooltips = new Map<number, string>();
+export function overlayTexts(
+  { looks }: ProgramData,
+  visible: Visible,
+): { labels: ReadonlyMap<number, string>; tooltips: ReadonlyMap<number, string> } {
+  const labels = new Map<number, string>(),
+    tooltips = new Map<number, string>();
   if (!looks?.overlays.length) return { labels, tooltips };
   const words = new Map<string, string[]>();
   const key = (overlay: number, source: number, target: number) => `${overlay} ${source} ${target}`;

@@ -5,7 +5,10 @@ const colour = (id: StyleName, value: string, dark: string): StyleColour => ({ i
 
 function rule(nodeType: NodeType, queryRegex: string, fill: readonly [string, string], border: readonly [string, string]): StyleRule {
   return {
-    queries: [{ type: "node_type", nodeType }, { type: "regex", queryRegex, matchTypes: ["title"] }],
+    queries: [
+      { type: "node_type", nodeType },
+      { type: "regex", queryRegex, matchTypes: ["title"] },
+    ],
     nodeType,
     styles: { node_bg_color: colour("node_bg_color", ...fill), node_border_color: colour("node_border_color", ...border) },
     version: "v2",
@@ -14,13 +17,34 @@ function rule(nodeType: NodeType, queryRegex: string, fill: readonly [string, st
 
 /** Fill and border, each for light and dark; neighbours in the list are far apart on the colour wheel. */
 const PARTITIONS: readonly (readonly [readonly [string, string], readonly [string, string]])[] = [
-  [["#FDF3E1", "#2B2418"], ["#DDB36A", "#8A6A33"]],
-  [["#EDF2FD", "#1B2133"], ["#93ACE6", "#4A62A0"]],
-  [["#EAF6EC", "#18271D"], ["#83BF92", "#417A52"]],
-  [["#FBEDF4", "#2C1B25"], ["#D795B8", "#8A4A6B"]],
-  [["#E8F6F7", "#152729"], ["#79BEC4", "#3A7A80"]],
-  [["#F2EEFB", "#221D30"], ["#AE9BDC", "#63529B"]],
-  [["#F6F3E2", "#26241A"], ["#BFB265", "#77703A"]],
+  [
+    ["#FDF3E1", "#2B2418"],
+    ["#DDB36A", "#8A6A33"],
+  ],
+  [
+    ["#EDF2FD", "#1B2133"],
+    ["#93ACE6", "#4A62A0"],
+  ],
+  [
+    ["#EAF6EC", "#18271D"],
+    ["#83BF92", "#417A52"],
+  ],
+  [
+    ["#FBEDF4", "#2C1B25"],
+    ["#D795B8", "#8A4A6B"],
+  ],
+  [
+    ["#E8F6F7", "#152729"],
+    ["#79BEC4", "#3A7A80"],
+  ],
+  [
+    ["#F2EEFB", "#221D30"],
+    ["#AE9BDC", "#63529B"],
+  ],
+  [
+    ["#F6F3E2", "#26241A"],
+    ["#BFB265", "#77703A"],
+  ],
 ];
 
 /** Numbers 0 … 6 have a colour each; from there on they begin again. */

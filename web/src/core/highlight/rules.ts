@@ -28,7 +28,7 @@ export interface StyleRule {
 
 /** Checks rules that came from outside. Throws a sentence for the person. */
 export function readRules(value: unknown): readonly StyleRule[] {
-  if (!Array.isArray(value)) throw new Error("style rules are a list: [{\"queries\": […], \"styles\": {…}}, …]");
+  if (!Array.isArray(value)) throw new Error('style rules are a list: [{"queries": […], "styles": {…}}, …]');
   value.forEach((rule: unknown, i) => {
     const problem = problemOf(rule);
     if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
@@ -47,14 +47,16 @@ function problemOf(rule: unknown): string | undefined {
     } else if (type === "regex") {
       if (typeof query.queryRegex !== "string") return "queryRegex must be text";
       const types = query.matchTypes;
-      if (!Array.isArray(types) || !types.every((each) => MATCH_TYPES.includes(each as MatchType))) return `matchTypes must be of ${MATCH_TYPES.join(", ")}`;
+      if (!Array.isArray(types) || !types.every((each) => MATCH_TYPES.includes(each as MatchType)))
+        return `matchTypes must be of ${MATCH_TYPES.join(", ")}`;
     } else if (type === "attr_value_range") {
       if (typeof query.attrName !== "string") return "attrName must be text";
     } else return `unknown query type ${JSON.stringify(type)}; there are regex, node_type and attr_value_range`;
   }
   for (const [name, colour] of Object.entries(styles as Record<string, unknown>)) {
     const text = typeof colour === "string" ? colour : (colour as { value?: unknown } | null)?.value;
-    if (text !== undefined && text !== "" && (typeof text !== "string" || readColour(text) === undefined)) return `${name}: ${JSON.stringify(text)} is no colour`;
+    if (text !== undefined && text !== "" && (typeof text !== "string" || readColour(text) === undefined))
+      return `${name}: ${JSON.stringify(text)} is no colour`;
   }
   return undefined;
 }
@@ -89,7 +91,8 @@ export function compileRule(rule: StyleRule): CompiledRule {
   let problem: string | undefined;
   for (const query of rule.queries) {
     if (query.type === "node_type") type = query.nodeType;
-    else if (query.type === "attr_value_range") ranges.push({ attribute: query.attrName, min: query.min ?? -Infinity, max: query.max ?? Infinity });
+    else if (query.type === "attr_value_range")
+      ranges.push({ attribute: query.attrName, min: query.min ?? -Infinity, max: query.max ?? Infinity });
     else if (query.queryRegex === "") problem ??= "nothing to look for yet";
     else {
       try {
@@ -99,9 +102,20 @@ export function compileRule(rule: StyleRule): CompiledRule {
       }
     }
   }
-  const [fill, stroke, text] = (["node_bg_color", "node_border_color", "node_text_color"] as const).map((name) => shadeOf(rule.styles[name]));
-  const paint = fill || stroke || text ? { ...(fill ? { fill } : {}), ...(stroke ? { stroke } : {}), ...(text ? { text } : {}) } : undefined;
-  return { ops: type !== "layer_nodes", layers: type !== "op_nodes", patterns, ranges, paint, edge: shadeOf(rule.styles.edge_color), problem };
+  const [fill, stroke, text] = (["node_bg_color", "node_border_color", "node_text_color"] as const).map((name) =>
+    shadeOf(rule.styles[name]),
+  );
+  const paint =
+    fill || stroke || text ? { ...(fill ? { fill } : {}), ...(stroke ? { stroke } : {}), ...(text ? { text } : {}) } : undefined;
+  return {
+    ops: type !== "layer_nodes",
+    layers: type !== "op_nodes",
+    patterns,
+    ranges,
+    paint,
+    edge: shadeOf(rule.styles.edge_color),
+    problem,
+  };
 }
 
 /** A colour that says nothing about dark pictures is the same there. */

@@ -10,7 +10,13 @@ const STILL = 0.25;
  * them at the same total way), each part that can move for free goes to where its arcs are evenly stretched. `partOf` names the
  * nodes that only move together; moving a whole part within its room costs nothing, so what was least stays least.
  */
-export function balance({ count, tail, head, length, weight }: Problem, out: Buckets, into: Buckets, partOf: Int32Array, x: Float64Array): void {
+export function balance(
+  { count, tail, head, length, weight }: Problem,
+  out: Buckets,
+  into: Buckets,
+  partOf: Int32Array,
+  x: Float64Array,
+): void {
   const members = bucketBy(partOf, count);
   for (let round = 0; round < ROUNDS; round++) {
     let most = 0;

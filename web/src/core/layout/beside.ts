@@ -16,13 +16,24 @@ import type { CompoundGraph, CompoundLayout, LayoutOptions } from "./types";
 /** Room between the halves and what stands above or below them. */
 const CORRIDOR = 64;
 
-export function layoutBeside(graph: CompoundGraph, halves: Halves, options: LayoutOptions = {}, cache: LayoutCache = new LayoutCache()): CompoundLayout {
+export function layoutBeside(
+  graph: CompoundGraph,
+  halves: Halves,
+  options: LayoutOptions = {},
+  cache: LayoutCache = new LayoutCache(),
+): CompoundLayout {
   const block = blocksOf(graph, halves);
   const layOut = (part: Part) => layoutCompound(part.graph, { ...options, direction: "TB" }, cache);
   const parts = [Block.Before, Block.Forward, Block.Backward].map((which) => new Part(graph, block, which, which === Block.Backward));
   const placed = parts.map(layOut);
   const [before] = placed;
-  const [forward, backward] = alignPairs(parts[Block.Forward], placed[Block.Forward], parts[Block.Backward], placed[Block.Backward], halves);
+  const [forward, backward] = alignPairs(
+    parts[Block.Forward],
+    placed[Block.Forward],
+    parts[Block.Backward],
+    placed[Block.Backward],
+    halves,
+  );
   [placed[Block.Forward], placed[Block.Backward]] = [forward, backward];
 
   const halvesTop = parts[Block.Before].boxes.length ? before.height + CORRIDOR : 0;
@@ -34,7 +45,9 @@ export function layoutBeside(graph: CompoundGraph, halves: Halves, options: Layo
     const half = i === Block.Forward ? halves.forward : i === Block.Backward ? halves.backward : -1;
     if (half >= 0 && graph.container[half]) whole.h[half] = halvesBottom - whole.y[half];
   };
-  parts.forEach((part, i) => { put(part, i, 0); });
+  parts.forEach((part, i) => {
+    put(part, i, 0);
+  });
   const crossings = new Crossings(graph, block, whole, { above: halvesTop - CORRIDOR, below: halvesBottom, room: CORRIDOR });
   parts.push(new Part(graph, block, Block.After, false, crossings.entrySlot));
   const after = layOut(parts[Block.After]);
@@ -42,13 +55,24 @@ export function layoutBeside(graph: CompoundGraph, halves: Halves, options: Layo
 
   const rightHalf = crossings.width[Gutter.Left] + forward.width + crossings.width[Gutter.Middle];
   const across = rightHalf + backward.width + crossings.width[Gutter.Right];
-  const lefts = [crossings.width[Gutter.Left] + (forward.width - before.width) / 2, crossings.width[Gutter.Left], rightHalf, (across - after.width) / 2];
+  const lefts = [
+    crossings.width[Gutter.Left] + (forward.width - before.width) / 2,
+    crossings.width[Gutter.Left],
+    rightHalf,
+    (across - after.width) / 2,
+  ];
   const shift = -Math.min(0, ...lefts);
-  parts.forEach((part, i) => { put(part, i, lefts[i] + shift); });
+  parts.forEach((part, i) => {
+    put(part, i, lefts[i] + shift);
+  });
   crossings.draw([shift, shift + crossings.width[Gutter.Left] + forward.width, shift + rightHalf + backward.width]);
 
   const reversed = new Uint8Array(graph.edgeSource.length);
-  parts.forEach((part, i) => { part.edges.forEach((e, k) => { reversed[e] = placed[i].reversed[k]; }); });
+  parts.forEach((part, i) => {
+    part.edges.forEach((e, k) => {
+      reversed[e] = placed[i].reversed[k];
+    });
+  });
   return {
     width: Math.max(across + shift, ...lefts.map((left, i) => left + shift + placed[i].width)),
     height: halvesBottom + (parts[Block.After].boxes.length ? CORRIDOR + after.height : 0),
@@ -67,8 +91,12 @@ function emptyWhole({ boxCount, edgeSource }: CompoundGraph): Whole {
 
 function joined(lines: readonly (Float64Array | undefined)[]): { points: Float64Array; pointStart: Int32Array } {
   const pointStart = new Int32Array(lines.length + 1);
-  lines.forEach((line, e) => { pointStart[e + 1] = pointStart[e] + (line ? line.length / 2 : 0); });
+  lines.forEach((line, e) => {
+    pointStart[e + 1] = pointStart[e] + (line ? line.length / 2 : 0);
+  });
   const points = new Float64Array(2 * pointStart[lines.length]);
-  lines.forEach((line, e) => { if (line) points.set(line, 2 * pointStart[e]); });
+  lines.forEach((line, e) => {
+    if (line) points.set(line, 2 * pointStart[e]);
+  });
   return { points, pointStart };
 }

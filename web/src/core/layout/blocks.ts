@@ -1,7 +1,12 @@
 /** Which block of a drawing with two halves a box belongs to. */
 import type { CompoundGraph } from "./types";
 
-export const enum Block { Before = 0, Forward = 1, Backward = 2, After = 3 }
+export const enum Block {
+  Before = 0,
+  Forward = 1,
+  Backward = 2,
+  After = 3,
+}
 
 export interface Halves {
   /** Boxes at the top of the drawing. */

@@ -85,7 +85,11 @@ export function withGateOrder(content: Float64Array, gateOrder: Float64Array): F
 
 /** The same content as it stood when its boxes had these places; they may be given from any origin. */
 export function withPlaces(content: Float64Array, left: Float64Array): Float64Array {
-  return extended(content, 2, left.map((x) => Math.round(16 * (x - left[0]))));
+  return extended(
+    content,
+    2,
+    left.map((x) => Math.round(16 * (x - left[0]))),
+  );
 }
 
 function extended(content: Float64Array, kind: number, more: Float64Array): Float64Array {

@@ -1,9 +1,5 @@
 /** Numbers the weakly connected parts of a graph in the order of their first node. */
-export function findComponents(
-  nodeCount: number,
-  source: Int32Array,
-  target: Int32Array,
-): { count: number; of: Int32Array } {
+export function findComponents(nodeCount: number, source: Int32Array, target: Int32Array): { count: number; of: Int32Array } {
   const leader = new Int32Array(nodeCount);
   for (let v = 0; v < nodeCount; v++) leader[v] = v;
   const find = (v: number): number => {

@@ -47,11 +47,7 @@ interface Insets {
  * gates on it; a container is then a box for its parent, with its gates as ports. Finally positions become absolute and the
  * pieces of each edge one line. A cache that outlives the call makes opening one group cost that group and its ancestors.
  */
-export function layoutCompound(
-  graph: CompoundGraph,
-  options: LayoutOptions = {},
-  cache: LayoutCache = new LayoutCache(),
-): CompoundLayout {
+export function layoutCompound(graph: CompoundGraph, options: LayoutOptions = {}, cache: LayoutCache = new LayoutCache()): CompoundLayout {
   const sideways = options.direction === "LR";
   const layout = new CompoundRun(sideways ? transposed(graph) : graph, options, cache, sideways).run();
   return sideways ? untransposed(layout) : layout;
@@ -160,7 +156,17 @@ class CompoundRun {
         y[box] = originY[container] + layout.y[k - first] - this.h[box] / 2;
       }
     }
-    return { layouts: this.layouts.slice(), contents: this.contents.slice(), x, y, w: this.w.slice(), h: this.h.slice(), originX, originY, crossings };
+    return {
+      layouts: this.layouts.slice(),
+      contents: this.contents.slice(),
+      x,
+      y,
+      w: this.w.slice(),
+      h: this.h.slice(),
+      originX,
+      originY,
+      crossings,
+    };
   }
 
   /** The whole drawing first, then open containers from the outside in. */
@@ -304,7 +310,21 @@ class CompoundRun {
     }
     const earlier = this.layouts[container];
     const start = earlier && { x: earlier.x, across: earlier.across };
-    return { nodeCount: count, width, height, edgeSource, edgeTarget, sourcePort, targetPort, closes, weight, pin, previousX, gateOrder, start };
+    return {
+      nodeCount: count,
+      width,
+      height,
+      edgeSource,
+      edgeTarget,
+      sourcePort,
+      targetPort,
+      closes,
+      weight,
+      pin,
+      previousX,
+      gateOrder,
+      start,
+    };
   }
 
   /** Offset from the box's centre: at the gate of an open group, else at the slot (NaN: free). */

@@ -60,11 +60,17 @@ export function keepX(elements: Elements, position: Int32Array, { width, pin }: 
   const separations = findSeparations(elements, position);
   const distance = distances(elements, separations, width, gaps, pin);
   const { left, right } = separations;
-  const byLeft = bucketBy(left.map((v) => position[v]), count).items;
+  const byLeft = bucketBy(
+    left.map((v) => position[v]),
+    count,
+  ).items;
   const x = placesOf(elements, places);
   const moved = x.slice();
   for (const i of byLeft) moved[right[i]] = Math.max(moved[right[i]], moved[left[i]] + distance[i]);
-  const byRight = bucketBy(right.map((v) => position[v]), count).items;
+  const byRight = bucketBy(
+    right.map((v) => position[v]),
+    count,
+  ).items;
   for (let k = byRight.length - 1; k >= 0; k--) {
     const i = byRight[k];
     x[left[i]] = Math.min(x[left[i]], x[right[i]] - distance[i]);
@@ -74,13 +80,7 @@ export function keepX(elements: Elements, position: Int32Array, { width, pin }: 
 }
 
 /** Least distance between the centres of neighbours. A gate is where a line passes a frame, so it needs no more than a line. */
-function distances(
-  elements: Elements,
-  separations: Separations,
-  width: Float64Array,
-  gaps: Gaps,
-  pin?: Uint8Array,
-): Float64Array {
+function distances(elements: Elements, separations: Separations, width: Float64Array, gaps: Gaps, pin?: Uint8Array): Float64Array {
   const { boxCount } = elements;
   const distance = new Float64Array(separations.count);
   for (let i = 0; i < separations.count; i++) {
@@ -106,13 +106,7 @@ function carrySame({ above, linkUpper, tiltUpper }: Elements, a: number, b: numb
  * Packs blocks as far to one side as their neighbours allow, then lets each move back towards the other side up to its
  * nearest neighbour there, which closes needless room.
  */
-function pack(
-  count: number,
-  separations: Separations,
-  distance: Float64Array,
-  blockOf: Int32Array,
-  toLeft: boolean,
-): Float64Array {
+function pack(count: number, separations: Separations, distance: Float64Array, blockOf: Int32Array, toLeft: boolean): Float64Array {
   const from = new Int32Array(separations.count);
   const to = new Int32Array(separations.count);
   for (let i = 0; i < separations.count; i++) {
@@ -166,9 +160,7 @@ function middleOf(layouts: Float64Array[], width: Float64Array, elements: Elemen
   for (let i = 1; i < bounds.length; i++) {
     if (bounds[i].high - bounds[i].low < bounds[narrowest].high - bounds[narrowest].low) narrowest = i;
   }
-  const shift = bounds.map((b, i) =>
-    i % 2 === 0 ? bounds[narrowest].low - b.low : bounds[narrowest].high - b.high,
-  );
+  const shift = bounds.map((b, i) => (i % 2 === 0 ? bounds[narrowest].low - b.low : bounds[narrowest].high - b.high));
   const result = new Float64Array(count);
   for (let v = 0; v < count; v++) {
     const a = layouts[0][v] + shift[0];

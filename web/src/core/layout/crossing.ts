@@ -7,7 +7,11 @@ import { Bands, lanesFor, type Stretch } from "./lanes";
 import type { Whole } from "./part";
 import type { CompoundGraph } from "./types";
 
-export const enum Gutter { Left = 0, Middle = 1, Right = 2 }
+export const enum Gutter {
+  Left = 0,
+  Middle = 1,
+  Right = 2,
+}
 
 const LANE = 7;
 const MOST_LANES = 26;
@@ -62,7 +66,8 @@ export class Crossings {
     for (let e = 0; e < graph.edgeSource.length; e++) {
       const from = block[graph.edgeSource[e]];
       const to = block[graph.edgeTarget[e]];
-      if (from !== to) this.crossings.push({ edge: e, gutter: gutterOf(from, to), source: undefined, target: undefined, lane: -1, above: -1, below: -1 });
+      if (from !== to)
+        this.crossings.push({ edge: e, gutter: gutterOf(from, to), source: undefined, target: undefined, lane: -1, above: -1, below: -1 });
     }
     this.choosePorts();
     this.width = [Gutter.Left, Gutter.Middle, Gutter.Right].map((gutter) => this.chooseLanes(gutter));
@@ -91,11 +96,18 @@ export class Crossings {
     for (const crossing of this.crossings) {
       const s = edgeSource[crossing.edge];
       const t = edgeTarget[crossing.edge];
-      for (const [end, box, other] of [["source", s, t], ["target", t, s]] as const) {
+      for (const [end, box, other] of [
+        ["source", s, t],
+        ["target", t, s],
+      ] as const) {
         if (!this.inHalf(box)) continue;
         const key = `${box}:${this.side(box, crossing.gutter)}`;
         const list = atBox.get(key);
-        const one = { crossing, end, other: this.inHalf(other) ? centre(other) : this.block[other] === Block.Before ? -1 : Number.MAX_VALUE };
+        const one = {
+          crossing,
+          end,
+          other: this.inHalf(other) ? centre(other) : this.block[other] === Block.Before ? -1 : Number.MAX_VALUE,
+        };
         if (list) list.push(one);
         else atBox.set(key, [one]);
       }
@@ -120,7 +132,8 @@ export class Crossings {
   private port(box: number, gutter: Gutter, part: number): Port {
     const { x, y, w, h } = this.whole;
     const bands = this.sideways[this.block[box]];
-    const free = (at: number, low: number, high: number) => (this.side(box, gutter) < 0 ? bands.freeBelow(at, low) : bands.freeAbove(at, high));
+    const free = (at: number, low: number, high: number) =>
+      this.side(box, gutter) < 0 ? bands.freeBelow(at, low) : bands.freeAbove(at, high);
     const inside = this.graph.container[box] ? 12 : 0;
     const at = y[box] + inside + (h[box] - inside) * part;
     const under = y[box] + h[box] + UNDER;
@@ -155,7 +168,9 @@ export class Crossings {
       return { from: Math.min(...ends), to: Math.max(...ends), value: this.valueOf(crossing.edge) };
     });
     const { lane, count } = lanesFor(stretches, MOST_LANES);
-    taking.forEach((crossing, i) => { crossing.lane = lane[i]; });
+    taking.forEach((crossing, i) => {
+      crossing.lane = lane[i];
+    });
     if (gutter === Gutter.Middle) return Math.max(NARROWEST, count * LANE + 2 * MARGIN);
     return count ? count * LANE + MARGIN : 0;
   }
@@ -174,8 +189,10 @@ export class Crossings {
     const { x, y, w, h } = this.whole;
     const s = this.graph.edgeSource[edge];
     const t = this.graph.edgeTarget[edge];
-    if (this.block[s] === Block.Before && this.block[t] === Block.Forward) return this.upright[Block.Forward].freeBelow(x[t] + w[t] / 2, y[t]);
-    if (this.block[s] === Block.Forward && this.block[t] === Block.After) return this.upright[Block.Forward].freeAbove(x[s] + w[s] / 2, y[s] + h[s]);
+    if (this.block[s] === Block.Before && this.block[t] === Block.Forward)
+      return this.upright[Block.Forward].freeBelow(x[t] + w[t] / 2, y[t]);
+    if (this.block[s] === Block.Forward && this.block[t] === Block.After)
+      return this.upright[Block.Forward].freeAbove(x[s] + w[s] / 2, y[s] + h[s]);
     return false;
   }
 
@@ -187,14 +204,18 @@ export class Crossings {
     const { edgeSource, edgeTarget } = this.graph;
     const above = this.crossings.filter((crossing) => this.block[edgeSource[crossing.edge]] === Block.Before && crossing.lane >= 0);
     this.spread(above, "above", (crossing) => crossing.lane);
-    const below = this.crossings.filter(({ edge }) => this.block[edgeTarget[edge]] === Block.After || this.block[edgeSource[edge]] === Block.After);
+    const below = this.crossings.filter(
+      ({ edge }) => this.block[edgeTarget[edge]] === Block.After || this.block[edgeSource[edge]] === Block.After,
+    );
     const left = below.filter(({ gutter, lane }) => gutter !== Gutter.Right && lane >= 0);
     const right = below.filter(({ gutter, lane }) => gutter === Gutter.Right && lane >= 0);
     const fromLeft = this.spread(left, "below", ({ lane }) => -lane);
     const direct = below.filter(({ lane }) => lane < 0).map(({ edge }) => this.valueOf(edge));
     const fromRight = this.spread(right, "below", ({ lane }) => lane);
     const order = [...new Set([...fromLeft.reverse(), ...direct, ...fromRight])];
-    order.forEach((value, i) => { this.entrySlot.set(value, (i + 0.5) / order.length); });
+    order.forEach((value, i) => {
+      this.entrySlot.set(value, (i + 0.5) / order.length);
+    });
   }
 
   /** Heights in a corridor by rank; says in which order the values came. */
@@ -236,7 +257,9 @@ export class Crossings {
   }
 
   private isFreeDown(crossing: Crossing, s: number, t: number): boolean {
-    const direct = (this.block[s] === Block.Before && this.block[t] === Block.Forward) || (this.block[s] === Block.Forward && this.block[t] === Block.After);
+    const direct =
+      (this.block[s] === Block.Before && this.block[t] === Block.Forward) ||
+      (this.block[s] === Block.Forward && this.block[t] === Block.After);
     return direct && crossing.lane < 0;
   }
 

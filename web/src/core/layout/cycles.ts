@@ -122,7 +122,9 @@ function weighedOrder({ nodeCount, source, target, weight, closing, forced }: Ed
   for (let v = nodeCount - 1; v >= 0; v--) if (takes[v] === 0 || gives[v] === 0) free.push(v);
   putFree();
   const surplus = gives.map((given, v) => given - takes[v]);
-  const left = Array.from(place.keys()).filter((v) => place[v] < 0).sort((a, b) => surplus[b] - surplus[a] || a - b);
+  const left = Array.from(place.keys())
+    .filter((v) => place[v] < 0)
+    .sort((a, b) => surplus[b] - surplus[a] || a - b);
   for (const v of left) {
     if (place[v] >= 0) continue;
     put(v, first++);

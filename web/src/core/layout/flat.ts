@@ -72,7 +72,10 @@ function inGateOrder({ gateOrder, pin, previousX }: FlatGraph, parts: Part[]): P
     const gates = part.nodes.filter((v) => !Number.isNaN(gateOrder[v]));
     return gates.length === 0 ? 1 : gates.reduce((sum, v) => sum + gateOrder[v] / (most[pin[v]] || 1), 0) / gates.length;
   };
-  return parts.map((part) => ({ part, at: middle(part) })).sort((a, b) => a.at - b.at).map(({ part }) => part);
+  return parts
+    .map((part) => ({ part, at: middle(part) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ part }) => part);
 }
 
 function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array): FlatGraph {
@@ -95,7 +98,11 @@ function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array):
     pin: graph.pin && pick(graph.pin, nodes),
     previousX: graph.previousX && pick(graph.previousX, nodes),
     gateOrder: graph.gateOrder && pick(graph.gateOrder, nodes),
-    start: graph.start && { x: pick(graph.start.x, nodes), across: pick(graph.start.across, edges), rank: graph.start.rank && pick(graph.start.rank, nodes) },
+    start: graph.start && {
+      x: pick(graph.start.x, nodes),
+      across: pick(graph.start.across, edges),
+      rank: graph.start.rank && pick(graph.start.rank, nodes),
+    },
   };
 }
 

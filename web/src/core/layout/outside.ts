@@ -50,10 +50,20 @@ export function surround(graph: FlatGraph, reversed: Uint8Array, rank: Int32Arra
   );
   const fixed = new Uint8Array(elements.count);
   fixed.fill(1, nodeCount, count);
-  const row = (side: number): Int32Array => Int32Array.from([...known.keys()].filter((i) => pin[known[i]] === side), anchorOf);
+  const row = (side: number): Int32Array =>
+    Int32Array.from(
+      [...known.keys()].filter((i) => pin[known[i]] === side),
+      anchorOf,
+    );
   const start = graph.start && {
-    x: joined(graph.start.x, Float64Array.from(known, (v) => graph.start!.x[v])),
-    across: joined(graph.start.across, none.map(() => Number.NaN)),
+    x: joined(
+      graph.start.x,
+      Float64Array.from(known, (v) => graph.start!.x[v]),
+    ),
+    across: joined(
+      graph.start.across,
+      none.map(() => Number.NaN),
+    ),
   };
   return { elements, anchors: { fixed, rows: [row(1), row(2)] }, start, inner: (position) => without(position, nodeCount, count) };
 }

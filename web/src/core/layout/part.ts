@@ -26,7 +26,13 @@ export class Part {
    * edges from other blocks are laid out too, each value from its place (0 … 1) on a line above everything, so that they find a way
    * between the boxes.
    */
-  constructor(whole: CompoundGraph, block: Uint8Array, which: number, readonly upwards: boolean, entries?: ReadonlyMap<number, number>) {
+  constructor(
+    whole: CompoundGraph,
+    block: Uint8Array,
+    which: number,
+    readonly upwards: boolean,
+    entries?: ReadonlyMap<number, number>,
+  ) {
     this.local = new Int32Array(whole.boxCount).fill(-1);
     const boxes: number[] = [];
     for (let box = 0; box < whole.boxCount; box++) if (block[box] === which) this.local[box] = boxes.push(box) - 1;
@@ -49,12 +55,16 @@ export class Part {
       height: Float64Array.from([...boxes.map((box) => whole.height[box]), ...entry.map(() => 0)]),
       edgeSource: this.edges.map((e) => (local[source[e]] < 0 ? entry[0] : local[source[e]])),
       edgeTarget: this.edges.map((e) => local[target[e]]),
-      sourceSlot: Float32Array.from(edges, (e) => (local[source[e]] < 0 ? entries?.get(crossingValue(whole, e)) ?? Number.NaN : sourceSlot[e])),
+      sourceSlot: Float32Array.from(edges, (e) =>
+        local[source[e]] < 0 ? (entries?.get(crossingValue(whole, e)) ?? Number.NaN) : sourceSlot[e],
+      ),
       targetSlot: Float32Array.from(edges, (e) => targetSlot[e]),
       edgeValue: this.edges.map((e) => whole.edgeValue[e]),
       ...(whole.edgeCloses ? { edgeCloses: Uint8Array.from(edges, (e) => whole.edgeCloses![e]) } : {}),
       ...(whole.edgeWeight ? { edgeWeight: Int32Array.from(edges, (e) => whole.edgeWeight![e]) } : {}),
-      ...(whole.previousX ? { previousX: Float64Array.from([...boxes.map((box) => whole.previousX![box]), ...entry.map(() => Number.NaN)]) } : {}),
+      ...(whole.previousX
+        ? { previousX: Float64Array.from([...boxes.map((box) => whole.previousX![box]), ...entry.map(() => Number.NaN)]) }
+        : {}),
     };
   }
 

@@ -46,15 +46,7 @@ export function settlePorts(graph: FlatGraph, elements: Elements, x: Float64Arra
 }
 
 /** Each end as near as possible to where its edge comes from, in order, with room between. */
-function spread(
-  edges: Int32Array,
-  from: number,
-  to: number,
-  wish: Float64Array,
-  end: Float64Array,
-  centre: number,
-  width: number,
-): void {
+function spread(edges: Int32Array, from: number, to: number, wish: Float64Array, end: Float64Array, centre: number, width: number): void {
   const half = Math.max(0, width / 2 - CORNER);
   const room = to - from > 1 ? Math.min(SPACING, (2 * half) / (to - from - 1)) : 0;
   for (let i = from; i < to; i++) {

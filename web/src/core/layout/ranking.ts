@@ -19,13 +19,7 @@ interface Downward {
  * Gives every box a rank so that edges run downwards and are short in total: longest path first, then boxes (with what
  * hangs on them alone) move towards the side that pulls harder. Pinned boxes have the first and last rank to themselves.
  */
-export function assignRanks(
-  nodeCount: number,
-  source: Int32Array,
-  target: Int32Array,
-  reversed: Uint8Array,
-  pin?: Uint8Array,
-): Int32Array {
+export function assignRanks(nodeCount: number, source: Int32Array, target: Int32Array, reversed: Uint8Array, pin?: Uint8Array): Int32Array {
   const graph = downwardPart(nodeCount, source, target, reversed, pin);
   const rank = longestPath(graph);
   for (let round = 0; round < 4; round++) {
@@ -36,13 +30,7 @@ export function assignRanks(
   return placePins(rank, pin);
 }
 
-function downwardPart(
-  nodeCount: number,
-  source: Int32Array,
-  target: Int32Array,
-  reversed: Uint8Array,
-  pin?: Uint8Array,
-): Downward {
+function downwardPart(nodeCount: number, source: Int32Array, target: Int32Array, reversed: Uint8Array, pin?: Uint8Array): Downward {
   const keep = new Int32Array(source.length);
   let kept = 0;
   for (let e = 0; e < source.length; e++) {

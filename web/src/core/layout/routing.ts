@@ -18,13 +18,7 @@ const MOST_POINTS = 8;
  * boxes, on its own element's x, so it never touches a box it does not belong to. An edge against the ranks leaves below its
  * source, climbs along its segment and comes in from above.
  */
-export function draw(
-  graph: FlatGraph,
-  elements: Elements,
-  x: Float64Array,
-  reversed: Uint8Array,
-  rankGap: number,
-): Drawing {
+export function draw(graph: FlatGraph, elements: Elements, x: Float64Array, reversed: Uint8Array, rankGap: number): Drawing {
   const { rankCount, boxCount, top } = elements;
   const { height, edgeSource, edgeTarget } = graph;
   const { sourceX, targetX } = settlePorts(graph, elements, x);

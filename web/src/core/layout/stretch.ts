@@ -13,7 +13,13 @@ interface Cut {
   readonly by: number;
 }
 
-export function alignPairs(left: Part, leftLayout: CompoundLayout, right: Part, rightLayout: CompoundLayout, { pairs }: Halves): [CompoundLayout, CompoundLayout] {
+export function alignPairs(
+  left: Part,
+  leftLayout: CompoundLayout,
+  right: Part,
+  rightLayout: CompoundLayout,
+  { pairs }: Halves,
+): [CompoundLayout, CompoundLayout] {
   const met = pairs
     .map(([a, b]) => [left.local[a], right.local[b]] as const)
     .filter(([a, b]) => a >= 0 && b >= 0)

@@ -5,13 +5,7 @@ import type { Elements } from "./elements";
  * Finds a place in the order for edges that run against the ranks: loops and short ones right beside their box, long ones
  * outside of everything, the shortest innermost.
  */
-export function placeTurned(
-  elements: Elements,
-  position: Int32Array,
-  source: Int32Array,
-  target: Int32Array,
-  reversed: Uint8Array,
-): void {
+export function placeTurned(elements: Elements, position: Int32Array, source: Int32Array, target: Int32Array, reversed: Uint8Array): void {
   const { count, top, bottom, segmentOfEdge } = elements;
   const after = new Int32Array(count).fill(-1);
   const isTurned = new Uint8Array(count);

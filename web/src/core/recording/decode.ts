@@ -50,14 +50,28 @@ class Tables {
   constructor(private readonly sections: Sections) {
     this.strings = sections.strings("strings");
     this.columns = {
-      id: sections.integers("nodeId"), op: sections.integers("nodeOp"), role: sections.octets("nodeRole"), category: sections.octets("nodeCategory"),
-      text: sections.integers("nodeText"), place: sections.integers("nodePlace"), detail: sections.integers("nodeDetail"), outputs: sections.rows("outputs"), inputs: sections.pairs("inputs"),
-      calls: sections.rows("calls"), control: sections.rows("control"), links: sections.rows("links"),
-      graphName: sections.integers("graphName"), graphNodes: sections.rows("graphNodes"), graphOutputs: sections.rows("graphOutputs"),
+      id: sections.integers("nodeId"),
+      op: sections.integers("nodeOp"),
+      role: sections.octets("nodeRole"),
+      category: sections.octets("nodeCategory"),
+      text: sections.integers("nodeText"),
+      place: sections.integers("nodePlace"),
+      detail: sections.integers("nodeDetail"),
+      outputs: sections.rows("outputs"),
+      inputs: sections.pairs("inputs"),
+      calls: sections.rows("calls"),
+      control: sections.rows("control"),
+      links: sections.rows("links"),
+      graphName: sections.integers("graphName"),
+      graphNodes: sections.rows("graphNodes"),
+      graphOutputs: sections.rows("graphOutputs"),
     };
     this.types = {
-      text: sections.integers("types.text"), dtype: sections.integers("types.dtype"), layout: sections.integers("types.layout"),
-      bytes: sections.floats("types.bytes"), elements: sections.floats("types.elements"),
+      text: sections.integers("types.text"),
+      dtype: sections.integers("types.dtype"),
+      layout: sections.integers("types.layout"),
+      bytes: sections.floats("types.bytes"),
+      elements: sections.floats("types.elements"),
     };
     this.pathName = sections.integers("paths.name");
     this.pathParent = sections.integers("paths.parent");
@@ -76,13 +90,17 @@ class Tables {
       for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) visit(node);
     };
     for (let g = 0; g < row.graphs.length; g++) {
-      own(g, (node) => { numberOf[columns.id[rows[node]]] = node; });
+      own(g, (node) => {
+        numberOf[columns.id[rows[node]]] = node;
+      });
       own(g, (node) => {
         const id = columns.id[rows[node]];
         for (let i = inputs.start[node]; i < inputs.start[node + 1]; i++) inputs.value[i] = numberOf[id - inputs.value[i]];
         for (let i = control.start[node]; i < control.start[node + 1]; i++) control.value[i] = numberOf[control.value[i]];
       });
-      own(g, (node) => { numberOf[columns.id[rows[node]]] = -1; });
+      own(g, (node) => {
+        numberOf[columns.id[rows[node]]] = -1;
+      });
     }
     const calls = copied(columns.calls, rows);
     for (let i = 0; i < calls.value.length; i++) calls.value[i] = graphOfName.get(calls.value[i]) ?? 0;
@@ -149,7 +167,8 @@ class Tables {
   private outputs(graphs: readonly number[], graphStart: Int32Array): Csr2 {
     const { start, value } = this.columns.graphOutputs;
     const rowStart = new Int32Array(graphs.length + 1);
-    const nodes: number[] = [], indexes: number[] = [];
+    const nodes: number[] = [],
+      indexes: number[] = [];
     graphs.forEach((graph, g) => {
       for (let i = start[graph]; i < start[graph + 1]; i += 2) {
         nodes.push(graphStart[g] + value[i]);
@@ -163,7 +182,8 @@ class Tables {
   private links(rows: Int32Array, graphStart: Int32Array, graphOfName: ReadonlyMap<number, number>): Csr2 {
     const { id, links } = this.columns;
     const start = new Int32Array(rows.length + 1);
-    const kinds: number[] = [], nodes: number[] = [];
+    const kinds: number[] = [],
+      nodes: number[] = [];
     const known = new Map<number, Map<number, number>>();
     const find = (graph: number, name: number): number => {
       let ids = known.get(graph);
@@ -178,7 +198,7 @@ class Tables {
       for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) {
         for (let i = links.start[rows[node]]; i < links.start[rows[node] + 1]; i += 3) {
           const named = links.value[i + 1];
-          const other = find(this.strings.at(named) === "" ? graph : graphOfName.get(named) ?? graph, links.value[i + 2]);
+          const other = find(this.strings.at(named) === "" ? graph : (graphOfName.get(named) ?? graph), links.value[i + 2]);
           if (other < 0) continue;
           kinds.push(links.value[i]);
           nodes.push(other);
@@ -192,7 +212,9 @@ class Tables {
   private grouping(number: number, rows: Int32Array, graphStart: Int32Array): Grouping {
     const { pathName, pathParent } = this;
     const pathOf = this.sections.integers(`path${number}`);
-    const names: number[] = [], parents: number[] = [], graphs: number[] = [];
+    const names: number[] = [],
+      parents: number[] = [],
+      graphs: number[] = [];
     const nodeGroup = new Int32Array(rows.length);
     const groupAt = new Int32Array(pathName.length).fill(-1);
     const trail: number[] = [];
@@ -218,8 +240,12 @@ class Tables {
       for (const path of made) groupAt[path] = -1;
     }
     return {
-      name: this.groupingNames[number], groupCount: names.length, groupName: Int32Array.from(names), groupParent: Int32Array.from(parents),
-      groupGraph: Int32Array.from(graphs), nodeGroup,
+      name: this.groupingNames[number],
+      groupCount: names.length,
+      groupName: Int32Array.from(names),
+      groupParent: Int32Array.from(parents),
+      groupGraph: Int32Array.from(graphs),
+      nodeGroup,
     };
   }
 }

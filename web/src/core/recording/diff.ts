@@ -20,7 +20,8 @@ export function decodeDiff(bytes: Uint8Array): PassDiff {
     }
     changes.set(node, list);
   });
-  const ruled = sections.integers("ruled"), rules = sections.integers("rules");
+  const ruled = sections.integers("ruled"),
+    rules = sections.integers("rules");
   return {
     beforeCount,
     mate,
@@ -29,7 +30,9 @@ export function decodeDiff(bytes: Uint8Array): PassDiff {
     added: sections.integers("added"),
     removed: sections.integers("removed"),
     groups: {
-      old: sections.rows("groupsOld"), new: sections.rows("groupsNew"), evidence: sections.octets("groupEvidence"),
+      old: sections.rows("groupsOld"),
+      new: sections.rows("groupsNew"),
+      evidence: sections.octets("groupEvidence"),
       rule: Array.from(sections.integers("groupRule"), (text) => strings.at(text)),
     },
     fusions: { old: sections.rows("fusionsOld"), new: sections.integers("fusionsNew") },
@@ -43,10 +46,20 @@ export function decodeDiff(bytes: Uint8Array): PassDiff {
 /** Nothing has changed: every node is itself. */
 export function sameDiff(count: number): PassDiff {
   const itself = Int32Array.from({ length: count }, (_, node) => node);
-  const none = new Int32Array(0), noRows = { start: new Int32Array(1), value: none };
+  const none = new Int32Array(0),
+    noRows = { start: new Int32Array(1), value: none };
   return {
-    beforeCount: count, mate: itself, back: itself, evidence: new Uint8Array(count).fill(2), added: none, removed: none, changed: none,
-    groups: { old: noRows, new: noRows, evidence: new Uint8Array(0), rule: [] }, fusions: { old: noRows, new: none },
-    changes: new Map(), rule: new Map(), places: {},
+    beforeCount: count,
+    mate: itself,
+    back: itself,
+    evidence: new Uint8Array(count).fill(2),
+    added: none,
+    removed: none,
+    changed: none,
+    groups: { old: noRows, new: noRows, evidence: new Uint8Array(0), rule: [] },
+    fusions: { old: noRows, new: none },
+    changes: new Map(),
+    rule: new Map(),
+    places: {},
   };
 }

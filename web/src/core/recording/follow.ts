@@ -24,7 +24,8 @@ export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
     if (diff.mate[node] >= 0) found.add(diff.mate[node]);
     for (const old of partners(diff.groups.new, diff.groups.old, node)) found.add(old);
     diff.fusions.new.forEach((fusion, i) => {
-      if (fusion === node) for (let at = diff.fusions.old.start[i]; at < diff.fusions.old.start[i + 1]; at++) found.add(diff.fusions.old.value[at]);
+      if (fusion === node)
+        for (let at = diff.fusions.old.start[i]; at < diff.fusions.old.start[i + 1]; at++) found.add(diff.fusions.old.value[at]);
     });
   }
   return [...found].slice(0, MOST);
@@ -53,8 +54,17 @@ export function stepOf(diff: PassDiff, old: readonly number[], made: readonly nu
   if (touched.length === 0 && went.length === 0) return undefined;
   const changes = changesOf(diff, touched);
   const pairs = went.length === 0 && touched.every((node) => diff.mate[node] >= 0 && !joins(diff, node));
-  if (!pairs) return { old: touched.length ? sourcesOf(diff, touched) : went, new: touched, kind: touched.length ? "became" : "removed", ...told(diff, touched), changes };
-  return made.length > CROWD ? undefined : { old: touched.map((node) => diff.mate[node]), new: touched, kind: "changed", ...told(diff, touched), changes };
+  if (!pairs)
+    return {
+      old: touched.length ? sourcesOf(diff, touched) : went,
+      new: touched,
+      kind: touched.length ? "became" : "removed",
+      ...told(diff, touched),
+      changes,
+    };
+  return made.length > CROWD
+    ? undefined
+    : { old: touched.map((node) => diff.mate[node]), new: touched, kind: "changed", ...told(diff, touched), changes };
 }
 
 /** Is it what several became? A copy of one old node is not: it is that node once more. */
@@ -89,11 +99,18 @@ function fusing(diff: PassDiff, old: readonly number[], made: readonly number[],
   for (const i of found) for (let at = rows.start[i]; at < rows.start[i + 1]; at++) members.add(rows.value[at]);
   const stayed = outside.filter((node) => sourcesOf(diff, [node]).some((source) => members.has(source)));
   const now = [...stayed, ...[...found].sort((a, b) => a - b).map((i) => fusions[i])];
-  return { old: now.length === 1 ? [...members] : old.filter((node) => members.has(node)), new: now, kind: "fused", ...told(diff, made), changes: changesOf(diff, made) };
+  return {
+    old: now.length === 1 ? [...members] : old.filter((node) => members.has(node)),
+    new: now,
+    kind: "fused",
+    ...told(diff, made),
+    changes: changesOf(diff, made),
+  };
 }
 
 function graphOf({ graphStart }: ProgramData, node: number): number {
-  let low = 0, high = graphStart.length - 1;
+  let low = 0,
+    high = graphStart.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (graphStart[middle] <= node) low = middle;
@@ -110,7 +127,8 @@ function told(diff: PassDiff, nodes: readonly number[]): { evidence?: Evidence; 
   for (const node of nodes) {
     const { start, value } = diff.groups.new;
     for (let g = 0; g + 1 < start.length; g++) {
-      for (let i = start[g]; i < start[g + 1]; i++) if (value[i] === node) return withPlace(diff, EVIDENCE[diff.groups.evidence[g]], diff.groups.rule[g]);
+      for (let i = start[g]; i < start[g + 1]; i++)
+        if (value[i] === node) return withPlace(diff, EVIDENCE[diff.groups.evidence[g]], diff.groups.rule[g]);
     }
     if (diff.mate[node] >= 0) return withPlace(diff, EVIDENCE[diff.evidence[node]], diff.rule.get(node) ?? "");
   }

@@ -3,7 +3,10 @@ import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } fr
 import type { Visible } from "../types";
 import { EVIDENCE, type PassDiff } from "./types";
 
-export const SAME = 0, ADDED = 1, REMOVED = 2, CHANGED = 3;
+export const SAME = 0,
+  ADDED = 1,
+  REMOVED = 2,
+  CHANGED = 3;
 const REWRITE = EVIDENCE.indexOf("rewrite");
 const PAINT = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED];
 export const MARK_NAMES = ["unchanged", "added", "removed", "changed"] as const;
@@ -30,7 +33,8 @@ export function marksBefore(diff: PassDiff): Uint8Array {
   for (const node of diff.changed) if (diff.mate[node] >= 0) marks[diff.mate[node]] = CHANGED;
   const { old, evidence } = diff.groups;
   for (let g = 0; g + 1 < old.start.length; g++) {
-    for (let i = old.start[g]; i < old.start[g + 1]; i++) if (diff.back[old.value[i]] < 0) marks[old.value[i]] = evidence[g] === REWRITE ? REMOVED : CHANGED;
+    for (let i = old.start[g]; i < old.start[g + 1]; i++)
+      if (diff.back[old.value[i]] < 0) marks[old.value[i]] = evidence[g] === REWRITE ? REMOVED : CHANGED;
   }
   for (const node of diff.removed) marks[node] = REMOVED;
   return marks;

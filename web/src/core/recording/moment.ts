@@ -19,7 +19,11 @@ export function markedProgram(before: ProgramData, after: ProgramData, diff: Pas
   const both = overlay(before, after, diff);
   // A ghost that became part of something else has not been removed: it counts as it does before the pass.
   const old = marksBefore(diff);
-  return { program: both.program, marks: Uint8Array.from(both.after, (node, i) => (node >= 0 ? marks[node] : old[both.before[i]] || REMOVED)), overlay: both };
+  return {
+    program: both.program,
+    marks: Uint8Array.from(both.after, (node, i) => (node >= 0 ? marks[node] : old[both.before[i]] || REMOVED)),
+    overlay: both,
+  };
 }
 
 /** The last pass of a recording; undefined where it is the first of its module, or changed nothing. */
@@ -27,5 +31,7 @@ export function momentOf(recording: RecordingData, moment: Moment): Marked | und
   const last = recording.passes.length - 1;
   const { before, content, added, removed, changed } = recording.passes[last];
   const diff = recording.diff(last);
-  return before < 0 || !diff || !(added || removed || changed) ? undefined : markedProgram(recording.program(recording.passes[before].content), recording.program(content), diff, moment);
+  return before < 0 || !diff || !(added || removed || changed)
+    ? undefined
+    : markedProgram(recording.program(recording.passes[before].content), recording.program(content), diff, moment);
 }

@@ -30,7 +30,11 @@ class Merging {
   private readonly stringShift: number;
   private readonly typeShift: number;
 
-  constructor(private readonly old: ProgramData, private readonly now: ProgramData, private readonly diff: PassDiff) {
+  constructor(
+    private readonly old: ProgramData,
+    private readonly now: ProgramData,
+    private readonly diff: PassDiff,
+  ) {
     this.ghosts = ghostsOf(diff);
     this.graphOfBefore = this.pairGraphs();
     this.numberOfAfter = new Int32Array(now.nodeCount).fill(-1);
@@ -43,10 +47,12 @@ class Merging {
 
   result(): Overlay {
     const { now, old } = this;
-    const after = Int32Array.from(this.afterOf), before = Int32Array.from(this.beforeOf);
+    const after = Int32Array.from(this.afterOf),
+      before = Int32Array.from(this.beforeOf);
     const strings = this.stringShift === 0 ? now.strings : joined(now.strings, old.strings);
     const renamed: string[] = [];
-    const column = (name: "nodeOp" | "nodeText") => Int32Array.from(after, (node, i) => (node >= 0 ? now[name][node] : this.shift(old[name][before[i]])));
+    const column = (name: "nodeOp" | "nodeText") =>
+      Int32Array.from(after, (node, i) => (node >= 0 ? now[name][node] : this.shift(old[name][before[i]])));
     const nodeId = this.ids(strings.length, renamed);
     const graphAt = this.graphOfMerged();
     const program: ProgramData = {
@@ -55,7 +61,9 @@ class Merging {
       strings: joined(strings, { length: renamed.length, at: (index) => renamed[index] }),
       graphCount: this.graphs.length,
       graphStart: Int32Array.from(this.graphStart),
-      graphName: Int32Array.from(this.graphs, (graph) => (graph.after >= 0 ? now.graphName[graph.after] : this.shift(old.graphName[graph.before[0]]))),
+      graphName: Int32Array.from(this.graphs, (graph) =>
+        graph.after >= 0 ? now.graphName[graph.after] : this.shift(old.graphName[graph.before[0]]),
+      ),
       graphOutputs: this.outputs(),
       nodeCount: after.length,
       nodeId,
@@ -70,17 +78,32 @@ class Merging {
       inputs: this.inputs(),
       calls: this.rows((push) => (node, ghost, number) => {
         if (node >= 0) each(now.calls, node, (i) => push(now.calls.value[i]));
-        else each(old.calls, ghost, (i) => { if (this.graphOfBefore[old.calls.value[i]] !== graphAt[number]) push(this.graphOfBefore[old.calls.value[i]]); });
+        else
+          each(old.calls, ghost, (i) => {
+            if (this.graphOfBefore[old.calls.value[i]] !== graphAt[number]) push(this.graphOfBefore[old.calls.value[i]]);
+          });
       }),
       control: this.control(),
       links: { start: new Int32Array(after.length + 1), value: new Int32Array(0), extra: new Int32Array(0) },
-      types: this.typeShift === 0 ? now.types : {
-        text: concat(now.types.text, old.types.text.map((text) => text + this.stringShift)),
-        dtype: concat(now.types.dtype, old.types.dtype.map((text) => text + this.stringShift)),
-        layout: concat(now.types.layout, old.types.layout.map((text) => text + this.stringShift)),
-        bytes: Float64Array.from([...now.types.bytes, ...old.types.bytes]),
-        elements: Float64Array.from([...now.types.elements, ...old.types.elements]),
-      },
+      types:
+        this.typeShift === 0
+          ? now.types
+          : {
+              text: concat(
+                now.types.text,
+                old.types.text.map((text) => text + this.stringShift),
+              ),
+              dtype: concat(
+                now.types.dtype,
+                old.types.dtype.map((text) => text + this.stringShift),
+              ),
+              layout: concat(
+                now.types.layout,
+                old.types.layout.map((text) => text + this.stringShift),
+              ),
+              bytes: Float64Array.from([...now.types.bytes, ...old.types.bytes]),
+              elements: Float64Array.from([...now.types.elements, ...old.types.elements]),
+            },
       groupings: now.groupings.map((grouping) => this.grouping(grouping, after, before)),
       ...(now.derivatives ? { derivatives: now.derivatives } : {}),
       details: (node) => (after[node] >= 0 ? now.details(after[node]) : old.details(before[node])),
@@ -94,7 +117,8 @@ class Merging {
     const ids = new Int32Array(this.afterOf.length);
     for (let g = 0; g < this.graphs.length; g++) {
       const used = new Set<string>();
-      for (let i = this.graphStart[g]; i < this.graphStart[g + 1]; i++) if (this.afterOf[i] >= 0) used.add(now.strings.at(now.nodeId[this.afterOf[i]]));
+      for (let i = this.graphStart[g]; i < this.graphStart[g + 1]; i++)
+        if (this.afterOf[i] >= 0) used.add(now.strings.at(now.nodeId[this.afterOf[i]]));
       for (let i = this.graphStart[g]; i < this.graphStart[g + 1]; i++) {
         ids[i] = this.afterOf[i] >= 0 ? now.nodeId[this.afterOf[i]] : this.shift(old.nodeId[this.beforeOf[i]]);
         if (this.afterOf[i] >= 0) continue;
@@ -120,8 +144,9 @@ class Merging {
     const graphOfNode = new Int32Array(now.nodeCount);
     for (let g = 0; g < now.graphCount; g++) graphOfNode.fill(g, now.graphStart[g], now.graphStart[g + 1]);
     return Int32Array.from({ length: old.graphCount }, (_, g) => {
-      let found = g === old.entry ? now.entry : byName.get(old.strings.at(old.graphName[g])) ?? -1;
-      for (let node = old.graphStart[g]; found < 0 && node < old.graphStart[g + 1]; node++) if (diff.back[node] >= 0) found = graphOfNode[diff.back[node]];
+      let found = g === old.entry ? now.entry : (byName.get(old.strings.at(old.graphName[g])) ?? -1);
+      for (let node = old.graphStart[g]; found < 0 && node < old.graphStart[g + 1]; node++)
+        if (diff.back[node] >= 0) found = graphOfNode[diff.back[node]];
       if (found < 0) return this.graphs.push({ after: -1, before: [g] }) - 1;
       this.graphs[found].before.push(g);
       return found;
@@ -130,7 +155,8 @@ class Merging {
 
   private placeGraph({ after, before }: { readonly after: number; readonly before: readonly number[] }): void {
     const { old, now, diff, ghosts } = this;
-    const first = after < 0 ? 0 : now.graphStart[after], end = after < 0 ? 0 : now.graphStart[after + 1];
+    const first = after < 0 ? 0 : now.graphStart[after],
+      end = after < 0 ? 0 : now.graphStart[after + 1];
     const behind = new Map<number, number[]>();
     for (const graph of before) {
       let anchor = -1;
@@ -160,7 +186,8 @@ class Merging {
 
   /** What a node of before is in the merged program, if it stands in the same graph. */
   private standsFor(node: number, graph: number): number {
-    const number = this.numberOfGhost[node] >= 0 ? this.numberOfGhost[node] : this.diff.back[node] >= 0 ? this.numberOfAfter[this.diff.back[node]] : -1;
+    const number =
+      this.numberOfGhost[node] >= 0 ? this.numberOfGhost[node] : this.diff.back[node] >= 0 ? this.numberOfAfter[this.diff.back[node]] : -1;
     return number >= this.graphStart[graph] && number < this.graphStart[graph + 1] ? number : -1;
   }
 
@@ -219,7 +246,8 @@ class Merging {
   private outputs(): Csr2 {
     const { now, old } = this;
     const start = new Int32Array(this.graphs.length + 1);
-    const value: number[] = [], extra: number[] = [];
+    const value: number[] = [],
+      extra: number[] = [];
     this.graphs.forEach(({ after, before }, g) => {
       const from = after >= 0 ? now.graphOutputs : old.graphOutputs;
       each(from, after >= 0 ? after : before[0], (i) => {
@@ -236,7 +264,9 @@ class Merging {
   /** A ghost stands in the group of the same path; one that is gone comes back for it. */
   private grouping(grouping: Grouping, after: Int32Array, before: Int32Array): Grouping {
     const { now, old } = this;
-    const names = Array.from(grouping.groupName), parents = Array.from(grouping.groupParent), graphs = Array.from(grouping.groupGraph);
+    const names = Array.from(grouping.groupName),
+      parents = Array.from(grouping.groupParent),
+      graphs = Array.from(grouping.groupGraph);
     const byPath = new Map<string, number>();
     const key = (graph: number, parent: number, name: string) => `${graph} ${parent} ${name}`;
     for (const [g, name] of names.entries()) byPath.set(key(graphs[g], parents[g], now.strings.at(name)), g);
@@ -264,8 +294,12 @@ class Merging {
     };
     const nodeGroup = Int32Array.from(after, (node, i) => (node >= 0 ? grouping.nodeGroup[node] : groupOfGhost(before[i], graphAt[i])));
     return {
-      name: grouping.name, groupCount: names.length, groupName: Int32Array.from(names), groupParent: Int32Array.from(parents),
-      groupGraph: Int32Array.from(graphs), nodeGroup,
+      name: grouping.name,
+      groupCount: names.length,
+      groupName: Int32Array.from(names),
+      groupParent: Int32Array.from(parents),
+      groupGraph: Int32Array.from(graphs),
+      nodeGroup,
     };
   }
 }

@@ -178,8 +178,15 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
   if (shownSecond) {
     baseline += LINE_SMALL;
     runs.push({
-      x: middle, y: baseline, text: shownSecond, size: SMALL, bold: false, colour: "secondary", anchor: "middle",
-      width: textWidth(shownSecond, SMALL), full: shownSecond === second ? undefined : second,
+      x: middle,
+      y: baseline,
+      text: shownSecond,
+      size: SMALL,
+      bold: false,
+      colour: "secondary",
+      anchor: "middle",
+      width: textWidth(shownSecond, SMALL),
+      full: shownSecond === second ? undefined : second,
     });
   }
   let y = baseline + 8;
@@ -187,7 +194,18 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
     let x = middle - row.width / 2;
     for (const pill of row.pills) {
       const wide = textWidth(pill.text, TINY);
-      runs.push({ x: x + PILL_PAD, y: y + 11.5, text: pill.text, size: TINY, bold: false, colour: "secondary", anchor: "start", width: wide, full: pill.full, pill: true });
+      runs.push({
+        x: x + PILL_PAD,
+        y: y + 11.5,
+        text: pill.text,
+        size: TINY,
+        bold: false,
+        colour: "secondary",
+        anchor: "start",
+        width: wide,
+        full: pill.full,
+        pill: true,
+      });
       x += wide + 2 * PILL_PAD + PILL_GAP;
     }
     y += PILL_HEIGHT + PILL_GAP;

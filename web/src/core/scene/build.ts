@@ -31,7 +31,10 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
   const { highlights } = options;
   const custom = piecewise(placed.box, highlights?.box);
-  const rows = [...(options.legendRows ?? categoryRows(paint, shape, custom, highlights?.paints, mix.shares)), ...overlayRows(program, visible)];
+  const rows = [
+    ...(options.legendRows ?? categoryRows(paint, shape, custom, highlights?.paints, mix.shares)),
+    ...overlayRows(program, visible),
+  ];
   const legend = options.legend ? placeLegend(rows, placed.width, visible.remarks) : { entries: [], rows: 0 };
   const graphHeight = placed.height + 2 * margin;
   const withHead = (e: number) => placed.edgeTarget[e] >= 0 && visible.edgeKind[placed.edge[e]] !== EdgeKind.Link;
@@ -76,7 +79,15 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     edgeShades: highlights?.shades ?? [],
     ...curves,
     labels: [
-      ...countLabels(edges.edgeMerged, placed.edgeSource, placed.parent, curves.curve, curves.curveStart, (e) => overlay.labels.get(placed.edge[e]) ?? visible.edgeText?.[placed.edge[e]], numbers),
+      ...countLabels(
+        edges.edgeMerged,
+        placed.edgeSource,
+        placed.parent,
+        curves.curve,
+        curves.curveStart,
+        (e) => overlay.labels.get(placed.edge[e]) ?? visible.edgeText?.[placed.edge[e]],
+        numbers,
+      ),
       ...(visible.edgeOperand ? operandLabels(visible.edgeOperand, placed.edge, curves, options.operands) : []),
       ...numbers,
     ],
@@ -87,7 +98,10 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
 
 function emphasised(visible: Visible, placed: Placed, keys: ReadonlySet<string> | undefined): Uint8Array {
   const emphasis = new Uint8Array(placed.box.length);
-  if (keys?.size) placed.box.forEach((box, piece) => { emphasis[piece] = keys.has(visible.key[box]) ? 1 : 0; });
+  if (keys?.size)
+    placed.box.forEach((box, piece) => {
+      emphasis[piece] = keys.has(visible.key[box]) ? 1 : 0;
+    });
   return emphasis;
 }
 

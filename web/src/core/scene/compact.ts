@@ -50,7 +50,8 @@ function absorbed(visible: Visible): Int32Array {
     let box = start;
     while (into[box] < 0) {
       const outer = visible.parent[box];
-      const lone = outer >= 0 && children[outer] === 1 && visible.kind[box] === BoxKind.Group && isFrame(visible, box) && isFrame(visible, outer);
+      const lone =
+        outer >= 0 && children[outer] === 1 && visible.kind[box] === BoxKind.Group && isFrame(visible, box) && isFrame(visible, outer);
       trail.push(box);
       if (!lone) {
         into[box] = box;

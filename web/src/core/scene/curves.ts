@@ -60,7 +60,14 @@ function flowsOn(points: Float64Array, first: number, last: number, v: number): 
 
 /** u is the sideways coordinate and v the one along the flow. */
 function followFlow(
-  curve: Float64Array, at: number, points: Float64Array, first: number, last: number, end: readonly number[], u: number, v: number,
+  curve: Float64Array,
+  at: number,
+  points: Float64Array,
+  first: number,
+  last: number,
+  end: readonly number[],
+  u: number,
+  v: number,
 ): void {
   curve[at + u] = points[2 * first + u];
   curve[at + v] = points[2 * first + v];
@@ -117,7 +124,17 @@ function roundCorners(curve: Float64Array, at: number, points: Float64Array, fir
     curve.set([x + (stopX - x) / 3, y + (stopY - y) / 3, stopX - (stopX - x) / 3, stopY - (stopY - y) / 3, stopX, stopY], at + 2);
     at += 6;
     if (p < last) {
-      curve.set([stopX + (cornerX - stopX) * ROUND, stopY + (cornerY - stopY) * ROUND, nextX + (cornerX - nextX) * ROUND, nextY + (cornerY - nextY) * ROUND, nextX, nextY], at + 2);
+      curve.set(
+        [
+          stopX + (cornerX - stopX) * ROUND,
+          stopY + (cornerY - stopY) * ROUND,
+          nextX + (cornerX - nextX) * ROUND,
+          nextY + (cornerY - nextY) * ROUND,
+          nextX,
+          nextY,
+        ],
+        at + 2,
+      );
       at += 6;
     }
     x = nextX;

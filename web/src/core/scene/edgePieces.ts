@@ -38,7 +38,11 @@ export class EdgePieces {
   private readonly stubs = new Map<string, Stub>();
   private readonly marked = new Set<string>();
 
-  constructor(private readonly visible: Visible, private readonly layout: CompoundLayout, private readonly down: boolean) {}
+  constructor(
+    private readonly visible: Visible,
+    private readonly layout: CompoundLayout,
+    private readonly down: boolean,
+  ) {}
 
   private add(edge: number, source: number, target: number, column: number, points: readonly number[]): void {
     this.edge.push(edge);
@@ -102,7 +106,11 @@ export class EdgePieces {
     for (const { e, box, column, way, out, numbers } of this.stubs.values()) {
       const [u, v] = way;
       const end = out ? v + STUB : v - STUB - 5;
-      const shown = [...numbers].sort((a, b) => a - b).slice(0, MOST_NUMBERS).join(", ") + (numbers.size > MOST_NUMBERS ? `, +${numbers.size - MOST_NUMBERS}` : "");
+      const shown =
+        [...numbers]
+          .sort((a, b) => a - b)
+          .slice(0, MOST_NUMBERS)
+          .join(", ") + (numbers.size > MOST_NUMBERS ? `, +${numbers.size - MOST_NUMBERS}` : "");
       const beside = out && leaving.has(box) ? (textWidth(shown, TINY) + LABEL) / 2 : 0;
       this.labels.push({ edge: this.edge.length, column, u: u + beside, v: out ? end + LABEL / 2 : end - LABEL / 2, text: shown });
       if (out) this.add(e, box, -1, column, [u, v, u + beside, end]);
@@ -113,7 +121,8 @@ export class EdgePieces {
   /** Every edge that was kept whole, with its points (across, along, across, …). */
   eachKept(visit: (edge: number, column: number, points: readonly number[]) => void): void {
     for (let e = 0; e < this.edge.length; e++) {
-      if (this.source[e] >= 0 && this.target[e] >= 0) visit(this.edge[e], this.column[e], this.points.slice(2 * this.starts[e], 2 * this.starts[e + 1]));
+      if (this.source[e] >= 0 && this.target[e] >= 0)
+        visit(this.edge[e], this.column[e], this.points.slice(2 * this.starts[e], 2 * this.starts[e + 1]));
     }
   }
 

@@ -20,7 +20,12 @@ const AROUND = 2;
  * other labels, and of those that are `standing` already. One that finds no place is left to the tooltip.
  */
 export function countLabels(
-  merged: Int32Array, source: Int32Array, parent: Int32Array, curve: Float64Array, curveStart: Int32Array, texts: (e: number) => string | undefined = () => undefined,
+  merged: Int32Array,
+  source: Int32Array,
+  parent: Int32Array,
+  curve: Float64Array,
+  curveStart: Int32Array,
+  texts: (e: number) => string | undefined = () => undefined,
   standing: readonly SceneLabel[] = [],
 ): SceneLabel[] {
   const labels: SceneLabel[] = [];

@@ -4,7 +4,14 @@ import type { ProgramData, Visible } from "../types";
 import { halvesOf } from "../view/halves";
 import { measure } from "./measure";
 
-export function layoutView(program: ProgramData, visible: Visible, beside: boolean, options: LayoutOptions, cache?: LayoutCache, previousX?: Float64Array): CompoundLayout {
+export function layoutView(
+  program: ProgramData,
+  visible: Visible,
+  beside: boolean,
+  options: LayoutOptions,
+  cache?: LayoutCache,
+  previousX?: Float64Array,
+): CompoundLayout {
   const graph = measure(visible, previousX);
   const halves = beside ? halvesOf(visible, program) : undefined;
   return halves ? layoutBeside(graph, halves, options, cache) : layoutCompound(graph, options, cache);

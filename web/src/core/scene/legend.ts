@@ -14,15 +14,33 @@ const GAP = 18;
 export const NO_SWATCH = -1;
 
 const NAMES: Record<(typeof CATEGORIES)[number], string> = {
-  other: "other", elementwise: "elementwise", matmul: "matmul, conv", reduce: "reduce", shape: "shape", communication: "communication",
-  control: "control flow", data: "data movement", parameter: "parameter", constant: "constant", custom: "custom call",
-  output: "input, output", random: "random", function: "autograd function", leaf: "leaf with a gradient", saved: "kept for backward",
-  base: "base of a view", cut: "end of the gradient",
+  other: "other",
+  elementwise: "elementwise",
+  matmul: "matmul, conv",
+  reduce: "reduce",
+  shape: "shape",
+  communication: "communication",
+  control: "control flow",
+  data: "data movement",
+  parameter: "parameter",
+  constant: "constant",
+  custom: "custom call",
+  output: "input, output",
+  random: "random",
+  function: "autograd function",
+  leaf: "leaf with a gradient",
+  saved: "kept for backward",
+  base: "base of a view",
+  cut: "end of the gradient",
 };
 
 /** Which categories the picture uses. A box that a person gave a fill of its own shows none. */
 export function categoryRows(
-  paint: Uint8Array, shape: Uint8Array, custom: Int16Array, customs: readonly CustomPaint[] = [], mixShares: Float32Array = new Float32Array(0),
+  paint: Uint8Array,
+  shape: Uint8Array,
+  custom: Int16Array,
+  customs: readonly CustomPaint[] = [],
+  mixShares: Float32Array = new Float32Array(0),
 ): LegendRow[] {
   const used = new Set<number>();
   for (let i = 0; i < mixShares.length; i++) if (mixShares[i] > 0) used.add(i % CATEGORIES.length);
@@ -36,7 +54,11 @@ export function categoryRows(
 }
 
 /** Rows and remarks at their places from (0, 0), no wider than the picture where that is possible. Words without a colour have a line of their own. */
-export function placeLegend(rows: readonly LegendRow[], width: number, remarks: readonly string[]): { entries: LegendEntry[]; rows: number } {
+export function placeLegend(
+  rows: readonly LegendRow[],
+  width: number,
+  remarks: readonly string[],
+): { entries: LegendEntry[]; rows: number } {
   const entries: LegendEntry[] = [];
   const sentences = [...rows.filter((row) => row.paint === undefined && !row.shade).map((row) => row.text), ...remarks];
   let x = 0;

@@ -46,7 +46,9 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
     targetSlot: visible.targetSlot,
     edgeValue: visible.edgeValue,
     edgeWeight: visible.edgeCountMerged,
-    ...(visible.edgeKind.includes(EdgeKind.Carried) ? { edgeCloses: visible.edgeKind.map((kind) => (kind === EdgeKind.Carried ? 1 : 0)) } : {}),
+    ...(visible.edgeKind.includes(EdgeKind.Carried)
+      ? { edgeCloses: visible.edgeKind.map((kind) => (kind === EdgeKind.Carried ? 1 : 0)) }
+      : {}),
     previousX,
   };
 }

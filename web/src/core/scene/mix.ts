@@ -11,7 +11,9 @@ export interface Mix {
 }
 
 /** Values that are only held, reshaped or handed on say nothing about the work. */
-const WORK = CATEGORIES.map((category) => (["parameter", "constant", "output", "other", "shape", "function", "leaf", "saved", "base", "cut"].includes(category) ? 0 : 1));
+const WORK = CATEGORIES.map((category) =>
+  ["parameter", "constant", "output", "other", "shape", "function", "leaf", "saved", "base", "cut"].includes(category) ? 0 : 1,
+);
 const WIDTH = CATEGORIES.length;
 
 export function mixOf(program: ProgramData, visible: Visible): Mix {

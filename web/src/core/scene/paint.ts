@@ -60,7 +60,13 @@ export function paintFrame(scene: Scene, theme: Theme, piece: number, painter: P
 }
 
 /** A frame's title line, on a plate that keeps passing edges away from the words. */
-export function paintTitle(scene: Scene, theme: Theme, piece: number, painter: Painter, runs: readonly TextRun[] = boxTexts(scene, piece)): void {
+export function paintTitle(
+  scene: Scene,
+  theme: Theme,
+  piece: number,
+  painter: Painter,
+  runs: readonly TextRun[] = boxTexts(scene, piece),
+): void {
   if (!runs.length) return;
   painter.begin("title", piece);
   const look = frameLook(scene, theme, piece);
@@ -76,8 +82,13 @@ export function paintEdge(scene: Scene, theme: Theme, e: number, painter: Painte
   if (to === from) return;
   painter.begin("edge", e);
   const kind = scene.edgeKind[e];
-  const own = kind === EdgeKind.Data || kind === EdgeKind.Carried || kind === EdgeKind.Overlay ? theme.edge : kind === EdgeKind.Control ? theme.faintEdge : theme.linkEdge;
-  const colour = own === theme.accent ? own : edgeColour(scene, theme, e) ?? own;
+  const own =
+    kind === EdgeKind.Data || kind === EdgeKind.Carried || kind === EdgeKind.Overlay
+      ? theme.edge
+      : kind === EdgeKind.Control
+        ? theme.faintEdge
+        : theme.linkEdge;
+  const colour = own === theme.accent ? own : (edgeColour(scene, theme, e) ?? own);
   const dash = kind === EdgeKind.Data || kind === EdgeKind.Overlay ? "solid" : kind === EdgeKind.Control ? "dotted" : "dashed";
   painter.curve(scene.curve, from, to, colour, scene.edgeWidth[e], dash);
   paintHead(scene, e, colour, painter);
@@ -99,7 +110,13 @@ function paintHead(scene: Scene, e: number, colour: string, painter: Painter): v
 }
 
 /** `runs` may be given by a painter that remembers them from frame to frame. */
-export function paintBox(scene: Scene, theme: Theme, piece: number, painter: Painter, runs: readonly TextRun[] = boxTexts(scene, piece)): void {
+export function paintBox(
+  scene: Scene,
+  theme: Theme,
+  piece: number,
+  painter: Painter,
+  runs: readonly TextRun[] = boxTexts(scene, piece),
+): void {
   painter.begin("box", piece);
   paintBody(scene, theme, piece, painter);
   paintMix(scene, theme, piece, painter);
@@ -122,7 +139,17 @@ function paintMix(scene: Scene, theme: Theme, piece: number, painter: Painter): 
     const share = scene.mixShares[row * CATEGORIES.length + category];
     if (share <= 0) continue;
     const gap = share * whole > 2 * BAR_GAP ? BAR_GAP : 0;
-    painter.rect(x, scene.y[piece] + scene.h[piece] - BAR_FOOT, share * whole - gap, BAR_HEIGHT, 1, theme.paints[category].stroke, "", 0, "solid");
+    painter.rect(
+      x,
+      scene.y[piece] + scene.h[piece] - BAR_FOOT,
+      share * whole - gap,
+      BAR_HEIGHT,
+      1,
+      theme.paints[category].stroke,
+      "",
+      0,
+      "solid",
+    );
     x += share * whole;
   }
 }
@@ -139,7 +166,17 @@ export function paintBody(scene: Scene, theme: Theme, piece: number, painter: Pa
   switch (scene.shape[piece]) {
     case Shape.Stack:
       for (let card = 2; card >= 0; card--) {
-        painter.rect(x + card * STACK_STEP, y + (2 - card) * STACK_STEP, w - 2 * STACK_STEP, h - 2 * STACK_STEP, 7, fill, stroke, 1, "solid");
+        painter.rect(
+          x + card * STACK_STEP,
+          y + (2 - card) * STACK_STEP,
+          w - 2 * STACK_STEP,
+          h - 2 * STACK_STEP,
+          7,
+          fill,
+          stroke,
+          1,
+          "solid",
+        );
       }
       return;
     case Shape.Pill:

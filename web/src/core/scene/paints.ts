@@ -5,8 +5,21 @@ import { PAINT_GROUP, PAINT_STUB } from "./types";
 
 /** Calls of plain functions are groups with another name, not control flow. */
 export const PLAIN_CALLS = new Set([
-  "call", "func.call", "closed_call", "core_call", "xla_call", "jit", "pjit", "composite", "stablehlo.composite", "remat", "remat2",
-  "checkpoint", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
+  "call",
+  "func.call",
+  "closed_call",
+  "core_call",
+  "xla_call",
+  "jit",
+  "pjit",
+  "composite",
+  "stablehlo.composite",
+  "remat",
+  "remat2",
+  "checkpoint",
+  "custom_jvp_call",
+  "custom_vjp_call",
+  "custom_vjp_call_jaxpr",
 ]);
 
 /** A fusion is what its most telling operation is. */

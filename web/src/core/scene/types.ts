@@ -9,7 +9,12 @@ import type { Shade } from "../colour";
 import { CATEGORIES } from "../types";
 
 /** How a piece is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
-export const enum Shape { Card = 0, Pill = 1, Frame = 2, Stack = 3 }
+export const enum Shape {
+  Card = 0,
+  Pill = 1,
+  Frame = 2,
+  Stack = 3,
+}
 
 /** Rows of `Theme.paints` after the categories of types.ts (which are rows 0 … CATEGORIES.length-1). */
 export const PAINT_GROUP = CATEGORIES.length;

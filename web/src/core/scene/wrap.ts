@@ -56,7 +56,12 @@ class Wrapping {
   private readonly right: Float64Array;
   private readonly top: Float64Array;
 
-  constructor(private readonly visible: Visible, private readonly layout: CompoundLayout, direction: "TB" | "LR", columns: number) {
+  constructor(
+    private readonly visible: Visible,
+    private readonly layout: CompoundLayout,
+    direction: "TB" | "LR",
+    columns: number,
+  ) {
     this.down = direction === "TB";
     const [u, v, uSize, vSize] = this.down ? [layout.x, layout.y, layout.w, layout.h] : [layout.y, layout.x, layout.h, layout.w];
     const along = this.down ? layout.height : layout.width;
@@ -177,7 +182,8 @@ class Wrapping {
       if (!visible.open[b] || this.column[b] === this.lastColumn[b]) {
         if (visible.open[b]) this.pieceOf.set(b * columns + this.column[b], b);
         const [before, after] = [edges.isMarked(b, false) ? STUB_ROOM : 0, edges.isMarked(b, true) ? STUB_ROOM : 0];
-        if (parent >= 0) grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - before, this.v[b] + this.vSize[b] + after);
+        if (parent >= 0)
+          grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - before, this.v[b] + this.vSize[b] + after);
         continue;
       }
       const first = this.column[b];

@@ -22,7 +22,8 @@ export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
   if (!halves) return { ...visible, remarks: [...visible.remarks, "Nothing here has a forward and a backward half."] };
   const block = blocksOf(visible, halves);
   const edgeText = Array.from(visible.edgeSource, (source, e) => {
-    const isKept = visible.edgeKind[e] === EdgeKind.Data && block[source] === Block.Forward && block[visible.edgeTarget[e]] === Block.Backward;
+    const isKept =
+      visible.edgeKind[e] === EdgeKind.Data && block[source] === Block.Forward && block[visible.edgeTarget[e]] === Block.Backward;
     return isKept ? keptText(visible.edgeDistinct[e], visible.edgeBytes[e]) : undefined;
   });
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
@@ -56,7 +57,9 @@ function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
 /** Stacks of repeated groups in the halves are shown one by one; repeated operations (an optimizer's) stay folded. */
 function unfolded(program: ProgramData, spec: ViewSpec): Visible {
   const folded = build(program, spec);
-  const stacks = inHalves(folded).filter((box) => folded.repeat[box] > 1 && folded.node[box] < 0).map((box) => folded.key[box]);
+  const stacks = inHalves(folded)
+    .filter((box) => folded.repeat[box] > 1 && folded.node[box] < 0)
+    .map((box) => folded.key[box]);
   return stacks.length ? build(program, { ...spec, unfolded: [...(spec.unfolded ?? []), ...stacks] }) : folded;
 }
 

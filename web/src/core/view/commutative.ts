@@ -3,8 +3,31 @@ import type { ProgramData } from "../types";
 import { bareOp } from "./plumbing";
 
 const COMMUTATIVE = new Set([
-  "add", "add_any", "multiply", "mul", "maximum", "max", "minimum", "min", "and", "or", "xor", "tuple", "return", "output",
-  "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor", "eq", "ne", "fusion", "call", "all-reduce",
+  "add",
+  "add_any",
+  "multiply",
+  "mul",
+  "maximum",
+  "max",
+  "minimum",
+  "min",
+  "and",
+  "or",
+  "xor",
+  "tuple",
+  "return",
+  "output",
+  "bitwise_and",
+  "bitwise_or",
+  "bitwise_xor",
+  "logical_and",
+  "logical_or",
+  "logical_xor",
+  "eq",
+  "ne",
+  "fusion",
+  "call",
+  "all-reduce",
 ]);
 
 export function commutes({ nodeOp, strings }: ProgramData, node: number): boolean {

@@ -71,7 +71,11 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           continue;
         }
         if (sourceBox === INLINED) {
-          if ((leaf || (place >= 0 && boxes.node[place] === t)) && !repeated) boxes.note(place, ends.carried[e] === Carried.Start ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source));
+          if ((leaf || (place >= 0 && boxes.node[place] === t)) && !repeated)
+            boxes.note(
+              place,
+              ends.carried[e] === Carried.Start ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source),
+            );
           continue;
         }
         if (counting && home === instance) {
@@ -147,8 +151,10 @@ function connectOverlays(placement: Placement, edges: Edges, instance: Instance)
   placement.prepared.program.looks?.overlays.forEach((overlay, number) => {
     for (const [from, to] of overlay.edges) {
       if (!isHere(from) || !isHere(to)) continue;
-      const source = instance.place(from), target = instance.place(to);
-      if (source >= 0 && target >= 0 && source !== target && !placement.boxes.areNested(source, target)) edges.add(EdgeKind.Overlay, source, target, from, number, number);
+      const source = instance.place(from),
+        target = instance.place(to);
+      if (source >= 0 && target >= 0 && source !== target && !placement.boxes.areNested(source, target))
+        edges.add(EdgeKind.Overlay, source, target, from, number, number);
     }
   });
 }
@@ -162,7 +168,8 @@ function connectLinks(placement: Placement, edges: Edges, instance: Instance): v
     for (let i = links.start[t]; i < links.start[t + 1]; i++) {
       const other = links.extra[i];
       const source = other < instance.first || other >= instance.first + instance.count ? NOWHERE : instance.place(other);
-      if (source >= 0 && source !== target && !placement.boxes.areNested(source, target)) edges.add(EdgeKind.Link, source, target, other, -1, 0);
+      if (source >= 0 && source !== target && !placement.boxes.areNested(source, target))
+        edges.add(EdgeKind.Link, source, target, other, -1, 0);
     }
   }
 }

@@ -32,7 +32,10 @@ export class Contents {
   private readonly labels: Int32Array;
   private stamp = 0;
 
-  constructor(private readonly prepared: Prepared, private readonly tree: GroupTree) {
+  constructor(
+    private readonly prepared: Prepared,
+    private readonly tree: GroupTree,
+  ) {
     const { nodeCount, strings } = prepared.program;
     this.labels = nodeLabels(prepared.program);
     this.up = new Int32Array(nodeCount);
@@ -114,7 +117,8 @@ export class Contents {
       combined[k] = h;
       a += mix(h, 1);
       b += mix(h, 2);
-      for (let i = inputs.start[n], place = 0; i < inputs.start[n + 1]; i++, place++) down[inputs.value[i]] += mix(h, mix(place, inputs.extra[i]));
+      for (let i = inputs.start[n], place = 0; i < inputs.start[n + 1]; i++, place++)
+        down[inputs.value[i]] += mix(h, mix(place, inputs.extra[i]));
     }
     for (const source of outside) {
       const h = mix(up[source], down[source]);

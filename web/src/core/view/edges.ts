@@ -20,7 +20,11 @@ export class Edges {
   private readonly seen: TripleMap;
   private readonly carried = new TripleMap();
 
-  constructor(private readonly boxes: Boxes, private readonly program: ProgramData, expected: number) {
+  constructor(
+    private readonly boxes: Boxes,
+    private readonly program: ProgramData,
+    expected: number,
+  ) {
     this.seen = new TripleMap(expected);
   }
 
@@ -36,7 +40,11 @@ export class Edges {
   add(kind: EdgeKind, source: number, target: number, node: number, output: number, operand: number, repeated = false): number {
     const { boxes } = this;
     const single = boxes.isLeaf(source) && boxes.isLeaf(target);
-    const number = this.seen.number(source, target, kind * 0x10000000 + (kind === EdgeKind.Overlay || (single && kind === EdgeKind.Data) ? 1 + operand : 0));
+    const number = this.seen.number(
+      source,
+      target,
+      kind * 0x10000000 + (kind === EdgeKind.Overlay || (single && kind === EdgeKind.Data) ? 1 + operand : 0),
+    );
     const carried = this.carried.size;
     const again = !single && this.carried.number(number, node, output) < carried;
     if (number < this.source.length) {
@@ -63,7 +71,19 @@ export class Edges {
 
   /** Takes out the edges that are marked. */
   remove(gone: Uint8Array): void {
-    const columns = [this.source, this.target, this.kind, this.node, this.output, this.merged, this.distinct, this.bytes, this.sourceSlot, this.targetSlot, this.operand];
+    const columns = [
+      this.source,
+      this.target,
+      this.kind,
+      this.node,
+      this.output,
+      this.merged,
+      this.distinct,
+      this.bytes,
+      this.sourceSlot,
+      this.targetSlot,
+      this.operand,
+    ];
     for (const column of columns) {
       let kept = 0;
       for (let e = 0; e < column.length; e++) if (!gone[e]) column[kept++] = column[e];
@@ -76,7 +96,8 @@ export class Edges {
     if (node < 0) return Number.NaN;
     const from = outputs.start[node];
     let sum = 0;
-    for (let o = output < 0 ? from : from + output; o < (output < 0 ? outputs.start[node + 1] : from + output + 1); o++) sum += types.bytes[outputs.value[o]] < 0 ? Number.NaN : types.bytes[outputs.value[o]];
+    for (let o = output < 0 ? from : from + output; o < (output < 0 ? outputs.start[node + 1] : from + output + 1); o++)
+      sum += types.bytes[outputs.value[o]] < 0 ? Number.NaN : types.bytes[outputs.value[o]];
     return sum;
   }
 }

@@ -81,7 +81,8 @@ function inSourceOrder(prepared: Prepared, tree: GroupTree, stackOf: Int32Array)
   }
   for (let g = groupCount - 1; g >= 0; g--) if (parent[g] >= 0) position[parent[g]] = Math.min(position[parent[g]], position[g]);
   const members = byClass(stackOf, classCount(stackOf));
-  for (let c = 0; c + 1 < members.start.length; c++) members.value.subarray(members.start[c], members.start[c + 1]).sort((a, b) => position[a] - position[b]);
+  for (let c = 0; c + 1 < members.start.length; c++)
+    members.value.subarray(members.start[c], members.start[c + 1]).sort((a, b) => position[a] - position[b]);
   return members;
 }
 
@@ -132,7 +133,8 @@ function callsMuch(prepared: Prepared, node: number): boolean {
   const { calls, graphStart } = prepared.program;
   if (calls.start[node + 1] === calls.start[node] || prepared.isFusionBody[calls.value[calls.start[node]]]) return false;
   let most = 0;
-  for (let i = calls.start[node]; i < calls.start[node + 1]; i++) most = Math.max(most, graphStart[calls.value[i] + 1] - graphStart[calls.value[i]]);
+  for (let i = calls.start[node]; i < calls.start[node + 1]; i++)
+    most = Math.max(most, graphStart[calls.value[i] + 1] - graphStart[calls.value[i]]);
   return most >= LEAST_CALLED;
 }
 
@@ -232,7 +234,13 @@ function bentClasses(level: Level, items: readonly number[], classOf: Int32Array
     if (c >= 0 && !ofClass.has(c)) ofClass.set(c, i);
     standIn[i] = c < 0 ? i : (ofClass.get(c) as number);
   }
-  const after = components(successors(items.length, level.source.map((i) => standIn[i]), level.target.map((i) => standIn[i])));
+  const after = components(
+    successors(
+      items.length,
+      level.source.map((i) => standIn[i]),
+      level.target.map((i) => standIn[i]),
+    ),
+  );
   const firstIn = new Map<number, number>();
   const circles = new Set<number>();
   for (let i = 0; i < items.length; i++) {

@@ -37,7 +37,9 @@ export function halvesOf(visible: Visible, program?: ProgramData): Halves | unde
   for (const [path, boxes] of ahead) {
     // What came first forward comes last backward.
     const others = [...(back.get(path) ?? [])].reverse();
-    boxes.slice(0, others.length).forEach((box, i) => { pairs.push([box, others[i]]); });
+    boxes.slice(0, others.length).forEach((box, i) => {
+      pairs.push([box, others[i]]);
+    });
   }
   if (program) pairs.push(...differentiated(visible, program));
   return { forward, backward, pairs };
@@ -82,7 +84,8 @@ function pathsWithin(visible: Visible): (string | undefined)[] {
   return paths;
 }
 
-const isGroup = (visible: Visible, box: number): boolean => visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack || visible.kind[box] === BoxKind.Call;
+const isGroup = (visible: Visible, box: number): boolean =>
+  visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack || visible.kind[box] === BoxKind.Call;
 
 /** A stack goes by what its members have in common, a called graph by its name without the number that makes it unique. */
 function nameOf(visible: Visible, box: number): string {

@@ -38,7 +38,8 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   const entry = spec.graph === undefined ? program.entry : prepared.graphNamed(spec.graph);
   if (entry < 0) throw new Error(`no graph named "${spec.graph}"`);
   const grouping = program.groupings.find((one) => one.name === spec.grouping) ?? program.groupings[0];
-  if (spec.grouping !== undefined && grouping.name !== spec.grouping) remarks.push(`There is no grouping "${spec.grouping}"; this is "${grouping.name}".`);
+  if (spec.grouping !== undefined && grouping.name !== spec.grouping)
+    remarks.push(`There is no grouping "${spec.grouping}"; this is "${grouping.name}".`);
   const tree = groupTree(prepared, grouping);
   const subset = readSubset(prepared, tree, entry, spec, remarks);
   const graph = subset?.graph ?? entry;
@@ -63,7 +64,9 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   placeAll(placement, graph);
   tellOrigins(placement);
   const edges = new Edges(boxes, program, 2 * boxes.count);
-  const leftOut = subset?.showsLeftOut ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) } : undefined;
+  const leftOut = subset?.showsLeftOut
+    ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) }
+    : undefined;
   connectAll(placement, edges, leftOut);
   if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next round of a loop.");
   if (!subset || subset.showsLeftOut) showResult(placement, edges);

@@ -16,7 +16,11 @@ const NOTHING = -1;
 const SEVERAL = -2;
 const SHAPE = CATEGORIES.indexOf("shape");
 
-export const enum Input { Side = 0, Data = 1, MeetsBare = 2 }
+export const enum Input {
+  Side = 0,
+  Data = 1,
+  MeetsBare = 2,
+}
 
 /** What kind of input each parameter is (MeetsBare: from the side, but all it meets are bare parameters). */
 export function findInputs(program: ProgramData, users: Csr): Uint8Array {
@@ -115,7 +119,10 @@ function companies({ inputs }: ProgramData, rests: Int32Array, raw: Uint8Array):
   return (user) => {
     let company = known.get(user);
     if (!company) {
-      const found: [[number, number], [number, number]] = [[NOTHING, NOTHING], [NOTHING, NOTHING]];
+      const found: [[number, number], [number, number]] = [
+        [NOTHING, NOTHING],
+        [NOTHING, NOTHING],
+      ];
       for (let i = inputs.start[user]; i < inputs.start[user + 1]; i++) {
         const under = rests[inputs.value[i]];
         const pair = found[raw[inputs.value[i]] ? 0 : 1];

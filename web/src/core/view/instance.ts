@@ -128,7 +128,11 @@ export interface Ends {
   readonly carried: Carried[];
 }
 
-export const enum Carried { No = 0, Start = 1, Back = 2 }
+export const enum Carried {
+  No = 0,
+  Start = 1,
+  Back = 2,
+}
 
 export const noEnds = (): Ends => ({ instance: [], node: [], output: [], carried: [] });
 
@@ -214,7 +218,12 @@ export function sources(instance: Instance, node: number, output: number, plumbi
           const operand = inputs.start[at.caller] + at.operand(node);
           const next = carried === Carried.No ? nextRound(at, node, output) : undefined;
           if (next) todo.push([next.body, next.node, next.output, Carried.Back]);
-          todo.push([at.outer, inputs.value[operand], inputs.extra[operand] === WHOLE ? output : inputs.extra[operand], next ? Carried.Start : carried]);
+          todo.push([
+            at.outer,
+            inputs.value[operand],
+            inputs.extra[operand] === WHOLE ? output : inputs.extra[operand],
+            next ? Carried.Start : carried,
+          ]);
           moved = true;
         }
       }

@@ -19,7 +19,10 @@ export function showLeftOut(placement: Placement, edges: Edges, leftOut: LeftOut
     if (leftOut.before[n] > 0) before.set(box, (before.get(box) ?? 0) + leftOut.before[n]);
     if (leftOut.after[n] > 0) after.set(box, (after.get(box) ?? 0) + leftOut.after[n]);
   }
-  for (const [counts, side] of [[before, "in"], [after, "out"]] as const) {
+  for (const [counts, side] of [
+    [before, "in"],
+    [after, "out"],
+  ] as const) {
     for (const [box, count] of counts) {
       const more = boxes.add(BoxKind.Omitted, boxes.parent[box], `o:${side}:${boxes.key[box]}`, -1, -1);
       boxes.title[more] = `${count} more`;

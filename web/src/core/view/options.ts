@@ -3,7 +3,15 @@
 import { EVERYTHING_INSIDE, isInside } from "./keys";
 import { type DrawingRules, ROLES, type ViewSpec } from "../types";
 
-export const DEFAULT_RULES: DrawingRules = { inlineSmall: true, inlineReducers: true, stubs: true, plumbing: true, foldRepeats: true, liftSingles: true, overlays: true };
+export const DEFAULT_RULES: DrawingRules = {
+  inlineSmall: true,
+  inlineReducers: true,
+  stubs: true,
+  plumbing: true,
+  foldRepeats: true,
+  liftSingles: true,
+  overlays: true,
+};
 
 export interface Options {
   readonly flatten: boolean;

@@ -23,7 +23,8 @@ export function parallelPlaces(prepared: Prepared, container: Int32Array): Int32
   const takesPart = new Uint8Array(nodeCount);
   const up = new Int32Array(nodeCount);
   const down = new Int32Array(nodeCount);
-  const within = (source: number, user: number): boolean => takesPart[source] === 1 && source < user && container[source] === container[user];
+  const within = (source: number, user: number): boolean =>
+    takesPart[source] === 1 && source < user && container[source] === container[user];
 
   for (let n = 0; n < nodeCount; n++) {
     if (plumbing.kind[n] !== Kind.None || small.is[n] || nodeRole[n] === Role.Output || isFusionBody[graphOf[n]]) continue;

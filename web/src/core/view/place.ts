@@ -54,7 +54,12 @@ function placeInstance(placement: Placement, instance: Instance): void {
   placeNodes(placement, instance, fates, groups);
 }
 
-const enum Fate { Gone = 0, Shown = 1, Passed = 2, Inlined = 3 }
+const enum Fate {
+  Gone = 0,
+  Shown = 1,
+  Passed = 2,
+  Inlined = 3,
+}
 
 /** What becomes of each node, before it is known where. */
 function decideFates(placement: Placement, instance: Instance): Uint8Array {
@@ -69,15 +74,24 @@ function decideFates(placement: Placement, instance: Instance): Uint8Array {
     if (hiddenRole[role]) continue;
     const wanted = named !== undefined && named[n] === 1;
     const piped = plumbing.kind[n] === Kind.Pipe || (plumbing.kind[n] === Kind.Bundle && !(isOutput[n] && !instance.outer));
-    const bound = (role === Role.Parameter || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
-    const call = rules.plumbing && !wanted && !subset && !bound && role === Role.Parameter && !small.is[n] ? movesInto(placement, instance, n) : -1;
+    const bound =
+      (role === Role.Parameter || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
+    const call =
+      rules.plumbing && !wanted && !subset && !bound && role === Role.Parameter && !small.is[n] ? movesInto(placement, instance, n) : -1;
     if (call >= 0) instance.moves.set(n, { call });
     // A parameter that a caller binds is the caller's value: what spreads it is no text of its own.
     const root = small.root[n];
     const spreadsBound = root !== n && program.nodeRole[root] === Role.Parameter && instance.operand(root) >= 0;
     if (rules.plumbing && !wanted && (piped || bound || call >= 0)) fates[i] = Fate.Passed;
     else if (rules.inlineSmall && !wanted && !bound && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
-    else if (rules.plumbing && !wanted && role === Role.Output && instance.outer && yieldsForCaller(program, instance.caller, instance.graph)) fates[i] = Fate.Gone;
+    else if (
+      rules.plumbing &&
+      !wanted &&
+      role === Role.Output &&
+      instance.outer &&
+      yieldsForCaller(program, instance.caller, instance.graph)
+    )
+      fates[i] = Fate.Gone;
     else fates[i] = subset && !subset[n] ? Fate.Gone : Fate.Shown;
   }
   return fates;
@@ -116,7 +130,11 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
     ops[above - first] += ops[i];
   }
   const places: GroupPlaces = {
-    box: new Int32Array(count).fill(NOWHERE), open: new Uint8Array(count), holder: new Int32Array(count), lifted: new Uint8Array(count), level: new Int32Array(count),
+    box: new Int32Array(count).fill(NOWHERE),
+    open: new Uint8Array(count),
+    holder: new Int32Array(count),
+    lifted: new Uint8Array(count),
+    level: new Int32Array(count),
     path: new Array<string>(count),
   };
   for (let i = 0; i < count; i++) {
@@ -129,7 +147,8 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
     }
     const stack = groupStack(placement, instance, places, above, g);
     const drawn = stack >= 0 && folding ? folding.first(stack) - first : i;
-    if (places.box[drawn] < 0) placeGroup(placement, instance, places, above, first + drawn, stack, ops[drawn] === 1 && tree.opCount[first + drawn] === 1);
+    if (places.box[drawn] < 0)
+      placeGroup(placement, instance, places, above, first + drawn, stack, ops[drawn] === 1 && tree.opCount[first + drawn] === 1);
     if (stack < 0 || !folding) continue;
     places.box[i] = places.box[drawn];
     if (boxes.open[places.box[i]] === 1 && drawn !== i) placement.repeats.add(instance, folding, stack, g);
@@ -146,7 +165,15 @@ function groupStack(placement: Placement, instance: Instance, places: GroupPlace
 }
 
 /** Makes the box of a group, or of the stack that it is the first of. */
-function placeGroup(placement: Placement, instance: Instance, places: GroupPlaces, above: number, group: number, stack: number, single: boolean): void {
+function placeGroup(
+  placement: Placement,
+  instance: Instance,
+  places: GroupPlaces,
+  above: number,
+  group: number,
+  stack: number,
+  single: boolean,
+): void {
   const { tree, options, boxes, prepared, folding } = placement;
   const { strings } = prepared.program;
   const path = groupPath(placement, places, above, group);
@@ -169,7 +196,11 @@ function placeGroup(placement: Placement, instance: Instance, places: GroupPlace
   boxes.open[box] = open ? 1 : 0;
   boxes.expandable[box] = open ? 0 : 1;
   boxes.title[box] = groupTitle(prepared.program, tree.groupName, tree.parent, group);
-  boxes.subtitle[box] = groupSubtitle(nameAndClass(strings.at(tree.groupName[group]))[1], tree.opCount[group], tree.parameterElements[group]);
+  boxes.subtitle[box] = groupSubtitle(
+    nameAndClass(strings.at(tree.groupName[group]))[1],
+    tree.opCount[group],
+    tree.parameterElements[group],
+  );
   if (stack >= 0 && folding) {
     boxes.repeat[box] = folding.size(stack);
     boxes.title[box] += ` … ${groupTitle(prepared.program, tree.groupName, tree.parent, folding.last(stack))}`;
@@ -230,14 +261,16 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     boxes.subtitle[box] = typeText(program, n);
     if (options.names) {
       if (stack < 0) nameAfterId(placement, box);
-    } else if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup]) nameAfterGroup(placement, box, tree.nodeGroup[n]);
+    } else if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup])
+      nameAfterGroup(placement, box, tree.nodeGroup[n]);
     boxes.nodesInside[box] = 1;
     instance.boxOf[i] = box;
     if (stack >= 0 && folding !== undefined) {
       boxes.repeat[box] = folding.size(stack);
       if (program.nodeRole[n] === Role.Parameter) {
         boxes.title[box] += " …";
-        if (folding.members(stack).some((item) => typeText(program, item - tree.groupCount) !== boxes.subtitle[box])) boxes.subtitle[box] = "";
+        if (folding.members(stack).some((item) => typeText(program, item - tree.groupCount) !== boxes.subtitle[box]))
+          boxes.subtitle[box] = "";
       }
     }
     if (callCount > 0 && !reducer) placeCalls(placement, instance, n, box, key, level);
@@ -297,7 +330,8 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
   placement.promised += inside;
   boxes.open[box] = 1;
   boxes.expandable[box] = 0;
-  if (nodeText[node] >= 0 && prepared.isFusionBody[calls.value[from]]) boxes.subtitle[box] = `${strings.at(nodeText[node])} · ${boxes.subtitle[box]}`;
+  if (nodeText[node] >= 0 && prepared.isFusionBody[calls.value[from]])
+    boxes.subtitle[box] = `${strings.at(nodeText[node])} · ${boxes.subtitle[box]}`;
   const flat = options.flatten || prepared.isFusionBody[calls.value[from]] === 1;
   const bodies: Instance[] = [];
   for (let c = 0; c < callCount; c++) {

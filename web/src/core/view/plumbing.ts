@@ -7,7 +7,11 @@
 
 import type { ProgramData } from "../types";
 
-export const enum Kind { None = 0, Pipe = 1, Bundle = 2 }
+export const enum Kind {
+  None = 0,
+  Pipe = 1,
+  Bundle = 2,
+}
 
 export interface Plumbing {
   readonly kind: Uint8Array;
@@ -22,9 +26,15 @@ const BUNDLES = new Set(["tuple"]);
 
 /** An op without its dialect: "stablehlo.tuple" → "tuple", "aten.add.Tensor" → "add", "torch.nn.functional.linear" → "linear". */
 export function bareOp(op: string): string {
-  const aten = /^(?:torch\.ops\.)?(?:aten|prims|prim|quantized|quantized_decomposed|_c10d_functional|edge\.aten|executorch_exir_dialects_edge__ops_aten)[.:]+([A-Za-z0-9_]+)/.exec(op);
+  const aten =
+    /^(?:torch\.ops\.)?(?:aten|prims|prim|quantized|quantized_decomposed|_c10d_functional|edge\.aten|executorch_exir_dialects_edge__ops_aten)[.:]+([A-Za-z0-9_]+)/.exec(
+      op,
+    );
   if (aten) return aten[1];
-  const dialect = /^(?:stablehlo|mhlo|chlo|hlo|arith|math|func|operator|_operator|builtins|torch\.nn\.functional|torch\._C\._nn|torch\.ops\.higher_order|torch(?!\.ops)|Tensor)\.(.+)$/.exec(op);
+  const dialect =
+    /^(?:stablehlo|mhlo|chlo|hlo|arith|math|func|operator|_operator|builtins|torch\.nn\.functional|torch\._C\._nn|torch\.ops\.higher_order|torch(?!\.ops)|Tensor)\.(.+)$/.exec(
+      op,
+    );
   return dialect ? dialect[1] : op;
 }
 

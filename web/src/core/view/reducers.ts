@@ -15,7 +15,8 @@ export function findReducers(program: ProgramData): Int32Array {
     if (g === program.entry || to - from < 2 || to - from > LARGEST) continue;
     if (graphOutputs.start[g + 1] - graphOutputs.start[g] !== 1) continue;
     const root = graphOutputs.value[graphOutputs.start[g]];
-    let plain = nodeRole[root] === Role.Op && calls.start[root + 1] === calls.start[root] && inputs.start[root + 1] - inputs.start[root] === 2;
+    let plain =
+      nodeRole[root] === Role.Op && calls.start[root + 1] === calls.start[root] && inputs.start[root + 1] - inputs.start[root] === 2;
     for (let n = from; n < to && plain; n++) plain = n === root || nodeRole[n] === Role.Parameter;
     for (let i = inputs.start[root]; i < inputs.start[root + 1] && plain; i++) plain = nodeRole[inputs.value[i]] === Role.Parameter;
     if (plain) op[g] = nodeOp[root];

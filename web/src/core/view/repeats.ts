@@ -19,7 +19,12 @@ export class Repeats {
   add(instance: Instance, folding: Folding, stack: number, group: number): void {
     let shown = this.shown.get(instance);
     if (!shown) {
-      shown = { counterpart: new Int32Array(instance.count).fill(-1), repeatOf: new Int32Array(instance.count).fill(-1), repeatAround: [], stackOfRepeat: [] };
+      shown = {
+        counterpart: new Int32Array(instance.count).fill(-1),
+        repeatOf: new Int32Array(instance.count).fill(-1),
+        repeatAround: [],
+        stackOfRepeat: [],
+      };
       this.shown.set(instance, shown);
     }
     const drawn = folding.nodes(folding.first(stack));

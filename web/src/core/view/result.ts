@@ -48,7 +48,12 @@ export function showResult(placement: Placement, edges: Edges): void {
   const result = graphOutputs.value[from];
   const which = graphOutputs.extra[from];
   const one = which >= 0 && which < outputs.start[result + 1] - outputs.start[result];
-  boxes.subtitle[box] = count > 1 ? plural(count, "value") : one ? strings.at(types.text[outputs.value[outputs.start[result] + which]]) : typeText(prepared.program, result);
+  boxes.subtitle[box] =
+    count > 1
+      ? plural(count, "value")
+      : one
+        ? strings.at(types.text[outputs.value[outputs.start[result] + which]])
+        : typeText(prepared.program, result);
   if (unchanged > 0) boxes.note(box, `${plural(unchanged, "parameter")} unchanged`);
   const drawn: number[] = [];
   for (const { source, node, output, operand } of found) {

@@ -14,5 +14,8 @@ export function rank(program: ProgramData, node: number): number {
 /** Does a node yield integers? */
 export function isInteger(program: ProgramData, node: number): boolean {
   const { outputs, types, strings } = program;
-  return outputs.start[node + 1] > outputs.start[node] && /^(s|u|i|int|uint)\d+$/.test(strings.at(types.dtype[outputs.value[outputs.start[node]]]));
+  return (
+    outputs.start[node + 1] > outputs.start[node] &&
+    /^(s|u|i|int|uint)\d+$/.test(strings.at(types.dtype[outputs.value[outputs.start[node]]]))
+  );
 }

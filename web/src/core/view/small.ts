@@ -20,7 +20,18 @@ export interface Small {
 }
 
 /** Ops that only spread or convert a value. */
-export const SPREADS = new Set(["broadcast", "broadcast_in_dim", "convert", "reshape", "bitcast", "bitcast-convert", "expand", "convert_element_type", "copy", "_to_copy"]);
+export const SPREADS = new Set([
+  "broadcast",
+  "broadcast_in_dim",
+  "convert",
+  "reshape",
+  "bitcast",
+  "bitcast-convert",
+  "expand",
+  "convert_element_type",
+  "copy",
+  "_to_copy",
+]);
 const MOST_ELEMENTS = 4;
 const LONGEST = 18;
 const MOST_USES = 4;
@@ -44,9 +55,15 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
       if (text !== "" && text.length <= LONGEST && elements >= 0 && elements <= MOST_ELEMENTS) is[n] = scalar[n] = 1;
     } else if (nodeRole[n] === Role.Parameter && operandCount === 0 && nodeCategory[n] !== LEAF) {
       const vector = elements >= 0 && useCount <= MOST_USES && rank(program, n) <= 1;
-      const aside = inputKind[n] === Input.Side || (inputKind[n] === Input.MeetsBare && rank(program, n) < rank(program, users.value[users.start[n]]));
+      const aside =
+        inputKind[n] === Input.Side || (inputKind[n] === Input.MeetsBare && rank(program, n) < rank(program, users.value[users.start[n]]));
       if (aside && (elements === 1 || vector)) is[n] = 1;
-    } else if (operandCount === 1 && nodeRole[n] === Role.Op && calls.start[n + 1] === calls.start[n] && control.start[n + 1] === control.start[n]) {
+    } else if (
+      operandCount === 1 &&
+      nodeRole[n] === Role.Op &&
+      calls.start[n + 1] === calls.start[n] &&
+      control.start[n + 1] === control.start[n]
+    ) {
       let spread = spreads.get(nodeOp[n]);
       if (spread === undefined) {
         spread = SPREADS.has(bareOp(strings.at(nodeOp[n])));

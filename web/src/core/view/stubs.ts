@@ -26,7 +26,10 @@ const CROWD = 4;
 export function addStubs(placement: Placement, edges: Edges): void {
   const { boxes } = placement;
   const boxCount = boxes.count;
-  const leaving = byClass(Int32Array.from(edges.source, (box, e) => (edges.kind[e] === EdgeKind.Data ? box : -1)), boxCount);
+  const leaving = byClass(
+    Int32Array.from(edges.source, (box, e) => (edges.kind[e] === EdgeKind.Data ? box : -1)),
+    boxCount,
+  );
   /** Edges that become stubs at their own target. */
   const atTarget: number[] = [];
   for (let source = 0; source < boxCount; source++) {

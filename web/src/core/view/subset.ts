@@ -80,7 +80,8 @@ function walkAround(prepared: Prepared, start: readonly number[], hops: number, 
   const { program, users, plumbing } = prepared;
   const { inputs, nodeRole } = program;
   const asked = new Set(start);
-  const returns = (n: number): boolean => !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Kind.Bundle));
+  const returns = (n: number): boolean =>
+    !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Kind.Bundle));
   const metFromAbove = new Set<number>();
   let level = [...start];
   for (const n of start) kept[n] = 1;
@@ -121,8 +122,18 @@ function walkAlso(prepared: Prepared, start: readonly number[], kept: Uint8Array
 }
 
 /** Marks the nodes on paths from one set to the other, whichever way they run; the shortest, where there are too many. */
-function walkPaths(prepared: Prepared, from: readonly number[], to: readonly number[], limit: number, kept: Uint8Array, remarks: string[]): number {
-  for (const [first, last] of [[from, to], [to, from]] as const) {
+function walkPaths(
+  prepared: Prepared,
+  from: readonly number[],
+  to: readonly number[],
+  limit: number,
+  kept: Uint8Array,
+  remarks: string[],
+): number {
+  for (const [first, last] of [
+    [from, to],
+    [to, from],
+  ] as const) {
     const down = distances(prepared, first, false);
     const up = distances(prepared, last, true);
     const perLength: number[] = [];

@@ -35,7 +35,17 @@ function opTitle(program: ProgramData, op: number): string {
 const LEAF = CATEGORIES.indexOf("leaf");
 
 /** Ops that say nothing; the function that they call does. */
-const NAMED_BY_CALLED = new Set(["call", "jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call"]);
+const NAMED_BY_CALLED = new Set([
+  "call",
+  "jit",
+  "pjit",
+  "closed_call",
+  "core_call",
+  "checkpoint",
+  "remat2",
+  "custom_jvp_call",
+  "custom_vjp_call",
+]);
 
 /** "add_fusion.12" → "add_fusion". */
 function withoutNumber(name: string): string {
@@ -51,7 +61,8 @@ export function nodeTitle(program: ProgramData, node: number): string {
   const op = opTitle(program, nodeOp[node]);
   if (op === "custom-call" || op === "custom_call") return text >= 0 ? strings.at(text).replace(/^__/, "").replace(/\$/g, " ") : op;
   const { calls, graphName } = program;
-  if (NAMED_BY_CALLED.has(op) && calls.start[node + 1] > calls.start[node]) return withoutNumber(strings.at(graphName[calls.value[calls.start[node]]]));
+  if (NAMED_BY_CALLED.has(op) && calls.start[node + 1] > calls.start[node])
+    return withoutNumber(strings.at(graphName[calls.value[calls.start[node]]]));
   if (op === "fusion") return withoutNumber(strings.at(nodeId[node]));
   return op;
 }
@@ -102,8 +113,19 @@ export function groupSubtitle(kind: string, ops: number, parameters: number): st
 
 /** Signs between an op and the operand that is written beside it: [before a second operand, after a first one]. */
 const SIGNS: Record<string, readonly [string, string]> = {
-  add: ["+ ", " +"], subtract: ["− ", " −"], sub: ["− ", " −"], multiply: ["× ", " ×"], mul: ["× ", " ×"], divide: ["÷ ", " ÷"], div: ["÷ ", " ÷"],
-  power: ["^ ", " ^"], pow: ["^ ", " ^"], maximum: ["max ", "max "], max: ["max ", "max "], minimum: ["min ", "min "], min: ["min ", "min "],
+  add: ["+ ", " +"],
+  subtract: ["− ", " −"],
+  sub: ["− ", " −"],
+  multiply: ["× ", " ×"],
+  mul: ["× ", " ×"],
+  divide: ["÷ ", " ÷"],
+  div: ["÷ ", " ÷"],
+  power: ["^ ", " ^"],
+  pow: ["^ ", " ^"],
+  maximum: ["max ", "max "],
+  max: ["max ", "max "],
+  minimum: ["min ", "min "],
+  min: ["min ", "min "],
 };
 
 /** A small value as text: "0.125", "γ f32[512]". */

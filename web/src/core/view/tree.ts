@@ -124,7 +124,8 @@ function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Ar
 
 function allGrouped(prepared: Prepared, grouping: Grouping, graph: number): boolean {
   const { graphStart } = prepared.program;
-  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) if (grouping.nodeGroup[n] < 0 && standsForItself(prepared, n)) return false;
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++)
+    if (grouping.nodeGroup[n] < 0 && standsForItself(prepared, n)) return false;
   return true;
 }
 

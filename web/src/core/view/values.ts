@@ -52,7 +52,10 @@ function addBox(placement: Placement, boxes: Boxes, source: number, node: number
   const several = outputs.start[node + 1] - outputs.start[node] > 1;
   const box = boxes.add(BoxKind.Value, boxes.parent[source], `v:${boxes.key[source]}.${output}`, node, -1);
   boxes.title[box] = several && output >= 0 ? `${name}.${output}` : name;
-  boxes.subtitle[box] = output >= 0 && outputs.start[node] + output < outputs.start[node + 1] ? strings.at(types.text[outputs.value[outputs.start[node] + output]]) : "";
+  boxes.subtitle[box] =
+    output >= 0 && outputs.start[node] + output < outputs.start[node + 1]
+      ? strings.at(types.text[outputs.value[outputs.start[node] + output]])
+      : "";
   boxes.category[box] = DATA;
   return box;
 }

@@ -57,12 +57,20 @@ export function centred(x: number, y: number, scale: number, width: number, heig
 }
 
 /** What a person sees first: the whole graph if it can be read, else what was asked for by name, else where it begins (its first box). */
-export function firstLook(rect: Rect, first: Rect | undefined, direction: "TB" | "LR", width: number, height: number, named?: Rect): Camera {
+export function firstLook(
+  rect: Rect,
+  first: Rect | undefined,
+  direction: "TB" | "LR",
+  width: number,
+  height: number,
+  named?: Rect,
+): Camera {
   const whole = fit(rect, width, height);
   if (named) return whole.scale >= FIRST_LOOK ? whole : fit(named, width, height, FIRST_LOOK);
   if (whole.scale >= READABLE || !first) return whole;
   const scale = FIRST_LOOK;
-  const x = first.x + first.w / 2, y = first.y + first.h / 2;
+  const x = first.x + first.w / 2,
+    y = first.y + first.h / 2;
   if (direction === "LR") return { x: rect.x - PADDING / scale, y: y - height / 2 / scale, scale };
   return { x: x - width / 2 / scale, y: rect.y - PADDING / scale, scale };
 }

@@ -24,7 +24,10 @@ export class CanvasPainter implements Painter {
   /** Below this scale corners are square and heads are left out. */
   plain = false;
 
-  constructor(private readonly context: Context, private readonly scale: number) {
+  constructor(
+    private readonly context: Context,
+    private readonly scale: number,
+  ) {
     context.textBaseline = "alphabetic";
     context.textAlign = "start";
     context.fontKerning = "none";

@@ -64,7 +64,8 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
     } else if (fingers.size === 2) {
       dragged = true;
       const other = [...fingers].find(([id]) => id !== event.pointerId)![1];
-      const was = Math.hypot(before.x - other.x, before.y - other.y), is = Math.hypot(at.x - other.x, at.y - other.y);
+      const was = Math.hypot(before.x - other.x, before.y - other.y),
+        is = Math.hypot(at.x - other.x, at.y - other.y);
       if (was > 1 && is > 1) handler.zoom((at.x + other.x) / 2, (at.y + other.y) / 2, is / was);
       handler.pan((at.x - before.x) / 2, (at.y - before.y) / 2);
     }
@@ -92,7 +93,8 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
     event.preventDefault();
     const at = place(event);
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : event.deltaMode === WheelEvent.DOM_DELTA_PAGE ? 400 : 1;
-    const dx = event.deltaX * unit, dy = event.deltaY * unit;
+    const dx = event.deltaX * unit,
+      dy = event.deltaY * unit;
     if (event.ctrlKey || event.metaKey) handler.zoom(at.x, at.y, Math.exp(-dy * 0.01));
     else if (event.shiftKey && dx === 0) handler.pan(-dy, 0);
     else if (isMouseWheel(event)) handler.zoom(at.x, at.y, Math.exp(-Math.sign(dy) * Math.min(Math.abs(dy), 120) * 0.002));

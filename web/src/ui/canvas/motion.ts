@@ -19,8 +19,16 @@ export interface Motion {
 }
 
 /** What moves when `from` (seen through one camera) becomes `to` (seen through another), or undefined if too much would. */
-export function motionBetween(from: Shown, fromCamera: Camera, to: Shown, toCamera: Camera, width: number, height: number): Motion | undefined {
-  const now = seen(toCamera, width, height), was = seen(fromCamera, width, height);
+export function motionBetween(
+  from: Shown,
+  fromCamera: Camera,
+  to: Shown,
+  toCamera: Camera,
+  width: number,
+  height: number,
+): Motion | undefined {
+  const now = seen(toCamera, width, height),
+    was = seen(fromCamera, width, height);
   const room = new Int32Array(MOST_BOXES + 1);
   const staying = querySpatial(to.boxIndex, now.x, now.y, now.x + now.w, now.y + now.h, room);
   if (staying > MOST_BOXES || to.scene.boxCount > 40_000) return undefined;
@@ -29,7 +37,8 @@ export function motionBetween(from: Shown, fromCamera: Camera, to: Shown, toCame
   const old = from.scene;
   for (let piece = 0; piece < before.length; piece++) {
     const p = before[piece];
-    if (p >= 0 && old.x[p] < was.x + was.w && old.x[p] + old.w[p] > was.x && old.y[p] < was.y + was.h && old.y[p] + old.h[p] > was.y) boxes.add(piece);
+    if (p >= 0 && old.x[p] < was.x + was.w && old.x[p] + old.w[p] > was.x && old.y[p] < was.y + was.h && old.y[p] + old.h[p] > was.y)
+      boxes.add(piece);
     if (boxes.size > MOST_BOXES) return undefined;
   }
   const moving = Int32Array.from(boxes);
@@ -37,7 +46,10 @@ export function motionBetween(from: Shown, fromCamera: Camera, to: Shown, toCame
   const edges = edgeRoom.subarray(0, querySpatial(to.edgeIndex, now.x, now.y, now.x + now.w, now.y + now.h, edgeRoom));
 
   const target = to.scene;
-  const x = target.x.slice(), y = target.y.slice(), w = target.w.slice(), h = target.h.slice();
+  const x = target.x.slice(),
+    y = target.y.slice(),
+    w = target.w.slice(),
+    h = target.h.slice();
   const zoom = fromCamera.scale / toCamera.scale;
   const scene: Scene = { ...target, x, y, w, h };
   return {
@@ -48,7 +60,8 @@ export function motionBetween(from: Shown, fromCamera: Camera, to: Shown, toCame
       for (const piece of moving) {
         const p = before[piece];
         if (p < 0) continue;
-        const ox = toCamera.x + (old.x[p] - fromCamera.x) * zoom, oy = toCamera.y + (old.y[p] - fromCamera.y) * zoom;
+        const ox = toCamera.x + (old.x[p] - fromCamera.x) * zoom,
+          oy = toCamera.y + (old.y[p] - fromCamera.y) * zoom;
         x[piece] = ox + (target.x[piece] - ox) * t;
         y[piece] = oy + (target.y[piece] - oy) * t;
         w[piece] = old.w[p] * zoom + (target.w[piece] - old.w[p] * zoom) * t;

@@ -58,17 +58,22 @@ export class ScenePainter {
 
   /** How many boxes and edges are in sight: what painting it will cost. */
   weigh({ camera, width, height }: Sight): number {
-    const x1 = camera.x + width / camera.scale, y1 = camera.y + height / camera.scale;
-    return querySpatial(this.drawable.boxIndex, camera.x, camera.y, x1, y1, this.found)
-      + querySpatial(this.drawable.edgeIndex, camera.x, camera.y, x1, y1, this.foundEdges);
+    const x1 = camera.x + width / camera.scale,
+      y1 = camera.y + height / camera.scale;
+    return (
+      querySpatial(this.drawable.boxIndex, camera.x, camera.y, x1, y1, this.found) +
+      querySpatial(this.drawable.edgeIndex, camera.x, camera.y, x1, y1, this.foundEdges)
+    );
   }
 
   paint(context: Context, theme: Theme, sight: Sight, emphasis?: Emphasis): void {
     const { scene, boxIndex, edgeIndex } = this.drawable;
     const { camera } = sight;
     const margin = 12 / camera.scale;
-    const x0 = camera.x - margin, y0 = camera.y - margin;
-    const x1 = camera.x + sight.width / camera.scale + margin, y1 = camera.y + sight.height / camera.scale + margin;
+    const x0 = camera.x - margin,
+      y0 = camera.y - margin;
+    const x1 = camera.x + sight.width / camera.scale + margin,
+      y1 = camera.y + sight.height / camera.scale + margin;
     const boxes = this.found.subarray(0, querySpatial(boxIndex, x0, y0, x1, y1, this.found));
     const edges = this.foundEdges.subarray(0, querySpatial(edgeIndex, x0, y0, x1, y1, this.foundEdges));
     setCamera(context, sight);
@@ -83,8 +88,15 @@ export class ScenePainter {
 
   /** These boxes and edges of a scene, which may be this painter's own with its boxes moved elsewhere (an animation). */
   pieces(
-    context: Context, theme: Theme, sight: Sight, scene: Scene, boxes: ArrayLike<number> & Iterable<number>, edges: Int32Array,
-    emphasis: Emphasis | undefined, edgeOpacity: number, opacity?: (piece: number) => number,
+    context: Context,
+    theme: Theme,
+    sight: Sight,
+    scene: Scene,
+    boxes: ArrayLike<number> & Iterable<number>,
+    edges: Int32Array,
+    emphasis: Emphasis | undefined,
+    edgeOpacity: number,
+    opacity?: (piece: number) => number,
   ): void {
     const { scale } = sight.camera;
     const painter = new CanvasPainter(context, scale);
@@ -127,14 +139,16 @@ export class ScenePainter {
   /** From afar a box says only what it is, as large as it can, where no frame's name stands. */
   private boxName(context: Context, theme: Theme, scene: Scene, piece: number, { camera }: Sight, plates: Plates): void {
     const { scale } = camera;
-    const h = scene.h[piece], w = scene.w[piece];
+    const h = scene.h[piece],
+      w = scene.w[piece];
     if (h * scale < LEGIBLE) return;
     const run = this.texts(piece).find((each) => each.bold) ?? this.texts(piece)[0];
     if (!run) return;
     const size = Math.min(h * 0.62, (run.size * (w - 8)) / run.width);
     if (size * scale < LEGIBLE) return;
     const width = (run.width * size) / run.size;
-    const left = scene.x[piece] + (w - width) / 2, middle = scene.y[piece] + h / 2;
+    const left = scene.x[piece] + (w - width) / 2,
+      middle = scene.y[piece] + h / 2;
     if (plates.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, width * scale, size * scale)) return;
     context.font = fontOf(size, run.bold);
     context.fillStyle = boxLook(scene, theme, piece).text;
@@ -143,14 +157,22 @@ export class ScenePainter {
 
   /** From afar a frame says its name in letters of one size on the screen, where it is large enough to have one and no other name is. */
   private frameName(scene: Scene, piece: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
-    const width = scene.w[piece] * scale, height = scene.h[piece] * scale;
+    const width = scene.w[piece] * scale,
+      height = scene.h[piece] * scale;
     if (width < 34 || height < 22) return undefined;
     const run = this.texts(piece).find((each) => each.bold);
     if (!run) return undefined;
     const line = Math.max(7.5, TITLE_LINE * scale - 2);
     const size = Math.min(11, line, (run.size * (width - 8)) / run.width);
     if (size < 7) return undefined;
-    const name = { piece, text: run.text, size, left: (scene.x[piece] - x) * scale + 4, top: (scene.y[piece] - y) * scale + 2, width: (run.width * size) / run.size };
+    const name = {
+      piece,
+      text: run.text,
+      size,
+      left: (scene.x[piece] - x) * scale + 4,
+      top: (scene.y[piece] - y) * scale + 2,
+      width: (run.width * size) / run.size,
+    };
     return plates.take(name.left - 2, name.top - 1, name.width + 4, size * 1.3) ? name : undefined;
   }
 
@@ -181,7 +203,8 @@ export class ScenePainter {
     const { scale } = camera;
     const { scene } = this.drawable;
     const { x, y, w, h } = scene;
-    const x1 = camera.x + width / scale, y1 = camera.y + height / scale;
+    const x1 = camera.x + width / scale,
+      y1 = camera.y + height / scale;
     const speck = 4 / scale;
     context.strokeStyle = context.fillStyle = colour;
     context.lineWidth = Math.max(2.2, 1.6 / scale);
@@ -204,7 +227,13 @@ export class ScenePainter {
   }
 
   private edges(
-    context: Context, theme: Theme, scale: number, edges: Int32Array, painter: CanvasPainter, emphasis: Emphasis | undefined, opacity: number,
+    context: Context,
+    theme: Theme,
+    scale: number,
+    edges: Int32Array,
+    painter: CanvasPainter,
+    emphasis: Emphasis | undefined,
+    opacity: number,
   ): void {
     const { scene } = this.drawable;
     const accented: Theme = { ...theme, edge: theme.accent, faintEdge: theme.accent };
@@ -214,7 +243,13 @@ export class ScenePainter {
       const colours = pass === 1 ? accented : theme;
       for (const edge of edges) {
         if (emphasis && emphasis.litEdge[edge] !== pass) continue;
-        if (coarse) painter.curve(...straightened(scene, edge), (pass === 1 ? undefined : edgeColour(scene, theme, edge)) ?? colours.edge, 1, "solid");
+        if (coarse)
+          painter.curve(
+            ...straightened(scene, edge),
+            (pass === 1 ? undefined : edgeColour(scene, theme, edge)) ?? colours.edge,
+            1,
+            "solid",
+          );
         else paintEdge(scene, colours, edge, painter);
       }
       painter.flush();
@@ -234,7 +269,13 @@ interface FrameName {
 }
 
 /** Written in pixels of the screen: letters thousands of units high, scaled down again, would lose their places. */
-function paintFrameName(context: Context, theme: Theme, scene: Scene, { piece, text, size, left, top, width }: FrameName, sight: Sight): void {
+function paintFrameName(
+  context: Context,
+  theme: Theme,
+  scene: Scene,
+  { piece, text, size, left, top, width }: FrameName,
+  sight: Sight,
+): void {
   const { fill, secondary } = frameLook(scene, theme, piece);
   context.setTransform(sight.ratio, 0, 0, sight.ratio, 0, 0);
   context.fillStyle = fill;
@@ -254,7 +295,8 @@ const line = new Float64Array(8);
 /** An edge as one straight stroke from start to end, for when its bends are smaller than a pixel. */
 function straightened(scene: Scene, edge: number): [Float64Array, number, number] {
   const { curve, curveStart } = scene;
-  const first = curveStart[edge], last = curveStart[edge + 1] - 1;
+  const first = curveStart[edge],
+    last = curveStart[edge + 1] - 1;
   if (last - first > 6) return [curve, first, last + 1];
   line[0] = line[2] = curve[2 * first];
   line[1] = line[3] = curve[2 * first + 1];
@@ -264,7 +306,14 @@ function straightened(scene: Scene, edge: number): [Float64Array, number, number
 }
 
 /** Boxes too small for borders: their category's colour, stronger than its fill, so that the texture of the graph shows. */
-function specks(context: Context, theme: Theme, scene: Scene, leaves: readonly number[], emphasis: Emphasis | undefined, least: number): void {
+function specks(
+  context: Context,
+  theme: Theme,
+  scene: Scene,
+  leaves: readonly number[],
+  emphasis: Emphasis | undefined,
+  least: number,
+): void {
   const colours = speckColours(theme);
   let current = -1;
   context.globalAlpha = 1;
@@ -284,7 +333,10 @@ function specks(context: Context, theme: Theme, scene: Scene, leaves: readonly n
 
 function outline(context: Context, scene: Scene, piece: number, out: number, scale: number): void {
   const shape = scene.shape[piece];
-  const x = scene.x[piece] - out, y = scene.y[piece] - out, w = scene.w[piece] + 2 * out, h = scene.h[piece] + 2 * out;
+  const x = scene.x[piece] - out,
+    y = scene.y[piece] - out,
+    w = scene.w[piece] + 2 * out,
+    h = scene.h[piece] + 2 * out;
   context.beginPath();
   if (scale < COARSE) context.rect(x, y, w, h);
   else context.roundRect(x, y, w, h, (shape === Shape.Pill ? h / 2 : shape === Shape.Frame ? 10 : 6) + out / 2);
@@ -322,8 +374,11 @@ function speckColours(theme: Theme): readonly string[] {
 /** A colour between two "#RRGGBB". */
 export function mix(a: string, b: string, part: number): string {
   const channel = (at: number) => {
-    const from = Number.parseInt(a.slice(at, at + 2), 16), to = Number.parseInt(b.slice(at, at + 2), 16);
-    return Math.round(from + (to - from) * part).toString(16).padStart(2, "0");
+    const from = Number.parseInt(a.slice(at, at + 2), 16),
+      to = Number.parseInt(b.slice(at, at + 2), 16);
+    return Math.round(from + (to - from) * part)
+      .toString(16)
+      .padStart(2, "0");
   };
   return `#${channel(1)}${channel(3)}${channel(5)}`;
 }

@@ -24,7 +24,9 @@ const notes = (text: string) => (text === "" ? undefined : text.split(NOTE_BREAK
 const TITLE_ROOM = 30;
 
 /** A box by its body, the triangle that opens it, or (of a frame) the empty room inside. */
-export type Picked = { readonly kind: "box"; readonly piece: number; readonly part: "chevron" | "body" | "room" } | { readonly kind: "edge"; readonly edge: number };
+export type Picked =
+  | { readonly kind: "box"; readonly piece: number; readonly part: "chevron" | "body" | "room" }
+  | { readonly kind: "edge"; readonly edge: number };
 
 export class Shown implements Drawable {
   readonly scene: Scene;
@@ -37,7 +39,13 @@ export class Shown implements Drawable {
 
   constructor(readonly result: ViewResult) {
     const { keys, titles, subtitles, noteTexts, ...columns } = result.scene;
-    this.scene = { ...columns, key: lazily(keys, same), title: lazily(titles, same), subtitle: lazily(subtitles, same), notes: lazily(noteTexts, notes) };
+    this.scene = {
+      ...columns,
+      key: lazily(keys, same),
+      title: lazily(titles, same),
+      subtitle: lazily(subtitles, same),
+      notes: lazily(noteTexts, notes),
+    };
     this.boxIndex = result.boxIndex;
     this.edgeIndex = result.edgeIndex;
     this.painter = new ScenePainter(this);
@@ -63,7 +71,8 @@ export class Shown implements Drawable {
   firstIn(piece: number): Rect | undefined {
     const { outline, outlineDepth, open } = this.result;
     const row = outline.indexOf(piece);
-    for (let i = row + 1; i < outline.length && outlineDepth[i] > outlineDepth[row]; i++) if (open[outline[i]] === 0) return this.rect(outline[i]);
+    for (let i = row + 1; i < outline.length && outlineDepth[i] > outlineDepth[row]; i++)
+      if (open[outline[i]] === 0) return this.rect(outline[i]);
     return undefined;
   }
 
@@ -137,7 +146,8 @@ export class Shown implements Drawable {
 
   private pickEdge(x: number, y: number, reach: number): number {
     const found = querySpatial(this.edgeIndex, x - reach, y - reach, x + reach, y + reach, this.near);
-    let best = -1, nearest = reach;
+    let best = -1,
+      nearest = reach;
     for (let i = 0; i < found; i++) {
       const away = this.distance(this.near[i], x, y);
       if (away < nearest) {
@@ -153,11 +163,15 @@ export class Shown implements Drawable {
     const { curve, curveStart } = this.scene;
     let least = Infinity;
     for (let p = curveStart[edge]; p + 3 < curveStart[edge + 1]; p += 3) {
-      let px = curve[2 * p], py = curve[2 * p + 1];
+      let px = curve[2 * p],
+        py = curve[2 * p + 1];
       for (let step = 1; step <= 8; step++) {
-        const t = step / 8, u = 1 - t;
-        const qx = u * u * u * curve[2 * p] + 3 * u * u * t * curve[2 * p + 2] + 3 * u * t * t * curve[2 * p + 4] + t * t * t * curve[2 * p + 6];
-        const qy = u * u * u * curve[2 * p + 1] + 3 * u * u * t * curve[2 * p + 3] + 3 * u * t * t * curve[2 * p + 5] + t * t * t * curve[2 * p + 7];
+        const t = step / 8,
+          u = 1 - t;
+        const qx =
+          u * u * u * curve[2 * p] + 3 * u * u * t * curve[2 * p + 2] + 3 * u * t * t * curve[2 * p + 4] + t * t * t * curve[2 * p + 6];
+        const qy =
+          u * u * u * curve[2 * p + 1] + 3 * u * u * t * curve[2 * p + 3] + 3 * u * t * t * curve[2 * p + 5] + t * t * t * curve[2 * p + 7];
         least = Math.min(least, toSegment(x, y, px, py, qx, qy));
         px = qx;
         py = qy;
@@ -181,7 +195,8 @@ export class Shown implements Drawable {
       return best >= 0 ? best : this.beside(piece, way);
     }
     const along = scene.direction === "TB";
-    const cx = scene.x[piece] + scene.w[piece] / 2, cy = scene.y[piece] + scene.h[piece] / 2;
+    const cx = scene.x[piece] + scene.w[piece] / 2,
+      cy = scene.y[piece] + scene.h[piece] / 2;
     const reach = 4000;
     const sign = way === "right" ? 1 : -1;
     const box = along
@@ -205,7 +220,8 @@ export class Shown implements Drawable {
     const row = outline.indexOf(piece);
     if (way === "forward" && outlineDepth[row + 1] > outlineDepth[row]) return outline[row + 1];
     const step = way === "forward" ? 1 : -1;
-    for (let i = row + step; i >= 0 && i < outline.length && outlineDepth[i] >= outlineDepth[row]; i += step) if (outlineDepth[i] === outlineDepth[row]) return outline[i];
+    for (let i = row + step; i >= 0 && i < outline.length && outlineDepth[i] >= outlineDepth[row]; i += step)
+      if (outlineDepth[i] === outlineDepth[row]) return outline[i];
     return -1;
   }
 
@@ -216,7 +232,8 @@ export class Shown implements Drawable {
 }
 
 function toSegment(x: number, y: number, ax: number, ay: number, bx: number, by: number): number {
-  const dx = bx - ax, dy = by - ay;
+  const dx = bx - ax,
+    dy = by - ay;
   const t = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
   return Math.hypot(x - ax - t * dx, y - ay - t * dy);
 }

@@ -21,7 +21,10 @@ const FIELDS = 4;
 
 export function buildSpatial(minX: Float32Array, minY: Float32Array, maxX: Float32Array, maxY: Float32Array): SpatialData {
   const n = minX.length;
-  let x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity;
+  let x0 = Infinity,
+    y0 = Infinity,
+    x1 = -Infinity,
+    y1 = -Infinity;
   for (let i = 0; i < n; i++) {
     x0 = Math.min(x0, minX[i]);
     y0 = Math.min(y0, minY[i]);
@@ -29,13 +32,15 @@ export function buildSpatial(minX: Float32Array, minY: Float32Array, maxX: Float
     y1 = Math.max(y1, maxY[i]);
   }
   if (n === 0) x0 = y0 = x1 = y1 = 0;
-  const width = Math.max(1, x1 - x0), height = Math.max(1, y1 - y0);
+  const width = Math.max(1, x1 - x0),
+    height = Math.max(1, y1 - y0);
   const smallest = Math.max(CELL, Math.sqrt((width * height) / (4 * n + 16)), width / 4096, height / 4096);
   const count = 1 + Math.max(0, Math.ceil(Math.log2(Math.max(width, height) / smallest)));
   const levels = new Float64Array(count * FIELDS);
   let cells = 0;
   for (let k = 0, size = smallest; k < count; k++, size *= 2) {
-    const columns = Math.floor(width / size) + 1, rows = Math.floor(height / size) + 1;
+    const columns = Math.floor(width / size) + 1,
+      rows = Math.floor(height / size) + 1;
     levels.set([size, columns, rows, cells], k * FIELDS);
     cells += columns * rows;
   }
@@ -44,8 +49,11 @@ export function buildSpatial(minX: Float32Array, minY: Float32Array, maxX: Float
   for (let i = 0; i < n; i++) {
     const extent = Math.max(maxX[i] - minX[i], maxY[i] - minY[i]);
     const level = Math.min(count - 1, extent <= smallest ? 0 : Math.ceil(Math.log2(extent / smallest)));
-    const at = level * FIELDS, size = levels[at], columns = levels[at + 1];
-    const cx = Math.floor(((minX[i] + maxX[i]) / 2 - x0) / size), cy = Math.floor(((minY[i] + maxY[i]) / 2 - y0) / size);
+    const at = level * FIELDS,
+      size = levels[at],
+      columns = levels[at + 1];
+    const cx = Math.floor(((minX[i] + maxX[i]) / 2 - x0) / size),
+      cy = Math.floor(((minY[i] + maxY[i]) / 2 - y0) / size);
     cellOf[i] = levels[at + 3] + cy * columns + cx;
     cellStart[cellOf[i] + 1]++;
   }
@@ -61,7 +69,10 @@ export function querySpatial(data: SpatialData, x0: number, y0: number, x1: numb
   const { minX, minY, maxX, maxY, levels, cellStart, items } = data;
   let found = 0;
   for (let at = 0; at < levels.length; at += FIELDS) {
-    const size = levels[at], columns = levels[at + 1], rows = levels[at + 2], first = levels[at + 3];
+    const size = levels[at],
+      columns = levels[at + 1],
+      rows = levels[at + 2],
+      first = levels[at + 3];
     const c0 = Math.max(0, Math.floor((x0 - size / 2 - data.originX) / size));
     const c1 = Math.min(columns - 1, Math.floor((x1 + size / 2 - data.originX) / size));
     const r0 = Math.max(0, Math.floor((y0 - size / 2 - data.originY) / size));

@@ -55,21 +55,27 @@ export class Stage {
   private asking = false;
   private readonly stop: (() => void)[] = [];
 
-  constructor(readonly canvas: HTMLCanvasElement, theme: Theme, private readonly events: StageEvents) {
+  constructor(
+    readonly canvas: HTMLCanvasElement,
+    theme: Theme,
+    private readonly events: StageEvents,
+  ) {
     this.theme = theme;
     this.context = canvas.getContext("2d", { alpha: false })!;
     const observer = new ResizeObserver(() => this.resize());
     observer.observe(canvas);
     this.stop.push(() => observer.disconnect());
-    this.stop.push(listen(canvas, {
-      pan: (dx, dy) => this.moveTo(panBy(this.camera, dx, dy)),
-      zoom: (x, y, factor) => this.moveTo(zoomAt(this.flight?.to ?? this.camera, x, y, factor)),
-      hover: (x, y) => this.point(x, y),
-      leave: () => this.setHovered(undefined, 0, 0),
-      click: (x, y, event) => events.click(this.pick(x, y), event),
-      menu: (x, y) => events.menu(this.pick(x, y), x, y),
-      rest: () => events.moved(),
-    }));
+    this.stop.push(
+      listen(canvas, {
+        pan: (dx, dy) => this.moveTo(panBy(this.camera, dx, dy)),
+        zoom: (x, y, factor) => this.moveTo(zoomAt(this.flight?.to ?? this.camera, x, y, factor)),
+        hover: (x, y) => this.point(x, y),
+        leave: () => this.setHovered(undefined, 0, 0),
+        click: (x, y, event) => events.click(this.pick(x, y), event),
+        menu: (x, y) => events.menu(this.pick(x, y), x, y),
+        rest: () => events.moved(),
+      }),
+    );
     this.resize();
   }
 
@@ -94,7 +100,10 @@ export class Stage {
   }
 
   /** Show another view. `anchor` is a piece of it that should stay where its namesake was on the screen; without one, look afresh. */
-  show(shown: Shown, how: { readonly anchor?: { piece: number; screen: Rect }; readonly camera?: Camera; readonly look?: "fit" | "first" }): void {
+  show(
+    shown: Shown,
+    how: { readonly anchor?: { piece: number; screen: Rect }; readonly camera?: Camera; readonly look?: "fit" | "first" },
+  ): void {
     const before = this.shown;
     const was = this.camera;
     this.shown = shown;
@@ -115,7 +124,10 @@ export class Stage {
     }
     if (before && !this.still) {
       const what = motionBetween(before, was, shown, this.camera, this.width, this.height);
-      if (what) this.begin(() => { this.motion = { what, start: performance.now() }; });
+      if (what)
+        this.begin(() => {
+          this.motion = { what, start: performance.now() };
+        });
     }
     this.draw();
     this.events.moved();
@@ -125,7 +137,7 @@ export class Stage {
   private anchored(shown: Shown, piece: number, screen: Rect): Camera {
     const { scale } = this.camera;
     const rect = shown.rect(piece);
-    const begins = rect.w * scale > this.width ? shown.firstIn(piece) ?? rect : rect;
+    const begins = rect.w * scale > this.width ? (shown.firstIn(piece) ?? rect) : rect;
     const middle = begins.x + begins.w / 2;
     return { x: middle - (screen.x + screen.w / 2) / scale, y: rect.y - screen.y / scale, scale };
   }
@@ -149,7 +161,9 @@ export class Stage {
     }
     const from = this.camera;
     this.flight = this.endFlight();
-    this.begin(() => { this.flight = { from, to: camera, start: performance.now() }; });
+    this.begin(() => {
+      this.flight = { from, to: camera, start: performance.now() };
+    });
     this.draw();
   }
 
@@ -165,7 +179,8 @@ export class Stage {
   reveal(pieces: readonly number[], closer: boolean): void {
     if (!this.shown || pieces.length === 0) return;
     const rects = pieces.map((piece) => this.shown!.rect(piece));
-    const x = Math.min(...rects.map((r) => r.x)), y = Math.min(...rects.map((r) => r.y));
+    const x = Math.min(...rects.map((r) => r.x)),
+      y = Math.min(...rects.map((r) => r.y));
     const rect = { x, y, w: Math.max(...rects.map((r) => r.x + r.w)) - x, h: Math.max(...rects.map((r) => r.y + r.h)) - y };
     const on = this.onScreen(rect);
     // Clear of the strip, the map and the zoom, which stand over the graph.
@@ -217,7 +232,8 @@ export class Stage {
     if (this.width > 1) this.camera = panBy(this.camera, dx, 0);
     this.width = clientWidth;
     this.height = clientHeight;
-    const w = Math.round(clientWidth * this.ratio), h = Math.round(clientHeight * this.ratio);
+    const w = Math.round(clientWidth * this.ratio),
+      h = Math.round(clientHeight * this.ratio);
     if (this.canvas.width !== w || this.canvas.height !== h) {
       this.canvas.width = w;
       this.canvas.height = h;
@@ -234,9 +250,13 @@ export class Stage {
 
   private setHovered(picked: Picked | undefined, x: number, y: number): void {
     const before = this.hovered;
-    const same = before?.kind === picked?.kind
-      && (before?.kind === "box" ? before.piece === (picked as typeof before).piece && before.part === (picked as typeof before).part
-        : before?.kind === "edge" ? before.edge === (picked as typeof before).edge : true);
+    const same =
+      before?.kind === picked?.kind &&
+      (before?.kind === "box"
+        ? before.piece === (picked as typeof before).piece && before.part === (picked as typeof before).part
+        : before?.kind === "edge"
+          ? before.edge === (picked as typeof before).edge
+          : true);
     this.hovered = picked;
     this.canvas.style.cursor = picked ? "pointer" : "";
     this.events.hover(picked, x, y);
@@ -264,7 +284,8 @@ export class Stage {
       this.draw();
       return;
     }
-    if (shown.scene.boxCount + shown.scene.edgeCount > MOST_PER_FRAME && shown.painter.weigh(sight) > MOST_PER_FRAME) this.paintPictures(sight, shown);
+    if (shown.scene.boxCount + shown.scene.edgeCount > MOST_PER_FRAME && shown.painter.weigh(sight) > MOST_PER_FRAME)
+      this.paintPictures(sight, shown);
     else shown.painter.paint(context, theme, sight, this.emphasis);
     if (this.hits.length) shown.painter.marks(context, sight, this.hits, theme.name === "light" ? "#E0A100" : "#F2C94C");
     this.paintHighlights(sight, shown);
@@ -284,7 +305,8 @@ export class Stage {
     const { context } = this;
     if (this.whole) drawPicture(context, sight, this.whole);
     if (this.near) drawPicture(context, sight, this.near);
-    const fresh = this.near !== undefined && sharp(this.near, sight) && this.near.emphasis === this.emphasis && this.near.theme === this.theme;
+    const fresh =
+      this.near !== undefined && sharp(this.near, sight) && this.near.emphasis === this.emphasis && this.near.theme === this.theme;
     if (!fresh && !this.asking) void this.askPicture(shown);
   }
 
@@ -328,7 +350,8 @@ interface Picture {
 }
 
 function withMargin({ camera, width, height, ratio }: Sight): Sight {
-  const x = camera.x - (width * MARGIN) / camera.scale, y = camera.y - (height * MARGIN) / camera.scale;
+  const x = camera.x - (width * MARGIN) / camera.scale,
+    y = camera.y - (height * MARGIN) / camera.scale;
   return { camera: { x, y, scale: camera.scale }, width: width * (1 + 2 * MARGIN), height: height * (1 + 2 * MARGIN), ratio };
 }
 
@@ -337,14 +360,21 @@ function drawPicture(context: CanvasRenderingContext2D, { camera, ratio }: Sight
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.drawImage(
     picture.bitmap,
-    (at.x - camera.x) * camera.scale, (at.y - camera.y) * camera.scale,
-    (width * camera.scale) / at.scale, (height * camera.scale) / at.scale,
+    (at.x - camera.x) * camera.scale,
+    (at.y - camera.y) * camera.scale,
+    (width * camera.scale) / at.scale,
+    (height * camera.scale) / at.scale,
   );
 }
 
 /** Was the picture made at this zoom, and does it cover the screen? */
 function sharp({ sight }: Picture, { camera, width, height }: Sight): boolean {
   const at = sight.camera;
-  return Math.abs(at.scale / camera.scale - 1) < 0.01 && at.x <= camera.x && at.y <= camera.y
-    && at.x + sight.width / at.scale >= camera.x + width / camera.scale && at.y + sight.height / at.scale >= camera.y + height / camera.scale;
+  return (
+    Math.abs(at.scale / camera.scale - 1) < 0.01 &&
+    at.x <= camera.x &&
+    at.y <= camera.y &&
+    at.x + sight.width / at.scale >= camera.x + width / camera.scale &&
+    at.y + sight.height / at.scale >= camera.y + height / camera.scale
+  );
 }

@@ -4,7 +4,8 @@ import type { WireAt } from "./protocol";
 const GZIP = [0x1f, 0x8b];
 
 export async function bytesOf(at: WireAt, progress: (part: number) => void): Promise<Uint8Array> {
-  const bytes = at.kind === "bytes" ? new Uint8Array(at.bytes) : at.kind === "base64" ? fromBase64(at.text) : await download(at.url, progress);
+  const bytes =
+    at.kind === "bytes" ? new Uint8Array(at.bytes) : at.kind === "base64" ? fromBase64(at.text) : await download(at.url, progress);
   return bytes[0] === GZIP[0] && bytes[1] === GZIP[1] ? unpack(bytes) : bytes;
 }
 

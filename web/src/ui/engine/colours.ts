@@ -17,16 +17,22 @@ export const NUMBERS: Readonly<Record<string, (lookup: Lookup, node: number) => 
 };
 
 /** Rows of the theme that serve as a palette, told apart most easily first. */
-const PALETTE = ["matmul", "reduce", "elementwise", "communication", "data", "control", "custom", "random", "output", "other"]
-  .map((name) => CATEGORIES.indexOf(name as (typeof CATEGORIES)[number]));
+const PALETTE = ["matmul", "reduce", "elementwise", "communication", "data", "control", "custom", "random", "output", "other"].map((name) =>
+  CATEGORIES.indexOf(name as (typeof CATEGORIES)[number]),
+);
 const NONE = CATEGORIES.indexOf("shape");
 
 export function colourBy(
-  what: string, lookup: Lookup, visible: Visible, groupName: (node: number) => string, details: (node: number) => NodeDetails | undefined,
+  what: string,
+  lookup: Lookup,
+  visible: Visible,
+  groupName: (node: number) => string,
+  details: (node: number) => NodeDetails | undefined,
 ): Colouring | undefined {
   if (what === "category" || what === "") return undefined;
   const number = NUMBERS[what];
-  if (number) return heat(visible, lookup.program.nodeCount, (node) => number(lookup, node), what.includes("bytes") ? bytesText : shortNumber);
+  if (number)
+    return heat(visible, lookup.program.nodeCount, (node) => number(lookup, node), what.includes("bytes") ? bytesText : shortNumber);
   const value = textOf(what, lookup, groupName, details);
   if (!value) return undefined;
   const numeric = numbersOnly(visible, value);
@@ -34,7 +40,12 @@ export function colourBy(
   return kinds(visible, value);
 }
 
-function textOf(what: string, lookup: Lookup, groupName: (node: number) => string, details: (node: number) => NodeDetails | undefined): ((node: number) => string) | undefined {
+function textOf(
+  what: string,
+  lookup: Lookup,
+  groupName: (node: number) => string,
+  details: (node: number) => NodeDetails | undefined,
+): ((node: number) => string) | undefined {
   const { program } = lookup;
   if (what === "op") return (node) => lookup.op(node);
   if (what === "group") return groupName;
@@ -74,7 +85,7 @@ function kinds(visible: Visible, value: (node: number) => string): Colouring {
   const shown = ranked.length > PALETTE.length ? ranked.slice(0, PALETTE.length - 1) : ranked;
   const row = new Map(shown.map(([text], i) => [text, PALETTE[i]]));
   const rest = PALETTE[PALETTE.length - 1];
-  const paints = Uint8Array.from(texts, (text) => (text === "" ? NONE : row.get(text) ?? rest));
+  const paints = Uint8Array.from(texts, (text) => (text === "" ? NONE : (row.get(text) ?? rest)));
   const legend = shown.map(([text, count], i) => ({ text: `${text} (${count.toLocaleString("en-US")})`, paint: PALETTE[i] }));
   if (ranked.length > shown.length) legend.push({ text: `${ranked.length - shown.length} others`, paint: rest });
   return { paints, legend };
@@ -89,21 +100,28 @@ function heat(visible: Visible, nodeCount: number, number: (node: number) => num
     if (Number.isFinite(value)) sums[box] = (Number.isNaN(sums[box]) ? 0 : sums[box]) + value;
   }
   const known = sums.filter((sum) => sum > 0);
-  let low = Infinity, high = -Infinity;
+  let low = Infinity,
+    high = -Infinity;
   for (const sum of known) {
     low = Math.min(low, sum);
     high = Math.max(high, sum);
   }
   const logarithmic = high / low > 50;
   const scale = logarithmic ? Math.log : (x: number) => x;
-  const from = scale(low), to = scale(high);
-  const step = (sum: number) => (to > from ? Math.min(PAINT_HEAT_STEPS - 1, Math.floor(((scale(sum) - from) / (to - from)) * PAINT_HEAT_STEPS)) : 0);
+  const from = scale(low),
+    to = scale(high);
+  const step = (sum: number) =>
+    to > from ? Math.min(PAINT_HEAT_STEPS - 1, Math.floor(((scale(sum) - from) / (to - from)) * PAINT_HEAT_STEPS)) : 0;
   const paints = Uint8Array.from(sums, (sum) => (sum > 0 ? PAINT_HEAT + step(sum) : PAINT_HEAT));
   const legend: LegendRow[] = [];
   if (known.length) {
     for (let i = 0; i < PAINT_HEAT_STEPS; i++) {
       const edge = from + ((to - from) * i) / PAINT_HEAT_STEPS;
-      legend.push({ paint: PAINT_HEAT + i, scale: true, text: i === 0 ? text(low) : i === PAINT_HEAT_STEPS - 1 ? text(high) : i === 5 ? text(logarithmic ? Math.exp(edge) : edge) : "" });
+      legend.push({
+        paint: PAINT_HEAT + i,
+        scale: true,
+        text: i === 0 ? text(low) : i === PAINT_HEAT_STEPS - 1 ? text(high) : i === 5 ? text(logarithmic ? Math.exp(edge) : edge) : "",
+      });
     }
   }
   return { paints, legend };

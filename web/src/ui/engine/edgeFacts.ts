@@ -5,18 +5,29 @@ import { MOST_LISTED, nodesIn } from "./facts";
 import type { Lookup } from "./names";
 import type { EdgeFacts } from "./protocol";
 
-const KINDS = { [EdgeKind.Data]: "data", [EdgeKind.Control]: "control", [EdgeKind.Link]: "link", [EdgeKind.Carried]: "carried", [EdgeKind.Overlay]: "overlay" } as const;
+const KINDS = {
+  [EdgeKind.Data]: "data",
+  [EdgeKind.Control]: "control",
+  [EdgeKind.Link]: "link",
+  [EdgeKind.Carried]: "carried",
+  [EdgeKind.Overlay]: "overlay",
+} as const;
 
 export function edgeFacts(lookup: Lookup, visible: Visible, scene: Scene, edge: number): EdgeFacts | undefined {
-  const source = scene.edgeSource[edge], target = scene.edgeTarget[edge];
+  const source = scene.edgeSource[edge],
+    target = scene.edgeTarget[edge];
   if (source === undefined || source < 0 || target < 0) return undefined;
-  const from = scene.box[source], to = scene.box[target];
+  const from = scene.box[source],
+    to = scene.box[target];
   const kind = KINDS[scene.edgeKind[edge] as EdgeKind];
   const nodes = kind === "data" || kind === "carried" ? carried(lookup, visible, from, to) : [];
   const end = (box: number) => ({ key: scene.key[box], title: scene.title[box] });
   return {
-    from: end(from), to: end(to), kind,
-    values: nodes.slice(0, MOST_LISTED).map((node) => lookup.name(node)), total: nodes.length,
+    from: end(from),
+    to: end(to),
+    kind,
+    values: nodes.slice(0, MOST_LISTED).map((node) => lookup.name(node)),
+    total: nodes.length,
     bytes: nodes.reduce((sum, node) => sum + lookup.bytes(node), 0),
   };
 }
@@ -24,7 +35,8 @@ export function edgeFacts(lookup: Lookup, visible: Visible, scene: Scene, edge: 
 /** Nodes seen in one box whose values nodes seen in the other take, each once; a stub stands for its node. */
 function carried(lookup: Lookup, visible: Visible, from: number, to: number): number[] {
   const { inputs, nodeCount } = lookup.program;
-  const inFrom = nodesIn(visible, from, nodeCount), inTo = nodesIn(visible, to, nodeCount);
+  const inFrom = nodesIn(visible, from, nodeCount),
+    inTo = nodesIn(visible, to, nodeCount);
   if (visible.node[from] >= 0) inFrom[visible.node[from]] = 1;
   const nodes = new Set<number>();
   for (let n = 0; n < nodeCount; n++) {

@@ -72,16 +72,20 @@ export class Engine {
 
   async answer(method: Method, params: unknown, progress: Progress, transfer: Transferable[]): Promise<Answer<Method>> {
     switch (method) {
-      case "load": return this.load(params as Params<"load">, progress);
-      case "nodeData": return this.nodeData(params as Params<"nodeData">);
+      case "load":
+        return this.load(params as Params<"load">, progress);
+      case "nodeData":
+        return this.nodeData(params as Params<"nodeData">);
       case "view": {
         if (Overlays.needsDetails((params as ViewRequest).styles)) await this.remote?.need(0, this.names.program.nodeCount);
         const result = await this.view(params as ViewRequest, progress);
         transfer.push(...buffersOf(result));
         return result;
       }
-      case "search": return this.search(params as Params<"search">);
-      case "node": return this.node((params as Params<"node">).node);
+      case "search":
+        return this.search(params as Params<"search">);
+      case "node":
+        return this.node((params as Params<"node">).node);
       case "find": {
         const { graph, id } = params as Params<"find">;
         return this.names.find(graph ? this.names.graphNumber(graph) : this.names.program.entry, id);
@@ -91,8 +95,10 @@ export class Engine {
         const box = visible.key.indexOf((params as Params<"group">).key);
         return box < 0 ? undefined : groupFacts(this.names, visible, box, this.shown.operations[box]);
       }
-      case "edge": return edgeFacts(this.names, this.shown.visible, this.shown.scene, (params as Params<"edge">).edge);
-      case "attributes": return this.attributes((params as Params<"attributes">).graph);
+      case "edge":
+        return edgeFacts(this.names, this.shown.visible, this.shown.scene, (params as Params<"edge">).edge);
+      case "attributes":
+        return this.attributes((params as Params<"attributes">).graph);
       case "gradient":
         return gradientFacts(this.names, (params as Params<"gradient">).node);
       case "kept":
@@ -106,12 +112,14 @@ export class Engine {
         const { nodes, up, down } = params as Params<"trace">;
         return trace(this.names, nodes, up, down);
       }
-      case "table": return this.tabulate(params as Params<"table">);
+      case "table":
+        return this.tabulate(params as Params<"table">);
       case "tableRows": {
         const { from, to } = params as Params<"tableRows">;
         return this.table?.cells(from, to) ?? [];
       }
-      case "modulePlace": return this.table?.modules?.place((params as Params<"modulePlace">).row, this.shown.grouping);
+      case "modulePlace":
+        return this.table?.modules?.place((params as Params<"modulePlace">).row, this.shown.grouping);
       case "moduleRow": {
         const { visible, grouping } = this.shown;
         return this.table?.modules?.rowOf(visible, visible.key.indexOf((params as Params<"moduleRow">).key), grouping) ?? -1;
@@ -127,16 +135,25 @@ export class Engine {
         const { theme, part } = params as Params<"png">;
         return png(this.shown.painter, theme, part);
       }
-      case "svg": return sceneToSvg(this.withLegend(), THEMES[(params as Params<"svg">).theme], { fontCss: fontCss(), title: this.names.program.name });
-      case "passes": return (await this.passes?.refresh()) ?? [];
-      case "passFacts": return this.passes && passFacts(this.passes, (params as Params<"passFacts">).pass);
-      case "history": return this.passes && this.passShown ? historyOf(this.passes, this.passShown, (params as Params<"history">).node) : [];
-      case "match": return matchElsewhere(this.names, this.origin, this.passShown, params as Params<"match">);
+      case "svg":
+        return sceneToSvg(this.withLegend(), THEMES[(params as Params<"svg">).theme], {
+          fontCss: fontCss(),
+          title: this.names.program.name,
+        });
+      case "passes":
+        return (await this.passes?.refresh()) ?? [];
+      case "passFacts":
+        return this.passes && passFacts(this.passes, (params as Params<"passFacts">).pass);
+      case "history":
+        return this.passes && this.passShown ? historyOf(this.passes, this.passShown, (params as Params<"history">).node) : [];
+      case "match":
+        return matchElsewhere(this.names, this.origin, this.passShown, params as Params<"match">);
       case "follow": {
         const { node, to } = params as Params<"follow">;
         return this.passes && this.passShown ? namesIn(this.passes, this.passShown, node, to) : [];
       }
-      case "markdown": return markdownOf(this.names, this.shown.visible, (params as Params<"markdown">).nodes);
+      case "markdown":
+        return markdownOf(this.names, this.shown.visible, (params as Params<"markdown">).nodes);
     }
   }
 
@@ -184,11 +201,15 @@ export class Engine {
   private summary(decodeMs: number): ProgramSummary {
     const { program } = this.names;
     return {
-      name: program.name, nodes: program.nodeCount, entry: this.names.graphName(program.entry),
+      name: program.name,
+      nodes: program.nodeCount,
+      entry: this.names.graphName(program.entry),
       graphs: Array.from({ length: program.graphCount }, (_, g) => this.names.graph(g)),
       groupings: program.groupings.map((grouping) => grouping.name),
-      ...programFacts(this.names), overlays: (program.looks?.overlays.length ?? 0) > 0,
-      decodeMs, ...(this.passes ? { passes: this.passes.rows } : {}),
+      ...programFacts(this.names),
+      overlays: (program.looks?.overlays.length ?? 0) > 0,
+      decodeMs,
+      ...(this.passes ? { passes: this.passes.rows } : {}),
     };
   }
 
@@ -211,38 +232,71 @@ export class Engine {
     const request = this.inThisProgram(asked);
     progress(0.05, "Choosing what to show");
     const before = this.drawn;
-    const see = (closed: readonly string[]) => this.see(program, closed.length ? { ...request, spec: { ...request.spec, closed } } : request, turned, progress);
-    const { visible, opened, revealed, stayed, spec, layout, layoutMs, closed } = request.room ? readableSight(request.room, see) : { ...see([]), closed: [] };
+    const see = (closed: readonly string[]) =>
+      this.see(program, closed.length ? { ...request, spec: { ...request.spec, closed } } : request, turned, progress);
+    const { visible, opened, revealed, stayed, spec, layout, layoutMs, closed } = request.room
+      ? readableSight(request.room, see)
+      : { ...see([]), closed: [] };
     const laidOut = performance.now();
     progress(0.85, "Drawing");
     const grouping = request.spec.grouping ?? "";
     const changes = request.pass?.colours && this.passShown ? changeColours(visible, this.passShown) : undefined;
-    const colouring = changes ?? colourBy(request.colour, this.names, visible, (node) => scopeOf(this.names, node, grouping).at(-1) ?? "", program.details);
+    const colouring =
+      changes ?? colourBy(request.colour, this.names, visible, (node) => scopeOf(this.names, node, grouping).at(-1) ?? "", program.details);
     const over = this.over.colours(visible, request.styles, grouping, request.colour);
     const scene = buildScene(program, visible, inOnePiece(visible, layout), {
-      direction: request.direction, operands: request.spec.operands, highlights: over.highlights, ...(over.data ?? colouring ? { paints: (over.data ?? colouring)!.paints } : {}),
+      direction: request.direction,
+      operands: request.spec.operands,
+      highlights: over.highlights,
+      ...((over.data ?? colouring) ? { paints: (over.data ?? colouring)!.paints } : {}),
     });
-    const legend = over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
+    const legend =
+      over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
     const said = [...legend, ...overlayRows(program, visible)];
-    const boxIndex = indexBoxes(scene), edgeIndex = indexEdges(scene);
+    const boxIndex = indexBoxes(scene),
+      edgeIndex = indexEdges(scene);
     const operations = operationsInside(this.names, visible, request.spec.grouping);
-    this.drawn = { spec, asked: request.spec, visible, grouping: this.groupingOf(grouping), layout, scene, operations, highlights: over.highlights, legendRows: over.data?.legend, painter: new ScenePainter({ scene, boxIndex, edgeIndex }) };
+    this.drawn = {
+      spec,
+      asked: request.spec,
+      visible,
+      grouping: this.groupingOf(grouping),
+      layout,
+      scene,
+      operations,
+      highlights: over.highlights,
+      legendRows: over.data?.legend,
+      painter: new ScenePainter({ scene, boxIndex, edgeIndex }),
+    };
     const at = numbersOf(visible.key);
     const outline = outlineOf(visible, scene);
     const { start: incidentStart, edge: incidentEdge } = incidence(scene);
     return {
       scene: packScene(scene),
-      kind: visible.kind.slice(), node: visible.node.slice(), open: visible.open.slice(), operationsInside: operations.slice(), boxOfNode: visible.boxOfNode.slice(),
-      outline: outline.order, outlineDepth: outline.depth,
-      boxIndex: structuredClone(boxIndex), edgeIndex: structuredClone(edgeIndex), incidentStart, incidentEdge,
+      kind: visible.kind.slice(),
+      node: visible.node.slice(),
+      open: visible.open.slice(),
+      operationsInside: operations.slice(),
+      boxOfNode: visible.boxOfNode.slice(),
+      outline: outline.order,
+      outlineDepth: outline.depth,
+      boxIndex: structuredClone(boxIndex),
+      edgeIndex: structuredClone(edgeIndex),
+      incidentStart,
+      incidentEdge,
       before: stayed?.box ?? (before ? matchKeys(before.scene.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),
       located: request.locate.map((key) => at.get(key) ?? stayed?.locate(key) ?? -1),
-      ...(turned ? { program: this.summary(0) } : {}), ...(changes ? { marks: changes.marks } : {}),
-      opened, revealed, closed,
+      ...(turned ? { program: this.summary(0) } : {}),
+      ...(changes ? { marks: changes.marks } : {}),
+      opened,
+      revealed,
+      closed,
       legend: said,
       rules: this.over.report(request.styles, grouping),
       remarks: visible.remarks,
-      viewMs: laidOut - start - layoutMs, layoutMs, totalMs: performance.now() - start,
+      viewMs: laidOut - start - layoutMs,
+      layoutMs,
+      totalMs: performance.now() - start,
     };
   }
 
@@ -250,15 +304,34 @@ export class Engine {
   private see(program: ProgramData, request: ViewRequest, turned: Kept | undefined, progress: Progress) {
     const { visible, opened, revealed } = this.revealed(program, request);
     const stayed = turned?.boxes(visible);
-    const spec = JSON.stringify([request.spec, [...(request.near?.nodes ?? [])], request.near?.hops, opened, request.direction, this.passShown?.pass, this.passShown?.mode]);
+    const spec = JSON.stringify([
+      request.spec,
+      [...(request.near?.nodes ?? [])],
+      request.near?.hops,
+      opened,
+      request.direction,
+      this.passShown?.pass,
+      this.passShown?.mode,
+    ]);
     const start = performance.now();
     const before = this.drawn;
     const goesOn = before && request.direction === before.scene.direction && (stayed || isNextStep(before, request.spec, visible));
-    const layout = before?.spec === spec ? before.layout : layoutView(
-      program, visible, request.spec.beside === true,
-      { direction: request.direction, budget: LAYOUT_BUDGET_MS, now: () => performance.now(), progress: (part) => progress(0.1 + part * 0.7, "Laying out") },
-      this.cache, goesOn ? placesAcross(before, stayed?.box ?? matchKeys(before.scene.key, visible.key)) : undefined,
-    );
+    const layout =
+      before?.spec === spec
+        ? before.layout
+        : layoutView(
+            program,
+            visible,
+            request.spec.beside === true,
+            {
+              direction: request.direction,
+              budget: LAYOUT_BUDGET_MS,
+              now: () => performance.now(),
+              progress: (part) => progress(0.1 + part * 0.7, "Laying out"),
+            },
+            this.cache,
+            goesOn ? placesAcross(before, stayed?.box ?? matchKeys(before.scene.key, visible.key)) : undefined,
+          );
     return { visible, opened, revealed, stayed, spec, layout, layoutMs: performance.now() - start };
   }
 
@@ -283,7 +356,8 @@ export class Engine {
   /** The view asked for, with as many groups opened as it takes to see a node. */
   private revealed(program: ProgramData, request: ViewRequest): { visible: Visible; opened: string[]; revealed: number } {
     const opened: string[] = [];
-    const grouping = this.groupingOf(request.spec.grouping), level = request.revealLevel ?? Number.POSITIVE_INFINITY;
+    const grouping = this.groupingOf(request.spec.grouping),
+      level = request.revealLevel ?? Number.POSITIVE_INFINITY;
     const wanted = this.withNear(request);
     let spec = wanted;
     let visible = buildView(program, spec);
@@ -298,7 +372,12 @@ export class Engine {
       visible = buildView(program, spec);
     }
     let revealed = visible.boxOfNode[node];
-    for (let around = visible.parent[revealed] ?? -1; around >= 0 && levelOf(visible, around, grouping) >= level; around = visible.parent[around]) revealed = around;
+    for (
+      let around = visible.parent[revealed] ?? -1;
+      around >= 0 && levelOf(visible, around, grouping) >= level;
+      around = visible.parent[around]
+    )
+      revealed = around;
     return { visible, opened, revealed };
   }
 
@@ -322,8 +401,11 @@ export class Engine {
     const found = search(this.names.program, query);
     const nodes = this.graphFirst(found.nodes, first).slice(0, limit);
     return {
-      nodes, total: found.nodes.length, rows: Array.from(nodes.subarray(0, MOST_SEARCH_ROWS), (node) => this.names.name(node)),
-      milliseconds: performance.now() - start, ...(found.problem ? { problem: found.problem } : {}),
+      nodes,
+      total: found.nodes.length,
+      rows: Array.from(nodes.subarray(0, MOST_SEARCH_ROWS), (node) => this.names.name(node)),
+      milliseconds: performance.now() - start,
+      ...(found.problem ? { problem: found.problem } : {}),
     };
   }
 
@@ -339,7 +421,8 @@ export class Engine {
 
   /** Attributes that a query asks for may still be with the host. */
   private async needFor(query: string): Promise<void> {
-    if (compileQuery(query).terms.some(({ field }) => field === "attr" || field === "source")) await this.remote?.need(0, this.names.program.nodeCount);
+    if (compileQuery(query).terms.some(({ field }) => field === "attr" || field === "source"))
+      await this.remote?.need(0, this.names.program.nodeCount);
   }
 
   private async node(node: number): Promise<Answer<"node">> {
@@ -354,7 +437,8 @@ export class Engine {
   private async tabulate(request: Params<"table">): Promise<TableResult> {
     const { program } = this.names;
     const graph = request.graph === undefined ? program.entry : this.names.graphNumber(request.graph);
-    const first = program.graphStart[graph], last = program.graphStart[graph + 1];
+    const first = program.graphStart[graph],
+      last = program.graphStart[graph + 1];
     if (request.attributes.length) await this.remote?.need(first, last);
     const grouping = this.groupingOf(request.grouping);
     if (request.rows === "nodes") await this.needFor(request.filter);
@@ -367,7 +451,8 @@ export class Engine {
   private async attributes(name: string): Promise<string[]> {
     const { program } = this.names;
     const graph = Math.max(0, this.names.graphNumber(name));
-    const first = program.graphStart[graph], last = program.graphStart[graph + 1];
+    const first = program.graphStart[graph],
+      last = program.graphStart[graph + 1];
     await this.remote?.need(first, Math.min(last, first + 1));
     const found = new Set<string>();
     const step = Math.max(1, Math.floor((last - first) / SAMPLE));
@@ -378,7 +463,11 @@ export class Engine {
   private withLegend(): Scene {
     const { visible, layout, scene, highlights, legendRows } = this.shown;
     return buildScene(this.names.program, visible, inOnePiece(visible, layout), {
-      direction: scene.direction, legend: true, paints: scene.paint, highlights, legendRows,
+      direction: scene.direction,
+      legend: true,
+      paints: scene.paint,
+      highlights,
+      legendRows,
     });
   }
 

@@ -26,7 +26,11 @@ export function nodeFacts(lookup: Lookup, node: number, details: NodeDetails | u
     category: CATEGORIES[program.nodeCategory[node]],
     scope,
     outputs: row(outputs.start, node, (i) => ({ type: lookup.text(types.text[outputs.value[i]]), bytes: types.bytes[outputs.value[i]] })),
-    inputs: row(inputs.start, node, (i) => ({ ...lookup.name(inputs.value[i]), type: inputType(lookup, inputs.value[i], inputs.extra[i]), output: inputs.extra[i] })),
+    inputs: row(inputs.start, node, (i) => ({
+      ...lookup.name(inputs.value[i]),
+      type: inputType(lookup, inputs.value[i], inputs.extra[i]),
+      output: inputs.extra[i],
+    })),
     inputCount: inputs.start[node + 1] - inputs.start[node],
     users: row(users.start, node, (i) => lookup.name(users.value[i])),
     userCount: users.start[node + 1] - users.start[node],
@@ -59,7 +63,8 @@ export function scopeOf(lookup: Lookup, node: number, groupingName: string): str
   const { groupings } = lookup.program;
   const grouping = groupings.find((each) => each.name === groupingName) ?? groupings[0];
   const path: string[] = [];
-  for (let g = grouping ? grouping.nodeGroup[node] : -1; g >= 0; g = grouping.groupParent[g]) path.unshift(lookup.text(grouping.groupName[g]));
+  for (let g = grouping ? grouping.nodeGroup[node] : -1; g >= 0; g = grouping.groupParent[g])
+    path.unshift(lookup.text(grouping.groupName[g]));
   return path;
 }
 
@@ -82,7 +87,10 @@ export function programFacts(lookup: Lookup): Pick<ProgramSummary, "ops" | "para
   const { nodeCount, nodeOp, nodeRole, graphStart, entry } = lookup.program;
   const ops = new Counter();
   for (let n = 0; n < nodeCount; n++) if (ROLES[nodeRole[n]] === "op") ops.add(nodeOp[n]);
-  let parameters = 0, parameterBytes = 0, others = 0, otherBytes = 0;
+  let parameters = 0,
+    parameterBytes = 0,
+    others = 0,
+    otherBytes = 0;
   for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
     if (ROLES[nodeRole[n]] !== "parameter") continue;
     if (isModelParameter(lookup.program, n)) {
@@ -105,7 +113,8 @@ export function operationsInside(lookup: Lookup, visible: Visible, groupingName:
   const { opCount } = groupTree(prepare(program), grouping);
   for (let box = 0; box < visible.boxCount; box++) {
     const kind = visible.kind[box];
-    if ((kind === BoxKind.Group || kind === BoxKind.Stack) && visible.group[box] >= 0) counts[box] = opCount[visible.group[box]] * visible.repeat[box];
+    if ((kind === BoxKind.Group || kind === BoxKind.Stack) && visible.group[box] >= 0)
+      counts[box] = opCount[visible.group[box]] * visible.repeat[box];
   }
   return counts;
 }
@@ -115,9 +124,15 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
   const { program } = lookup;
   const inside = nodesIn(visible, box, program.nodeCount);
   const ops = new Counter();
-  const shownFrom = program.graphStart[visible.graph], shownTo = program.graphStart[visible.graph + 1];
-  let nodes = 0, called = 0, parameters = 0, parameterBytes = 0, outputBytes = 0;
-  const inputs = new Map<number, NodeName>(), outputs = new Map<number, NodeName>();
+  const shownFrom = program.graphStart[visible.graph],
+    shownTo = program.graphStart[visible.graph + 1];
+  let nodes = 0,
+    called = 0,
+    parameters = 0,
+    parameterBytes = 0,
+    outputBytes = 0;
+  const inputs = new Map<number, NodeName>(),
+    outputs = new Map<number, NodeName>();
   const users = lookup.users;
   for (let n = 0; n < program.nodeCount; n++) {
     if (!inside[n]) continue;
@@ -143,10 +158,20 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
   const path: string[] = [];
   for (let at = visible.parent[box]; at >= 0; at = visible.parent[at]) path.unshift(visible.title[at]);
   return {
-    key: visible.key[box], title: visible.title[box], subtitle: visible.subtitle[box], path, operations, nodes: Math.max(nodes, visible.nodesInside[box]), called,
-    repeat: visible.repeat[box], parameters, parameterBytes, outputBytes,
+    key: visible.key[box],
+    title: visible.title[box],
+    subtitle: visible.subtitle[box],
+    path,
+    operations,
+    nodes: Math.max(nodes, visible.nodesInside[box]),
+    called,
+    repeat: visible.repeat[box],
+    parameters,
+    parameterBytes,
+    outputBytes,
     ops: ops.rows(lookup),
-    inputs: [...inputs.values()], outputs: [...outputs.values()],
+    inputs: [...inputs.values()],
+    outputs: [...outputs.values()],
   };
 }
 

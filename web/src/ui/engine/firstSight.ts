@@ -18,9 +18,12 @@ interface Sight {
 }
 
 /** The sight that `see` gives with as many groups closed as it takes; `closed` are their keys. */
-export function readableSight<S extends Sight>(room: Room, see: (closed: readonly string[]) => S): S & { readonly closed: readonly string[] } {
+export function readableSight<S extends Sight>(
+  room: Room,
+  see: (closed: readonly string[]) => S,
+): S & { readonly closed: readonly string[] } {
   let best = { ...see([]), closed: [] as readonly string[] };
-  for (let scale = scaleIn(room, best.layout); scale < READABLE;) {
+  for (let scale = scaleIn(room, best.layout); scale < READABLE; ) {
     const innermost = innermostOpen(best.visible);
     const close = (keys: readonly string[]) => ({ ...see([...best.closed, ...keys]), closed: [...best.closed, ...keys] });
     let calmer = innermost.length ? close(innermost) : undefined;
@@ -38,7 +41,8 @@ function scaleIn(room: Room, layout: CompoundLayout): number {
 
 /** Keys of the open groups that stand deepest, the fullest first. */
 function innermostOpen({ boxCount, open, parent, key }: Visible): string[] {
-  const depth = new Int32Array(boxCount), inside = new Int32Array(boxCount);
+  const depth = new Int32Array(boxCount),
+    inside = new Int32Array(boxCount);
   let deepest = -1;
   for (let b = 0; b < boxCount; b++) {
     if (parent[b] >= 0) inside[parent[b]]++;

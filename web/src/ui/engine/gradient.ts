@@ -49,7 +49,12 @@ export function gradientFacts(lookup: Lookup, node: number): GradientFacts | und
     kept,
     keptBytes: kept.reduce((sum, value) => sum + Math.max(0, value.bytes), 0),
     sums,
-    mark: marksOf(lookup, node, differentiates.length ? [...differentiates, ...siblings(backward, differentiates)] : differentiatedBy, kept),
+    mark: marksOf(
+      lookup,
+      node,
+      differentiates.length ? [...differentiates, ...siblings(backward, differentiates)] : differentiatedBy,
+      kept,
+    ),
   };
 }
 
@@ -65,7 +70,10 @@ function ruleOf(lookup: Lookup, node: number): DerivativeRule | undefined {
   const { derivatives, calls, graphOutputs, outputs, types } = lookup.program;
   const op = lookup.op(node);
   const called = calls.start[node + 1] > calls.start[node] ? calls.value[calls.start[node]] : -1;
-  const inner = called >= 0 && graphOutputs.start[called + 1] > graphOutputs.start[called] ? derivatives?.[`${op}:${lookup.op(graphOutputs.value[graphOutputs.start[called]])}`] : undefined;
+  const inner =
+    called >= 0 && graphOutputs.start[called + 1] > graphOutputs.start[called]
+      ? derivatives?.[`${op}:${lookup.op(graphOutputs.value[graphOutputs.start[called]])}`]
+      : undefined;
   const rule = inner ?? derivatives?.[op];
   const type = outputs.start[node + 1] > outputs.start[node] ? lookup.text(types.dtype[outputs.value[outputs.start[node]]]) : "";
   return rule?.y && /^(?:s|u|i|int|uint)\d|^(?:pred|bool|key)/.test(type) ? WHOLE_NUMBERS : rule;
@@ -89,7 +97,10 @@ function operandsOf(lookup: Lookup, node: number, rule: DerivativeRule): { name:
 
 /** The nodes behind a rule's letters, y being the node itself. */
 function namesOf(lookup: Lookup, node: number, rule: DerivativeRule): Record<string, NodeName> {
-  return Object.fromEntries([...operandsOf(lookup, node, rule).map(({ name, node: operand }) => [name, operand] as const), ["y", lookup.name(node)] as const]);
+  return Object.fromEntries([
+    ...operandsOf(lookup, node, rule).map(({ name, node: operand }) => [name, operand] as const),
+    ["y", lookup.name(node)] as const,
+  ]);
 }
 
 /** Values of the forward half that the node's backward nodes read: what it keeps alive, the largest first. */
@@ -105,7 +116,10 @@ function keptFor(lookup: Lookup, node: number, backwardNodes: readonly number[])
       const output = Math.max(0, inputs.extra[i]);
       if (isBackward(source) || lookup.program.nodeRole[source] !== 0 || !near.has(source) || found.has(`${source}.${output}`)) continue;
       const at = outputs.start[source] + output;
-      found.set(`${source}.${output}`, { ...lookup.name(source), bytes: at < outputs.start[source + 1] ? types.bytes[outputs.value[at]] : -1 });
+      found.set(`${source}.${output}`, {
+        ...lookup.name(source),
+        bytes: at < outputs.start[source + 1] ? types.bytes[outputs.value[at]] : -1,
+      });
     }
   }
   return [...found.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LISTED);
@@ -182,8 +196,15 @@ export function chainRule(lookup: Lookup, from: number, to: number): ChainStep[]
   for (let node = to; node !== from && steps.length < LONGEST_CHAIN; node = before.get(node)!) {
     const operand = before.get(node)!;
     const rule = ruleOf(lookup, node);
-    const letter = rule && lettersOf(lookup, node, rule)[inputs.value.subarray(inputs.start[node], inputs.start[node + 1]).indexOf(operand)];
-    steps.push({ node: lookup.name(node), operand: lookup.name(operand), text: (letter && rule?.vjp[letter]) ?? "", nodes: rule ? namesOf(lookup, node, rule) : {}, why: rule?.y === "" ? rule.note : "" });
+    const letter =
+      rule && lettersOf(lookup, node, rule)[inputs.value.subarray(inputs.start[node], inputs.start[node + 1]).indexOf(operand)];
+    steps.push({
+      node: lookup.name(node),
+      operand: lookup.name(operand),
+      text: (letter && rule?.vjp[letter]) ?? "",
+      nodes: rule ? namesOf(lookup, node, rule) : {},
+      why: rule?.y === "" ? rule.note : "",
+    });
   }
   return steps;
 }

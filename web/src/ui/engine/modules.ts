@@ -21,7 +21,10 @@ export class ModuleRows {
   private nodes: Int32Array | undefined;
 
   constructor(
-    private readonly lookup: Lookup, private readonly grouping: Grouping, private readonly graph: number, rows: Int32Array,
+    private readonly lookup: Lookup,
+    private readonly grouping: Grouping,
+    private readonly graph: number,
+    rows: Int32Array,
     private readonly groupOf: (row: number) => number,
   ) {
     for (const row of rows) if (groupOf(row) >= 0) this.rowOfGroup.set(groupOf(row), row);
@@ -41,7 +44,11 @@ export class ModuleRows {
   rowOf(visible: Visible, box: number, shown: Grouping | undefined): number {
     if (box < 0 || !shown) return -1;
     const node = visible.node[box];
-    for (let g = node >= 0 ? this.grouping.nodeGroup[node] : this.here(visible.group[box], shown); g >= 0; g = this.grouping.groupParent[g]) {
+    for (
+      let g = node >= 0 ? this.grouping.nodeGroup[node] : this.here(visible.group[box], shown);
+      g >= 0;
+      g = this.grouping.groupParent[g]
+    ) {
       const row = this.rowOfGroup.get(g);
       if (row !== undefined) return row;
     }
@@ -53,7 +60,8 @@ export class ModuleRows {
     if (shown === this.grouping || group < 0) return group;
     const { program } = this.lookup;
     for (let n = program.graphStart[this.graph]; n < program.graphStart[this.graph + 1]; n++) {
-      let above = 0, g = shown.nodeGroup[n];
+      let above = 0,
+        g = shown.nodeGroup[n];
       for (; g >= 0 && g !== group; g = shown.groupParent[g]) above++;
       if (g !== group) continue;
       let own = this.grouping.nodeGroup[n];

@@ -27,7 +27,8 @@ export class Lookup {
 
   graphOf(node: number): number {
     const { graphStart, graphCount } = this.program;
-    let low = 0, high = graphCount - 1;
+    let low = 0,
+      high = graphCount - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if (graphStart[middle] <= node) low = middle;
@@ -60,7 +61,11 @@ export class Lookup {
   graph(graph: number): GraphRow {
     const { graphStart } = this.program;
     const callers = this.callers;
-    return { name: this.graphName(graph), nodes: graphStart[graph + 1] - graphStart[graph], callers: callers.start[graph + 1] - callers.start[graph] };
+    return {
+      name: this.graphName(graph),
+      nodes: graphStart[graph + 1] - graphStart[graph],
+      callers: callers.start[graph + 1] - callers.start[graph],
+    };
   }
 
   graphNumber(name: string): number {

@@ -49,12 +49,20 @@ export class Overlays {
   }
 
   /** Colours of a view: data over rules. */
-  colours(visible: Visible, rules: readonly StyleRule[], grouping: string, colour: string): { highlights: Highlights | undefined; data: DataColouring | undefined } {
+  colours(
+    visible: Visible,
+    rules: readonly StyleRule[],
+    grouping: string,
+    colour: string,
+  ): { highlights: Highlights | undefined; data: DataColouring | undefined } {
     const ruled = this.matched(rules, grouping);
     const run = this.run(colour);
     const data = run && dataColours(run, visible);
     const own = ownHighlights(this.program, this.grouping(grouping), visible);
-    return { highlights: overlaid(layered(own, ruled && highlightsOf(visible, ruled.rules, ruled.matches)), data?.highlights, visible), data };
+    return {
+      highlights: overlaid(layered(own, ruled && highlightsOf(visible, ruled.rules, ruled.matches)), data?.highlights, visible),
+      data,
+    };
   }
 
   report(rules: readonly StyleRule[], grouping: string): RuleReport[] {

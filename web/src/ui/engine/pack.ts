@@ -19,7 +19,8 @@ export function packTexts(count: number, text: (index: number) => string): Packe
 export function packScene(scene: Scene): PackedScene {
   const { key, title, subtitle, notes, ...columns } = scene;
   const copies: Record<string, unknown> = {};
-  for (const [name, column] of Object.entries(columns)) copies[name] = ArrayBuffer.isView(column) ? (column as Float64Array).slice() : column;
+  for (const [name, column] of Object.entries(columns))
+    copies[name] = ArrayBuffer.isView(column) ? (column as Float64Array).slice() : column;
   const count = key.length;
   return {
     ...(copies as Omit<PackedScene, "keys" | "titles" | "subtitles" | "noteTexts">),
@@ -32,7 +33,8 @@ export function packScene(scene: Scene): PackedScene {
 
 export function indexBoxes(scene: Scene): SpatialData {
   const { x, y, w, h, boxCount } = scene;
-  const right = new Float32Array(boxCount), bottom = new Float32Array(boxCount);
+  const right = new Float32Array(boxCount),
+    bottom = new Float32Array(boxCount);
   for (let i = 0; i < boxCount; i++) {
     right[i] = x[i] + w[i];
     bottom[i] = y[i] + h[i];
@@ -42,9 +44,15 @@ export function indexBoxes(scene: Scene): SpatialData {
 
 export function indexEdges(scene: Scene): SpatialData {
   const { curve, curveStart, edgeCount } = scene;
-  const minX = new Float32Array(edgeCount), minY = new Float32Array(edgeCount), maxX = new Float32Array(edgeCount), maxY = new Float32Array(edgeCount);
+  const minX = new Float32Array(edgeCount),
+    minY = new Float32Array(edgeCount),
+    maxX = new Float32Array(edgeCount),
+    maxY = new Float32Array(edgeCount);
   for (let e = 0; e < edgeCount; e++) {
-    let x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity;
+    let x0 = Infinity,
+      y0 = Infinity,
+      x1 = -Infinity,
+      y1 = -Infinity;
     for (let p = curveStart[e]; p < curveStart[e + 1]; p++) {
       x0 = Math.min(x0, curve[2 * p]);
       x1 = Math.max(x1, curve[2 * p]);
@@ -65,7 +73,8 @@ export function incidence(scene: Scene): { start: Int32Array; edge: Int32Array }
   const start = new Int32Array(scene.boxCount + 1);
   const each = (visit: (piece: number, edge: number) => void) => {
     for (let e = 0; e < scene.edgeCount; e++) {
-      const a = scene.edgeSource[e], b = scene.edgeTarget[e];
+      const a = scene.edgeSource[e],
+        b = scene.edgeTarget[e];
       if (a >= 0) visit(a, e);
       if (b >= 0 && b !== a) visit(b, e);
     }
@@ -95,7 +104,9 @@ export function outlineOf(visible: Visible, scene: Scene): { order: Int32Array; 
   }
   const order = new Int32Array(boxCount);
   const depth = new Uint8Array(boxCount);
-  let count = 0, level = 0, box = firstChild[boxCount];
+  let count = 0,
+    level = 0,
+    box = firstChild[boxCount];
   while (box >= 0) {
     order[count] = box;
     depth[count++] = Math.min(255, level);

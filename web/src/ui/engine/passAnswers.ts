@@ -28,9 +28,17 @@ export async function historyOf(passes: Passes, shown: PassShown, node: number):
     const row = passes.rows[pass];
     const [before, after] = await Promise.all([names(passes, row.before), names(passes, pass)]);
     rows.push({
-      pass, name: row.name, kind: step.kind, oldCount: step.old.length, newCount: step.new.length,
-      old: step.old.slice(0, MOST_NAMED).map((each) => before.name(each)), new: step.new.slice(0, MOST_NAMED).map((each) => after.name(each)),
-      changes: step.changes, ...(step.evidence ? { evidence: step.evidence } : {}), ...(step.rule ? { rule: step.rule } : {}), ...(step.place ? { place: step.place } : {}),
+      pass,
+      name: row.name,
+      kind: step.kind,
+      oldCount: step.old.length,
+      newCount: step.new.length,
+      old: step.old.slice(0, MOST_NAMED).map((each) => before.name(each)),
+      new: step.new.slice(0, MOST_NAMED).map((each) => after.name(each)),
+      changes: step.changes,
+      ...(step.evidence ? { evidence: step.evidence } : {}),
+      ...(step.rule ? { rule: step.rule } : {}),
+      ...(step.place ? { place: step.place } : {}),
     });
   }
   return rows;
@@ -44,9 +52,18 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
   const [before, after] = await Promise.all([names(passes, row.before), names(passes, pass)]);
   const listed = (nodes: Int32Array, by: Lookup): NodeName[] => Array.from(nodes.subarray(0, MOST_LISTED), (node) => by.name(node));
   return {
-    pass, added: listed(diff.added, after), addedCount: diff.added.length, removed: listed(diff.removed, before), removedCount: diff.removed.length,
-    changed: listed(diff.changed, after).map((node) => ({ ...node, fields: (diff.changes.get(node.node) ?? []).map(({ field }) => field) })), changedCount: diff.changed.length,
-    fusions: fusionRows(diff, before, after), fusionCount: diff.fusions.new.length,
+    pass,
+    added: listed(diff.added, after),
+    addedCount: diff.added.length,
+    removed: listed(diff.removed, before),
+    removedCount: diff.removed.length,
+    changed: listed(diff.changed, after).map((node) => ({
+      ...node,
+      fields: (diff.changes.get(node.node) ?? []).map(({ field }) => field),
+    })),
+    changedCount: diff.changed.length,
+    fusions: fusionRows(diff, before, after),
+    fusionCount: diff.fusions.new.length,
     ...rewriteRows(diff, before, after),
   };
 }

@@ -33,7 +33,13 @@ export interface PassFacts {
   readonly changed: readonly (NodeName & { readonly fields: readonly string[] })[];
   readonly changedCount: number;
   /** What the compiler told: these nodes became those, by a rule. */
-  readonly rewrites: readonly { readonly old: readonly NodeName[]; readonly oldCount: number; readonly new: readonly NodeName[]; readonly newCount: number; readonly rule: string }[];
+  readonly rewrites: readonly {
+    readonly old: readonly NodeName[];
+    readonly oldCount: number;
+    readonly new: readonly NodeName[];
+    readonly newCount: number;
+    readonly rule: string;
+  }[];
   readonly rewriteCount: number;
   readonly fusions: readonly { readonly node: NodeName; readonly count: number; readonly parts: readonly NodeName[] }[];
   readonly fusionCount: number;

@@ -40,7 +40,7 @@ export function keptFrom({ visible: was }: Drawn, mates: Int32Array | undefined)
         const node = now.node[b];
         const mate = node >= 0 && now.boxOfNode[node] === b ? mates[node] : -1;
         const old = mate >= 0 ? was.boxOfNode[mate] : -1;
-        return old >= 0 && was.node[old] === mate ? old : node >= 0 && mate < 0 ? -1 : byKey.get(key) ?? -1;
+        return old >= 0 && was.node[old] === mate ? old : node >= 0 && mate < 0 ? -1 : (byKey.get(key) ?? -1);
       });
       return {
         box,
@@ -62,6 +62,8 @@ export function changeColours(visible: Visible, { marks }: PassShown): (Colourin
   const counts = countMarks(marks);
   if (counts[0] === marks.length) return undefined;
   const paints = markPaints(visible, marks);
-  const legend = [1, 2, 3, 0].filter((mark) => counts[mark] > 0).map((mark) => ({ text: `${MARK_NAMES[mark]} (${counts[mark].toLocaleString("en-US")})`, paint: ROWS[mark] }));
+  const legend = [1, 2, 3, 0]
+    .filter((mark) => counts[mark] > 0)
+    .map((mark) => ({ text: `${MARK_NAMES[mark]} (${counts[mark].toLocaleString("en-US")})`, paint: ROWS[mark] }));
   return { paints, legend, marks: Uint8Array.from(paints, (paint) => Math.max(0, ROWS.indexOf(paint))) };
 }

@@ -91,7 +91,13 @@ export class Passes {
     const old = await this.program(before);
     if (mode === "overlay") await Promise.all([now.remote?.need(0, now.program.nodeCount), old.remote?.need(0, old.program.nodeCount)]);
     const shown = markedProgram(old.program, now.program, diff, mode);
-    return { pass, mode, overlay: undefined, ...shown, remote: mode === "overlay" ? undefined : mode === "before" ? old.remote : now.remote };
+    return {
+      pass,
+      mode,
+      overlay: undefined,
+      ...shown,
+      remote: mode === "overlay" ? undefined : mode === "before" ? old.remote : now.remote,
+    };
   }
 
   /** A node of what is shown, as a node of the program after a pass. */
@@ -119,7 +125,8 @@ export class Passes {
   /** For each node of `now` the node of `was` that it is, or -1: what stays when another pass is shown. */
   async mates(was: PassShown, now: PassShown): Promise<Int32Array | undefined> {
     if (this.rows[was.pass].module !== this.rows[now.pass].module) return undefined;
-    const from = this.snapshotOf(was), to = this.snapshotOf(now);
+    const from = this.snapshotOf(was),
+      to = this.snapshotOf(now);
     let mates = Int32Array.from({ length: this.rows[to].nodes }, (_, node) => node);
     if (from < to) {
       for (const pass of this.between(from, to).reverse()) {
@@ -134,7 +141,9 @@ export class Passes {
     }
     if (was.overlay) {
       const number = new Int32Array(this.rows[from].nodes).fill(-1);
-      was.overlay.after.forEach((node, i) => { if (node >= 0) number[node] = i; });
+      was.overlay.after.forEach((node, i) => {
+        if (node >= 0) number[node] = i;
+      });
       mates = mates.map((node) => (node < 0 ? -1 : number[node]));
     }
     return now.overlay ? now.overlay.after.map((node) => (node < 0 ? -1 : mates[node])) : mates;

@@ -9,7 +9,12 @@ const MOST_PIXELS = 120_000_000;
 const SHARPNESS = 2;
 
 export function picture(painter: ScenePainter, request: PictureRequest): ImageBitmap {
-  const canvas = draw(painter, request, request.theme, request.lit && request.litEdge ? { lit: request.lit, litEdge: request.litEdge } : undefined);
+  const canvas = draw(
+    painter,
+    request,
+    request.theme,
+    request.lit && request.litEdge ? { lit: request.lit, litEdge: request.litEdge } : undefined,
+  );
   return canvas.transferToImageBitmap();
 }
 
@@ -19,15 +24,26 @@ export async function png(painter: ScenePainter, theme: "light" | "dark", part: 
   let sight: Sight;
   if (part) sight = part;
   else {
-    const ratio = Math.min(SHARPNESS, MOST_SIDE / scene.width, MOST_SIDE / scene.height, Math.sqrt(MOST_PIXELS / (scene.width * scene.height)));
-    sight = ratio >= 1
-      ? { camera: { x: 0, y: 0, scale: 1 }, width: scene.width, height: scene.height, ratio }
-      : { camera: { x: 0, y: 0, scale: ratio }, width: scene.width * ratio, height: scene.height * ratio, ratio: 1 };
+    const ratio = Math.min(
+      SHARPNESS,
+      MOST_SIDE / scene.width,
+      MOST_SIDE / scene.height,
+      Math.sqrt(MOST_PIXELS / (scene.width * scene.height)),
+    );
+    sight =
+      ratio >= 1
+        ? { camera: { x: 0, y: 0, scale: 1 }, width: scene.width, height: scene.height, ratio }
+        : { camera: { x: 0, y: 0, scale: ratio }, width: scene.width * ratio, height: scene.height * ratio, ratio: 1 };
   }
   return draw(painter, sight, theme, undefined).convertToBlob({ type: "image/png" });
 }
 
-function draw(painter: ScenePainter, sight: Sight, name: "light" | "dark", emphasis: Parameters<ScenePainter["paint"]>[3]): OffscreenCanvas {
+function draw(
+  painter: ScenePainter,
+  sight: Sight,
+  name: "light" | "dark",
+  emphasis: Parameters<ScenePainter["paint"]>[3],
+): OffscreenCanvas {
   const theme = THEMES[name];
   const canvas = new OffscreenCanvas(Math.max(1, Math.ceil(sight.width * sight.ratio)), Math.max(1, Math.ceil(sight.height * sight.ratio)));
   const context = canvas.getContext("2d", { alpha: false });

@@ -139,7 +139,13 @@ export interface SearchResult {
   /** Matching nodes in order, at most `limit`; how many there are in all. */
   readonly nodes: Int32Array;
   readonly total: number;
-  readonly rows: readonly { readonly node: number; readonly id: string; readonly op: string; readonly graph: string; readonly type: string }[];
+  readonly rows: readonly {
+    readonly node: number;
+    readonly id: string;
+    readonly op: string;
+    readonly graph: string;
+    readonly type: string;
+  }[];
   readonly milliseconds: number;
   readonly problem?: string;
 }

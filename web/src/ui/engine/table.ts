@@ -22,8 +22,12 @@ export class Table {
 
   /** `matches` are the nodes that the filter finds, in a table of nodes. */
   constructor(
-    lookup: Lookup, request: TableRequest, grouping: Grouping | undefined, matches: Int32Array | undefined,
-    details: (node: number) => NodeDetails | undefined, runs: readonly DataRun[] = [],
+    lookup: Lookup,
+    request: TableRequest,
+    grouping: Grouping | undefined,
+    matches: Int32Array | undefined,
+    details: (node: number) => NodeDetails | undefined,
+    runs: readonly DataRun[] = [],
   ) {
     const graph = request.graph === undefined ? lookup.program.entry : lookup.graphNumber(request.graph);
     const summary = request.rows === "modules" ? summaryFor(lookup, grouping, graph) : undefined;
@@ -62,7 +66,10 @@ export class Table {
     for (const row of this.rows) value.set(row, column.cell(row));
     const compare = new Intl.Collator("en", { numeric: true }).compare;
     const order = Array.from(this.rows);
-    if (column.numeric) order.sort((a, b) => missing(value.get(a)) - missing(value.get(b)) || sign * ((value.get(a) as number) - (value.get(b) as number)) || a - b);
+    if (column.numeric)
+      order.sort(
+        (a, b) => missing(value.get(a)) - missing(value.get(b)) || sign * ((value.get(a) as number) - (value.get(b) as number)) || a - b,
+      );
     else order.sort((a, b) => sign * compare(value.get(a) as string, value.get(b) as string) || a - b);
     this.rows = Int32Array.from(order);
   }
@@ -71,7 +78,13 @@ export class Table {
 /** Rows without a number come last, whichever way the others run. */
 const missing = (cell: Cell | undefined): number => (Number.isNaN(cell) ? 1 : 0);
 
-function nodeColumns(lookup: Lookup, grouping: Grouping | undefined, attributes: readonly string[], details: (node: number) => NodeDetails | undefined, runs: readonly DataRun[]): Column[] {
+function nodeColumns(
+  lookup: Lookup,
+  grouping: Grouping | undefined,
+  attributes: readonly string[],
+  details: (node: number) => NodeDetails | undefined,
+  runs: readonly DataRun[],
+): Column[] {
   const { program } = lookup;
   const path = grouping ? paths(lookup, grouping) : () => "";
   return [
@@ -87,14 +100,16 @@ function nodeColumns(lookup: Lookup, grouping: Grouping | undefined, attributes:
       const numeric = run.statistics.numbers === run.statistics.nodes;
       return { name: run.name, numeric, cell: numeric ? (n) => (run.has(n) ? run.value[n] : Number.NaN) : (n) => run.text.get(n) ?? "" };
     }),
-    ...attributes.map((name): Column => ({
-      name,
-      numeric: false,
-      cell: (n) => {
-        const value = details(n)?.attrs[name];
-        return value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
-      },
-    })),
+    ...attributes.map(
+      (name): Column => ({
+        name,
+        numeric: false,
+        cell: (n) => {
+          const value = details(n)?.attrs[name];
+          return value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+        },
+      }),
+    ),
   ];
 }
 
@@ -106,9 +121,14 @@ function summaryFor(lookup: Lookup, shown: Grouping | undefined, graph: number):
 }
 
 function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Array): Column[] {
-  const known = columns.map(({ name, unit }, i): Column => ({
-    name, numeric: unit !== "", ...(unit ? { unit } : { longest: rows.reduce((most, row) => Math.max(most, String(row[i] ?? "").length), name.length) }), cell: (row) => rows[row][i] ?? (unit ? Number.NaN : ""),
-  }));
+  const known = columns.map(
+    ({ name, unit }, i): Column => ({
+      name,
+      numeric: unit !== "",
+      ...(unit ? { unit } : { longest: rows.reduce((most, row) => Math.max(most, String(row[i] ?? "").length), name.length) }),
+      cell: (row) => rows[row][i] ?? (unit ? Number.NaN : ""),
+    }),
+  );
   const drawn = (row: number) => (scopes[row] >= 0 ? ops[scopes[row]] : Number.NaN);
   return [...known, { name: "ops", numeric: true, cell: drawn }];
 }
@@ -143,7 +163,10 @@ function paths(lookup: Lookup, grouping: Grouping): (group: number) => string {
 function moduleSums(lookup: Lookup, grouping: Grouping, graph: number) {
   const { program } = lookup;
   const count = grouping.groupCount;
-  const ops = new Float64Array(count), parameters = new Float64Array(count), parameterBytes = new Float64Array(count), outputBytes = new Float64Array(count);
+  const ops = new Float64Array(count),
+    parameters = new Float64Array(count),
+    parameterBytes = new Float64Array(count),
+    outputBytes = new Float64Array(count);
   for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) {
     const g = grouping.nodeGroup[n];
     if (g < 0) continue;

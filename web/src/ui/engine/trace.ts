@@ -43,8 +43,12 @@ class Walk {
   private next: number[] = [];
 
   constructor(
-    private readonly lookup: Lookup, private readonly outside: Uint8Array, private readonly rows: Csr,
-    private readonly leaves: (lookup: Lookup, node: number) => boolean, private readonly bit: number, private readonly mark: Uint8Array,
+    private readonly lookup: Lookup,
+    private readonly outside: Uint8Array,
+    private readonly rows: Csr,
+    private readonly leaves: (lookup: Lookup, node: number) => boolean,
+    private readonly bit: number,
+    private readonly mark: Uint8Array,
   ) {
     this.seen = new Uint8Array(mark.length);
   }

@@ -7,7 +7,8 @@ export const actions = {
   collapseAll: (session: Session) => session.change(collapseAll(session.view), { look: "fit" }),
   flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
   foldRepeats: (session: Session) => session.change({ ...session.view, fold: !session.view.fold, unfolded: [] }, { look: "fit" }),
-  direction: (session: Session) => session.change({ ...session.view, beside: false, direction: session.view.direction === "TB" ? "LR" : "TB" }, { look: "first" }),
+  direction: (session: Session) =>
+    session.change({ ...session.view, beside: false, direction: session.view.direction === "TB" ? "LR" : "TB" }, { look: "first" }),
   operands: (session: Session) => session.change({ ...session.view, operands: !showsOperands(session) }, { keepCamera: true }),
   names: (session: Session) => session.change(toggleNames(session.view), { look: "fit" }),
   values: (session: Session) => session.change({ ...session.view, values: !session.view.values }, { look: "fit" }),
@@ -15,8 +16,12 @@ export const actions = {
   beside: (session: Session) => {
     const { view, program } = session;
     if (!program?.groupings.includes("direction")) return session.say("Nothing here has a forward and a backward half");
-    const grouped = view.grouping === "direction" || (!view.grouping && program.groupings[0] === "direction") ? view : groupBy(view, "direction");
-    session.change(view.beside ? { ...view, beside: false } : { ...grouped, beside: true, direction: "TB", depth: undefined, flatten: false }, { look: "fit" });
+    const grouped =
+      view.grouping === "direction" || (!view.grouping && program.groupings[0] === "direction") ? view : groupBy(view, "direction");
+    session.change(
+      view.beside ? { ...view, beside: false } : { ...grouped, beside: true, direction: "TB", depth: undefined, flatten: false },
+      { look: "fit" },
+    );
   },
   theme: (session: Session) => session.setTheme(session.theme.name === "dark" ? "light" : "dark"),
   fit: (session: Session) => session.stage?.fit(),

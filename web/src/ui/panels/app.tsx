@@ -23,10 +23,19 @@ export interface Panels {
 
 export function App({ session, compact }: { readonly session: Session; readonly compact: boolean }): JSX.Element {
   useSignal(session.onChange);
-  const [panels, setPanels] = useState<Panels>({ outline: !compact, details: !compact, table: session.options.table !== undefined, shortcuts: false, passes: true, styles: false });
+  const [panels, setPanels] = useState<Panels>({
+    outline: !compact,
+    details: !compact,
+    table: session.options.table !== undefined,
+    shortcuts: false,
+    passes: true,
+    styles: false,
+  });
   const root = useRef<HTMLDivElement>(null);
   const where = {
-    session, panels, setPanels,
+    session,
+    panels,
+    setPanels,
     focusSearch: () => {
       const box = root.current?.querySelector<HTMLInputElement>("input.query");
       box?.focus();

@@ -15,7 +15,15 @@ export function Around({ session }: { readonly session: Session }): JSX.Element 
       {frames.map((piece, i) => (
         <>
           {i > 0 && <span aria-hidden="true">›</span>}
-          <button type="button" key={piece} title="Select and show this group" onClick={() => { session.selectPiece(piece); session.stage?.reveal([piece], true); }}>
+          <button
+            type="button"
+            key={piece}
+            title="Select and show this group"
+            onClick={() => {
+              session.selectPiece(piece);
+              session.stage?.reveal([piece], true);
+            }}
+          >
             {clipped(scene.title[scene.box[piece]], 40)}
           </button>
         </>

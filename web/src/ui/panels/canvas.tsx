@@ -11,8 +11,16 @@ import { ContextMenu } from "./menu";
 import { Minimap } from "./minimap";
 import { clipped } from "./outline";
 
-export function Canvas({ session, onKey, label = "Graph", children }: {
-  readonly session: Session; readonly onKey: (event: KeyboardEvent) => void; readonly label?: string; readonly children?: ComponentChildren;
+export function Canvas({
+  session,
+  onKey,
+  label = "Graph",
+  children,
+}: {
+  readonly session: Session;
+  readonly onKey: (event: KeyboardEvent) => void;
+  readonly label?: string;
+  readonly children?: ComponentChildren;
 }): JSX.Element {
   const said = useId();
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -20,14 +28,26 @@ export function Canvas({ session, onKey, label = "Graph", children }: {
   const { shown, problem, progress } = session;
   return (
     <main
-      class="stage" onDragOver={(event) => event.preventDefault()}
+      class="stage"
+      onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
         void session.styling.takeFiles(event.dataTransfer?.files ?? []);
       }}
     >
-      <canvas ref={canvas} class="graph" tabIndex={0} role="application" aria-label={label} aria-roledescription="graph" aria-describedby={said} onKeyDown={onKey} />
-      <p id={said} class="hidden" aria-live="polite">{spoken(session)}</p>
+      <canvas
+        ref={canvas}
+        class="graph"
+        tabIndex={0}
+        role="application"
+        aria-label={label}
+        aria-roledescription="graph"
+        aria-describedby={said}
+        onKeyDown={onKey}
+      />
+      <p id={said} class="hidden" aria-live="polite">
+        {spoken(session)}
+      </p>
       {shown && <Remarks session={session} />}
       {shown && <Legend session={session} />}
       {children}
@@ -41,25 +61,46 @@ export function Canvas({ session, onKey, label = "Graph", children }: {
         <div class="working" role="status">
           <span>{progress.stage || "Working"}</span>
           <progress max={1} value={progress.part} aria-label="Progress" />
-          <button type="button" class="tool icon" aria-label="Stop" title="Stop (Esc)" onClick={() => session.stop()}><Icon name="close" /></button>
+          <button type="button" class="tool icon" aria-label="Stop" title="Stop (Esc)" onClick={() => session.stop()}>
+            <Icon name="close" />
+          </button>
         </div>
       )}
       {problem && (
         <div class="message" role="alert">
           <h2>This cannot be shown</h2>
           <p>{clipped(problem, 1200)}</p>
-          {shown && <button type="button" class="tool" onClick={() => session.back()}>Back</button>}
+          {shown && (
+            <button type="button" class="tool" onClick={() => session.back()}>
+              Back
+            </button>
+          )}
         </div>
       )}
-      {!problem && shown?.scene.boxCount === 0 && <div class="message"><h2>Nothing to see</h2><p>This graph has no nodes{session.view.around || session.view.paths || session.view.matchesOnly >= 0 ? " that fit what was asked for" : ""}.</p></div>}
-      {session.notice && <div class="notice" role="status">{session.notice}</div>}
+      {!problem && shown?.scene.boxCount === 0 && (
+        <div class="message">
+          <h2>Nothing to see</h2>
+          <p>
+            This graph has no nodes
+            {session.view.around || session.view.paths || session.view.matchesOnly >= 0 ? " that fit what was asked for" : ""}.
+          </p>
+        </div>
+      )}
+      {session.notice && (
+        <div class="notice" role="status">
+          {session.notice}
+        </div>
+      )}
     </main>
   );
 }
 
 /** What a screen reader says when the selection changes. */
 function spoken(session: Session): string {
-  const { shown, about: { node, group } } = session;
+  const {
+    shown,
+    about: { node, group },
+  } = session;
   if (node) return clipped(`${node.op} ${node.id}, ${node.type}, ${node.inputCount} inputs, used by ${node.userCount}`, 400);
   if (group) return clipped(`group ${group.title}, ${group.nodes} nodes`, 400);
   return shown ? `${shown.scene.boxCount} boxes, ${shown.scene.edgeCount} edges` : "";
@@ -71,7 +112,14 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
   if (legend.length === 0) return null;
   const scale = legend[0].scale === true;
   return (
-    <div class={scale ? "legend scale" : "legend"} role="img" aria-label={`Colours: ${legend.map((row) => row.text).filter(Boolean).join(", ")}`}>
+    <div
+      class={scale ? "legend scale" : "legend"}
+      role="img"
+      aria-label={`Colours: ${legend
+        .map((row) => row.text)
+        .filter(Boolean)
+        .join(", ")}`}
+    >
       {legend.map((row, i) => {
         const own = row.shade && { fill: row.shade[session.theme.name], stroke: session.theme.faintEdge };
         const colour = own ?? (row.paint === undefined ? undefined : paints[row.paint]);
@@ -91,20 +139,51 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
 function Remarks({ session }: { readonly session: Session }): JSX.Element {
   const { view, shown } = session;
   const rows: JSX.Element[] = [];
-  if (view.paths) rows.push(<p class="remark" key="paths">Only paths from {clipped(view.paths[0], 60)} to {clipped(view.paths[1], 60)} <button type="button" onClick={() => session.change({ ...view, paths: undefined }, { look: "first" })}>Show everything</button></p>);
+  if (view.paths)
+    rows.push(
+      <p class="remark" key="paths">
+        Only paths from {clipped(view.paths[0], 60)} to {clipped(view.paths[1], 60)}{" "}
+        <button type="button" onClick={() => session.change({ ...view, paths: undefined }, { look: "first" })}>
+          Show everything
+        </button>
+      </p>,
+    );
   if (view.around) {
     const { around } = view;
     rows.push(
       <p class="remark" key="around">
         Only {around.hops} {around.hops === 1 ? "step" : "steps"} around {clipped(around.nodes.join(", "), 60)}
-        <button type="button" onClick={() => session.change({ ...view, around: { ...around, hops: around.hops + 1 } }, { look: "fit" })}>One step more</button>
-        <button type="button" onClick={() => session.change({ ...view, around: undefined }, { look: "first" })}>Show everything</button>
+        <button type="button" onClick={() => session.change({ ...view, around: { ...around, hops: around.hops + 1 } }, { look: "fit" })}>
+          One step more
+        </button>
+        <button type="button" onClick={() => session.change({ ...view, around: undefined }, { look: "first" })}>
+          Show everything
+        </button>
       </p>,
     );
   }
-  if (view.matchesOnly >= 0) rows.push(<p class="remark" key="only">Only what “{clipped(view.query, 60)}” finds, with neighbours <button type="button" onClick={() => session.change({ ...view, matchesOnly: -1 }, { look: "first" })}>Show everything</button></p>);
-  shown?.result.remarks.slice(0, 4).forEach((remark, i) => { rows.push(<p class="remark words" key={i}>{clipped(remark, 300)}</p>); });
-  return <div class="remarks"><Around session={session} />{rows}</div>;
+  if (view.matchesOnly >= 0)
+    rows.push(
+      <p class="remark" key="only">
+        Only what “{clipped(view.query, 60)}” finds, with neighbours{" "}
+        <button type="button" onClick={() => session.change({ ...view, matchesOnly: -1 }, { look: "first" })}>
+          Show everything
+        </button>
+      </p>,
+    );
+  shown?.result.remarks.slice(0, 4).forEach((remark, i) => {
+    rows.push(
+      <p class="remark words" key={i}>
+        {clipped(remark, 300)}
+      </p>,
+    );
+  });
+  return (
+    <div class="remarks">
+      <Around session={session} />
+      {rows}
+    </div>
+  );
 }
 
 function Zoom({ session }: { readonly session: Session }): JSX.Element {
@@ -113,26 +192,54 @@ function Zoom({ session }: { readonly session: Session }): JSX.Element {
   const percent = `${scale >= 10 ? Math.round(scale) : scale >= 0.1 ? Math.round(scale * 10) / 10 : scale.toPrecision(1)}%`;
   return (
     <div class="zoom" role="group" aria-label="Zoom">
-      <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => session.stage?.zoomBy(1 / 1.5)}><Icon name="minus" /></button>
-      <button type="button" class="level" aria-label={`Real size, now ${percent}`} title="Real size (0)" onClick={() => session.stage?.zoomBy(1 / session.stage.camera.scale)}>{percent}</button>
-      <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => session.stage?.zoomBy(1.5)}><Icon name="plus" /></button>
-      <button type="button" aria-label="Zoom to selection" title="Zoom to selection (z)" onClick={() => actions.zoomToSelection(session)}><Icon name="target" /></button>
-      <button type="button" aria-label="Fit" title="Fit (f)" onClick={() => actions.fit(session)}><Icon name="fit" /></button>
+      <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => session.stage?.zoomBy(1 / 1.5)}>
+        <Icon name="minus" />
+      </button>
+      <button
+        type="button"
+        class="level"
+        aria-label={`Real size, now ${percent}`}
+        title="Real size (0)"
+        onClick={() => session.stage?.zoomBy(1 / session.stage.camera.scale)}
+      >
+        {percent}
+      </button>
+      <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => session.stage?.zoomBy(1.5)}>
+        <Icon name="plus" />
+      </button>
+      <button type="button" aria-label="Zoom to selection" title="Zoom to selection (z)" onClick={() => actions.zoomToSelection(session)}>
+        <Icon name="target" />
+      </button>
+      <button type="button" aria-label="Fit" title="Fit (f)" onClick={() => actions.fit(session)}>
+        <Icon name="fit" />
+      </button>
     </div>
   );
 }
 
 function Tooltip({ session }: { readonly session: Session }): JSX.Element | null {
   useSignal(session.pointing.onTip);
-  const { pointing: { tip, menu }, shown, stage } = session;
+  const {
+    pointing: { tip, menu },
+    shown,
+    stage,
+  } = session;
   if (!tip || menu || !shown || !stage || stage.moving) return null;
   const text = tip.picked.kind === "edge" ? edgeTooltip(shown.scene, tip.picked.edge) : boxTip(session, tip.picked.piece);
   if (!text) return null;
   const [first, ...rest] = clipped(text, 600).split("\n");
   const right = tip.x > stage.width - 300;
   return (
-    <div class="tip" role="tooltip" style={{ [right ? "right" : "left"]: `${right ? stage.width - tip.x + 12 : tip.x + 14}px`, top: `${Math.min(tip.y + 16, stage.height - 60)}px` }}>
-      <b>{first}</b><span>{rest.join("\n")}</span>
+    <div
+      class="tip"
+      role="tooltip"
+      style={{
+        [right ? "right" : "left"]: `${right ? stage.width - tip.x + 12 : tip.x + 14}px`,
+        top: `${Math.min(tip.y + 16, stage.height - 60)}px`,
+      }}
+    >
+      <b>{first}</b>
+      <span>{rest.join("\n")}</span>
     </div>
   );
 }

@@ -20,7 +20,17 @@ export function Details({ session }: { readonly session: Session }): JSX.Element
     <aside class="side right" aria-label="Details">
       <div class="facts" tabIndex={0} role="region" aria-label="About the selection">
         {session.view.selection.length > 1 && <Several session={session} />}
-        {edge ? <EdgeDetails session={session} facts={edge} /> : node ? <NodeDetails session={session} facts={node} /> : group ? <GroupDetails session={session} facts={group} /> : session.timeline.exists ? <PassDetails session={session} /> : <ProgramDetails session={session} />}
+        {edge ? (
+          <EdgeDetails session={session} facts={edge} />
+        ) : node ? (
+          <NodeDetails session={session} facts={node} />
+        ) : group ? (
+          <GroupDetails session={session} facts={group} />
+        ) : session.timeline.exists ? (
+          <PassDetails session={session} />
+        ) : (
+          <ProgramDetails session={session} />
+        )}
       </div>
     </aside>
   );
@@ -33,14 +43,29 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <h2>{clipped(facts.op, 2000)}</h2>
       <p class="where">
         {clipped(facts.id, 12_000)}
-        <button type="button" class="copy name" aria-label="Copy its name" title="Copy its name" onClick={() => void copy(session, facts.id, "Name copied")}><Icon name="copy" /></button>
+        <button
+          type="button"
+          class="copy name"
+          aria-label="Copy its name"
+          title="Copy its name"
+          onClick={() => void copy(session, facts.id, "Name copied")}
+        >
+          <Icon name="copy" />
+        </button>
         {where && ` · ${clipped(where, 2000)}`}
       </p>
       <Actions session={session} facts={facts} />
       <NodeChanges session={session} facts={facts} />
       {facts.outputs.length > 0 && (
         <Section title={facts.outputs.length > 1 ? `Type, ${facts.outputs.length} outputs` : "Type"}>
-          <ul>{facts.outputs.map((output, i) => <li key={i}><code>{clipped(output.type, 600)}</code>{output.bytes >= 0 && <span class="type"> {bytesText(output.bytes)}</span>}</li>)}</ul>
+          <ul>
+            {facts.outputs.map((output, i) => (
+              <li key={i}>
+                <code>{clipped(output.type, 600)}</code>
+                {output.bytes >= 0 && <span class="type"> {bytesText(output.bytes)}</span>}
+              </li>
+            ))}
+          </ul>
         </Section>
       )}
       {facts.origin && <NodeList session={session} title="Comes from" nodes={[facts.origin]} total={1} />}
@@ -50,17 +75,33 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <NodeList session={session} title="Runs after" nodes={facts.control} total={facts.control.length} />
       {facts.links.some((link) => link.kind !== "backward_of") && (
         <Section title="Related">
-          <ul>{facts.links.filter((link) => link.kind !== "backward_of").map((link) => <li key={`${link.kind} ${link.node}`}><span class="type">{link.kind.replaceAll("_", " ")} </span><NodeLink session={session} node={link} /></li>)}</ul>
+          <ul>
+            {facts.links
+              .filter((link) => link.kind !== "backward_of")
+              .map((link) => (
+                <li key={`${link.kind} ${link.node}`}>
+                  <span class="type">{link.kind.replaceAll("_", " ")} </span>
+                  <NodeLink session={session} node={link} />
+                </li>
+              ))}
+          </ul>
         </Section>
       )}
       {facts.calls.length > 0 && (
         <Section title="Runs">
-          <ul>{facts.calls.map((graph) => (
-            <li key={graph.name}>
-              <button type="button" class="link" onClick={() => session.change(enterGraph(session.view, graph.name), { look: "first" })}>{clipped(graph.name)}</button>
-              <span class="type"> {graph.nodes.toLocaleString("en-US")} nodes{graph.callers > 1 && `, called ${graph.callers} times`}</span>
-            </li>
-          ))}</ul>
+          <ul>
+            {facts.calls.map((graph) => (
+              <li key={graph.name}>
+                <button type="button" class="link" onClick={() => session.change(enterGraph(session.view, graph.name), { look: "first" })}>
+                  {clipped(graph.name)}
+                </button>
+                <span class="type">
+                  {" "}
+                  {graph.nodes.toLocaleString("en-US")} nodes{graph.callers > 1 && `, called ${graph.callers} times`}
+                </span>
+              </li>
+            ))}
+          </ul>
         </Section>
       )}
       <NodeList session={session} title="Its graph is run by" nodes={facts.calledBy} total={facts.calledBy.length} />
@@ -68,22 +109,42 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <Reach session={session} />
       {facts.data !== undefined && facts.data.length > 0 && (
         <Section title="Node data">
-          <ul class="bars">{facts.data.map(([name, value]) => <li key={name}><span>{clipped(name, 80)}</span><span class="n">{clipped(value, 200)}</span></li>)}</ul>
+          <ul class="bars">
+            {facts.data.map(([name, value]) => (
+              <li key={name}>
+                <span>{clipped(name, 80)}</span>
+                <span class="n">{clipped(value, 200)}</span>
+              </li>
+            ))}
+          </ul>
         </Section>
       )}
       {facts.source.length > 0 && (
         <Section title="Source">
-          <ul>{facts.source.map((frame, i) => (
-            <li key={i}>
-              <button type="button" class="link" title="Copy file and line" onClick={() => void copy(session, `${frame.file}:${frame.line}`, "Place copied")}>{clipped(shortFile(frame.file))}:{frame.line}</button>
-              {frame.function && <span> {clipped(frame.function)}</span>}
-            </li>
-          ))}</ul>
+          <ul>
+            {facts.source.map((frame, i) => (
+              <li key={i}>
+                <button
+                  type="button"
+                  class="link"
+                  title="Copy file and line"
+                  onClick={() => void copy(session, `${frame.file}:${frame.line}`, "Place copied")}
+                >
+                  {clipped(shortFile(frame.file))}:{frame.line}
+                </button>
+                {frame.function && <span> {clipped(frame.function)}</span>}
+              </li>
+            ))}
+          </ul>
         </Section>
       )}
       {facts.attrs.length > 0 && (
         <Section title="Attributes">
-          <dl>{facts.attrs.map(([name, value]) => <Attribute key={name} session={session} name={name} value={value} />)}</dl>
+          <dl>
+            {facts.attrs.map(([name, value]) => (
+              <Attribute key={name} session={session} name={name} value={value} />
+            ))}
+          </dl>
         </Section>
       )}
     </>
@@ -95,20 +156,54 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
   const open = piece >= 0 && session.shown?.result.open[session.shown.scene.box[piece]] === 1;
   return (
     <>
-      <h2>{clipped(facts.title, 2000)}{facts.repeat > 1 && ` ×${facts.repeat}`}</h2>
+      <h2>
+        {clipped(facts.title, 2000)}
+        {facts.repeat > 1 && ` ×${facts.repeat}`}
+      </h2>
       <p class="where">{[clipped(facts.subtitle, 600), facts.path.map((name) => clipped(name)).join(" › ")].filter(Boolean).join(" · ")}</p>
       <div class="actions">
-        <button type="button" class="tool" onClick={() => session.toggle(piece)}>{open ? "Close" : "Open"}</button>
-        <button type="button" class="tool" title="Open it with all groups in it (Shift+Enter, Alt+double click)" onClick={() => session.toggle(piece, true)}>Open everything inside</button>
-        {facts.repeat > 1 && <button type="button" class="tool" onClick={() => session.unfold(facts.key)}>Show all {facts.repeat} one by one</button>}
-        <button type="button" class="tool" onClick={() => session.stage?.reveal([piece], true)}>Zoom to it</button>
+        <button type="button" class="tool" onClick={() => session.toggle(piece)}>
+          {open ? "Close" : "Open"}
+        </button>
+        <button
+          type="button"
+          class="tool"
+          title="Open it with all groups in it (Shift+Enter, Alt+double click)"
+          onClick={() => session.toggle(piece, true)}
+        >
+          Open everything inside
+        </button>
+        {facts.repeat > 1 && (
+          <button type="button" class="tool" onClick={() => session.unfold(facts.key)}>
+            Show all {facts.repeat} one by one
+          </button>
+        )}
+        <button type="button" class="tool" onClick={() => session.stage?.reveal([piece], true)}>
+          Zoom to it
+        </button>
       </div>
       <Section title="Inside">
         <ul class="bars">
-          <li><span>operations</span><span class="n">{facts.operations.toLocaleString("en-US")}</span></li>
-          <li><span>{facts.called > 0 ? "nodes in all, with called graphs" : "nodes in all"}</span><span class="n">{facts.nodes.toLocaleString("en-US")}</span></li>
-          {facts.parameters > 0 && <li><span>parameter tensors</span><span class="n">{facts.parameters} · {bytesText(facts.parameterBytes)}</span></li>}
-          <li><span>output bytes</span><span class="n">{bytesText(facts.outputBytes)}</span></li>
+          <li>
+            <span>operations</span>
+            <span class="n">{facts.operations.toLocaleString("en-US")}</span>
+          </li>
+          <li>
+            <span>{facts.called > 0 ? "nodes in all, with called graphs" : "nodes in all"}</span>
+            <span class="n">{facts.nodes.toLocaleString("en-US")}</span>
+          </li>
+          {facts.parameters > 0 && (
+            <li>
+              <span>parameter tensors</span>
+              <span class="n">
+                {facts.parameters} · {bytesText(facts.parameterBytes)}
+              </span>
+            </li>
+          )}
+          <li>
+            <span>output bytes</span>
+            <span class="n">{bytesText(facts.outputBytes)}</span>
+          </li>
         </ul>
       </Section>
       <OpCounts session={session} ops={facts.ops} />
@@ -128,12 +223,42 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
       <p class="where">Select a box to see everything about it.</p>
       <Section title="Program">
         <ul class="bars">
-          <li><span>nodes</span><span class="n">{program.nodes.toLocaleString("en-US")}</span></li>
-          <li><span>graphs</span><span class="n">{program.graphs.length.toLocaleString("en-US")}</span></li>
-          {program.parameters > 0 && <li><span>{program.others > 0 ? "parameter tensors" : "inputs of the entry"}</span><span class="n">{program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}</span></li>}
-          {program.others > 0 && <li><span>inputs and buffers</span><span class="n">{program.others.toLocaleString("en-US")} · {bytesText(program.otherBytes)}</span></li>}
-          {shown && <li><span>boxes shown</span><span class="n">{shown.scene.boxCount.toLocaleString("en-US")}</span></li>}
-          {shown && <li><span>edges shown</span><span class="n">{shown.scene.edgeCount.toLocaleString("en-US")}</span></li>}
+          <li>
+            <span>nodes</span>
+            <span class="n">{program.nodes.toLocaleString("en-US")}</span>
+          </li>
+          <li>
+            <span>graphs</span>
+            <span class="n">{program.graphs.length.toLocaleString("en-US")}</span>
+          </li>
+          {program.parameters > 0 && (
+            <li>
+              <span>{program.others > 0 ? "parameter tensors" : "inputs of the entry"}</span>
+              <span class="n">
+                {program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}
+              </span>
+            </li>
+          )}
+          {program.others > 0 && (
+            <li>
+              <span>inputs and buffers</span>
+              <span class="n">
+                {program.others.toLocaleString("en-US")} · {bytesText(program.otherBytes)}
+              </span>
+            </li>
+          )}
+          {shown && (
+            <li>
+              <span>boxes shown</span>
+              <span class="n">{shown.scene.boxCount.toLocaleString("en-US")}</span>
+            </li>
+          )}
+          {shown && (
+            <li>
+              <span>edges shown</span>
+              <span class="n">{shown.scene.edgeCount.toLocaleString("en-US")}</span>
+            </li>
+          )}
         </ul>
       </Section>
       <Kept session={session} />
@@ -147,10 +272,18 @@ function Several({ session }: { readonly session: Session }): JSX.Element {
   const ends = session.selectedNodes;
   return (
     <>
-      <p class="where">{names.length} selected: {names.slice(0, 6).map((name) => clipped(name, 60)).join(", ")}</p>
+      <p class="where">
+        {names.length} selected:{" "}
+        {names
+          .slice(0, 6)
+          .map((name) => clipped(name, 60))
+          .join(", ")}
+      </p>
       {ends.length === 2 && (
         <div class="actions">
-          <button type="button" class="tool" onClick={() => void showPaths(session, ends[0], ends[1])}>Show all paths between</button>
+          <button type="button" class="tool" onClick={() => void showPaths(session, ends[0], ends[1])}>
+            Show all paths between
+          </button>
         </div>
       )}
       <Chain session={session} steps={session.about.chain} />
@@ -161,15 +294,29 @@ function Several({ session }: { readonly session: Session }): JSX.Element {
 export async function showPaths(session: Session, a: number, b: number): Promise<void> {
   const [from, to] = [await session.ask("node", { node: Math.min(a, b) }), await session.ask("node", { node: Math.max(a, b) })];
   if (from.graph !== to.graph) session.say("The two nodes are in different graphs");
-  else session.change({ ...session.view, trail: from.graph === session.graphName ? session.view.trail : [...session.view.trail, from.graph], paths: [from.id, to.id] }, { look: "fit" });
+  else
+    session.change(
+      {
+        ...session.view,
+        trail: from.graph === session.graphName ? session.view.trail : [...session.view.trail, from.graph],
+        paths: [from.id, to.id],
+      },
+      { look: "fit" },
+    );
 }
 
 function Actions({ session, facts }: { readonly session: Session; readonly facts: NodeFacts }): JSX.Element {
   const inGraph = facts.graph === session.graphName;
   return (
     <div class="actions">
-      <button type="button" class="tool" onClick={() => session.stage?.reveal(session.selectedPieces, true)}>Zoom to it</button>
-      {inGraph && <button type="button" class="tool" onClick={() => void session.onlyAround(facts.node)}>Only its neighbours</button>}
+      <button type="button" class="tool" onClick={() => session.stage?.reveal(session.selectedPieces, true)}>
+        Zoom to it
+      </button>
+      {inGraph && (
+        <button type="button" class="tool" onClick={() => void session.onlyAround(facts.node)}>
+          Only its neighbours
+        </button>
+      )}
     </div>
   );
 }
@@ -183,26 +330,53 @@ function Reach({ session }: { readonly session: Session }): JSX.Element {
     return (
       <div class="steps" role="group" aria-label={label}>
         <span>{label}</span>
-        <button type="button" class="tool" aria-label={`${label}: less`} disabled={steps === 0} onClick={() => set(steps >= ALL ? 3 : steps - 1)}>−</button>
+        <button
+          type="button"
+          class="tool"
+          aria-label={`${label}: less`}
+          disabled={steps === 0}
+          onClick={() => set(steps >= ALL ? 3 : steps - 1)}
+        >
+          −
+        </button>
         <output>{steps >= ALL ? "all" : steps}</output>
-        <button type="button" class="tool" aria-label={`${label}: more`} disabled={steps >= ALL} onClick={() => set(steps + 1)}>+</button>
-        <button type="button" class="tool" aria-label={`${label}: all`} aria-pressed={steps >= ALL} onClick={() => set(steps >= ALL ? 0 : ALL)}>all</button>
+        <button type="button" class="tool" aria-label={`${label}: more`} disabled={steps >= ALL} onClick={() => set(steps + 1)}>
+          +
+        </button>
+        <button
+          type="button"
+          class="tool"
+          aria-label={`${label}: all`}
+          aria-pressed={steps >= ALL}
+          onClick={() => set(steps >= ALL ? 0 : ALL)}
+        >
+          all
+        </button>
       </div>
     );
   };
-  return <Section title="Highlight">{row("Upstream", "upstream")}{row("Downstream", "downstream")}</Section>;
+  return (
+    <Section title="Highlight">
+      {row("Upstream", "upstream")}
+      {row("Downstream", "downstream")}
+    </Section>
+  );
 }
 
 function OpCounts({ session, ops }: { readonly session: Session; readonly ops: readonly OpCount[] }): JSX.Element | null {
   if (ops.length === 0) return null;
   return (
     <Section title="Operations">
-      <ul class="bars">{ops.map(({ op, count }) => (
-        <li key={op}>
-          <button type="button" class="link" title="Find them" onClick={() => void session.finder.search(`op:=${op}`)}>{clipped(op, 80)}</button>
-          <span class="n">{count.toLocaleString("en-US")}</span>
-        </li>
-      ))}</ul>
+      <ul class="bars">
+        {ops.map(({ op, count }) => (
+          <li key={op}>
+            <button type="button" class="link" title="Find them" onClick={() => void session.finder.search(`op:=${op}`)}>
+              {clipped(op, 80)}
+            </button>
+            <span class="n">{count.toLocaleString("en-US")}</span>
+          </li>
+        ))}
+      </ul>
     </Section>
   );
 }
@@ -213,9 +387,19 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
     <div class={text.length > 60 || text.includes("\n") ? "attr long" : "attr"}>
       <dt>
         {clipped(name)}
-        <button type="button" class="copy" aria-label={`Copy ${clipped(name, 60)}`} title="Copy" onClick={() => void copy(session, text, `${clipped(name, 40)} copied`)}><Icon name="copy" /></button>
+        <button
+          type="button"
+          class="copy"
+          aria-label={`Copy ${clipped(name, 60)}`}
+          title="Copy"
+          onClick={() => void copy(session, text, `${clipped(name, 40)} copied`)}
+        >
+          <Icon name="copy" />
+        </button>
       </dt>
-      <dd class="mono" tabIndex={text.split("\n").length > 18 || text.length > 1500 ? 0 : undefined}>{clipped(text, 60_000)}</dd>
+      <dd class="mono" tabIndex={text.split("\n").length > 18 || text.length > 1500 ? 0 : undefined}>
+        {clipped(text, 60_000)}
+      </dd>
     </div>
   );
 }

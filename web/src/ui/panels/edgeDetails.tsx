@@ -6,18 +6,42 @@ import { bytesText } from "../../core/text/quantities";
 import { clipped } from "./outline";
 import { NodeList, Section } from "./sections";
 
-const KIND = { data: "", control: "Order only: no value passes here.", link: "A relation, not a value.", carried: "To the next round of the loop.", overlay: "Laid over the graph by its file: no value passes here." } as const;
+const KIND = {
+  data: "",
+  control: "Order only: no value passes here.",
+  link: "A relation, not a value.",
+  carried: "To the next round of the loop.",
+  overlay: "Laid over the graph by its file: no value passes here.",
+} as const;
 
 export function EdgeDetails({ session, facts }: { readonly session: Session; readonly facts: EdgeFacts }): JSX.Element {
   const end = ({ key, title }: EdgeFacts["from"]) => (
-    <button type="button" class="link" onClick={() => { const piece = session.shown?.find(key) ?? -1; if (piece >= 0) session.selectPiece(piece, false, true); }}>{clipped(title, 200)}</button>
+    <button
+      type="button"
+      class="link"
+      onClick={() => {
+        const piece = session.shown?.find(key) ?? -1;
+        if (piece >= 0) session.selectPiece(piece, false, true);
+      }}
+    >
+      {clipped(title, 200)}
+    </button>
   );
   return (
     <>
-      <h2>{clipped(facts.from.title, 200)} → {clipped(facts.to.title, 200)}</h2>
-      <p class="where">{KIND[facts.kind] || (facts.total > 1 ? `${facts.total.toLocaleString("en-US")} values · ${bytesText(facts.bytes)}` : bytesText(facts.bytes))}</p>
-      <Section title="From"><p>{end(facts.from)}</p></Section>
-      <Section title="To"><p>{end(facts.to)}</p></Section>
+      <h2>
+        {clipped(facts.from.title, 200)} → {clipped(facts.to.title, 200)}
+      </h2>
+      <p class="where">
+        {KIND[facts.kind] ||
+          (facts.total > 1 ? `${facts.total.toLocaleString("en-US")} values · ${bytesText(facts.bytes)}` : bytesText(facts.bytes))}
+      </p>
+      <Section title="From">
+        <p>{end(facts.from)}</p>
+      </Section>
+      <Section title="To">
+        <p>{end(facts.to)}</p>
+      </Section>
       <NodeList session={session} title="Carries" nodes={facts.values} total={facts.total} types />
     </>
   );

@@ -18,8 +18,17 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
       <Sum session={session} sums={facts.sums} />
       {facts.kept.length > 0 && (
         <>
-          <p class="law-note">kept for backward: <strong>{bytesText(facts.keptBytes)}</strong></p>
-          <ul>{facts.kept.map((value) => <li key={value.node}><NodeLink session={session} node={value} />{value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}</li>)}</ul>
+          <p class="law-note">
+            kept for backward: <strong>{bytesText(facts.keptBytes)}</strong>
+          </p>
+          <ul>
+            {facts.kept.map((value) => (
+              <li key={value.node}>
+                <NodeLink session={session} node={value} />
+                {value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}
+              </li>
+            ))}
+          </ul>
         </>
       )}
       <List session={session} nodes={facts.forward} total={facts.forwardCount} />
@@ -27,7 +36,12 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
       <List session={session} nodes={facts.backward} total={facts.backwardCount} />
       {hasOther && (
         <div class="actions">
-          <button type="button" class="tool" aria-pressed={view.related === true} onClick={() => session.change({ ...view, related: !view.related })}>
+          <button
+            type="button"
+            class="tool"
+            aria-pressed={view.related === true}
+            onClick={() => session.change({ ...view, related: !view.related })}
+          >
             {facts.forwardCount > 0 ? "Light up its forward" : "Light up its backward"}
           </button>
         </div>
@@ -40,10 +54,25 @@ function Rule({ session, facts }: { readonly session: Session; readonly facts: G
   const { y, vjp, note } = facts.rule!;
   return (
     <>
-      {y && <p class="law"><Formula text={`y = ${y}`} /></p>}
-      {Object.entries(vjp).map(([name, text]) => <p class="law" key={name}><Formula text={`d${name} = ${text}`} /></p>)}
+      {y && (
+        <p class="law">
+          <Formula text={`y = ${y}`} />
+        </p>
+      )}
+      {Object.entries(vjp).map(([name, text]) => (
+        <p class="law" key={name}>
+          <Formula text={`d${name} = ${text}`} />
+        </p>
+      ))}
       {facts.operands && facts.operands.length > 0 && (
-        <p class="law-note">{facts.operands.map(({ name, node }, i) => <span key={name}>{i > 0 && ", "}<var>{name}</var> is <NodeLink session={session} node={node} /></span>)}</p>
+        <p class="law-note">
+          {facts.operands.map(({ name, node }, i) => (
+            <span key={name}>
+              {i > 0 && ", "}
+              <var>{name}</var> is <NodeLink session={session} node={node} />
+            </span>
+          ))}
+        </p>
       )}
       {note && <p class="law-note">{note}</p>}
     </>
@@ -55,8 +84,23 @@ function Sum({ session, sums }: { readonly session: Session; readonly sums: Grad
   if (sums.length < 2) return null;
   return (
     <>
-      <p class="law-note"><var>y</var> is used {sums.length} times, so its gradient is a sum:</p>
-      <ul class="chain">{sums.map((sum, i) => <li key={i}>{i > 0 ? "+ " : <><var>dy</var> = </>}<Formula text={sum.text} session={session} nodes={sum.nodes} /></li>)}</ul>
+      <p class="law-note">
+        <var>y</var> is used {sums.length} times, so its gradient is a sum:
+      </p>
+      <ul class="chain">
+        {sums.map((sum, i) => (
+          <li key={i}>
+            {i > 0 ? (
+              "+ "
+            ) : (
+              <>
+                <var>dy</var> ={" "}
+              </>
+            )}
+            <Formula text={sum.text} session={session} nodes={sum.nodes} />
+          </li>
+        ))}
+      </ul>
     </>
   );
 }
@@ -71,10 +115,25 @@ export function Kept({ session }: { readonly session: Session }): JSX.Element | 
       <h3>Kept for backward</h3>
       {kept ? (
         <>
-          <p class="law-note"><strong>{bytesText(kept.bytes)}</strong> in {kept.count.toLocaleString("en-US")} values</p>
-          <ul>{kept.values.map((value, i) => <li key={i}><NodeLink session={session} node={value} />{value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}</li>)}</ul>
+          <p class="law-note">
+            <strong>{bytesText(kept.bytes)}</strong> in {kept.count.toLocaleString("en-US")} values
+          </p>
+          <ul>
+            {kept.values.map((value, i) => (
+              <li key={i}>
+                <NodeLink session={session} node={value} />
+                {value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}
+              </li>
+            ))}
+          </ul>
         </>
-      ) : <div class="actions"><button type="button" class="tool" onClick={() => void ask()}>What is kept?</button></div>}
+      ) : (
+        <div class="actions">
+          <button type="button" class="tool" onClick={() => void ask()}>
+            What is kept?
+          </button>
+        </div>
+      )}
     </section>
   );
 }
@@ -90,12 +149,26 @@ export function Chain({ session, steps }: { readonly session: Session; readonly 
     <section aria-label="Chain rule">
       <h3>Chain rule</h3>
       {steps.length > 1 && steps.length <= LONGEST_PRODUCT && (
-        <p class="law"><Derivative session={session} of={end} by={start} /> = {steps.map((step, i) => <span key={step.node.node}>{i > 0 && " · "}<Derivative session={session} of={step.node} by={step.operand} /></span>)}</p>
+        <p class="law">
+          <Derivative session={session} of={end} by={start} /> ={" "}
+          {steps.map((step, i) => (
+            <span key={step.node.node}>
+              {i > 0 && " · "}
+              <Derivative session={session} of={step.node} by={step.operand} />
+            </span>
+          ))}
+        </p>
       )}
       <ul class="chain">
         {steps.map((step) => (
           <li key={step.node.node}>
-            <var>d</var><NodeLink session={session} node={step.operand} /> = {step.text ? <Formula text={step.text} session={session} nodes={step.nodes} /> : <span class="type">{step.why || `no rule for ${clipped(step.node.op, 60)}`}</span>}
+            <var>d</var>
+            <NodeLink session={session} node={step.operand} /> ={" "}
+            {step.text ? (
+              <Formula text={step.text} session={session} nodes={step.nodes} />
+            ) : (
+              <span class="type">{step.why || `no rule for ${clipped(step.node.op, 60)}`}</span>
+            )}
           </li>
         ))}
       </ul>
@@ -103,11 +176,24 @@ export function Chain({ session, steps }: { readonly session: Session; readonly 
   );
 }
 
-function List({ session, nodes, total }: { readonly session: Session; readonly nodes: readonly NodeName[]; readonly total: number }): JSX.Element | null {
+function List({
+  session,
+  nodes,
+  total,
+}: {
+  readonly session: Session;
+  readonly nodes: readonly NodeName[];
+  readonly total: number;
+}): JSX.Element | null {
   if (total === 0) return null;
   return (
     <ul>
-      {nodes.map((node) => <li key={node.node}><NodeLink session={session} node={node} /><span class="type"> {clipped(node.op, 60)}</span></li>)}
+      {nodes.map((node) => (
+        <li key={node.node}>
+          <NodeLink session={session} node={node} />
+          <span class="type"> {clipped(node.op, 60)}</span>
+        </li>
+      ))}
       {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
     </ul>
   );

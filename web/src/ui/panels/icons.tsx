@@ -17,7 +17,8 @@ const PATHS = {
   crop: "M4.5 1.5v10h10M1.5 4.5h10v10",
   link: "M6.7 9.3l2.6-2.6M7.3 4.6l1.3-1.3a2.6 2.6 0 0 1 3.7 3.7l-1.7 1.7M8.7 11.4l-1.3 1.3a2.6 2.6 0 0 1-3.7-3.7l1.7-1.7",
   markdown: "M1.8 4h12.4v8H1.8zM4 9.8V6.2l1.8 2 1.8-2v3.6M11 6.2v3.4M11 9.8L9.7 8.3M11 9.8l1.3-1.5",
-  styles: "M8 2.5c3.2 0 5.5 2 5.5 4.6 0 1.8-1.3 2.6-2.8 2.6H9.4c-.9 0-1.2.7-.8 1.4.5 1-.1 2.4-1.3 2.4-2.7 0-4.8-2.4-4.8-5.5 0-3.1 2.4-5.5 5.5-5.5zM5.3 7.3h.01M7.5 5.2h.01M10.4 6.2h.01",
+  styles:
+    "M8 2.5c3.2 0 5.5 2 5.5 4.6 0 1.8-1.3 2.6-2.8 2.6H9.4c-.9 0-1.2.7-.8 1.4.5 1-.1 2.4-1.3 2.4-2.7 0-4.8-2.4-4.8-5.5 0-3.1 2.4-5.5 5.5-5.5zM5.3 7.3h.01M7.5 5.2h.01M10.4 6.2h.01",
   help: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM6.3 6.4a1.8 1.8 0 1 1 2.5 1.7c-.5.2-.8.5-.8 1.1M8 11.3h.01",
   up: "M4 9.5l4-4 4 4",
   down: "M4 6.5l4 4 4-4",
@@ -34,18 +35,48 @@ export type IconName = keyof typeof PATHS;
 
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
-    <svg width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+    <svg
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.3"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
       <path d={PATHS[name]} />
     </svg>
   );
 }
 
 /** `press` is the key that does the same; the tooltip tells it. */
-export function IconButton({ name, icon, onClick, pressed, disabled, press }: {
-  readonly name: string; readonly icon: IconName; readonly press?: string; readonly onClick: () => void; readonly pressed?: boolean; readonly disabled?: boolean;
+export function IconButton({
+  name,
+  icon,
+  onClick,
+  pressed,
+  disabled,
+  press,
+}: {
+  readonly name: string;
+  readonly icon: IconName;
+  readonly press?: string;
+  readonly onClick: () => void;
+  readonly pressed?: boolean;
+  readonly disabled?: boolean;
 }): JSX.Element {
   return (
-    <button type="button" class="tool icon" aria-label={name} title={press ? `${name} (${press})` : name} onClick={onClick} aria-pressed={pressed} disabled={disabled}>
+    <button
+      type="button"
+      class="tool icon"
+      aria-label={name}
+      title={press ? `${name} (${press})` : name}
+      onClick={onClick}
+      aria-pressed={pressed}
+      disabled={disabled}
+    >
       <Icon name={icon} />
     </button>
   );

@@ -36,7 +36,13 @@ export function ContextMenu({ session, at }: { readonly session: Session; readon
   };
   return (
     <div
-      class="menu" ref={menu} role="menu" tabIndex={-1} aria-label="What can be done here" onKeyDown={onKey} onContextMenu={(event) => event.preventDefault()}
+      class="menu"
+      ref={menu}
+      role="menu"
+      tabIndex={-1}
+      aria-label="What can be done here"
+      onKeyDown={onKey}
+      onContextMenu={(event) => event.preventDefault()}
       onFocusOut={(event) => {
         // A press on the canvas is the canvas's own business: it may be the end of the press that opened the menu.
         const to = event.relatedTarget as Node | null;
@@ -44,8 +50,18 @@ export function ContextMenu({ session, at }: { readonly session: Session; readon
       }}
     >
       {items.map(({ text, press, run }) => (
-        <button type="button" role="menuitem" key={text} tabIndex={-1} onClick={() => { session.pointing.closeMenu(); run(); }}>
-          <span>{text}</span>{press && <kbd>{press}</kbd>}
+        <button
+          type="button"
+          role="menuitem"
+          key={text}
+          tabIndex={-1}
+          onClick={() => {
+            session.pointing.closeMenu();
+            run();
+          }}
+        >
+          <span>{text}</span>
+          {press && <kbd>{press}</kbd>}
         </button>
       ))}
     </div>
@@ -61,7 +77,8 @@ function boxItems(session: Session, piece: number): Item[] {
   const { scene, result } = session.shown!;
   const { view } = session;
   const box = scene.box[piece];
-  const open = result.open[box] === 1, container = open || scene.expandable[box] === 1;
+  const open = result.open[box] === 1,
+    container = open || scene.expandable[box] === 1;
   const node = result.node[box];
   const facts = session.about.node?.node === node ? session.about.node : undefined;
   const name = facts?.id ?? scene.title[box];
@@ -75,7 +92,12 @@ function boxItems(session: Session, piece: number): Item[] {
     node >= 0 && { text: "Light up all that feeds it", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },
     node >= 0 && { text: "Light up all that uses it", run: () => session.change({ ...view, upstream: 0, downstream: ALL }) },
     b !== undefined && more.length === 0 && { text: "Show all paths between the two", run: () => void showPaths(session, a, b) },
-    ...(facts?.calls ?? []).slice(0, 4).map((graph) => ({ text: `Go into ${clipped(graph.name, 40)}`, run: () => session.change(enterGraph(view, graph.name), { look: "first" }) })),
+    ...(facts?.calls ?? [])
+      .slice(0, 4)
+      .map((graph) => ({
+        text: `Go into ${clipped(graph.name, 40)}`,
+        run: () => session.change(enterGraph(view, graph.name), { look: "first" }),
+      })),
     { text: "Copy its name", run: () => void copy(session, name, "Name copied") },
     node >= 0 && { text: "Copy as Markdown", run: () => void actions.copyMarkdown(session) },
   ];
@@ -84,8 +106,14 @@ function boxItems(session: Session, piece: number): Item[] {
 
 function edgeItems(session: Session, edge: number): Item[] {
   const { scene } = session.shown!;
-  const go = (text: string, piece: number) => ({ text: `${text} ${clipped(scene.title[scene.box[piece]], 40)}`, run: () => session.selectPiece(piece, false, true) });
-  return [...(scene.edgeSource[edge] >= 0 ? [go("From", scene.edgeSource[edge])] : []), ...(scene.edgeTarget[edge] >= 0 ? [go("To", scene.edgeTarget[edge])] : [])];
+  const go = (text: string, piece: number) => ({
+    text: `${text} ${clipped(scene.title[scene.box[piece]], 40)}`,
+    run: () => session.selectPiece(piece, false, true),
+  });
+  return [
+    ...(scene.edgeSource[edge] >= 0 ? [go("From", scene.edgeSource[edge])] : []),
+    ...(scene.edgeTarget[edge] >= 0 ? [go("To", scene.edgeTarget[edge])] : []),
+  ];
 }
 
 function graphItems(session: Session): Item[] {

@@ -19,7 +19,8 @@ export function Minimap({ session }: { readonly session: Session }): JSX.Element
   const { shown, stage, theme } = session;
   const bounds = shown!.bounds;
   const scale = Math.min(MOST_WIDTH / bounds.w, MOST_HEIGHT / bounds.h);
-  const width = Math.max(24, Math.round(bounds.w * scale)), height = Math.max(24, Math.round(bounds.h * scale));
+  const width = Math.max(24, Math.round(bounds.w * scale)),
+    height = Math.max(24, Math.round(bounds.h * scale));
   const whole = stage && bounds.w * stage.camera.scale <= stage.width && bounds.h * stage.camera.scale <= stage.height;
 
   useEffect(() => {
@@ -42,7 +43,8 @@ export function Minimap({ session }: { readonly session: Session }): JSX.Element
     context.fillStyle = `${theme.accent}1f`;
     context.strokeStyle = theme.accent;
     context.lineWidth = 1.5 * ratio;
-    const w = Math.max(3 * ratio, (stage.width / camera.scale) * s), h = Math.max(3 * ratio, (stage.height / camera.scale) * s);
+    const w = Math.max(3 * ratio, (stage.width / camera.scale) * s),
+      h = Math.max(3 * ratio, (stage.height / camera.scale) * s);
     context.fillRect(camera.x * s, camera.y * s, w, h);
     context.strokeRect(camera.x * s, camera.y * s, w, h);
   });
@@ -51,12 +53,22 @@ export function Minimap({ session }: { readonly session: Session }): JSX.Element
   const go = (event: PointerEvent) => {
     if (event.buttons === 0) return;
     const box = canvas.current!.getBoundingClientRect();
-    stage.moveTo(centred((event.clientX - box.left) / scale, (event.clientY - box.top) / scale, stage.camera.scale, stage.width, stage.height));
+    stage.moveTo(
+      centred((event.clientX - box.left) / scale, (event.clientY - box.top) / scale, stage.camera.scale, stage.width, stage.height),
+    );
   };
   return (
     <canvas
-      ref={canvas} class="map" role="img" aria-label="Map of the whole graph" style={{ width: `${width}px`, height: `${height}px` }}
-      onPointerDown={(event) => { event.currentTarget.setPointerCapture(event.pointerId); go(event); }} onPointerMove={go}
+      ref={canvas}
+      class="map"
+      role="img"
+      aria-label="Map of the whole graph"
+      style={{ width: `${width}px`, height: `${height}px` }}
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        go(event);
+      }}
+      onPointerMove={go}
     />
   );
 }
@@ -76,6 +88,11 @@ function drawAll(context: CanvasRenderingContext2D, session: Session, scale: num
   for (let piece = 0; piece < scene.boxCount; piece += step) {
     if (scene.shape[piece] === Shape.Frame) continue;
     context.fillStyle = scene.custom[piece] < 0 ? colours[scene.paint[piece]] : look(scene, theme, piece).fill;
-    context.fillRect(scene.x[piece] * scale, scene.y[piece] * scale, Math.max(1, scene.w[piece] * scale), Math.max(1, scene.h[piece] * scale));
+    context.fillRect(
+      scene.x[piece] * scale,
+      scene.y[piece] * scale,
+      Math.max(1, scene.w[piece] * scale),
+      Math.max(1, scene.h[piece] * scale),
+    );
   }
 }

@@ -15,8 +15,26 @@ export function Outline({ session }: { readonly session: Session }): JSX.Element
   return (
     <aside class="side left" aria-label="Outline">
       <div class="tabs" role="tablist" aria-label="Left panel">
-        <button type="button" role="tab" id="opscope-tab-outline" aria-selected={tab === "outline"} aria-controls="opscope-left" onClick={() => setTab("outline")}>Groups</button>
-        <button type="button" role="tab" id="opscope-tab-graphs" aria-selected={tab === "graphs"} aria-controls="opscope-left" onClick={() => setTab("graphs")}>Graphs {graphs > 0 && graphs.toLocaleString("en-US")}</button>
+        <button
+          type="button"
+          role="tab"
+          id="opscope-tab-outline"
+          aria-selected={tab === "outline"}
+          aria-controls="opscope-left"
+          onClick={() => setTab("outline")}
+        >
+          Groups
+        </button>
+        <button
+          type="button"
+          role="tab"
+          id="opscope-tab-graphs"
+          aria-selected={tab === "graphs"}
+          aria-controls="opscope-left"
+          onClick={() => setTab("graphs")}
+        >
+          Graphs {graphs > 0 && graphs.toLocaleString("en-US")}
+        </button>
       </div>
       <div id="opscope-left" role="tabpanel" aria-labelledby={`opscope-tab-${tab}`} style={{ display: "contents" }}>
         {tab === "outline" ? <Tree session={session} /> : <Graphs session={session} />}
@@ -30,7 +48,9 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const rowOf = useMemo(() => {
     const rows = new Int32Array(shown?.scene.boxCount ?? 0).fill(-1);
-    shown?.result.outline.forEach((box, row) => { rows[box] = row; });
+    shown?.result.outline.forEach((box, row) => {
+      rows[box] = row;
+    });
     return rows;
   }, [shown]);
   if (!shown || shown.result.outline.length === 0) return <p class="quiet">{shown ? "No nodes here." : ""}</p>;
@@ -62,9 +82,20 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
   };
 
   return (
-    <div class="list" ref={scroller} role="tree" aria-label="Groups and nodes" tabIndex={0} onKeyDown={onKey} aria-activedescendant={current >= 0 ? `opscope-row-${current}` : undefined}>
+    <div
+      class="list"
+      ref={scroller}
+      role="tree"
+      aria-label="Groups and nodes"
+      tabIndex={0}
+      onKeyDown={onKey}
+      aria-activedescendant={current >= 0 ? `opscope-row-${current}` : undefined}
+    >
       <VirtualRows
-        count={result.outline.length} height={ROW} focus={current} scroller={scroller}
+        count={result.outline.length}
+        height={ROW}
+        focus={current}
+        scroller={scroller}
         render={(row, style) => {
           const box = result.outline[row];
           const container = result.open[box] === 1 || scene.expandable[box] === 1;
@@ -73,19 +104,40 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
           const { fill, stroke } = boxLook(scene, theme, box);
           return (
             <div
-              key={box} id={`opscope-row-${row}`} class="row" role="treeitem" tabIndex={-1}
-              aria-level={depth + 1} aria-selected={chosen.has(box)} aria-expanded={container ? result.open[box] === 1 : undefined}
+              key={box}
+              id={`opscope-row-${row}`}
+              class="row"
+              role="treeitem"
+              tabIndex={-1}
+              aria-level={depth + 1}
+              aria-selected={chosen.has(box)}
+              aria-expanded={container ? result.open[box] === 1 : undefined}
               style={{ ...style, paddingLeft: `${8 + Math.min(depth, 12) * 13}px` }}
               onClick={(event) => session.selectPiece(box, event.shiftKey || event.ctrlKey || event.metaKey, true)}
               onDblClick={() => session.toggle(box)}
             >
-              {container
-                ? <span class="twist" aria-hidden="true" onClick={(event) => { event.stopPropagation(); session.toggle(box); }}>{result.open[box] ? "▾" : "▸"}</span>
-                : <span class="dot" aria-hidden="true" style={{ background: fill, borderColor: stroke }} />}
+              {container ? (
+                <span
+                  class="twist"
+                  aria-hidden="true"
+                  onClick={(event) => {
+                    event.stopPropagation();
+                    session.toggle(box);
+                  }}
+                >
+                  {result.open[box] ? "▾" : "▸"}
+                </span>
+              ) : (
+                <span class="dot" aria-hidden="true" style={{ background: fill, borderColor: stroke }} />
+              )}
               <span class={leaf ? "name soft" : "name"}>{clipped(scene.title[box])}</span>
               {scene.repeat[box] > 1 && <span class="times">×{scene.repeat[box]}</span>}
               {scene.subtitle[box] && <span class="hidden">{clipped(scene.subtitle[box], 80)}</span>}
-              {container && result.operationsInside[box] > 1 && <span class="count" title="operations">{result.operationsInside[box].toLocaleString("en-US")}</span>}
+              {container && result.operationsInside[box] > 1 && (
+                <span class="count" title="operations">
+                  {result.operationsInside[box].toLocaleString("en-US")}
+                </span>
+              )}
             </div>
           );
         }}
@@ -108,10 +160,22 @@ function Graphs({ session }: { readonly session: Session }): JSX.Element {
   const enter = (name: string) => session.change(enterGraph({ ...session.view, trail: [] }, name), { look: "first" });
   return (
     <>
-      <input class="filter" type="text" aria-label="Filter graphs" placeholder="Filter" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+      <input
+        class="filter"
+        type="text"
+        aria-label="Filter graphs"
+        placeholder="Filter"
+        value={filter}
+        onInput={(event) => setFilter(event.currentTarget.value)}
+      />
       {rows.length === 0 && <p class="quiet">No graph has that name.</p>}
       <div
-        class="list" ref={scroller} role="listbox" aria-label="Graphs of the program" tabIndex={0} aria-activedescendant={current >= 0 ? `opscope-graph-${current}` : undefined}
+        class="list"
+        ref={scroller}
+        role="listbox"
+        aria-label="Graphs of the program"
+        tabIndex={0}
+        aria-activedescendant={current >= 0 ? `opscope-graph-${current}` : undefined}
         onKeyDown={(event) => {
           const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
           const next = rows[Math.max(0, Math.min(rows.length - 1, current + by))];
@@ -122,9 +186,22 @@ function Graphs({ session }: { readonly session: Session }): JSX.Element {
         }}
       >
         <VirtualRows
-          count={rows.length} height={ROW} focus={current} scroller={scroller}
+          count={rows.length}
+          height={ROW}
+          focus={current}
+          scroller={scroller}
           render={(i, style) => (
-            <div key={rows[i].name} id={`opscope-graph-${i}`} class="row" role="option" tabIndex={-1} aria-selected={i === current} style={style} title={clipped(rows[i].name)} onClick={() => enter(rows[i].name)}>
+            <div
+              key={rows[i].name}
+              id={`opscope-graph-${i}`}
+              class="row"
+              role="option"
+              tabIndex={-1}
+              aria-selected={i === current}
+              style={style}
+              title={clipped(rows[i].name)}
+              onClick={() => enter(rows[i].name)}
+            >
               <span class="name">{clipped(rows[i].name)}</span>
               {rows[i].callers > 1 && <span class="extra">called ×{rows[i].callers}</span>}
               <span class="count">{rows[i].nodes.toLocaleString("en-US")}</span>

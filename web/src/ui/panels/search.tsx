@@ -5,7 +5,10 @@ import type { Session } from "../session";
 import { Icon } from "./icons";
 
 export function SearchBox({ session }: { readonly session: Session }): JSX.Element {
-  const { view, finder: { found } } = session;
+  const {
+    view,
+    finder: { found },
+  } = session;
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
   const input = useRef<HTMLInputElement>(null);
@@ -41,43 +44,97 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
   };
 
   return (
-    <div class="find" role="search" onFocusOut={(event) => !(event.currentTarget as HTMLElement).contains(event.relatedTarget as Node | null) && setOpen(false)}>
+    <div
+      class="find"
+      role="search"
+      onFocusOut={(event) => !(event.currentTarget as HTMLElement).contains(event.relatedTarget as Node | null) && setOpen(false)}
+    >
       <input
-        ref={input} type="search" class="query" aria-label="Search" placeholder="Search op:dot shape:512 (press /)" value={view.query} spellcheck={false} autocomplete="off"
-        aria-controls={open && view.query !== "" ? "opscope-hits" : undefined} aria-autocomplete="list"
+        ref={input}
+        type="search"
+        class="query"
+        aria-label="Search"
+        placeholder="Search op:dot shape:512 (press /)"
+        value={view.query}
+        spellcheck={false}
+        autocomplete="off"
+        aria-controls={open && view.query !== "" ? "opscope-hits" : undefined}
+        aria-autocomplete="list"
         aria-activedescendant={open && at >= 0 ? `opscope-hit-${at}` : undefined}
         onInput={(event) => {
           setOpen(true);
           setAt(-1);
           void session.finder.search(event.currentTarget.value);
         }}
-        onFocus={() => setOpen(view.query !== "")} onKeyDown={onKey}
+        onFocus={() => setOpen(view.query !== "")}
+        onKeyDown={onKey}
       />
       {view.query !== "" && (
         <div class="state">
-          <span role="status">{found ? `${session.finder.hit >= 0 ? `${session.finder.hit + 1} of ` : ""}${found.total.toLocaleString("en-US")}` : ""}</span>
-          <button type="button" aria-label="Previous match" title="Previous match (Shift+N)" onClick={() => void session.finder.step(-1)}><Icon name="up" /></button>
-          <button type="button" aria-label="Next match" title="Next match (N)" onClick={() => void session.finder.step(1)}><Icon name="down" /></button>
+          <span role="status">
+            {found ? `${session.finder.hit >= 0 ? `${session.finder.hit + 1} of ` : ""}${found.total.toLocaleString("en-US")}` : ""}
+          </span>
+          <button type="button" aria-label="Previous match" title="Previous match (Shift+N)" onClick={() => void session.finder.step(-1)}>
+            <Icon name="up" />
+          </button>
+          <button type="button" aria-label="Next match" title="Next match (N)" onClick={() => void session.finder.step(1)}>
+            <Icon name="down" />
+          </button>
           <button
-            type="button" aria-label="Show only matches with their neighbours" title="Show only matches with their neighbours" aria-pressed={view.matchesOnly >= 0}
+            type="button"
+            aria-label="Show only matches with their neighbours"
+            title="Show only matches with their neighbours"
+            aria-pressed={view.matchesOnly >= 0}
             onClick={() => session.change({ ...view, matchesOnly: view.matchesOnly >= 0 ? -1 : 1 }, { look: "fit" })}
-          ><Icon name="funnel" /></button>
-          <button type="button" aria-label="Clear" title="Clear" onClick={() => { void session.finder.search(""); if (view.matchesOnly >= 0) session.change({ ...session.view, matchesOnly: -1 }, { look: "fit" }); }}><Icon name="close" /></button>
+          >
+            <Icon name="funnel" />
+          </button>
+          <button
+            type="button"
+            aria-label="Clear"
+            title="Clear"
+            onClick={() => {
+              void session.finder.search("");
+              if (view.matchesOnly >= 0) session.change({ ...session.view, matchesOnly: -1 }, { look: "fit" });
+            }}
+          >
+            <Icon name="close" />
+          </button>
         </div>
       )}
       {open && view.query !== "" && (
         <ul class="hits" id="opscope-hits" role="listbox" aria-label="Matches">
           {rows.map((row, i) => (
             <li
-              key={row.node} id={`opscope-hit-${i}`} role="option" aria-selected={i === at} tabIndex={-1}
-              onPointerDown={(event) => event.preventDefault()} onClick={() => choose(i)}
+              key={row.node}
+              id={`opscope-hit-${i}`}
+              role="option"
+              aria-selected={i === at}
+              tabIndex={-1}
+              onPointerDown={(event) => event.preventDefault()}
+              onClick={() => choose(i)}
             >
-              <b>{row.id}</b><span>{row.op}</span><span>{row.type}</span>{row.graph !== session.graphName && <span>in {row.graph}</span>}
+              <b>{row.id}</b>
+              <span>{row.op}</span>
+              <span>{row.type}</span>
+              {row.graph !== session.graphName && <span>in {row.graph}</span>}
             </li>
           ))}
-          {found?.problem && <li class="note" role="option" aria-selected={false}>{found.problem}</li>}
-          {found && !found.problem && rows.length === 0 && <li class="note" role="option" aria-selected={false}>Nothing found. Try a part of a name, /a pattern/, or op: type: scope: attr.name:</li>}
-          {found && found.total > rows.length && <li class="note" role="option" aria-selected={false}>{(found.total - rows.length).toLocaleString("en-US")} more; all are marked in the graph</li>}
+          {found?.problem && (
+            <li class="note" role="option" aria-selected={false}>
+              {found.problem}
+            </li>
+          )}
+          {found && !found.problem && rows.length === 0 && (
+            <li class="note" role="option" aria-selected={false}>
+              Nothing found. Try a part of a name, /a pattern/, or op: type: scope: attr.name:
+            </li>
+          )}
+          {found && found.total > rows.length && (
+            <li class="note" role="option" aria-selected={false}>
+              {(found.total - rows.length).toLocaleString("en-US")} more; all are marked in the graph
+            </li>
+          )}
         </ul>
       )}
     </div>

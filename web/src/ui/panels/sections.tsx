@@ -5,20 +5,46 @@ import type { Session } from "../session";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 
-export function NodeList({ session, title, nodes, total, types = false }: {
-  readonly session: Session; readonly title: string; readonly nodes: readonly NodeName[]; readonly total: number; readonly types?: boolean;
+export function NodeList({
+  session,
+  title,
+  nodes,
+  total,
+  types = false,
+}: {
+  readonly session: Session;
+  readonly title: string;
+  readonly nodes: readonly NodeName[];
+  readonly total: number;
+  readonly types?: boolean;
 }): JSX.Element | null {
   if (total === 0) return null;
   return (
     <Section title={total > 4 ? `${title} (${total.toLocaleString("en-US")})` : title}>
       <ul>
-        {nodes.map((node, i) => <li key={i}><NodeLink session={session} node={node} /><span class="type"> {types ? <code>{clipped(node.type, 120)}</code> : clipped(node.op, 60)}</span></li>)}
+        {nodes.map((node, i) => (
+          <li key={i}>
+            <NodeLink session={session} node={node} />
+            <span class="type"> {types ? <code>{clipped(node.type, 120)}</code> : clipped(node.op, 60)}</span>
+          </li>
+        ))}
         {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
       </ul>
     </Section>
   );
 }
 
-export function Section({ title, children }: { readonly title: string; readonly children: JSX.Element | (JSX.Element | null)[] }): JSX.Element {
-  return <section><h3>{title}</h3>{children}</section>;
+export function Section({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: JSX.Element | (JSX.Element | null)[];
+}): JSX.Element {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
 }

@@ -21,18 +21,25 @@ export interface Where {
   readonly focusSearch: () => void;
 }
 
-const walk = (way: "forward" | "back" | "left" | "right") => ({ session }: Where) => {
-  const { shown } = session;
-  if (!shown || shown.scene.boxCount === 0) return;
-  const from = session.selectedPieces.at(-1);
-  const to = from === undefined ? firstBox(session) : shown.neighbour(from, way);
-  if (to >= 0) session.selectPiece(to, false, true);
-};
+const walk =
+  (way: "forward" | "back" | "left" | "right") =>
+  ({ session }: Where) => {
+    const { shown } = session;
+    if (!shown || shown.scene.boxCount === 0) return;
+    const from = session.selectedPieces.at(-1);
+    const to = from === undefined ? firstBox(session) : shown.neighbour(from, way);
+    if (to >= 0) session.selectPiece(to, false, true);
+  };
 
 /** Up and down follow the picture: in a graph that runs to the right, right is forward. */
 const arrow = (name: "up" | "down" | "left" | "right") => (at: Where) => {
   const across = at.session.view.direction === "LR";
-  const way = { up: across ? "left" : "back", down: across ? "right" : "forward", left: across ? "back" : "left", right: across ? "forward" : "right" } as const;
+  const way = {
+    up: across ? "left" : "back",
+    down: across ? "right" : "forward",
+    left: across ? "back" : "left",
+    right: across ? "forward" : "right",
+  } as const;
   walk(way[name])(at);
 };
 
@@ -48,8 +55,24 @@ export const KEYS: readonly Key[] = [
   { keys: "", what: "", press: "ArrowUp", run: arrow("up") },
   { keys: "← →", what: "To the neighbour", press: "ArrowLeft", run: arrow("left") },
   { keys: "", what: "", press: "ArrowRight", run: arrow("right") },
-  { keys: "Enter", what: "Open or close a group", press: "Enter", run: ({ session }) => session.selectedPieces.slice(-1).forEach((piece) => { session.toggle(piece); }) },
-  { keys: "Shift+Enter", what: "Open it with everything inside", press: "Shift+Enter", run: ({ session }) => session.selectedPieces.slice(-1).forEach((piece) => { session.toggle(piece, true); }) },
+  {
+    keys: "Enter",
+    what: "Open or close a group",
+    press: "Enter",
+    run: ({ session }) =>
+      session.selectedPieces.slice(-1).forEach((piece) => {
+        session.toggle(piece);
+      }),
+  },
+  {
+    keys: "Shift+Enter",
+    what: "Open it with everything inside",
+    press: "Shift+Enter",
+    run: ({ session }) =>
+      session.selectedPieces.slice(-1).forEach((piece) => {
+        session.toggle(piece, true);
+      }),
+  },
   { keys: "Backspace", what: "To the group around", press: "Backspace", run: ({ session }) => outwards(session) },
   { keys: "/", what: "Search", press: "/", run: ({ focusSearch }) => focusSearch() },
   { keys: "n  N", what: "Next, previous match", press: "n", run: ({ session }) => void session.finder.step(1) },
@@ -70,7 +93,12 @@ export const KEYS: readonly Key[] = [
   { keys: "m", what: "Names of operations", press: "m", run: ({ session }) => actions.names(session) },
   { keys: "v", what: "Values as boxes", press: "v", run: ({ session }) => actions.values(session) },
   { keys: "t", what: "Theme", press: "t", run: ({ session }) => actions.theme(session) },
-  { keys: "o  i  b", what: "Outline, details, table", press: "o", run: ({ panels, setPanels }) => setPanels({ ...panels, outline: !panels.outline }) },
+  {
+    keys: "o  i  b",
+    what: "Outline, details, table",
+    press: "o",
+    run: ({ panels, setPanels }) => setPanels({ ...panels, outline: !panels.outline }),
+  },
   { keys: "", what: "", press: "i", run: ({ panels, setPanels }) => setPanels({ ...panels, details: !panels.details }) },
   { keys: "", what: "", press: "b", run: ({ panels, setPanels }) => setPanels({ ...panels, table: !panels.table }) },
   { keys: "j  k", what: "Next, previous change of a recording", press: "j", run: ({ session }) => session.timeline.step(1) },
@@ -80,13 +108,24 @@ export const KEYS: readonly Key[] = [
   { keys: "", what: "", press: "]", run: ({ session }) => session.forward() },
   { keys: "s", what: "Save SVG", press: "s", run: ({ session }) => void actions.saveSvg(session) },
   { keys: "y", what: "Copy link", press: "y", run: ({ session }) => void actions.copyLink(session) },
-  { keys: "Esc", what: "Clear the selection; stop", press: "Escape", run: ({ session }) => (session.pointing.menu ? session.pointing.closeMenu() : session.progress ? session.stop() : session.selectPiece(undefined)) },
+  {
+    keys: "Esc",
+    what: "Clear the selection; stop",
+    press: "Escape",
+    run: ({ session }) =>
+      session.pointing.menu ? session.pointing.closeMenu() : session.progress ? session.stop() : session.selectPiece(undefined),
+  },
   { keys: "?", what: "This sheet", press: "?", run: ({ panels, setPanels }) => setPanels({ ...panels, shortcuts: true }) },
   { keys: "Wheel", what: "Zoom; with two fingers: move" },
   { keys: "Double click", what: "Open, close a group; in one: zoom to it" },
   { keys: "Shift click", what: "Select one more" },
   { keys: "Alt double click", what: "Open it with everything inside" },
-  { keys: "Right click", what: "What can be done here", press: "ContextMenu", run: ({ session }) => session.pointing.openMenuAtSelection() },
+  {
+    keys: "Right click",
+    what: "What can be done here",
+    press: "ContextMenu",
+    run: ({ session }) => session.pointing.openMenuAtSelection(),
+  },
   { keys: "", what: "", press: "Shift+F10", run: ({ session }) => session.pointing.openMenuAtSelection() },
 ];
 
@@ -115,13 +154,35 @@ export function ShortcutSheet({ onClose }: { readonly onClose: () => void }): JS
   return (
     <div class="veil" role="presentation" onClick={onClose}>
       <div
-        class="card" ref={card} role="dialog" aria-modal="true" aria-label="Keyboard" tabIndex={-1} onClick={(event) => event.stopPropagation()}
-        onKeyDown={(event) => { if (event.key === "Escape" || event.key === "?") { onClose(); event.stopPropagation(); } }}
+        class="card"
+        ref={card}
+        role="dialog"
+        aria-modal="true"
+        aria-label="Keyboard"
+        tabIndex={-1}
+        onClick={(event) => event.stopPropagation()}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" || event.key === "?") {
+            onClose();
+            event.stopPropagation();
+          }
+        }}
       >
-        <h2>Keyboard and mouse <IconButton name="Close sheet" icon="close" onClick={onClose} /></h2>
+        <h2>
+          Keyboard and mouse <IconButton name="Close sheet" icon="close" onClick={onClose} />
+        </h2>
         <dl class="keys">
           {KEYS.filter(({ what }) => what).map(({ keys, what }) => (
-            <div key={keys}><dt>{what}</dt><dd>{keys.split(/ {1,2}(?=\S)/).length > 1 && !/[a-z]{3}/i.test(keys) ? keys.split(/ +/).map((each) => <kbd key={each}>{each}</kbd>) : <kbd>{keys}</kbd>}</dd></div>
+            <div key={keys}>
+              <dt>{what}</dt>
+              <dd>
+                {keys.split(/ {1,2}(?=\S)/).length > 1 && !/[a-z]{3}/i.test(keys) ? (
+                  keys.split(/ +/).map((each) => <kbd key={each}>{each}</kbd>)
+                ) : (
+                  <kbd>{keys}</kbd>
+                )}
+              </dd>
+            </div>
           ))}
         </dl>
       </div>

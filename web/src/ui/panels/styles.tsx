@@ -4,20 +4,40 @@ import { useRef } from "preact/hooks";
 import { short } from "../../core/highlight/dataColours";
 import { readColour } from "../../core/colour";
 import { PREDEFINED } from "../../core/highlight/predefined";
-import { MATCH_TYPES, type MatchType, type NodeType, type StyleColour, type StyleName, type StyleQuery, type StyleRule } from "../../core/highlight/rules";
+import {
+  MATCH_TYPES,
+  type MatchType,
+  type NodeType,
+  type StyleColour,
+  type StyleName,
+  type StyleQuery,
+  type StyleRule,
+} from "../../core/highlight/rules";
 import { DATA } from "../engine/overlays";
 import type { Session } from "../session";
 import { download } from "./actions";
 import { IconButton } from "./icons";
 
-const NODE_TYPES: readonly (readonly [NodeType, string])[] = [["op_nodes", "operations"], ["layer_nodes", "groups"], ["op_and_layer_nodes", "operations and groups"]];
+const NODE_TYPES: readonly (readonly [NodeType, string])[] = [
+  ["op_nodes", "operations"],
+  ["layer_nodes", "groups"],
+  ["op_and_layer_nodes", "operations and groups"],
+];
 const PLACES: Record<MatchType, string> = { title: "title", list: "attributes", input: "inputs", output: "outputs" };
 const COLOURS: readonly (readonly [StyleName, string, string])[] = [
-  ["node_bg_color", "Background", "#ffe9b8"], ["node_border_color", "Border", "#c98a00"], ["node_text_color", "Text", "#1d1d22"], ["edge_color", "Edges", "#c98a00"],
+  ["node_bg_color", "Background", "#ffe9b8"],
+  ["node_border_color", "Border", "#c98a00"],
+  ["node_text_color", "Text", "#1d1d22"],
+  ["edge_color", "Edges", "#c98a00"],
 ];
 const FRESH: StyleRule = {
-  queries: [{ type: "node_type", nodeType: "op_nodes" }, { type: "regex", queryRegex: "", matchTypes: ["title"] }], nodeType: "op_nodes",
-  styles: { node_bg_color: { id: "node_bg_color", value: "#ffe9b8", dark: "#5a4310" } }, version: "v2",
+  queries: [
+    { type: "node_type", nodeType: "op_nodes" },
+    { type: "regex", queryRegex: "", matchTypes: ["title"] },
+  ],
+  nodeType: "op_nodes",
+  styles: { node_bg_color: { id: "node_bg_color", value: "#ffe9b8", dark: "#5a4310" } },
+  version: "v2",
 };
 
 export function StylesPanel({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
@@ -34,27 +54,58 @@ export function StylesPanel({ session, onClose }: { readonly session: Session; r
           <IconButton name="Close styles" icon="close" onClick={onClose} />
         </div>
         <div class="actions">
-          <button type="button" class="tool" onClick={() => set([...rules, FRESH])}>Add rule</button>
-          <button type="button" class="tool" onClick={() => set(PREDEFINED.clusters)}>Highlight clusters</button>
+          <button type="button" class="tool" onClick={() => set([...rules, FRESH])}>
+            Add rule
+          </button>
+          <button type="button" class="tool" onClick={() => set(PREDEFINED.clusters)}>
+            Highlight clusters
+          </button>
           <FileButton name="Import rules" onText={(name, text) => void styling.take(name, text)} />
-          <button type="button" class="tool" disabled={!rules.length} onClick={() => download(new Blob([JSON.stringify(rules, null, 2)], { type: "application/json" }), "styles.json")}>Export rules</button>
-          <button type="button" class="tool" disabled={!rules.length} onClick={() => set([])}>Clear rules</button>
+          <button
+            type="button"
+            class="tool"
+            disabled={!rules.length}
+            onClick={() => download(new Blob([JSON.stringify(rules, null, 2)], { type: "application/json" }), "styles.json")}
+          >
+            Export rules
+          </button>
+          <button type="button" class="tool" disabled={!rules.length} onClick={() => set([])}>
+            Clear rules
+          </button>
         </div>
         <DataSection session={session} />
         <h3>Rules</h3>
-        <p class="where">{rules.length ? "The first rule that matches a box colours it." : "No rules yet. Files of Model Explorer work as they are; drop one on the graph."}</p>
+        <p class="where">
+          {rules.length
+            ? "The first rule that matches a box colours it."
+            : "No rules yet. Files of Model Explorer work as they are; drop one on the graph."}
+        </p>
         <ol class="rules">
           {rules.map((rule, i) => (
             <Rule
-              key={i} rule={rule} number={i + 1} theme={session.theme.name} report={session.shown?.result.rules[i]} onChange={(next) => put(i, next)}
-              buttons={(
+              key={i}
+              rule={rule}
+              number={i + 1}
+              theme={session.theme.name}
+              report={session.shown?.result.rules[i]}
+              onChange={(next) => put(i, next)}
+              buttons={
                 <>
                   <IconButton name={`Move rule ${i + 1} up`} icon="up" disabled={i === 0} onClick={() => move(i, i - 1)} />
-                  <IconButton name={`Move rule ${i + 1} down`} icon="down" disabled={i === rules.length - 1} onClick={() => move(i, i + 1)} />
-                  <IconButton name={`Duplicate rule ${i + 1}`} icon="copy" onClick={() => set([...rules.slice(0, i + 1), rule, ...rules.slice(i + 1)])} />
+                  <IconButton
+                    name={`Move rule ${i + 1} down`}
+                    icon="down"
+                    disabled={i === rules.length - 1}
+                    onClick={() => move(i, i + 1)}
+                  />
+                  <IconButton
+                    name={`Duplicate rule ${i + 1}`}
+                    icon="copy"
+                    onClick={() => set([...rules.slice(0, i + 1), rule, ...rules.slice(i + 1)])}
+                  />
                   <IconButton name={`Delete rule ${i + 1}`} icon="close" onClick={() => set(rules.filter((_, at) => at !== i))} />
                 </>
-              )}
+              }
             />
           ))}
         </ol>
@@ -63,81 +114,182 @@ export function StylesPanel({ session, onClose }: { readonly session: Session; r
   );
 }
 
-function Rule({ rule, number, theme, report, onChange, buttons }: {
-  readonly rule: StyleRule; readonly number: number; readonly theme: "light" | "dark"; readonly report: { readonly matches: number; readonly problem?: string } | undefined;
-  readonly onChange: (rule: StyleRule) => void; readonly buttons: JSX.Element;
+function Rule({
+  rule,
+  number,
+  theme,
+  report,
+  onChange,
+  buttons,
+}: {
+  readonly rule: StyleRule;
+  readonly number: number;
+  readonly theme: "light" | "dark";
+  readonly report: { readonly matches: number; readonly problem?: string } | undefined;
+  readonly onChange: (rule: StyleRule) => void;
+  readonly buttons: JSX.Element;
 }): JSX.Element {
   const type = rule.queries.find((query) => query.type === "node_type")?.nodeType ?? "op_and_layer_nodes";
   const said = report?.problem ?? (report ? `${report.matches.toLocaleString("en-US")} ${report.matches === 1 ? "match" : "matches"}` : "");
-  const setQuery = (at: number, query: StyleQuery) => onChange({ ...rule, queries: rule.queries.map((old, i) => (i === at ? query : old)) });
+  const setQuery = (at: number, query: StyleQuery) =>
+    onChange({ ...rule, queries: rule.queries.map((old, i) => (i === at ? query : old)) });
   return (
     <li class="style-rule" aria-label={`Rule ${number}`}>
       <div class="line">
-        <span class={report?.problem ? "said wrong" : "said"} role="status">{said}</span>
+        <span class={report?.problem ? "said wrong" : "said"} role="status">
+          {said}
+        </span>
         {buttons}
       </div>
       <label class="choice">
         <span>Colours</span>
-        <select aria-label={`Rule ${number}: node type`} value={type} onChange={(event) => onChange(withType(rule, event.currentTarget.value as NodeType))}>
-          {NODE_TYPES.map(([name, text]) => <option key={name} value={name} selected={name === type}>{text}</option>)}
+        <select
+          aria-label={`Rule ${number}: node type`}
+          value={type}
+          onChange={(event) => onChange(withType(rule, event.currentTarget.value as NodeType))}
+        >
+          {NODE_TYPES.map(([name, text]) => (
+            <option key={name} value={name} selected={name === type}>
+              {text}
+            </option>
+          ))}
         </select>
       </label>
-      {rule.queries.map((query, at) => (
-        query.type === "regex" ? <RegexQuery key={at} query={query} number={number} onChange={(next) => setQuery(at, next)} />
-          : query.type === "attr_value_range" ? <RangeQuery key={at} query={query} number={number} onChange={(next) => setQuery(at, next)} /> : null
-      ))}
+      {rule.queries.map((query, at) =>
+        query.type === "regex" ? (
+          <RegexQuery key={at} query={query} number={number} onChange={(next) => setQuery(at, next)} />
+        ) : query.type === "attr_value_range" ? (
+          <RangeQuery key={at} query={query} number={number} onChange={(next) => setQuery(at, next)} />
+        ) : null,
+      )}
       {!rule.queries.some((query) => query.type === "attr_value_range") && (
-        <button type="button" class="link" aria-label={`Rule ${number}: add a number range`} onClick={() => onChange({ ...rule, queries: [...rule.queries, { type: "attr_value_range", attrName: "", min: null, max: null }] })}>add a number range</button>
+        <button
+          type="button"
+          class="link"
+          aria-label={`Rule ${number}: add a number range`}
+          onClick={() =>
+            onChange({ ...rule, queries: [...rule.queries, { type: "attr_value_range", attrName: "", min: null, max: null }] })
+          }
+        >
+          add a number range
+        </button>
       )}
       <div class="colours">
-        {COLOURS.map(([name, label, start]) => <Colour key={name} label={label} ruleNumber={number} value={textOf(rule.styles[name], theme)} start={start} onChange={(value) => onChange({ ...rule, styles: withColour(rule.styles, name, value) })} />)}
+        {COLOURS.map(([name, label, start]) => (
+          <Colour
+            key={name}
+            label={label}
+            ruleNumber={number}
+            value={textOf(rule.styles[name], theme)}
+            start={start}
+            onChange={(value) => onChange({ ...rule, styles: withColour(rule.styles, name, value) })}
+          />
+        ))}
       </div>
     </li>
   );
 }
 
-function RegexQuery({ query, number, onChange }: { readonly query: StyleQuery & { type: "regex" }; readonly number: number; readonly onChange: (query: StyleQuery) => void }): JSX.Element {
+function RegexQuery({
+  query,
+  number,
+  onChange,
+}: {
+  readonly query: StyleQuery & { type: "regex" };
+  readonly number: number;
+  readonly onChange: (query: StyleQuery) => void;
+}): JSX.Element {
   const toggle = (place: MatchType) => {
     const chosen = query.matchTypes.includes(place) ? query.matchTypes.filter((each) => each !== place) : [...query.matchTypes, place];
     onChange({ ...query, matchTypes: chosen });
   };
   return (
     <>
-      <input class="filter mono" type="text" aria-label={`Rule ${number}: regular expression`} placeholder="Regular expression: conv|linear" value={query.queryRegex} onInput={(event) => onChange({ ...query, queryRegex: event.currentTarget.value })} />
+      <input
+        class="filter mono"
+        type="text"
+        aria-label={`Rule ${number}: regular expression`}
+        placeholder="Regular expression: conv|linear"
+        value={query.queryRegex}
+        onInput={(event) => onChange({ ...query, queryRegex: event.currentTarget.value })}
+      />
       <div class="places" role="group" aria-label={`Rule ${number}: look in`}>
-        {MATCH_TYPES.map((place) => <button key={place} type="button" class="tool" aria-pressed={query.matchTypes.includes(place)} onClick={() => toggle(place)}>{PLACES[place]}</button>)}
+        {MATCH_TYPES.map((place) => (
+          <button key={place} type="button" class="tool" aria-pressed={query.matchTypes.includes(place)} onClick={() => toggle(place)}>
+            {PLACES[place]}
+          </button>
+        ))}
       </div>
     </>
   );
 }
 
-function RangeQuery({ query, number, onChange }: { readonly query: StyleQuery & { type: "attr_value_range" }; readonly number: number; readonly onChange: (query: StyleQuery) => void }): JSX.Element {
+function RangeQuery({
+  query,
+  number,
+  onChange,
+}: {
+  readonly query: StyleQuery & { type: "attr_value_range" };
+  readonly number: number;
+  readonly onChange: (query: StyleQuery) => void;
+}): JSX.Element {
   const limit = (name: "min" | "max") => (
     <input
-      class="filter" type="number" step="any" aria-label={`Rule ${number}: ${name}`} placeholder={name} value={query[name] ?? ""}
+      class="filter"
+      type="number"
+      step="any"
+      aria-label={`Rule ${number}: ${name}`}
+      placeholder={name}
+      value={query[name] ?? ""}
       onInput={(event) => onChange({ ...query, [name]: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) })}
     />
   );
   return (
     <div class="range" role="group" aria-label={`Rule ${number}: number range`}>
-      <input class="filter" type="text" aria-label={`Rule ${number}: attribute`} placeholder="attribute" value={query.attrName} onInput={(event) => onChange({ ...query, attrName: event.currentTarget.value })} />
-      {limit("min")}{limit("max")}
+      <input
+        class="filter"
+        type="text"
+        aria-label={`Rule ${number}: attribute`}
+        placeholder="attribute"
+        value={query.attrName}
+        onInput={(event) => onChange({ ...query, attrName: event.currentTarget.value })}
+      />
+      {limit("min")}
+      {limit("max")}
     </div>
   );
 }
 
-function Colour({ label, ruleNumber, value, start, onChange }: {
-  readonly label: string; readonly ruleNumber: number; readonly value: string | undefined; readonly start: string; readonly onChange: (value: string | undefined) => void;
+function Colour({
+  label,
+  ruleNumber,
+  value,
+  start,
+  onChange,
+}: {
+  readonly label: string;
+  readonly ruleNumber: number;
+  readonly value: string | undefined;
+  readonly start: string;
+  readonly onChange: (value: string | undefined) => void;
 }): JSX.Element {
   const shown = value ? readColour(value) : undefined;
   const name = `Rule ${ruleNumber}: ${label.toLowerCase()}`;
   return (
     <span class="colour">
-      {shown
-        ? <input type="color" aria-label={name} value={shown} onInput={(event) => onChange(event.currentTarget.value)} />
-        : <button type="button" class="swatch" aria-label={`${name}, choose`} onClick={() => onChange(start)}>+</button>}
+      {shown ? (
+        <input type="color" aria-label={name} value={shown} onInput={(event) => onChange(event.currentTarget.value)} />
+      ) : (
+        <button type="button" class="swatch" aria-label={`${name}, choose`} onClick={() => onChange(start)}>
+          +
+        </button>
+      )}
       <span>{label}</span>
-      {shown && <button type="button" class="link" aria-label={`${name}, remove`} onClick={() => onChange(undefined)}>×</button>}
+      {shown && (
+        <button type="button" class="link" aria-label={`${name}, remove`} onClick={() => onChange(undefined)}>
+          ×
+        </button>
+      )}
     </span>
   );
 }
@@ -148,17 +300,44 @@ function DataSection({ session }: { readonly session: Session }): JSX.Element {
   return (
     <section>
       <h3>Node data</h3>
-      <div class="actions"><FileButton name="Load node data" onText={(name, text) => void session.styling.take(name, text)} /></div>
+      <div class="actions">
+        <FileButton name="Load node data" onText={(name, text) => void session.styling.take(name, text)} />
+      </div>
       {runs.map((run) => (
         <table key={run.name} class="statistics" aria-label={`Statistics of ${run.name}`}>
           <caption>
-            <button type="button" class="link" title="Colour by it" onClick={() => session.change({ ...session.view, colour: `${DATA}${run.name}` }, { keepCamera: true })}>{run.name}</button>
-            {` ${run.nodes.toLocaleString("en-US")} nodes`}{run.unmatched > 0 && `, ${run.unmatched.toLocaleString("en-US")} entries fit none`}
+            <button
+              type="button"
+              class="link"
+              title="Colour by it"
+              onClick={() => session.change({ ...session.view, colour: `${DATA}${run.name}` }, { keepCamera: true })}
+            >
+              {run.name}
+            </button>
+            {` ${run.nodes.toLocaleString("en-US")} nodes`}
+            {run.unmatched > 0 && `, ${run.unmatched.toLocaleString("en-US")} entries fit none`}
           </caption>
           <tbody>
             {run.numbers > 0
-              ? ([["min", run.min], ["max", run.max], ["sum", run.sum], ["mean", run.mean]] as const).map(([name, value]) => <tr key={name}><th scope="row">{name}</th><td>{short(value)}</td></tr>)
-              : run.words.slice(0, 12).map(([word, count]) => <tr key={word}><th scope="row">{word}</th><td>{count}</td></tr>)}
+              ? (
+                  [
+                    ["min", run.min],
+                    ["max", run.max],
+                    ["sum", run.sum],
+                    ["mean", run.mean],
+                  ] as const
+                ).map(([name, value]) => (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    <td>{short(value)}</td>
+                  </tr>
+                ))
+              : run.words.slice(0, 12).map(([word, count]) => (
+                  <tr key={word}>
+                    <th scope="row">{word}</th>
+                    <td>{count}</td>
+                  </tr>
+                ))}
           </tbody>
         </table>
       ))}
@@ -170,9 +349,16 @@ function FileButton({ name, onText }: { readonly name: string; readonly onText: 
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <button type="button" class="tool" onClick={() => input.current?.click()}>{name}</button>
+      <button type="button" class="tool" onClick={() => input.current?.click()}>
+        {name}
+      </button>
       <input
-        ref={input} class="hidden" type="file" accept=".json,application/json" tabIndex={-1} aria-hidden="true"
+        ref={input}
+        class="hidden"
+        type="file"
+        accept=".json,application/json"
+        tabIndex={-1}
+        aria-hidden="true"
         onChange={(event) => {
           const file = event.currentTarget.files?.[0];
           event.currentTarget.value = "";

@@ -29,18 +29,27 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
     let current = true;
     if (!session.program) return undefined;
     const { grouping } = session.view;
-    void session.ask("table", { rows, graph, ...(grouping ? { grouping } : {}), attributes, filter, sort: sort.name, descending: sort.descending }).then((result) => {
-      if (!current) return;
-      pages.current = new Map();
-      setTable(result);
-    }).catch((error: Error) => session.say(error.message));
-    return () => { current = false; };
+    void session
+      .ask("table", { rows, graph, ...(grouping ? { grouping } : {}), attributes, filter, sort: sort.name, descending: sort.descending })
+      .then((result) => {
+        if (!current) return;
+        pages.current = new Map();
+        setTable(result);
+      })
+      .catch((error: Error) => session.say(error.message));
+    return () => {
+      current = false;
+    };
   }, [session.program, graph, session.view.grouping, rows, attributes, filter, sort]);
 
   useEffect(() => {
     if (rows !== "modules" || !table || module.key === selected) return;
     if (!selected) setModule({ key: "", row: -1 });
-    else void session.ask("moduleRow", { key: selected }).then((row) => setModule({ key: selected, row })).catch(() => undefined);
+    else
+      void session
+        .ask("moduleRow", { key: selected })
+        .then((row) => setModule({ key: selected, row }))
+        .catch(() => undefined);
   }, [rows, table, selected]);
 
   /** Shows a module in the picture; of a stack of repeats it is this row that stays chosen. */
@@ -57,10 +66,13 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
     if (known === undefined) {
       const { current } = pages;
       current.set(page, []);
-      void session.ask("tableRows", { from: page * PAGE, to: (page + 1) * PAGE }).then((got) => {
-        current.set(page, got);
-        drawAgain((count) => count + 1);
-      }).catch(() => undefined);
+      void session
+        .ask("tableRows", { from: page * PAGE, to: (page + 1) * PAGE })
+        .then((got) => {
+          current.set(page, got);
+          drawAgain((count) => count + 1);
+        })
+        .catch(() => undefined);
     }
     return known?.[row % PAGE];
   };
@@ -79,44 +91,90 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
   return (
     <section class="sheet" aria-label="Table of nodes">
       <div class="bar">
-        <button type="button" class="tool" aria-pressed={rows === "nodes"} onClick={() => setRows("nodes")}>Nodes</button>
-        <button type="button" class="tool" aria-pressed={rows === "modules"} onClick={() => setRows("modules")}>Modules</button>
-        <input class="filter" type="text" aria-label="Filter rows" placeholder={rows === "nodes" ? "Filter: op:dot shape:512" : "Filter"} value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+        <button type="button" class="tool" aria-pressed={rows === "nodes"} onClick={() => setRows("nodes")}>
+          Nodes
+        </button>
+        <button type="button" class="tool" aria-pressed={rows === "modules"} onClick={() => setRows("modules")}>
+          Modules
+        </button>
+        <input
+          class="filter"
+          type="text"
+          aria-label="Filter rows"
+          placeholder={rows === "nodes" ? "Filter: op:dot shape:512" : "Filter"}
+          value={filter}
+          onInput={(event) => setFilter(event.currentTarget.value)}
+        />
         {rows === "nodes" && (
           <label class="choice">
             <span aria-hidden="true">Column:</span>
-            <select aria-label="Add column" value="" onChange={(event) => event.currentTarget.value && setAttributes([...attributes, event.currentTarget.value])}>
+            <select
+              aria-label="Add column"
+              value=""
+              onChange={(event) => event.currentTarget.value && setAttributes([...attributes, event.currentTarget.value])}
+            >
               <option value="">add…</option>
-              {session.attributes.filter((name) => !attributes.includes(name)).map((name) => <option key={name} value={name}>{name}</option>)}
+              {session.attributes
+                .filter((name) => !attributes.includes(name))
+                .map((name) => (
+                  <option key={name} value={name}>
+                    {name}
+                  </option>
+                ))}
             </select>
           </label>
         )}
-        <span class="quiet" role="status">{table ? `${table.total.toLocaleString("en-US")} rows` : ""}</span>
+        <span class="quiet" role="status">
+          {table ? `${table.total.toLocaleString("en-US")} rows` : ""}
+        </span>
         <span style={{ flex: 1 }} />
-        <button type="button" class="tool" onClick={() => void copyCsv()}>Copy as CSV</button>
+        <button type="button" class="tool" onClick={() => void copyCsv()}>
+          Copy as CSV
+        </button>
         <IconButton name="Close table" icon="close" onClick={onClose} />
       </div>
       <div class="grid" ref={scroller} role="table" aria-label={rows} aria-rowcount={(table?.total ?? 0) + 1} tabIndex={0}>
         <div class="line head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
           {columns.map((column) => (
-            <span key={column.name} role="columnheader" class={column.numeric ? "numeric" : ""} aria-sort={sort.name === column.name ? (sort.descending ? "descending" : "ascending") : "none"}>
-              <button type="button" onClick={() => setSort({ name: column.name, descending: sort.name === column.name ? !sort.descending : column.numeric })}>
-                {column.name}{sort.name === column.name ? (sort.descending ? " ▾" : " ▴") : ""}
+            <span
+              key={column.name}
+              role="columnheader"
+              class={column.numeric ? "numeric" : ""}
+              aria-sort={sort.name === column.name ? (sort.descending ? "descending" : "ascending") : "none"}
+            >
+              <button
+                type="button"
+                onClick={() => setSort({ name: column.name, descending: sort.name === column.name ? !sort.descending : column.numeric })}
+              >
+                {column.name}
+                {sort.name === column.name ? (sort.descending ? " ▾" : " ▴") : ""}
               </button>
             </span>
           ))}
         </div>
         <VirtualRows
-          count={table?.total ?? 0} height={ROW} focus={focus} scroller={scroller}
+          count={table?.total ?? 0}
+          height={ROW}
+          focus={focus}
+          scroller={scroller}
           render={(row, style) => {
             const line = cells(row);
             const id = table!.rows[row];
             return (
               <div
-                key={id} class="line data" role="row" aria-rowindex={row + 2} aria-selected={chosen.has(id)} style={{ ...style, gridTemplateColumns: template }}
-                onClick={() => rows === "nodes" ? void session.goTo(id, graph) : void goToModule(id, String(line?.[0] ?? ""))}
+                key={id}
+                class="line data"
+                role="row"
+                aria-rowindex={row + 2}
+                aria-selected={chosen.has(id)}
+                style={{ ...style, gridTemplateColumns: template }}
+                onClick={() => (rows === "nodes" ? void session.goTo(id, graph) : void goToModule(id, String(line?.[0] ?? "")))}
               >
-                {columns.map((column, i) => <span key={column.name} role="cell" class={column.numeric ? "numeric" : ""}>{line ? show(line[i], column) : ""}</span>)}
+                {columns.map((column, i) => (
+                  <span key={column.name} role="cell" class={column.numeric ? "numeric" : ""}>
+                    {line ? show(line[i], column) : ""}
+                  </span>
+                ))}
               </div>
             );
           }}
@@ -124,7 +182,12 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
       </div>
       {table && table.totals.length > 0 && (
         <dl class="totals" aria-label="Totals">
-          {table.totals.map(([name, text]) => <div key={name}><dt>{name}</dt><dd>{text}</dd></div>)}
+          {table.totals.map(([name, text]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
         </dl>
       )}
     </section>

@@ -9,10 +9,30 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
   if (!shown) return null;
   return (
     <div class="options" role="toolbar" aria-label="Drawing" aria-orientation="vertical">
-      <IconButton name="Layout direction" icon="direction" press="d" pressed={view.direction === "LR"} onClick={() => actions.direction(session)} />
-      {program?.groupings.includes("direction") && <IconButton name="Forward beside backward" icon="beside" press="g" pressed={view.beside === true} onClick={() => actions.beside(session)} />}
+      <IconButton
+        name="Layout direction"
+        icon="direction"
+        press="d"
+        pressed={view.direction === "LR"}
+        onClick={() => actions.direction(session)}
+      />
+      {program?.groupings.includes("direction") && (
+        <IconButton
+          name="Forward beside backward"
+          icon="beside"
+          press="g"
+          pressed={view.beside === true}
+          onClick={() => actions.beside(session)}
+        />
+      )}
       <IconButton name="Names" icon="names" press="m" pressed={view.names === true} onClick={() => actions.names(session)} />
-      <IconButton name="Operand numbers" icon="operands" press="#" pressed={showsOperands(session)} onClick={() => actions.operands(session)} />
+      <IconButton
+        name="Operand numbers"
+        icon="operands"
+        press="#"
+        pressed={showsOperands(session)}
+        onClick={() => actions.operands(session)}
+      />
       <IconButton name="Values as boxes" icon="values" press="v" pressed={view.values === true} onClick={() => actions.values(session)} />
     </div>
   );

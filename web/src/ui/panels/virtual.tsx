@@ -4,7 +4,14 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const BEYOND = 12;
 
-export function VirtualRows({ count, height, render, focus, scroller, top = 0 }: {
+export function VirtualRows({
+  count,
+  height,
+  render,
+  focus,
+  scroller,
+  top = 0,
+}: {
   readonly count: number;
   readonly height: number;
   readonly render: (index: number, style: { readonly top: string }) => ComponentChildren;
@@ -39,7 +46,8 @@ export function VirtualRows({ count, height, render, focus, scroller, top = 0 }:
     if (!element || focus < 0 || focus === last.current) return;
     last.current = focus;
     const at = focus * height;
-    if (at < element.scrollTop || at + height > element.scrollTop + element.clientHeight - top) element.scrollTop = at - element.clientHeight / 2;
+    if (at < element.scrollTop || at + height > element.scrollTop + element.clientHeight - top)
+      element.scrollTop = at - element.clientHeight / 2;
     measure();
   }, [focus]);
   const rows: ComponentChildren[] = [];

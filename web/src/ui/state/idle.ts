@@ -31,11 +31,13 @@ export class Idle {
 
   /** Idle means: still idle after what was just finished has had its chance to start something new. */
   private settle(): void {
-    setTimeout(() => setTimeout(() => {
-      if (this.count !== 0) return;
-      const done = this.waiting;
-      this.waiting = [];
-      for (const resolve of done) resolve();
-    }, 20));
+    setTimeout(() =>
+      setTimeout(() => {
+        if (this.count !== 0) return;
+        const done = this.waiting;
+        this.waiting = [];
+        for (const resolve of done) resolve();
+      }, 20),
+    );
   }
 }

@@ -6,7 +6,10 @@ export type ThemeChoice = "light" | "dark" | "auto";
 export class Scheme {
   private readonly system = window.matchMedia("(prefers-color-scheme: dark)");
 
-  constructor(private chosen: ThemeChoice, private readonly changed: () => void) {
+  constructor(
+    private chosen: ThemeChoice,
+    private readonly changed: () => void,
+  ) {
     this.system.addEventListener("change", changed);
   }
 

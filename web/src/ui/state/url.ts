@@ -8,7 +8,10 @@ interface Field<T> {
 
 const word: Field<string> = { write: (value) => value, read: (text) => text };
 const flag: Field<boolean> = { write: (value) => (value ? "1" : "0"), read: (text) => text === "1" };
-const choice: Field<boolean | undefined> = { write: (value) => (value === undefined ? "" : flag.write(value)), read: (text) => (text ? flag.read(text) : undefined) };
+const choice: Field<boolean | undefined> = {
+  write: (value) => (value === undefined ? "" : flag.write(value)),
+  read: (text) => (text ? flag.read(text) : undefined),
+};
 const count: Field<number> = { write: String, read: (text) => (/^-?\d{1,6}$/.test(text) ? Number(text) : undefined) };
 const maybeCount: Field<number | undefined> = { write: (value) => String(value ?? ""), read: (text) => count.read(text) };
 const words: Field<readonly string[]> = { write: (value) => JSON.stringify(value), read: (text) => texts(parse(text)) };
@@ -30,7 +33,10 @@ const nearby: Field<ViewState["around"]> = {
 };
 const way: Field<"TB" | "LR"> = { write: (value) => value, read: (text) => (text === "LR" || text === "TB" ? text : undefined) };
 
-const moment: Field<ViewState["passMode"]> = { write: (value) => value, read: (text) => (text === "before" || text === "after" || text === "overlay" ? text : undefined) };
+const moment: Field<ViewState["passMode"]> = {
+  write: (value) => value,
+  read: (text) => (text === "before" || text === "after" || text === "overlay" ? text : undefined),
+};
 
 const places: Field<ViewState["panes"]> = {
   write: (value) => JSON.stringify(value.map((pane) => [pane.source, pane.pass, pane.passMode, ...(pane.linked ? ["linked"] : [])])),
@@ -41,18 +47,40 @@ const places: Field<ViewState["panes"]> = {
 };
 
 function place(listed: unknown): ViewState["panes"] {
-  const [source, pass, mode, linked] = Array.isArray(listed) ? listed as unknown[] : [];
+  const [source, pass, mode, linked] = Array.isArray(listed) ? (listed as unknown[]) : [];
   const passMode = moment.read(String(mode));
   const [at, number] = [count.read(String(source)), count.read(String(pass))];
   return at === undefined || number === undefined || !passMode ? [] : [{ source: at, pass: number, passMode, linked: linked === "linked" }];
 }
 
 const FIELDS: { readonly [K in keyof ViewState]: readonly [string, Field<ViewState[K]>] } = {
-  source: ["s", count], trail: ["g", words], grouping: ["by", word], depth: ["d", maybeCount], flatten: ["flat", flag],
-  open: ["o", words], closed: ["c", words], fold: ["fold", flag], unfolded: ["u", words], direction: ["dir", way], colour: ["col", word],
-  query: ["q", word], matchesOnly: ["only", count], paths: ["p", pair], around: ["near", nearby], selection: ["sel", words],
-  pass: ["pass", count], passMode: ["show", moment], passColours: ["changes", flag], panes: ["panes", places],
-  beside: ["beside", flag], operands: ["nth", choice], overlays: ["over", choice], names: ["names", flag], values: ["values", flag], upstream: ["up", count], downstream: ["down", count],
+  source: ["s", count],
+  trail: ["g", words],
+  grouping: ["by", word],
+  depth: ["d", maybeCount],
+  flatten: ["flat", flag],
+  open: ["o", words],
+  closed: ["c", words],
+  fold: ["fold", flag],
+  unfolded: ["u", words],
+  direction: ["dir", way],
+  colour: ["col", word],
+  query: ["q", word],
+  matchesOnly: ["only", count],
+  paths: ["p", pair],
+  around: ["near", nearby],
+  selection: ["sel", words],
+  pass: ["pass", count],
+  passMode: ["show", moment],
+  passColours: ["changes", flag],
+  panes: ["panes", places],
+  beside: ["beside", flag],
+  operands: ["nth", choice],
+  overlays: ["over", choice],
+  names: ["names", flag],
+  values: ["values", flag],
+  upstream: ["up", count],
+  downstream: ["down", count],
 };
 
 export function toHash(view: ViewState): string {

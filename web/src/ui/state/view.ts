@@ -23,7 +23,9 @@ export interface ViewState {
   /** At most so many nodes between them; undefined: the view's own limit. */
   readonly pathLimit?: number;
   /** Show only what is this near to these nodes. */
-  readonly around: { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[]; readonly also?: readonly string[] } | undefined;
+  readonly around:
+    | { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[]; readonly also?: readonly string[] }
+    | undefined;
   /** Numbers at the heads of edges whose order matters; undefined: where there are few. */
   readonly operands?: boolean;
   /** Boxes of operations show their ids. */
@@ -64,9 +66,28 @@ export const ALL = 1000;
 export const DEEPEST = 1000;
 
 export const START: ViewState = {
-  source: 0, trail: [], grouping: "", depth: undefined, flatten: false, open: [], closed: [], fold: true, unfolded: [],
-  direction: "TB", colour: "category", query: "", matchesOnly: -1, paths: undefined, around: undefined,
-  selection: [], upstream: 0, downstream: 0, pass: 0, passMode: "after", passColours: true, panes: [],
+  source: 0,
+  trail: [],
+  grouping: "",
+  depth: undefined,
+  flatten: false,
+  open: [],
+  closed: [],
+  fold: true,
+  unfolded: [],
+  direction: "TB",
+  colour: "category",
+  query: "",
+  matchesOnly: -1,
+  paths: undefined,
+  around: undefined,
+  selection: [],
+  upstream: 0,
+  downstream: 0,
+  pass: 0,
+  passMode: "after",
+  passColours: true,
+  panes: [],
 };
 
 /** The state that a page begins with: who asked for the surroundings of nodes finds them selected. */
@@ -77,15 +98,44 @@ export function startingAt(initial: Partial<ViewState> = {}): ViewState {
 
 /** Does a change need another picture, or only other colours on the one that is there? */
 export function sameView(a: ViewState, b: ViewState): boolean {
-  return a.source === b.source && a.pass === b.pass && a.passMode === b.passMode && a.passColours === b.passColours && a.trail.at(-1) === b.trail.at(-1) && a.grouping === b.grouping && a.depth === b.depth
-    && a.flatten === b.flatten && a.open === b.open && a.closed === b.closed && a.fold === b.fold && a.unfolded === b.unfolded
-    && a.direction === b.direction && a.overlays === b.overlays && a.beside === b.beside && a.operands === b.operands && a.names === b.names && a.values === b.values && a.colour === b.colour && a.paths === b.paths && a.around === b.around
-    && a.matchesOnly === b.matchesOnly && (a.matchesOnly < 0 || a.query === b.query);
+  return (
+    a.source === b.source &&
+    a.pass === b.pass &&
+    a.passMode === b.passMode &&
+    a.passColours === b.passColours &&
+    a.trail.at(-1) === b.trail.at(-1) &&
+    a.grouping === b.grouping &&
+    a.depth === b.depth &&
+    a.flatten === b.flatten &&
+    a.open === b.open &&
+    a.closed === b.closed &&
+    a.fold === b.fold &&
+    a.unfolded === b.unfolded &&
+    a.direction === b.direction &&
+    a.overlays === b.overlays &&
+    a.beside === b.beside &&
+    a.operands === b.operands &&
+    a.names === b.names &&
+    a.values === b.values &&
+    a.colour === b.colour &&
+    a.paths === b.paths &&
+    a.around === b.around &&
+    a.matchesOnly === b.matchesOnly &&
+    (a.matchesOnly < 0 || a.query === b.query)
+  );
 }
 
 /** Has nobody said yet what of the program is open? */
 export function asItComes(view: ViewState): boolean {
-  return view.depth === undefined && !view.flatten && !view.beside && !view.around && !view.paths && view.matchesOnly < 0 && view.open.length + view.closed.length + view.unfolded.length === 0;
+  return (
+    view.depth === undefined &&
+    !view.flatten &&
+    !view.beside &&
+    !view.around &&
+    !view.paths &&
+    view.matchesOnly < 0 &&
+    view.open.length + view.closed.length + view.unfolded.length === 0
+  );
 }
 
 export function expandAll(view: ViewState): ViewState {
@@ -129,7 +179,17 @@ export function groupBy(view: ViewState, grouping: string): ViewState {
   return { ...view, grouping, open: [], closed: [], unfolded: [], flatten: false };
 }
 
-const NOTHING_CHOSEN = { open: [], closed: [], unfolded: [], paths: undefined, around: undefined, matchesOnly: -1, selection: [], upstream: 0, downstream: 0 } as const;
+const NOTHING_CHOSEN = {
+  open: [],
+  closed: [],
+  unfolded: [],
+  paths: undefined,
+  around: undefined,
+  matchesOnly: -1,
+  selection: [],
+  upstream: 0,
+  downstream: 0,
+} as const;
 
 export function select(view: ViewState, key: string | undefined, add: boolean): ViewState {
   if (key === undefined) return view.selection.length ? { ...view, selection: [], upstream: 0, downstream: 0 } : view;

@@ -5,7 +5,12 @@ import type { Shown } from "../canvas/shown";
 import type { Stage } from "../canvas/stage";
 
 /** The box that was nearest to the middle of the screen and is still there (a selected one first), with its place on the screen. */
-export function anchorBetween(stage: Stage, was: Shown, now: Shown, selected: readonly number[]): { piece: number; screen: Rect } | undefined {
+export function anchorBetween(
+  stage: Stage,
+  was: Shown,
+  now: Shown,
+  selected: readonly number[],
+): { piece: number; screen: Rect } | undefined {
   const { before } = now.result;
   const chosen = new Set(selected);
   let best: { piece: number; screen: Rect } | undefined;
@@ -14,7 +19,8 @@ export function anchorBetween(stage: Stage, was: Shown, now: Shown, selected: re
     const old = before[piece];
     if (old < 0 || now.scene.shape[piece] === Shape.Frame || was.scene.shape[old] === Shape.Frame) continue;
     const screen = stage.onScreen(was.rect(old));
-    const x = screen.x + screen.w / 2 - stage.width / 2, y = screen.y + screen.h / 2 - stage.height / 2;
+    const x = screen.x + screen.w / 2 - stage.width / 2,
+      y = screen.y + screen.h / 2 - stage.height / 2;
     if (Math.abs(x) > stage.width / 2 || Math.abs(y) > stage.height / 2) continue;
     const far = (chosen.has(piece) ? 0 : 1e9) + x * x + y * y;
     if (far < nearest) {

@@ -3,7 +3,14 @@ import type { PassRow } from "../../core/recording/types";
 
 export type Card =
   | { readonly kind: "pass"; readonly pass: number; readonly x: number; readonly width: number }
-  | { readonly kind: "fold"; readonly first: number; readonly last: number; readonly count: number; readonly x: number; readonly width: number };
+  | {
+      readonly kind: "fold";
+      readonly first: number;
+      readonly last: number;
+      readonly count: number;
+      readonly x: number;
+      readonly width: number;
+    };
 
 /** A pipeline over the cards of its passes. */
 export interface Band {
@@ -37,7 +44,10 @@ export function isStart(row: PassRow): boolean {
   return row.before < 0;
 }
 
-export function cardsOf(rows: readonly PassRow[], { filter, only, unfolded, chosen }: CardOptions): { cards: Card[]; bands: Band[]; width: number } {
+export function cardsOf(
+  rows: readonly PassRow[],
+  { filter, only, unfolded, chosen }: CardOptions,
+): { cards: Card[]; bands: Band[]; width: number } {
   const wanted = filter.trim().toLowerCase();
   const named = (row: PassRow) => wanted === "" || [row.name, ...row.pipeline].some((text) => text.toLowerCase().includes(wanted));
   const cards: Card[] = [];
@@ -97,7 +107,8 @@ function bandsOf(rows: readonly PassRow[], cards: readonly Card[]): Band[] {
 /** The next pass of the same module in a direction that did something, or undefined at the end. */
 export function nextChange(rows: readonly PassRow[], from: number, by: 1 | -1, only?: ReadonlySet<number>): number | undefined {
   for (let pass = from + by; pass >= 0 && pass < rows.length; pass += by) {
-    if (rows[pass].module === rows[from].module && (didSomething(rows[pass], rows) || isStart(rows[pass])) && (!only || only.has(pass))) return pass;
+    if (rows[pass].module === rows[from].module && (didSomething(rows[pass], rows) || isStart(rows[pass])) && (!only || only.has(pass)))
+      return pass;
   }
   return undefined;
 }

@@ -27,7 +27,10 @@ export class Panes {
   /** The passes that panes showed when they were last looked at. */
   private readonly met = new WeakMap<Session, number>();
 
-  constructor(private readonly main: Session, private readonly begin: (options: SessionOptions) => Session) {
+  constructor(
+    private readonly main: Session,
+    private readonly begin: (options: SessionOptions) => Session,
+  ) {
     main.onChange.subscribe(() => this.heed(main));
   }
 
@@ -79,13 +82,21 @@ export class Panes {
 
   /** A linked pane follows the graph, whatever its pass. */
   private places(): PanePlace[] {
-    return this.list.map(({ session: { view: { source, pass, passMode } }, linked }) => (linked ? BEFORE : { source, pass, passMode, linked }));
+    return this.list.map(
+      ({
+        session: {
+          view: { source, pass, passMode },
+        },
+        linked,
+      }) => (linked ? BEFORE : { source, pass, passMode, linked }),
+    );
   }
 
   /** Note in the address what the panes show. */
   private keep(record: "push" | "replace"): void {
     const panes = this.places();
-    if (!this.restoring && JSON.stringify(panes) !== JSON.stringify(this.main.view.panes)) this.main.change({ ...this.main.view, panes }, {}, record);
+    if (!this.restoring && JSON.stringify(panes) !== JSON.stringify(this.main.view.panes))
+      this.main.change({ ...this.main.view, panes }, {}, record);
   }
 
   dispose(): void {
@@ -105,7 +116,10 @@ export class Panes {
     const { main } = this;
     const { grouping, direction, fold, flatten, depth } = main.view;
     const session = this.begin({
-      sources: main.options.sources, start: main.options.start, theme: main.themeChoice, url: false,
+      sources: main.options.sources,
+      start: main.options.start,
+      theme: main.themeChoice,
+      url: false,
       initial: { grouping, direction, fold, flatten, depth, ...what },
     });
     const release = session.onChange.subscribe(() => {
@@ -114,7 +128,9 @@ export class Panes {
       this.keep("replace");
       main.changed();
     });
-    this.list = linked ? [{ id: this.next++, session, linked, release }, ...this.list] : [...this.list, { id: this.next++, session, linked, release }];
+    this.list = linked
+      ? [{ id: this.next++, session, linked, release }, ...this.list]
+      : [...this.list, { id: this.next++, session, linked, release }];
     this.seen.set(session, undefined);
     this.keep("push");
     main.changed();
@@ -133,7 +149,8 @@ export class Panes {
     for (const pane of this.list) {
       const { timeline } = pane.session;
       if (pane.session.themeChoice !== this.main.themeChoice) pane.session.setTheme(this.main.themeChoice);
-      if (pane.linked && session === this.main && timeline.exists && timeline.pass !== this.main.timeline.pass) timeline.choose(this.main.timeline.pass, "before");
+      if (pane.linked && session === this.main && timeline.exists && timeline.pass !== this.main.timeline.pass)
+        timeline.choose(this.main.timeline.pass, "before");
     }
     const { node } = session.about;
     if (this.seen.get(session) === node) return;
@@ -165,7 +182,14 @@ export class Panes {
     const followed = from.view.source === to.view.source && to.timeline.exists;
     const names: readonly NodeName[] = followed
       ? await from.ask("follow", { node: node.node, to: snapshotOf(to) })
-      : [...await from.ask("match", { node: node.node, with: to.options.sources[to.view.source].at, pass: to.timeline.exists ? snapshotOf(to) : 0 }), node];
+      : [
+          ...(await from.ask("match", {
+            node: node.node,
+            with: to.options.sources[to.view.source].at,
+            pass: to.timeline.exists ? snapshotOf(to) : 0,
+          })),
+          node,
+        ];
     const found: { number: number; graph: string }[] = [];
     for (const { graph, id } of names) {
       const number = await to.ask("find", { graph, id });

@@ -15,17 +15,41 @@ export function PanesView({ session, onKey }: { readonly session: Session; reado
   const several = list.length > 0;
   return (
     <div class="panes">
-      {list.filter((pane) => pane.linked).map((pane) => <PaneView key={pane.id} main={session} pane={pane} number={1} onKey={onKey} />)}
+      {list
+        .filter((pane) => pane.linked)
+        .map((pane) => (
+          <PaneView key={pane.id} main={session} pane={pane} number={1} onKey={onKey} />
+        ))}
       <div class="pane" key="main">
-        {several && <div class="pane-bar" key="bar"><span>{title(session)}</span></div>}
-        <Canvas key="canvas" session={session} onKey={(event) => onKey(event, session)}><ViewOptions session={session} /></Canvas>
+        {several && (
+          <div class="pane-bar" key="bar">
+            <span>{title(session)}</span>
+          </div>
+        )}
+        <Canvas key="canvas" session={session} onKey={(event) => onKey(event, session)}>
+          <ViewOptions session={session} />
+        </Canvas>
       </div>
-      {list.filter((pane) => !pane.linked).map((pane, i) => <PaneView key={pane.id} main={session} pane={pane} number={i + 2} onKey={onKey} />)}
+      {list
+        .filter((pane) => !pane.linked)
+        .map((pane, i) => (
+          <PaneView key={pane.id} main={session} pane={pane} number={i + 2} onKey={onKey} />
+        ))}
     </div>
   );
 }
 
-function PaneView({ main, pane, number, onKey }: { readonly main: Session; readonly pane: Pane; readonly number: number; readonly onKey: OnKey }): JSX.Element {
+function PaneView({
+  main,
+  pane,
+  number,
+  onKey,
+}: {
+  readonly main: Session;
+  readonly pane: Pane;
+  readonly number: number;
+  readonly onKey: OnKey;
+}): JSX.Element {
   const { session } = pane;
   const name = pane.linked ? "Before" : `Pane ${number}`;
   return (
@@ -47,19 +71,36 @@ function Choices({ session, name }: { readonly session: Session; readonly name: 
   return (
     <>
       {sources.length > 1 && (
-        <select aria-label={`${name}: source`} value={String(view.source)} onChange={(event) => session.openSource(Number(event.currentTarget.value))}>
-          {sources.map((source, i) => <option key={source.name} value={String(i)} selected={i === view.source}>{source.name}</option>)}
+        <select
+          aria-label={`${name}: source`}
+          value={String(view.source)}
+          onChange={(event) => session.openSource(Number(event.currentTarget.value))}
+        >
+          {sources.map((source, i) => (
+            <option key={source.name} value={String(i)} selected={i === view.source}>
+              {source.name}
+            </option>
+          ))}
         </select>
       )}
-      {timeline.exists
-        ? (
-          <select aria-label={`${name}: pass`} value={String(timeline.pass)} onChange={(event) => timeline.choose(Number(event.currentTarget.value))}>
-            {timeline.rows.map((row, pass) => (didSomething(row, timeline.rows) || isStart(row) || pass === timeline.pass) && (
-              <option key={pass} value={String(pass)} selected={pass === timeline.pass}>{pass}: {clipped([...row.pipeline.slice(-1), row.name].join(" › "), 80)}</option>
-            ))}
-          </select>
-        )
-        : <span>{title(session)}</span>}
+      {timeline.exists ? (
+        <select
+          aria-label={`${name}: pass`}
+          value={String(timeline.pass)}
+          onChange={(event) => timeline.choose(Number(event.currentTarget.value))}
+        >
+          {timeline.rows.map(
+            (row, pass) =>
+              (didSomething(row, timeline.rows) || isStart(row) || pass === timeline.pass) && (
+                <option key={pass} value={String(pass)} selected={pass === timeline.pass}>
+                  {pass}: {clipped([...row.pipeline.slice(-1), row.name].join(" › "), 80)}
+                </option>
+              ),
+          )}
+        </select>
+      ) : (
+        <span>{title(session)}</span>
+      )}
     </>
   );
 }

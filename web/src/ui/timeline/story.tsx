@@ -8,7 +8,12 @@ import type { Session } from "../session";
 import { Counts, secondsText } from "./strip";
 
 const EVIDENCE_TEXT: Readonly<Record<Evidence, string>> = {
-  rewrite: "recorded rewrite", identity: "the same object", name: "the same name", output: "the same output", neighbourhood: "the same surroundings", similarity: "likeness",
+  rewrite: "recorded rewrite",
+  identity: "the same object",
+  name: "the same name",
+  output: "the same output",
+  neighbourhood: "the same surroundings",
+  similarity: "likeness",
 };
 /** A list that is longer than this is cut; the count says how long it is. */
 const MOST_CHANGES = 12;
@@ -27,9 +32,23 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
       <section>
         <h3>What it did</h3>
         <ul class="bars">
-          <li><span>nodes</span><span class="n">{before ? `${before.nodes.toLocaleString("en-US")} → ` : ""}{row.nodes.toLocaleString("en-US")}</span></li>
-          {row.seconds !== null && <li><span>time</span><span class="n">{secondsText(row.seconds)}</span></li>}
-          <li><span>changes</span><Counts row={row} /></li>
+          <li>
+            <span>nodes</span>
+            <span class="n">
+              {before ? `${before.nodes.toLocaleString("en-US")} → ` : ""}
+              {row.nodes.toLocaleString("en-US")}
+            </span>
+          </li>
+          {row.seconds !== null && (
+            <li>
+              <span>time</span>
+              <span class="n">{secondsText(row.seconds)}</span>
+            </li>
+          )}
+          <li>
+            <span>changes</span>
+            <Counts row={row} />
+          </li>
         </ul>
       </section>
       {facts && <PassLists session={session} facts={facts} />}
@@ -42,7 +61,10 @@ function PassLists({ session, facts }: { readonly session: Session; readonly fac
     <>
       <Listed title="Fused" count={facts.fusionCount} shown={facts.fusions.length}>
         {facts.fusions.map(({ node, count, parts }) => (
-          <li key={node.node}>{count > 1 ? `these ${count}` : "this one"} became <Jump session={session} pass={facts.pass} node={node} after /><span class="type">: {named(parts, count)}</span></li>
+          <li key={node.node}>
+            {count > 1 ? `these ${count}` : "this one"} became <Jump session={session} pass={facts.pass} node={node} after />
+            <span class="type">: {named(parts, count)}</span>
+          </li>
         ))}
       </Listed>
       <Listed title="Rewritten" count={facts.rewriteCount} shown={facts.rewrites.length}>
@@ -54,13 +76,28 @@ function PassLists({ session, facts }: { readonly session: Session; readonly fac
         ))}
       </Listed>
       <Listed title="Added" count={facts.addedCount} shown={facts.added.length}>
-        {facts.added.map((node) => <li key={node.node}><Jump session={session} pass={facts.pass} node={node} after /><span class="type"> {clipped(node.op, 60)}</span></li>)}
+        {facts.added.map((node) => (
+          <li key={node.node}>
+            <Jump session={session} pass={facts.pass} node={node} after />
+            <span class="type"> {clipped(node.op, 60)}</span>
+          </li>
+        ))}
       </Listed>
       <Listed title="Removed" count={facts.removedCount} shown={facts.removed.length}>
-        {facts.removed.map((node) => <li key={node.node}><Jump session={session} pass={facts.pass} node={node} after={false} /><span class="type"> {clipped(node.op, 60)}</span></li>)}
+        {facts.removed.map((node) => (
+          <li key={node.node}>
+            <Jump session={session} pass={facts.pass} node={node} after={false} />
+            <span class="type"> {clipped(node.op, 60)}</span>
+          </li>
+        ))}
       </Listed>
       <Listed title="Changed" count={facts.changedCount} shown={facts.changed.length}>
-        {facts.changed.map((node) => <li key={node.node}><Jump session={session} pass={facts.pass} node={node} after /><span class="type"> {clipped(node.fields.map(fieldName).join(", "), 120)}</span></li>)}
+        {facts.changed.map((node) => (
+          <li key={node.node}>
+            <Jump session={session} pass={facts.pass} node={node} after />
+            <span class="type"> {clipped(node.fields.map(fieldName).join(", "), 120)}</span>
+          </li>
+        ))}
       </Listed>
     </>
   );
@@ -74,7 +111,11 @@ export function NodeChanges({ session, facts }: { readonly session: Session; rea
   return (
     <section aria-label="Changed by this pass">
       <h3>Changed by this pass</h3>
-      <dl class="changes">{row.changes.map((change, i) => <ChangeRow key={i} change={change} />)}</dl>
+      <dl class="changes">
+        {row.changes.map((change, i) => (
+          <ChangeRow key={i} change={change} />
+        ))}
+      </dl>
     </section>
   );
 }
@@ -83,7 +124,10 @@ function ChangeRow({ change }: { readonly change: Change }): JSX.Element {
   return (
     <div>
       <dt>{clipped(fieldName(change.field), 80)}</dt>
-      <dd class="mono"><span class="diff-old">{clipped(change.old, 600) || "nothing"}</span> → <span class="diff-new">{clipped(change.new, 600) || "nothing"}</span></dd>
+      <dd class="mono">
+        <span class="diff-old">{clipped(change.old, 600) || "nothing"}</span> →{" "}
+        <span class="diff-new">{clipped(change.new, 600) || "nothing"}</span>
+      </dd>
     </div>
   );
 }
@@ -101,9 +145,24 @@ export function NodeHistory({ session, facts }: { readonly session: Session; rea
         {rows.map((row) => (
           <li key={row.pass} data-kind={row.kind} aria-current={row.pass === timeline.pass ? "true" : undefined}>
             <Told session={session} row={row} />
-            {row.rule && <div class="sub">rule {clipped(row.rule, 160)}{row.place && `, ${clipped(row.place, 200)}`}</div>}
+            {row.rule && (
+              <div class="sub">
+                rule {clipped(row.rule, 160)}
+                {row.place && `, ${clipped(row.place, 200)}`}
+              </div>
+            )}
             {row.evidence && row.kind !== "changed" && <div class="sub">evidence: {EVIDENCE_TEXT[row.evidence]}</div>}
-            {row.kind === "changed" && <div class="sub">{clipped(row.changes.slice(0, MOST_CHANGES).map((change) => fieldName(change.field)).join(", "), 200)}</div>}
+            {row.kind === "changed" && (
+              <div class="sub">
+                {clipped(
+                  row.changes
+                    .slice(0, MOST_CHANGES)
+                    .map((change) => fieldName(change.field))
+                    .join(", "),
+                  200,
+                )}
+              </div>
+            )}
           </li>
         ))}
       </ol>
@@ -115,44 +174,110 @@ function Told({ session, row }: { readonly session: Session; readonly row: Histo
   const own = row.new[0] ?? row.old[0];
   const pass = <Jump session={session} pass={row.pass} node={own} after={row.newCount > 0} text={row.name} label={`Show ${row.name}`} />;
   switch (row.kind) {
-    case "added": return <>appeared in {pass}</>;
-    case "removed": return <>removed in {pass}</>;
-    case "changed": return <>{row.newCount > 1 ? `${named(row.new, row.newCount)} changed` : row.old[0].id === row.new[0].id ? "changed" : <>{clipped(row.old[0].id, 80)} became <Jump session={session} pass={row.pass} node={row.new[0]} after /></>} in {pass}</>;
-    default: return (
-      <>
-        <div>{named(row.old, row.oldCount)}</div>
-        {row.kind === "fused" && row.oldCount > 1 && `these ${row.oldCount} `}became <Made session={session} pass={row.pass} nodes={row.new} count={row.newCount} /> in {pass}
-      </>
-    );
+    case "added":
+      return <>appeared in {pass}</>;
+    case "removed":
+      return <>removed in {pass}</>;
+    case "changed":
+      return (
+        <>
+          {row.newCount > 1 ? (
+            `${named(row.new, row.newCount)} changed`
+          ) : row.old[0].id === row.new[0].id ? (
+            "changed"
+          ) : (
+            <>
+              {clipped(row.old[0].id, 80)} became <Jump session={session} pass={row.pass} node={row.new[0]} after />
+            </>
+          )}{" "}
+          in {pass}
+        </>
+      );
+    default:
+      return (
+        <>
+          <div>{named(row.old, row.oldCount)}</div>
+          {row.kind === "fused" && row.oldCount > 1 && `these ${row.oldCount} `}became{" "}
+          <Made session={session} pass={row.pass} nodes={row.new} count={row.newCount} /> in {pass}
+        </>
+      );
   }
 }
 
 /** The first few nodes that something became. */
-function Made({ session, pass, nodes, count }: { readonly session: Session; readonly pass: number; readonly nodes: readonly NodeName[]; readonly count: number }): JSX.Element {
+function Made({
+  session,
+  pass,
+  nodes,
+  count,
+}: {
+  readonly session: Session;
+  readonly pass: number;
+  readonly nodes: readonly NodeName[];
+  readonly count: number;
+}): JSX.Element {
   return (
     <>
-      {nodes.slice(0, MOST_JUMPS).map((node, i) => <>{i > 0 && ", "}<Jump key={node.node} session={session} pass={pass} node={node} after /></>)}
+      {nodes.slice(0, MOST_JUMPS).map((node, i) => (
+        <>
+          {i > 0 && ", "}
+          <Jump key={node.node} session={session} pass={pass} node={node} after />
+        </>
+      ))}
       {count > MOST_JUMPS && ` and ${count - MOST_JUMPS} more`}
     </>
   );
 }
 
-function Jump({ session, pass, node, after, text, label }: {
-  readonly session: Session; readonly pass: number; readonly node: NodeName; readonly after: boolean; readonly text?: string; readonly label?: string;
+function Jump({
+  session,
+  pass,
+  node,
+  after,
+  text,
+  label,
+}: {
+  readonly session: Session;
+  readonly pass: number;
+  readonly node: NodeName;
+  readonly after: boolean;
+  readonly text?: string;
+  readonly label?: string;
 }): JSX.Element {
   return (
-    <button type="button" class={text ? "link pass" : "link"} aria-label={label} title={clipped(`${node.op} in ${node.graph}`, 160)} onClick={() => void session.timeline.jump(pass, node, after)}>
+    <button
+      type="button"
+      class={text ? "link pass" : "link"}
+      aria-label={label}
+      title={clipped(`${node.op} in ${node.graph}`, 160)}
+      onClick={() => void session.timeline.jump(pass, node, after)}
+    >
       {clipped(text ?? node.id, 160)}
     </button>
   );
 }
 
-function Listed({ title, count, shown, children }: { readonly title: string; readonly count: number; readonly shown: number; readonly children: ComponentChildren }): JSX.Element | null {
+function Listed({
+  title,
+  count,
+  shown,
+  children,
+}: {
+  readonly title: string;
+  readonly count: number;
+  readonly shown: number;
+  readonly children: ComponentChildren;
+}): JSX.Element | null {
   if (count === 0) return null;
   return (
     <section>
-      <h3>{title} ({count.toLocaleString("en-US")})</h3>
-      <ul>{children}{count > shown && <li class="more">and {(count - shown).toLocaleString("en-US")} more</li>}</ul>
+      <h3>
+        {title} ({count.toLocaleString("en-US")})
+      </h3>
+      <ul>
+        {children}
+        {count > shown && <li class="more">and {(count - shown).toLocaleString("en-US")} more</li>}
+      </ul>
     </section>
   );
 }

@@ -9,7 +9,11 @@ import { type Card, cardsOf, didSomething, isStart } from "./cards";
 import { MOST_PANES } from "./panes";
 import type { PassMode } from "./timeline";
 
-const MODES: readonly (readonly [PassMode, string])[] = [["before", "Before"], ["after", "After"], ["overlay", "Overlay"]];
+const MODES: readonly (readonly [PassMode, string])[] = [
+  ["before", "Before"],
+  ["after", "After"],
+  ["overlay", "Overlay"],
+];
 /** Cards this far beyond the edges exist already when they come into sight. */
 const BEYOND = 400;
 
@@ -30,38 +34,85 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
   return (
     <div class={modules.size > 1 ? "pass-controls several" : "pass-controls"}>
       <p class="pass-count">
-        <b>{own.length.toLocaleString("en-US")} {own.length === 1 ? "pass" : "passes"}</b>
+        <b>
+          {own.length.toLocaleString("en-US")} {own.length === 1 ? "pass" : "passes"}
+        </b>
         {modules.size > 1 ? (
-          <select aria-label="Module" title={`Module; ${changed}`} value={timeline.row?.module} onChange={(event) => timeline.choose(modules.get(event.currentTarget.value) ?? 0)}>
-            {[...modules.keys()].map((name) => <option key={name} value={name}>{clipped(name, 80)}</option>)}
+          <select
+            aria-label="Module"
+            title={`Module; ${changed}`}
+            value={timeline.row?.module}
+            onChange={(event) => timeline.choose(modules.get(event.currentTarget.value) ?? 0)}
+          >
+            {[...modules.keys()].map((name) => (
+              <option key={name} value={name}>
+                {clipped(name, 80)}
+              </option>
+            ))}
           </select>
-        ) : <span>{changed}</span>}
+        ) : (
+          <span>{changed}</span>
+        )}
         <IconButton name="Add pane" icon="panes" disabled={panes.list.length >= MOST_PANES} onClick={() => panes.add()} />
         <IconButton name="Hide passes" icon="down" onClick={onClose} />
       </p>
       <div class="pass-row">
-        <button type="button" class="tool" title="Previous change (k)" disabled={timeline.previous === undefined} onClick={() => timeline.step(-1)}>Previous change</button>
-        <button type="button" class="tool" title="Next change (j)" disabled={timeline.next === undefined} onClick={() => timeline.step(1)}>Next change</button>
+        <button
+          type="button"
+          class="tool"
+          title="Previous change (k)"
+          disabled={timeline.previous === undefined}
+          onClick={() => timeline.step(-1)}
+        >
+          Previous change
+        </button>
+        <button type="button" class="tool" title="Next change (j)" disabled={timeline.next === undefined} onClick={() => timeline.step(1)}>
+          Next change
+        </button>
       </div>
       <div class="pass-row segmented" role="group" aria-label="What is shown of a pass">
         {MODES.map(([mode, text]) => (
-          <button type="button" key={mode} aria-pressed={timeline.mode === mode && !panes.sideBySide} disabled={off && mode !== "after"} onClick={() => {
-            panes.setSideBySide(false);
-            timeline.setMode(mode);
-          }}>{text}</button>
+          <button
+            type="button"
+            key={mode}
+            aria-pressed={timeline.mode === mode && !panes.sideBySide}
+            disabled={off && mode !== "after"}
+            onClick={() => {
+              panes.setSideBySide(false);
+              timeline.setMode(mode);
+            }}
+          >
+            {text}
+          </button>
         ))}
-        <button type="button" title="Before and after in two panes" aria-pressed={panes.sideBySide} disabled={off && !panes.sideBySide} onClick={() => panes.setSideBySide(!panes.sideBySide)}>Side by side</button>
+        <button
+          type="button"
+          title="Before and after in two panes"
+          aria-pressed={panes.sideBySide}
+          disabled={off && !panes.sideBySide}
+          onClick={() => panes.setSideBySide(!panes.sideBySide)}
+        >
+          Side by side
+        </button>
       </div>
       <div class="pass-row">
         <input
-          type="search" class="filter" aria-label="Filter passes" placeholder="Filter" value={timeline.filter}
+          type="search"
+          class="filter"
+          aria-label="Filter passes"
+          placeholder="Filter"
+          value={timeline.filter}
           onInput={(event) => {
             timeline.filter = event.currentTarget.value;
             session.changed();
           }}
         />
         <button
-          type="button" class="tool" aria-pressed={timeline.touching} title="Only passes that did something to the selected node" disabled={!timeline.history && !timeline.touching}
+          type="button"
+          class="tool"
+          aria-pressed={timeline.touching}
+          title="Only passes that did something to the selected node"
+          disabled={!timeline.history && !timeline.touching}
           onClick={() => {
             timeline.touching = !timeline.touching;
             session.changed();
@@ -91,7 +142,8 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
   };
   const chosenAt = cards.findIndex((card) => card.kind === "pass" && card.pass === pass);
   useLayoutEffect(() => {
-    const element = scroller.current, card = cards[chosenAt];
+    const element = scroller.current,
+      card = cards[chosenAt];
     if (!element || !card) return;
     if (card.x < element.scrollLeft + 40 || card.x + card.width > element.scrollLeft + element.clientWidth - 40) {
       element.scrollTo({ left: Math.max(0, card.x - element.clientWidth / 2 + card.width / 2), behavior: "instant" });
@@ -123,38 +175,93 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
     event.preventDefault();
     event.stopPropagation();
   };
-  const most = useMemo(() => ({ seconds: Math.max(0, ...rows.map((row) => row.seconds ?? 0)), nodes: Math.max(1, ...rows.map((row) => row.nodes)) }), [rows]);
+  const most = useMemo(
+    () => ({ seconds: Math.max(0, ...rows.map((row) => row.seconds ?? 0)), nodes: Math.max(1, ...rows.map((row) => row.nodes)) }),
+    [rows],
+  );
   return (
     <div
-      class="pass-cards" ref={scroller} onScroll={look} role="listbox" aria-label="Timeline" aria-orientation="horizontal" tabIndex={0} onKeyDown={onKey}
+      class="pass-cards"
+      ref={scroller}
+      onScroll={look}
+      role="listbox"
+      aria-label="Timeline"
+      aria-orientation="horizontal"
+      tabIndex={0}
+      onKeyDown={onKey}
       aria-activedescendant={active >= 0 ? `opscope-pass-${active}` : undefined}
-      onWheel={(event) => { if (scroller.current && Math.abs(event.deltaY) > Math.abs(event.deltaX)) scroller.current.scrollLeft += event.deltaY; }}
+      onWheel={(event) => {
+        if (scroller.current && Math.abs(event.deltaY) > Math.abs(event.deltaX)) scroller.current.scrollLeft += event.deltaY;
+      }}
     >
       <div class="pass-track" style={{ width: `${width}px` }} role="presentation">
         {bands.map((band) => (
-          <span key={`${band.level} ${band.x}`} class="pass-band" data-level={band.level} style={{ left: `${band.x}px`, width: `${band.width}px` }} title={band.name} aria-hidden="true"><span>{clipped(band.name, 120)}</span></span>
+          <span
+            key={`${band.level} ${band.x}`}
+            class="pass-band"
+            data-level={band.level}
+            style={{ left: `${band.x}px`, width: `${band.width}px` }}
+            title={band.name}
+            aria-hidden="true"
+          >
+            <span>{clipped(band.name, 120)}</span>
+          </span>
         ))}
-        {cards.map((card, i) => (card.x + card.width < sight.from || card.x > sight.to) && i !== active ? null : (
-          <CardView key={card.kind === "pass" ? `p${card.pass}` : `f${card.first}`} session={session} card={card} row={rows[card.kind === "pass" ? card.pass : card.first]} number={i} active={i === active} most={most} onChoose={() => {
-            setAt(-1);
-            activate(card);
-          }} />
-        ))}
-        {cards.length === 0 && <p class="quiet">{timeline.touching ? "No pass did anything to the selected node." : "No pass has such a name."}</p>}
+        {cards.map((card, i) =>
+          (card.x + card.width < sight.from || card.x > sight.to) && i !== active ? null : (
+            <CardView
+              key={card.kind === "pass" ? `p${card.pass}` : `f${card.first}`}
+              session={session}
+              card={card}
+              row={rows[card.kind === "pass" ? card.pass : card.first]}
+              number={i}
+              active={i === active}
+              most={most}
+              onChoose={() => {
+                setAt(-1);
+                activate(card);
+              }}
+            />
+          ),
+        )}
+        {cards.length === 0 && (
+          <p class="quiet">{timeline.touching ? "No pass did anything to the selected node." : "No pass has such a name."}</p>
+        )}
       </div>
     </div>
   );
 }
 
-function CardView({ session, card, row, number, active, most, onChoose }: {
-  readonly session: Session; readonly card: Card; readonly row: PassRow; readonly number: number; readonly active: boolean;
-  readonly most: { readonly seconds: number; readonly nodes: number }; readonly onChoose: () => void;
+function CardView({
+  session,
+  card,
+  row,
+  number,
+  active,
+  most,
+  onChoose,
+}: {
+  readonly session: Session;
+  readonly card: Card;
+  readonly row: PassRow;
+  readonly number: number;
+  readonly active: boolean;
+  readonly most: { readonly seconds: number; readonly nodes: number };
+  readonly onChoose: () => void;
 }): JSX.Element {
   const style = { left: `${card.x}px`, width: `${card.width}px` };
   const id = `opscope-pass-${number}`;
   if (card.kind === "fold") {
     return (
-      <div id={id} class={active ? "pass-card fold active" : "pass-card fold"} style={style} role="option" aria-selected="false" onClick={onChoose} title="Show them">
+      <div
+        id={id}
+        class={active ? "pass-card fold active" : "pass-card fold"}
+        style={style}
+        role="option"
+        aria-selected="false"
+        onClick={onChoose}
+        title="Show them"
+      >
         <span>{card.count}</span> unchanged {card.count === 1 ? "pass" : "passes"}
       </div>
     );
@@ -163,13 +270,23 @@ function CardView({ session, card, row, number, active, most, onChoose }: {
   const share = most.seconds > 0 ? (row.seconds ?? 0) / most.seconds : row.nodes / most.nodes;
   return (
     <div
-      id={id} class={["pass-card", chosen && "chosen", active && "active", !didSomething(row, session.timeline.rows) && "still"].filter(Boolean).join(" ")} style={style} role="option" aria-selected={chosen}
-      title={spoken(row, card.pass)} onClick={onChoose}
+      id={id}
+      class={["pass-card", chosen && "chosen", active && "active", !didSomething(row, session.timeline.rows) && "still"]
+        .filter(Boolean)
+        .join(" ")}
+      style={style}
+      role="option"
+      aria-selected={chosen}
+      title={spoken(row, card.pass)}
+      onClick={onChoose}
     >
       <span class="pass-name">{clipped(row.name, 90)}</span>
       <span class="pass-meter">
         <i class={most.seconds > 0 ? "seconds" : "size"} style={{ width: `${Math.max(2, 100 * Math.sqrt(share))}%` }} />
-        <span>{row.seconds === null ? "" : `${secondsText(row.seconds)} · `}{row.nodes.toLocaleString("en-US")} nodes</span>
+        <span>
+          {row.seconds === null ? "" : `${secondsText(row.seconds)} · `}
+          {row.nodes.toLocaleString("en-US")} nodes
+        </span>
       </span>
       <Counts row={row} />
     </div>
@@ -179,13 +296,38 @@ function CardView({ session, card, row, number, active, most, onChoose }: {
 export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
   if (isStart(row)) return <span class="pass-counts quiet-text">the beginning</span>;
   if (row.added === undefined) return <span class="pass-counts quiet-text">…</span>;
-  const part = (name: string, sign: string, count = 0) => (count ? <span class={name}>{sign}{count.toLocaleString("en-US")}</span> : null);
+  const part = (name: string, sign: string, count = 0) =>
+    count ? (
+      <span class={name}>
+        {sign}
+        {count.toLocaleString("en-US")}
+      </span>
+    ) : null;
   const any = didSomething(row, []);
-  return <span class="pass-counts">{any ? <>{part("added", "+", row.added)}{part("removed", "−", row.removed)}{part("changed", "~", row.changed)}</> : <span class="quiet-text">unchanged</span>}</span>;
+  return (
+    <span class="pass-counts">
+      {any ? (
+        <>
+          {part("added", "+", row.added)}
+          {part("removed", "−", row.removed)}
+          {part("changed", "~", row.changed)}
+        </>
+      ) : (
+        <span class="quiet-text">unchanged</span>
+      )}
+    </span>
+  );
 }
 
 function spoken(row: PassRow, pass: number): string {
-  const did = row.added === undefined ? "not compared yet" : didSomething(row, []) ? `${row.added} added, ${row.removed} removed, ${row.changed} changed` : isStart(row) ? "the beginning" : "unchanged";
+  const did =
+    row.added === undefined
+      ? "not compared yet"
+      : didSomething(row, [])
+        ? `${row.added} added, ${row.removed} removed, ${row.changed} changed`
+        : isStart(row)
+          ? "the beginning"
+          : "unchanged";
   return `${pass}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}`;
 }
 
@@ -194,4 +336,3 @@ export function secondsText(seconds: number): string {
   const [value, unit] = seconds < 0.9995 ? [seconds * 1000, "ms"] : [seconds, "s"];
   return `${value < 9.95 ? Number(value.toFixed(1)) : Math.round(value).toLocaleString("en-US")} ${unit}`;
 }
-

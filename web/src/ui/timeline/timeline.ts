@@ -123,7 +123,13 @@ export class Timeline {
   /** Go to a pass and select a node there (`after`: of the program after it; else of the one before). */
   async jump(pass: number, node: NodeName, after: boolean): Promise<void> {
     const { session } = this;
-    await session.follow({ ...session.view, pass, passMode: this.mode === "overlay" ? "overlay" : after ? "after" : "before", trail: [], selection: [] });
+    await session.follow({
+      ...session.view,
+      pass,
+      passMode: this.mode === "overlay" ? "overlay" : after ? "after" : "before",
+      trail: [],
+      selection: [],
+    });
     for (const id of [node.id, `${node.id} (before)`]) {
       const number = await session.ask("find", { graph: node.graph, id });
       if (number >= 0) return session.goTo(number, node.graph);
