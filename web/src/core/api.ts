@@ -2,27 +2,27 @@
  * The core for hosts without a page (V8 inside Python): load a program's bytes, choose what to see, lay it out, draw it. Each step is
  * one call with JSON in and text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
  */
-import { visibleToDot } from "./dot";
+import { visibleToDot } from "./writers/dot";
 import { highlightsOf, layered, overlaid } from "./highlight/apply";
 import { dataColours } from "./highlight/dataColours";
 import { matchRules } from "./highlight/match";
 import { matchNodeData } from "./highlight/nodeData";
-import { ownHighlights } from "./highlight/own";
+import { ownHighlights } from "./highlight/fileStyles";
 import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
 import type { CompoundLayout } from "./layout";
-import { sceneToPdf } from "./pdf";
-import { decodeRecording, isRecording } from "./recording/decode";
-import { markPaints } from "./recording/marks";
-import { type Moment, momentOf } from "./recording/moment";
-import type { RecordingData } from "./recording/types";
+import { sceneToPdf } from "./writers/pdf";
+import { decodeRecording, isRecording } from "./program/recording/decode";
+import { markPaints } from "./program/recording/marks";
+import { type Moment, momentOf } from "./program/recording/moment";
+import type { RecordingData } from "./program/recording/types";
 import { buildScene, inOnePiece, isThread, layoutView, mergeLoneFrames, type Scene, type SceneOptions, THEMES, wrap } from "./scene";
-import { sceneToSvg } from "./svg";
-import type { ProgramData, ViewSpec, Visible } from "./types";
+import { sceneToSvg } from "./writers/svg";
+import type { ProgramData, ViewSpec, Visible } from "./program/types";
 import { buildView } from "./view";
-import { halvesOf } from "./view/halves";
-import { escapeName } from "./view/keys";
-import { decodeWire } from "./wire";
+import { halvesOf } from "./view/twoHalves/halves";
+import { escapeName } from "./view/choose/keys";
+import { decodeWire } from "./program/wire";
 
 /** What the numbers of a wrapped picture mean. */
 const CUT_ARROWS = "Numbers in circles join what was parted: an arrow that ends at a number goes on where the same number stands again.";

@@ -5,7 +5,7 @@
 import type { Theme } from "../core/scene/theme";
 import { About } from "./about";
 import type { Rect } from "./canvas/camera";
-import type { Sight } from "./canvas/paint";
+import type { Sight } from "./canvas/scenePainter";
 import { Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient } from "./engine/client";

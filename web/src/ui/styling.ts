@@ -2,7 +2,7 @@
 import type { DataStatistics } from "../core/highlight/nodeData";
 import { rulesOf } from "../core/highlight/predefined";
 import { readRules, type StyleRule } from "../core/highlight/rules";
-import { DATA } from "./engine/overlays";
+import { DATA } from "./engine/highlights";
 import type { DataFile } from "./engine/protocol";
 import type { Session } from "./session";
 

@@ -1,6 +1,6 @@
 /** Rules and data become colours: which rule wins, what is counted, what is said about mistakes, and how much time a large program takes. */
 import { describe, expect, it } from "vitest";
-import { contrast, legible, readColour } from "../../src/core/colour";
+import { contrast, legible, readColour } from "../../src/core/base/colour";
 import { highlightsOf, overlaid } from "../../src/core/highlight/apply";
 import { dataColours } from "../../src/core/highlight/dataColours";
 import { matchRules, needsDetails } from "../../src/core/highlight/match";
@@ -9,8 +9,8 @@ import { PREDEFINED, rulesOf } from "../../src/core/highlight/predefined";
 import { compileRule, type MatchType, type NodeType, readRules, type StyleRule } from "../../src/core/highlight/rules";
 import { buildScene, inOnePiece, measure, THEMES } from "../../src/core/scene";
 import { layoutCompound } from "../../src/core/layout";
-import { look } from "../../src/core/scene/looks";
-import { sceneToSvg } from "../../src/core/svg";
+import { look } from "../../src/core/scene/style";
+import { sceneToSvg } from "../../src/core/writers/svg";
 import { buildView } from "../../src/core/view";
 import { makeProgram } from "../view/program";
 

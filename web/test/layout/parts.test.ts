@@ -1,17 +1,17 @@
 /** The phases of the layout by themselves, each against the slow and obvious way. */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { PositionSet, PrefixCounter, sortByKey } from "../../src/core/layout/arrays";
-import { CrossingCounter } from "../../src/core/layout/crossings";
-import { breakCycles } from "../../src/core/layout/cycles";
+import { PositionSet, PrefixCounter, sortByKey } from "../../src/core/base/arrays";
+import { CrossingCounter } from "../../src/core/layout/order/crossingCount";
+import { breakCycles } from "../../src/core/layout/ranks/cycles";
 import { buildElements, type Elements } from "../../src/core/layout/elements";
-import { LiveList } from "../../src/core/layout/liveList";
-import { orderElements } from "../../src/core/layout/ordering";
-import { packParcels } from "../../src/core/layout/packing";
-import { assignRanks } from "../../src/core/layout/ranking";
-import { Sifter } from "../../src/core/layout/sifting";
-import { improve } from "../../src/core/layout/simplex";
-import { Sweeper } from "../../src/core/layout/sweeps";
+import { LiveList } from "../../src/core/layout/order/liveList";
+import { orderElements } from "../../src/core/layout/order/ordering";
+import { packParcels } from "../../src/core/layout/compound/packing";
+import { assignRanks } from "../../src/core/layout/ranks/ranking";
+import { Sifter } from "../../src/core/layout/order/sifting";
+import { improve } from "../../src/core/layout/ranks/simplex";
+import { Sweeper } from "../../src/core/layout/order/sweeps";
 import { anyEdges, type EdgeList, flatGraph } from "./graphs";
 
 vi.setConfig({ testTimeout: 600_000 });

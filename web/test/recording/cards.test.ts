@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PassRow } from "../../src/core/recording/types";
+import type { PassRow } from "../../src/core/program/recording/types";
 import { cardsOf, nextChange } from "../../src/ui/timeline/cards";
 
 const row = (name: string, changed: number, more: Partial<PassRow> = {}): PassRow => ({

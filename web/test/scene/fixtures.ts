@@ -1,5 +1,5 @@
 /** Views written by hand, so that the scene can be tested without a program. */
-import { BoxKind, CATEGORIES, type Category, EdgeKind, type ProgramData, type Visible } from "../../src/core/types";
+import { BoxKind, CATEGORIES, type Category, EdgeKind, type ProgramData, type Visible } from "../../src/core/program/types";
 
 export interface BoxLiteral {
   readonly id: string;

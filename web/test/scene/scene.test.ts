@@ -16,8 +16,8 @@ import {
   wrap,
 } from "../../src/core/scene";
 import { smooth } from "../../src/core/scene/curves";
-import { escapeXml, sceneToSvg } from "../../src/core/svg";
-import { BoxKind, type Visible } from "../../src/core/types";
+import { escapeXml, sceneToSvg } from "../../src/core/writers/svg";
+import { BoxKind, type Visible } from "../../src/core/program/types";
 import { NO_PROGRAM, transformerLayer, visibleOf } from "./fixtures";
 
 function sceneOf(visible: Visible, direction: "TB" | "LR" = "TB", wrapped = false): Scene {

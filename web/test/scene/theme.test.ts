@@ -1,7 +1,7 @@
 /** Colours that people can read and tell apart, also with the two common colour blindnesses. */
 import { describe, expect, it } from "vitest";
 import { THEMES } from "../../src/core/scene";
-import { CATEGORIES } from "../../src/core/types";
+import { CATEGORIES } from "../../src/core/program/types";
 
 type Linear = readonly [number, number, number];
 

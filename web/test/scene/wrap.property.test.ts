@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { layoutCompound } from "../../src/core/layout";
 import { buildScene, measure, Shape, wrap } from "../../src/core/scene";
-import { BoxKind } from "../../src/core/types";
+import { BoxKind } from "../../src/core/program/types";
 import { type BoxLiteral, type EdgeLiteral, NO_PROGRAM, visibleOf } from "./fixtures";
 
 /** Height of a frame's title line. */

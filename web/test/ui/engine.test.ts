@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { bytesText } from "../../src/core/text/quantities";
 import { groupFacts, operationsInside, nodeFacts, scopeOf } from "../../src/ui/engine/facts";
 import { markdownOf } from "../../src/ui/engine/markdown";
-import { Lookup, reversed } from "../../src/ui/engine/names";
+import { Lookup, reversed } from "../../src/ui/engine/nodeLookup";
 import { outlineOf, packTexts } from "../../src/ui/engine/pack";
 import { Table } from "../../src/ui/engine/table";
 import { trace } from "../../src/ui/engine/trace";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { between, centred, firstLook, fit as fitted, zoomAt } from "../../src/ui/canvas/camera";
-import { mix } from "../../src/ui/canvas/paint";
+import { mix } from "../../src/ui/canvas/scenePainter";
 import { clipped } from "../../src/ui/panels/outline";
 import { pretty } from "../../src/ui/panels/pretty";
 import { KEYS } from "../../src/ui/panels/shortcuts";

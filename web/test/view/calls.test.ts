@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { buildView } from "../../src/core/view";
-import { boxLines, boxNamed, edgeLines } from "./looks";
+import { boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
 const parameter = (id: string, types = ["f32[4]"]): NodeSketch => ({ id, op: "parameter", role: "parameter", types });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BoxKind } from "../../src/core/types";
+import { BoxKind } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
-import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
+import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
 /** A layer with a residual: dot over the input and a weight of its own, then the sum. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { buildView } from "../../src/core/view";
-import { boxLines, boxNamed, edgeLines } from "./looks";
+import { boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram } from "./program";
 
 const program = makeProgram([

@@ -1,9 +1,9 @@
 /** Programs of two calls that hand many values to each other: what torch.compile's partition makes of a training step. */
 
 import { describe, expect, it } from "vitest";
-import type { ProgramData, ViewSpec } from "../../src/core/types";
+import type { ProgramData, ViewSpec } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
-import { boxLines, boxNamed, edgeLines } from "./looks";
+import { boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
 const MANY = 12;

@@ -1,8 +1,8 @@
 /** A value that a loop carries is not what it started as, and must not be written as if it were. */
 import { expect, it } from "vitest";
-import { EdgeKind, type Visible } from "../../src/core/types";
+import { EdgeKind, type Visible } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
-import { boxNamed } from "./looks";
+import { boxNamed } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
 /** "tanh → dot" for every arrow to a loop's next round. */

@@ -1,6 +1,6 @@
 /** Small programs for tests, written down as one would on paper. */
 
-import { type Csr, type Csr2, type Grouping, type ProgramData, ROLES } from "../../src/core/types";
+import { type Csr, type Csr2, type Grouping, type ProgramData, ROLES } from "../../src/core/program/types";
 
 export interface NodeSketch {
   id: string;

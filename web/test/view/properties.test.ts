@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BoxKind, EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../src/core/types";
+import { BoxKind, EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
 import { makeProgram, type NodeSketch } from "./program";
 

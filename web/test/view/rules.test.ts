@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BoxKind, type DrawingRules } from "../../src/core/types";
+import { BoxKind, type DrawingRules } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
-import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
+import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
 const only = (rule: keyof DrawingRules | "none"): DrawingRules => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compileQuery, search } from "../../src/core/search";
+import { compileQuery, search } from "../../src/core/search/search";
 import { makeProgram } from "./program";
 
 const program = makeProgram([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { buildView } from "../../src/core/view";
-import { search } from "../../src/core/search";
+import { search } from "../../src/core/search/search";
 import { makeProgram, type NodeSketch } from "./program";
 
 const range = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BoxKind, EdgeKind } from "../../src/core/types";
+import { BoxKind, EdgeKind } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
-import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./looks";
+import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
 /** a → b → c → d → e, with a shortcut b → d, and x, y beside. */

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ProgramData, ROLES } from "../../src/core/types";
-import { decodeUtf8 } from "../../src/core/utf8";
-import { decodeDetails, decodeWire } from "../../src/core/wire";
+import { type ProgramData, ROLES } from "../../src/core/program/types";
+import { decodeUtf8 } from "../../src/core/base/utf8";
+import { decodeDetails, decodeWire } from "../../src/core/program/wire";
 
 const root = join(import.meta.dirname, "../../..");
 const inside = join(root, ".venv/bin/python");

@@ -1,7 +1,7 @@
 /** From rules and data to the colours of the boxes and edges of a view. */
-import type { Shade } from "../colour";
+import type { Shade } from "../base/colour";
 import type { CustomPaint, Highlights } from "../scene/types";
-import { BoxKind, type Visible } from "../types";
+import { BoxKind, type Visible } from "../program/types";
 import type { RuleMatches } from "./match";
 import type { CompiledRule } from "./rules";
 

@@ -1,8 +1,8 @@
 /** The colours of a run on a view, with the rows of its legend. A closed group has the colour of the largest value inside. */
-import { readColour, type Shade } from "../colour";
+import { readColour, type Shade } from "../base/colour";
 import { HEAT } from "../scene/theme";
 import { type CustomPaint, type Highlights, type LegendRow, PAINT_SAME } from "../scene/types";
-import type { Visible } from "../types";
+import type { Visible } from "../program/types";
 import type { DataRun } from "./nodeData";
 
 /** Steps that a gradient is cut into: more than an eye tells apart, and few enough to be a table. */

@@ -2,7 +2,7 @@
  * Which rule colours which node and group. Programs repeat their strings, so each string is tested once per expression and nodes look
  * the answers up: the time is that of reading the program's columns, whatever the expressions are.
  */
-import { type Csr, type Grouping, type ProgramData, ROLES } from "../types";
+import { type Csr, type Grouping, type ProgramData, ROLES } from "../program/types";
 import type { CompiledRule, MatchType, RangeTest } from "./rules";
 
 const OP = ROLES.indexOf("op");

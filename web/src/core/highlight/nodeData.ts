@@ -2,8 +2,8 @@
  * Numbers and words about nodes from somewhere else (a profiler, an accuracy check), in Model Explorer's node-data format: by node id
  * or by the name of an output tensor, for one graph or for several by name. Matched with a program once; colours come from it.
  */
-import { between, readColour } from "../colour";
-import type { ProgramData } from "../types";
+import { between, readColour } from "../base/colour";
+import type { ProgramData } from "../program/types";
 
 interface Result {
   readonly value: unknown;

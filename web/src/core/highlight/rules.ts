@@ -2,7 +2,7 @@
  * Style rules: ordered, the first that matches a box colours it. The format is Model Explorer's, so that its files work as they are;
  * two things are added that it passes over: `dark` beside a colour's `value`, and the style `edge_color`.
  */
-import { readColour, type Shade } from "../colour";
+import { readColour, type Shade } from "../base/colour";
 import type { CustomPaint } from "../scene/types";
 
 export type NodeType = "op_nodes" | "layer_nodes" | "op_and_layer_nodes";

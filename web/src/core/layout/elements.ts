@@ -1,4 +1,4 @@
-import { type Buckets, bucketBy } from "./arrays";
+import { type Buckets, bucketBy } from "../base/arrays";
 import type { FlatGraph, Places } from "./types";
 
 /**

@@ -1,7 +1,7 @@
 /** Layout of boxes and edges: one container alone (`layoutFlat`) or boxes in boxes (`layoutCompound`). */
-export { layoutBeside } from "./beside";
-export type { Halves } from "./blocks";
-export { LayoutCache } from "./cache";
-export { layoutCompound } from "./compound";
+export { layoutBeside } from "./twoHalves/twoHalves";
+export type { Halves } from "./twoHalves/blocks";
+export { LayoutCache } from "./compound/cache";
+export { layoutCompound } from "./compound/compound";
 export { layoutFlat } from "./flat";
 export type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOptions } from "./types";

@@ -3,7 +3,7 @@
  * before the layout) and, with a list to fill, the lines of text at their places (asked when the box is painted).
  */
 import { elideMiddle, elideParts, elideType, textWidth } from "../text/measure";
-import { BoxKind, type Visible } from "../types";
+import { BoxKind, type Visible } from "../program/types";
 import { type Scene, Shape, type TextRun } from "./types";
 
 export const TITLE = 12;

@@ -1,15 +1,15 @@
 /** From a view and the places of its boxes to a scene: styles by number, curves, arrow heads, labels, legend. */
 import { bytesText } from "../text/quantities";
 import { textWidth } from "../text/measure";
-import { EdgeKind, type ProgramData, type Visible } from "../types";
+import { EdgeKind, type ProgramData, type Visible } from "../program/types";
 import { isGroup, SMALL } from "./boxText";
 import { smooth } from "./curves";
 import { countLabels, operandLabels } from "./labels";
 import { categoryRows, LEGEND_HEIGHT, placeLegend, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
-import { mixOf } from "./mix";
-import { overlayRows, overlayTexts } from "../highlight/own";
-import { categoryPaints } from "./paints";
+import { mixOf } from "./categoryShares";
+import { overlayRows, overlayTexts } from "../highlight/fileStyles";
+import { categoryPaints } from "./categoryFill";
 import { depths, type Placed } from "./placed";
 import { type Scene, type SceneOptions, Shape } from "./types";
 

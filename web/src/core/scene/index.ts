@@ -1,11 +1,11 @@
 export { buildScene } from "./build";
-export { mergeLoneFrames } from "./compact";
-export { isThread } from "./cuts";
+export { mergeLoneFrames } from "./mergeFrames";
+export { isThread } from "./wrap/cuts";
 export { layoutView } from "./layout";
 export { measure } from "./measure";
-export * from "./paint";
+export * from "./painter";
 export { inOnePiece, type Placed } from "./placed";
 export { type Paint, THEMES, type Theme } from "./theme";
 export { boxTooltip, edgeTooltip } from "./tooltips";
 export * from "./types";
-export { wrap } from "./wrap";
+export { wrap } from "./wrap/wrap";

@@ -1,7 +1,7 @@
 /** Places for the boxes of a view: the usual way, or with its two halves beside each other. */
 import { type CompoundLayout, type LayoutCache, layoutBeside, layoutCompound, type LayoutOptions } from "../layout";
-import type { ProgramData, Visible } from "../types";
-import { halvesOf } from "../view/halves";
+import type { ProgramData, Visible } from "../program/types";
+import { halvesOf } from "../view/twoHalves/halves";
 import { measure } from "./measure";
 
 export function layoutView(

@@ -1,6 +1,6 @@
 /** Which colours mean what (only those that the picture uses), and what a person should know about it, in rows under it. */
 import { textWidth } from "../text/measure";
-import { CATEGORIES } from "../types";
+import { CATEGORIES } from "../program/types";
 import { SMALL } from "./boxText";
 import { type CustomPaint, type LegendEntry, type LegendRow, PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, Shape } from "./types";
 

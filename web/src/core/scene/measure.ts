@@ -1,6 +1,6 @@
 /** From a view to what the layout needs: every box with the room its text takes. */
 import type { CompoundGraph } from "../layout/types";
-import { BoxKind, CATEGORIES, EdgeKind, type Visible } from "../types";
+import { BoxKind, CATEGORIES, EdgeKind, type Visible } from "../program/types";
 import { type BoxContent, type BoxSize, isGroup, planBox } from "./boxText";
 import { Shape } from "./types";
 

@@ -1,6 +1,6 @@
 /** Boxes and edges with their final places: the layout as it is, or broken into columns (wrap.ts). What `buildScene` draws. */
 import type { CompoundLayout } from "../layout/types";
-import type { Visible } from "../types";
+import type { Visible } from "../program/types";
 import type { SceneLabel } from "./types";
 
 export interface Placed {

@@ -3,8 +3,8 @@
  * differ enough to be told apart with normal sight, with deuteranopia and with protanopia, and all text meets WCAG AA on every
  * fill (test/scene/theme.test.ts computes both).
  */
-import type { Shade } from "../colour";
-import { CATEGORIES, type Category } from "../types";
+import type { Shade } from "../base/colour";
+import { CATEGORIES, type Category } from "../program/types";
 
 export interface Paint {
   readonly fill: string;

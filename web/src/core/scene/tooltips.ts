@@ -1,6 +1,6 @@
 /** What a person reads when the pointer rests on something. */
-import { EdgeKind } from "../types";
-import { unescapeName } from "../view/keys";
+import { EdgeKind } from "../program/types";
+import { unescapeName } from "../view/choose/keys";
 import type { Scene } from "./types";
 
 /** The node's own id ("dot.12") from its key, or nothing for what is no single node. */

@@ -5,8 +5,8 @@
  * What a box *says* is worked out only when it is painted (`boxTexts` of text.ts), because most boxes are off screen.
  * How it is *coloured* is a number into the theme's table (theme.ts), so that changing the theme changes no scene.
  */
-import type { Shade } from "../colour";
-import { CATEGORIES } from "../types";
+import type { Shade } from "../base/colour";
+import { CATEGORIES } from "../program/types";
 
 /** How a piece is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
 export const enum Shape {

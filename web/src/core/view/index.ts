@@ -1,28 +1,28 @@
 /** The view: from a Program and a description of what is to be seen to boxes and edges. */
 
-import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../types";
-import { buildBeside } from "./beside";
-import { Boxes } from "./boxes";
-import { bundleEdges } from "./bundle";
-import { connectAll } from "./connect";
-import { fittingDepth } from "./depth";
-import { Edges } from "./edges";
-import { finish } from "./finish";
-import { fromFirstLook } from "./firstLook";
-import { findRepeats } from "./fold";
-import { showLeftOut } from "./omitted";
-import { readOptions } from "./options";
-import { tellOrigins } from "./origins";
-import { type Placement, placeAll } from "./place";
+import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../program/types";
+import { buildBeside } from "./twoHalves/columns";
+import { Boxes } from "./boxes/boxes";
+import { bundleEdges } from "./edges/bundle";
+import { connectAll } from "./edges/connect";
+import { fittingDepth } from "./initial/depth";
+import { Edges } from "./edges/edges";
+import { finish } from "./toVisible";
+import { fromFirstLook } from "./initial/expansion";
+import { findRepeats } from "./groups/fold";
+import { showLeftOut } from "./boxes/omitted";
+import { readOptions } from "./choose/options";
+import { tellOrigins } from "./boxes/parameterOrigins";
+import { type Placement, placeAll } from "./boxes/placeBoxes";
 import { prepare } from "./prepare";
-import { Repeats } from "./repeats";
-import { showResult } from "./result";
-import { addStubs } from "./stubs";
-import { readSubset } from "./subset";
-import { groupTree } from "./tree";
-import { addValues } from "./values";
+import { Repeats } from "./groups/repeats";
+import { showResult } from "./boxes/result";
+import { addStubs } from "./boxes/stubs";
+import { readSubset } from "./choose/subset";
+import { groupTree } from "./groups/tree";
+import { addValues } from "./boxes/values";
 
-export { DEFAULT_RULES } from "./options";
+export { DEFAULT_RULES } from "./choose/options";
 
 /** Throws only for a graph that does not exist; other names that lead nowhere become remarks. */
 export function buildView(program: ProgramData, spec: ViewSpec): Visible {

@@ -1,13 +1,13 @@
 /** What the view needs to know of a program beyond its columns: worked out once, kept as long as the program is. */
 
-import type { FirstLook } from "./firstLook";
-import type { Csr, Csr2, ProgramData } from "../types";
-import { transpose } from "./columns";
-import { findInputs } from "./inputs";
-import { findPlumbing, type Plumbing } from "./plumbing";
-import { findReducers } from "./reducers";
-import { Role } from "./roles";
-import { findSmall, type Small } from "./small";
+import type { FirstLook } from "./initial/expansion";
+import type { Csr, Csr2, ProgramData } from "../program/types";
+import { transpose } from "../base/csr";
+import { findInputs } from "./ops/inputs";
+import { findPlumbing, type Plumbing } from "./ops/plumbing";
+import { findReducers } from "./ops/reducers";
+import { Role } from "./ops/roles";
+import { findSmall, type Small } from "./ops/inlineOperands";
 
 export interface Prepared {
   readonly program: ProgramData;
@@ -24,7 +24,7 @@ export interface Prepared {
   readonly small: Small;
   /** The op that a graph applies, if it does nothing else (`to_apply=add`): its string number, otherwise -1. */
   readonly reducerOp: Int32Array;
-  /** What views without a depth open, by their description (firstLook.ts). */
+  /** What views without a depth open, by their description (initial/expansion.ts). */
   readonly firstLooks: Map<string, FirstLook>;
   /** 1: the body of a fusion, which is shown without groups: a fusion is one step. */
   readonly isFusionBody: Uint8Array;

@@ -1,5 +1,5 @@
 /** The core's painter on a 2D canvas. Lines of one style are collected and stroked together: that is where the time goes. */
-import type { Dash, Painter } from "../../core/scene/paint";
+import type { Dash, Painter } from "../../core/scene/painter";
 import type { TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 

@@ -1,5 +1,5 @@
 /** From nodes of the program to what stands out in the picture. */
-import type { Emphasis } from "./paint";
+import type { Emphasis } from "./scenePainter";
 import type { Shown } from "./shown";
 
 /** Boxes that hold a marked node are lit, and edges between lit boxes stand out. */

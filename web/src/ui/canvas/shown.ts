@@ -1,8 +1,8 @@
 /** A view as the page holds it: the engine's answer with its texts unpacked only where somebody reads them. */
-import { EdgeKind } from "../../core/types";
+import { EdgeKind } from "../../core/program/types";
 import { type Scene, Shape } from "../../core/scene/types";
 import { NOTE_BREAK, type PackedTexts, type ViewResult } from "../engine/protocol";
-import { type Drawable, ScenePainter } from "./paint";
+import { type Drawable, ScenePainter } from "./scenePainter";
 import { querySpatial } from "./spatial";
 import type { Rect } from "./camera";
 

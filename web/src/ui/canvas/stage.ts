@@ -6,7 +6,7 @@ import type { Theme } from "../../core/scene/theme";
 import { between, type Camera, clampScale, ease, firstLook, fit, panBy, type Rect, roomIn, zoomAt } from "./camera";
 import { listen } from "./gestures";
 import { MOTION_MS, type Motion, motionBetween } from "./motion";
-import { clear, type Emphasis, setCamera, type Sight } from "./paint";
+import { clear, type Emphasis, setCamera, type Sight } from "./scenePainter";
 import type { Picked, Shown } from "./shown";
 
 export interface StageEvents {

@@ -1,8 +1,8 @@
 /** Colour by something else than the kind of work: a few kinds get a colour each, numbers become a scale from cold to hot. */
 import { bytesText, shortNumber } from "../../core/text/quantities";
 import { type LegendRow, PAINT_HEAT, PAINT_HEAT_STEPS } from "../../core/scene/types";
-import { CATEGORIES, type NodeDetails, type Visible } from "../../core/types";
-import type { Lookup } from "./names";
+import { CATEGORIES, type NodeDetails, type Visible } from "../../core/program/types";
+import type { Lookup } from "./nodeLookup";
 
 export interface Colouring {
   readonly paints: Uint8Array;

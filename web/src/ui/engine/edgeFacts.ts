@@ -1,8 +1,8 @@
 /** What the details panel tells about an edge: its ends, and which values of the program it carries. */
 import type { Scene } from "../../core/scene/types";
-import { EdgeKind, type Visible } from "../../core/types";
+import { EdgeKind, type Visible } from "../../core/program/types";
 import { MOST_LISTED, nodesIn } from "./facts";
-import type { Lookup } from "./names";
+import type { Lookup } from "./nodeLookup";
 import type { EdgeFacts } from "./protocol";
 
 const KINDS = {

@@ -1,5 +1,5 @@
 /** Which node of another source a node is: a question for the server, which has both programs and the matching. */
-import type { Lookup } from "./names";
+import type { Lookup } from "./nodeLookup";
 import type { PassShown } from "./passes";
 import type { NodeName, Params, WireAt } from "./protocol";
 

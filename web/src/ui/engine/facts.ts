@@ -1,10 +1,10 @@
 /** What the details panel tells about a node or a group. */
-import { BoxKind, CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/types";
-import { originsOf } from "../../core/view/origins";
+import { BoxKind, CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/program/types";
+import { originsOf } from "../../core/view/boxes/parameterOrigins";
 import { prepare } from "../../core/view/prepare";
-import { isModelParameter } from "../../core/view/roles";
-import { groupTree } from "../../core/view/tree";
-import type { Lookup } from "./names";
+import { isModelParameter } from "../../core/view/ops/roles";
+import { groupTree } from "../../core/view/groups/tree";
+import type { Lookup } from "./nodeLookup";
 import type { GroupFacts, NodeFacts, NodeName, OpCount, ProgramSummary } from "./protocol";
 
 /** Lists in the panel end after this many; the count says how many there are. */

@@ -2,8 +2,8 @@
  * How gradients flow through a node: its local derivative rule, the backward nodes that differentiate it and what is kept for them,
  * the gradients that arrive along each of its uses, and the chain rule along a path.
  */
-import type { Csr, DerivativeRule } from "../../core/types";
-import { type Lookup, reversed } from "./names";
+import type { Csr, DerivativeRule } from "../../core/program/types";
+import { type Lookup, reversed } from "./nodeLookup";
 import type { ChainStep, GradientFacts, KeptOverall, KeptValue, NodeName } from "./protocol";
 
 const BACKWARD_OF = "backward_of";

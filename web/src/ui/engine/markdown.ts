@@ -1,6 +1,6 @@
 /** Nodes as Markdown, for an issue or a chat: one line each, with types and what they take; everything shown if nothing is chosen. */
-import type { Visible } from "../../core/types";
-import type { Lookup } from "./names";
+import type { Visible } from "../../core/program/types";
+import type { Lookup } from "./nodeLookup";
 
 const MOST_LINES = 400;
 

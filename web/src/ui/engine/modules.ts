@@ -1,6 +1,6 @@
 /** Rows of modules and boxes of the picture: which belong together. */
-import { BoxKind, type Grouping, ROLES, type Visible } from "../../core/types";
-import type { Lookup } from "./names";
+import { BoxKind, type Grouping, ROLES, type Visible } from "../../core/program/types";
+import type { Lookup } from "./nodeLookup";
 import type { ModulePlace } from "./protocol";
 
 /** How many groups a group's box stands in, itself included; 0 for everything that is no group. */

@@ -1,6 +1,6 @@
 /** From a view and its scene to what the page gets: copies that are handed over whole, with the indexes that painting and picking need. */
 import type { Scene } from "../../core/scene/types";
-import type { Visible } from "../../core/types";
+import type { Visible } from "../../core/program/types";
 import { buildSpatial, type SpatialData } from "../canvas/spatial";
 import { NOTE_BREAK, type PackedScene, type PackedTexts } from "./protocol";
 

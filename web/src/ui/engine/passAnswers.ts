@@ -1,7 +1,7 @@
 /** What the page asks about passes: rows, what one pass did, how a node ran through them, and where it is in another. */
-import type { PassDiff } from "../../core/recording/types";
-import type { ProgramData } from "../../core/types";
-import { Lookup } from "./names";
+import type { PassDiff } from "../../core/program/recording/types";
+import type { ProgramData } from "../../core/program/types";
+import { Lookup } from "./nodeLookup";
 import type { Passes, PassShown } from "./passes";
 import type { HistoryRow, PassFacts } from "./passProtocol";
 import type { NodeName } from "./protocol";

@@ -1,5 +1,5 @@
 /** What the page and the engine say to each other about passes. */
-import type { Change, Evidence } from "../../core/recording/types";
+import type { Change, Evidence } from "../../core/program/recording/types";
 import type { NodeName } from "./protocol";
 
 /** Which program of a recording is shown, and whether what the pass did is coloured. */

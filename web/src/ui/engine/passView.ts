@@ -1,8 +1,8 @@
 /** From the picture of one pass to the next: what stays keeps its order and glides, what changed has its colour. */
 import type { CompoundLayout } from "../../core/layout/types";
-import { countMarks, MARK_NAMES, markPaints } from "../../core/recording/marks";
+import { countMarks, MARK_NAMES, markPaints } from "../../core/program/recording/marks";
 import { PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, PAINT_SAME } from "../../core/scene/types";
-import type { Visible } from "../../core/types";
+import type { Visible } from "../../core/program/types";
 import type { PassShown } from "./passes";
 import type { Colouring } from "./colours";
 

@@ -1,12 +1,12 @@
 /** The engine's recording: programs after passes, what passes did, and how nodes run through them. */
-import { decodeDiff, sameDiff } from "../../core/recording/diff";
-import { decodeRecording, isRecording } from "../../core/recording/decode";
-import { resultsOf, sourcesOf, type Step, stepOf } from "../../core/recording/follow";
-import { type Moment, markedProgram } from "../../core/recording/moment";
-import type { Overlay } from "../../core/recording/overlay";
-import type { PassDiff, PassRow } from "../../core/recording/types";
-import type { ProgramData } from "../../core/types";
-import { decodeWire } from "../../core/wire";
+import { decodeDiff, sameDiff } from "../../core/program/recording/diff";
+import { decodeRecording, isRecording } from "../../core/program/recording/decode";
+import { resultsOf, sourcesOf, type Step, stepOf } from "../../core/program/recording/history";
+import { type Moment, markedProgram } from "../../core/program/recording/moment";
+import type { Overlay } from "../../core/program/recording/mergedDiff";
+import type { PassDiff, PassRow } from "../../core/program/recording/types";
+import type { ProgramData } from "../../core/program/types";
+import { decodeWire } from "../../core/program/wire";
 import { bytesOf } from "./bytes";
 import { RemoteDetails } from "./details";
 import type { WireAt } from "./protocol";

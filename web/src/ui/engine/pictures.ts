@@ -1,6 +1,6 @@
 /** Pictures made in the worker: parts of a scene that hold too much for one frame, and PNG files. */
 import { THEMES } from "../../core/scene/theme";
-import { clear, type ScenePainter, type Sight } from "../canvas/paint";
+import { clear, type ScenePainter, type Sight } from "../canvas/scenePainter";
 import type { PictureRequest } from "./protocol";
 
 /** What browsers still make a canvas of. */

@@ -2,12 +2,12 @@
  * What the page asks the engine, and what it answers. The engine runs in a worker: it decodes, lays out, searches and paints
  * big pictures, so that the page only draws what is on screen and listens.
  */
-import type { Room } from "./firstSight";
+import type { Room } from "./fitToScreen";
 import type { DataStatistics } from "../../core/highlight/nodeData";
 import type { StyleRule } from "../../core/highlight/rules";
 import type { LegendRow, Scene } from "../../core/scene/types";
-import type { DerivativeRule, ViewSpec } from "../../core/types";
-import type { PassRow } from "../../core/recording/types";
+import type { DerivativeRule, ViewSpec } from "../../core/program/types";
+import type { PassRow } from "../../core/program/recording/types";
 import type { Camera } from "../canvas/camera";
 import type { SpatialData } from "../canvas/spatial";
 import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
@@ -296,7 +296,7 @@ export interface PictureRequest {
   readonly height: number;
   readonly ratio: number;
   readonly theme: "light" | "dark";
-  /** What stands out (see Emphasis of paint.ts). */
+  /** What stands out (see Emphasis of scenePainter.ts). */
   readonly lit?: Uint8Array;
   readonly litEdge?: Uint8Array;
 }

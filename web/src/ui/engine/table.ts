@@ -1,10 +1,10 @@
 /** Nodes or modules as rows: filtered, sorted, and cut to what is on screen only when asked. */
-import { type Grouping, type NodeDetails, ROLES, type SummaryData } from "../../core/types";
+import { type Grouping, type NodeDetails, ROLES, type SummaryData } from "../../core/program/types";
 import type { DataRun } from "../../core/highlight/nodeData";
-import { isModelParameter } from "../../core/view/roles";
+import { isModelParameter } from "../../core/view/ops/roles";
 import { NUMBERS } from "./colours";
 import { ModuleRows } from "./modules";
-import type { Lookup } from "./names";
+import type { Lookup } from "./nodeLookup";
 import type { TableColumn, TableRequest, TableResult } from "./protocol";
 
 type Cell = string | number;

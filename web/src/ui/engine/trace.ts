@@ -2,8 +2,8 @@
  * What feeds some nodes and what uses them, so many steps away. The way leads out of a called graph to those who call it (for the
  * graphs that the walk began in), and a call that is reached takes all of its body along.
  */
-import type { Csr } from "../../core/types";
-import type { Lookup } from "./names";
+import type { Csr } from "../../core/program/types";
+import type { Lookup } from "./nodeLookup";
 import type { TraceResult } from "./protocol";
 
 export function trace(lookup: Lookup, nodes: readonly number[], up: number, down: number): TraceResult {

@@ -92,12 +92,10 @@ function boxItems(session: Session, piece: number): Item[] {
     node >= 0 && { text: "Light up all that feeds it", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },
     node >= 0 && { text: "Light up all that uses it", run: () => session.change({ ...view, upstream: 0, downstream: ALL }) },
     b !== undefined && more.length === 0 && { text: "Show all paths between the two", run: () => void showPaths(session, a, b) },
-    ...(facts?.calls ?? [])
-      .slice(0, 4)
-      .map((graph) => ({
-        text: `Go into ${clipped(graph.name, 40)}`,
-        run: () => session.change(enterGraph(view, graph.name), { look: "first" }),
-      })),
+    ...(facts?.calls ?? []).slice(0, 4).map((graph) => ({
+      text: `Go into ${clipped(graph.name, 40)}`,
+      run: () => session.change(enterGraph(view, graph.name), { look: "first" }),
+    })),
     { text: "Copy its name", run: () => void copy(session, name, "Name copied") },
     node >= 0 && { text: "Copy as Markdown", run: () => void actions.copyMarkdown(session) },
   ];

@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { centred } from "../canvas/camera";
-import { mix } from "../canvas/paint";
-import { look } from "../../core/scene/looks";
+import { mix } from "../canvas/scenePainter";
+import { look } from "../../core/scene/style";
 import { Shape } from "../../core/scene/types";
 import type { Session } from "../session";
 import { useSignal } from "./hooks";

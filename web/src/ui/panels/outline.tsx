@@ -1,8 +1,8 @@
 /** The outline: the boxes of the view as a tree, in step with the canvas, and the way through the graph for those who do not see it. */
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { boxLook } from "../../core/scene/looks";
-import { BoxKind } from "../../core/types";
+import { boxLook } from "../../core/scene/style";
+import { BoxKind } from "../../core/program/types";
 import type { Session } from "../session";
 import { enterGraph } from "../state/view";
 import { VirtualRows } from "./virtual";

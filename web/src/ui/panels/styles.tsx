@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { short } from "../../core/highlight/dataColours";
-import { readColour } from "../../core/colour";
+import { readColour } from "../../core/base/colour";
 import { PREDEFINED } from "../../core/highlight/predefined";
 import {
   MATCH_TYPES,
@@ -13,7 +13,7 @@ import {
   type StyleQuery,
   type StyleRule,
 } from "../../core/highlight/rules";
-import { DATA } from "../engine/overlays";
+import { DATA } from "../engine/highlights";
 import type { Session } from "../session";
 import { download } from "./actions";
 import { IconButton } from "./icons";

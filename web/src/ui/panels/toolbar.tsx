@@ -1,6 +1,6 @@
 /** The one line of controls. */
 import type { JSX } from "preact";
-import { DATA } from "../engine/overlays";
+import { DATA } from "../engine/highlights";
 import type { Session } from "../session";
 import { enterGraph, groupBy } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";

@@ -1,6 +1,6 @@
 /** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
-import type { ViewSpec } from "../../core/types";
-import { EVERYTHING_INSIDE, escapeName, isInside, unescapeName } from "../../core/view/keys";
+import type { ViewSpec } from "../../core/program/types";
+import { EVERYTHING_INSIDE, escapeName, isInside, unescapeName } from "../../core/view/choose/keys";
 
 export interface ViewState {
   readonly source: number;

@@ -1,5 +1,5 @@
 /** Which cards the strip has, of the module of the chosen pass: one per pass that did something, one for every run of passes that did nothing. */
-import type { PassRow } from "../../core/recording/types";
+import type { PassRow } from "../../core/program/recording/types";
 
 export type Card =
   | { readonly kind: "pass"; readonly pass: number; readonly x: number; readonly width: number }

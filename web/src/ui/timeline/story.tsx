@@ -1,6 +1,6 @@
 /** Passes in words, for the details panel: what one did, what it changed about the selected node, and the node's whole history. */
 import type { ComponentChildren, JSX } from "preact";
-import type { Change, Evidence } from "../../core/recording/types";
+import type { Change, Evidence } from "../../core/program/recording/types";
 import type { HistoryRow, PassFacts } from "../engine/passProtocol";
 import type { NodeFacts, NodeName } from "../engine/protocol";
 import { clipped } from "../panels/outline";

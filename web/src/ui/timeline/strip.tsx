@@ -1,7 +1,7 @@
 /** The strip of passes below the graph: one card per pass that did something, runs of others folded, and how a pass is shown. */
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { PassRow } from "../../core/recording/types";
+import type { PassRow } from "../../core/program/recording/types";
 import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";

@@ -1,5 +1,5 @@
 /** The passes of a recording, as the page knows them: which is shown and how, what it did, and what happened to the selected node. */
-import type { PassRow } from "../../core/recording/types";
+import type { PassRow } from "../../core/program/recording/types";
 import { Cancelled } from "../engine/client";
 import type { HistoryRow, PassFacts, PassRequest } from "../engine/passProtocol";
 import type { NodeFacts, NodeName } from "../engine/protocol";

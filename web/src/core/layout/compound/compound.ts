@@ -1,0 +1,354 @@
+import { bucketBy } from "../../base/arrays";
+import { contentOf, LayoutCache, withGateOrder, withPlaces } from "./cache";
+import { isLarge } from "./previousLayouts";
+import { layoutFlat, NODE_GAP, RANK_GAP } from "../flat";
+import { outsideOrder } from "./boundaryPorts";
+import { cutEdges, depths, type Pieces } from "./segments";
+import { GATE_GAP } from "../routing/routing";
+import { stitch } from "./stitch";
+import type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOptions } from "../types";
+
+const PADDING = 16;
+
+/** Up to this many boxes every container gets the full search for a good order; beyond, they share it. */
+const FULL_EFFORT_BOXES = 4000;
+const LEAST_EFFORT = 0.01;
+/** How many boxes are laid out again with a look at what is outside their frames, all rounds together. */
+const ROUNDS_WORK = 12_000;
+const MOST_ROUNDS = 4;
+/** The share of crossings that a round must save for another one to follow. */
+const WORTHWHILE = 0.02;
+
+/** A drawing of everything, all positions absolute. */
+interface Placed {
+  readonly layouts: readonly FlatLayout[];
+  readonly contents: readonly Float64Array[];
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly w: Float64Array;
+  readonly h: Float64Array;
+  readonly originX: Float64Array;
+  readonly originY: Float64Array;
+  readonly crossings: number;
+}
+
+/** Room that a frame keeps around its content. */
+interface Insets {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+  readonly leastWidth: number;
+  readonly leastHeight: number;
+}
+
+/**
+ * Lays out boxes in boxes: every open container alone, the innermost first, with the edges that cross its frame ending at
+ * gates on it; a container is then a box for its parent, with its gates as ports. Finally positions become absolute and the
+ * pieces of each edge one line. A cache that outlives the call makes opening one group cost that group and its ancestors.
+ */
+export function layoutCompound(graph: CompoundGraph, options: LayoutOptions = {}, cache: LayoutCache = new LayoutCache()): CompoundLayout {
+  const sideways = options.direction === "LR";
+  const layout = new CompoundRun(sideways ? transposed(graph) : graph, options, cache, sideways).run();
+  return sideways ? untransposed(layout) : layout;
+}
+
+class CompoundRun {
+  private readonly nodeGap: number;
+  private readonly rankGap: number;
+  private readonly padding: number;
+  private readonly pieces: Pieces;
+  private readonly depth: Int32Array;
+  private readonly children: { start: Int32Array; items: Int32Array };
+  private readonly localIndex: Int32Array;
+  /** Where a gate stands along its frame, from the left. */
+  private readonly gateOffset: Float64Array;
+  private readonly localGate: Int32Array;
+  private readonly w: Float64Array;
+  private readonly h: Float64Array;
+  private readonly layouts: FlatLayout[];
+  private readonly contents: Float64Array[];
+  /** Where a container's content begins within its frame. */
+  private readonly contentX: Float64Array;
+  private readonly contentY: Float64Array;
+  private readonly effort: number;
+  /** How often frames are laid out again with a look at their outside. */
+  private readonly rounds: number;
+  private readonly gateOrder: Float64Array;
+  private readonly deadline: number | undefined;
+  private laidOut = 0;
+  private reused = 0;
+
+  constructor(
+    private readonly graph: CompoundGraph,
+    private readonly options: LayoutOptions,
+    private readonly cache: LayoutCache,
+    private readonly sideways: boolean,
+  ) {
+    const { boxCount } = graph;
+    this.deadline = options.now && options.budget !== undefined ? options.now() + options.budget : undefined;
+    this.effort = Math.max(LEAST_EFFORT, Math.min(1, FULL_EFFORT_BOXES / Math.max(1, boxCount)));
+    this.rounds = Math.min(MOST_ROUNDS, Math.floor(ROUNDS_WORK / Math.max(1, boxCount)));
+    this.nodeGap = options.nodeGap ?? NODE_GAP;
+    this.rankGap = options.rankGap ?? RANK_GAP;
+    this.padding = options.padding ?? PADDING;
+    this.depth = depths(graph);
+    this.pieces = cutEdges(graph, this.depth);
+    const inside = new Int32Array(boxCount);
+    for (let b = 0; b < boxCount; b++) inside[b] = graph.parent[b] < 0 ? boxCount : graph.parent[b];
+    this.children = bucketBy(inside, boxCount + 1);
+    this.localIndex = new Int32Array(boxCount);
+    for (let c = 0; c <= boxCount; c++) {
+      for (let k = this.children.start[c]; k < this.children.start[c + 1]; k++) {
+        this.localIndex[this.children.items[k]] = k - this.children.start[c];
+      }
+    }
+    const gates = this.pieces.gateContainer.length;
+    this.gateOffset = new Float64Array(gates);
+    this.gateOrder = new Float64Array(gates).fill(Number.NaN);
+    this.localGate = new Int32Array(gates);
+    this.w = graph.width.slice();
+    this.h = graph.height.slice();
+    this.layouts = new Array(boxCount + 1);
+    this.contents = new Array(boxCount + 1);
+    this.contentX = new Float64Array(boxCount + 1);
+    this.contentY = new Float64Array(boxCount + 1);
+  }
+
+  run(): CompoundLayout {
+    const byDepth = this.containersByDepth();
+    let best = this.layoutInsideOut(byDepth);
+    for (let round = 0; round < this.rounds && best.crossings > 0; round++) {
+      outsideOrder(this.pieces, best.layouts, best.originX, round % 2, this.gateOrder);
+      const next = this.layoutInsideOut(byDepth);
+      const gain = 1 - next.crossings / best.crossings;
+      if (gain > 0) best = next;
+      if (gain < WORTHWHILE) break;
+    }
+    if (this.rounds > 0) this.remember(best);
+    const { layouts, x, y, w, h, originX, originY } = best;
+    const whole = layouts[this.graph.boxCount];
+    const lines = stitch(this.pieces, layouts, originX, originY, y, h);
+    return { width: whole.width, height: whole.height, x, y, w, h, ...lines, laidOut: this.laidOut, reused: this.reused };
+  }
+
+  /** Every container from the innermost to the whole drawing, then absolute positions. */
+  private layoutInsideOut(byDepth: Int32Array): Placed {
+    const { boxCount } = this.graph;
+    for (let i = byDepth.length - 1; i >= 0; i--) {
+      this.layoutContainer(byDepth[i]);
+      this.options.progress?.((byDepth.length - i) / (byDepth.length + 1));
+    }
+    const x = new Float64Array(boxCount);
+    const y = new Float64Array(boxCount);
+    const originX = new Float64Array(boxCount + 1);
+    const originY = new Float64Array(boxCount + 1);
+    let crossings = 0;
+    for (const container of byDepth) {
+      const layout = this.layouts[container];
+      crossings += layout.crossings;
+      originX[container] = this.contentX[container] + (container < boxCount ? x[container] : 0);
+      originY[container] = this.contentY[container] + (container < boxCount ? y[container] : 0);
+      const first = this.children.start[container];
+      for (let k = first; k < this.children.start[container + 1]; k++) {
+        const box = this.children.items[k];
+        x[box] = originX[container] + layout.x[k - first] - this.w[box] / 2;
+        y[box] = originY[container] + layout.y[k - first] - this.h[box] / 2;
+      }
+    }
+    return {
+      layouts: this.layouts.slice(),
+      contents: this.contents.slice(),
+      x,
+      y,
+      w: this.w.slice(),
+      h: this.h.slice(),
+      originX,
+      originY,
+      crossings,
+    };
+  }
+
+  /** The whole drawing first, then open containers from the outside in. */
+  private containersByDepth(): Int32Array {
+    const { boxCount, container } = this.graph;
+    const level = new Int32Array(boxCount + 1).fill(-1);
+    let deepest = 0;
+    level[boxCount] = 0;
+    for (let b = 0; b < boxCount; b++) {
+      if (!container[b]) continue;
+      level[b] = this.depth[b] + 1;
+      deepest = Math.max(deepest, level[b]);
+    }
+    return bucketBy(level, deepest + 1).items;
+  }
+
+  private layoutContainer(container: number): void {
+    const flat = this.contentGraph(container);
+    const content = contentOf(flat, this.nodeGap, this.rankGap);
+    const key = flat.gateOrder ? withGateOrder(content, flat.gateOrder) : content;
+    let layout = this.asItStood(container, content) ?? this.cache.find(key);
+    if (layout) this.reused++;
+    else {
+      const large = isLarge(flat);
+      const start = large && flat.previousX ? this.cache.large.placesFor(flat) : flat.start;
+      layout = layoutFlat({ ...flat, start }, { ...this.options, progress: undefined, budget: this.timeLeft() }, this.effort);
+      this.cache.keep(key, layout);
+      if (large) this.cache.large.keep(flat, layout);
+      this.laidOut++;
+    }
+    this.layouts[container] = layout;
+    this.contents[container] = content;
+    if (container === this.graph.boxCount) return;
+    const insets = this.insetsOf(container);
+    const width = layout.width + insets.left + insets.right;
+    const height = layout.height + insets.top + insets.bottom;
+    this.w[container] = Math.max(insets.leastWidth, width);
+    this.h[container] = Math.max(insets.leastHeight, height);
+    this.contentX[container] = insets.left + (this.w[container] - width) / 2;
+    this.contentY[container] = insets.top;
+    const { gatesOf } = this.pieces;
+    const boxes = this.children.start[container + 1] - this.children.start[container];
+    for (let k = gatesOf.start[container]; k < gatesOf.start[container + 1]; k++) {
+      const gate = gatesOf.items[k];
+      this.gateOffset[gate] = this.contentX[container] + layout.x[boxes + k - gatesOf.start[container]];
+    }
+  }
+
+  /** What did not change since the drawing before stays, whatever the outside would now ask of it. */
+  private asItStood(container: number, content: Float64Array): FlatLayout | undefined {
+    const { previousX } = this.graph;
+    if (!previousX || this.rounds === 0 || !this.hasGates(container)) return undefined;
+    return this.cache.find(withPlaces(content, this.placesOf(container, previousX)));
+  }
+
+  private remember({ layouts, contents, x }: Placed): void {
+    for (const container of this.containersByDepth()) {
+      if (this.hasGates(container)) this.cache.keep(withPlaces(contents[container], this.placesOf(container, x)), layouts[container]);
+    }
+  }
+
+  private hasGates(container: number): boolean {
+    const { start } = this.pieces.gatesOf;
+    return start[container + 1] - start[container] > 1;
+  }
+
+  private placesOf(container: number, x: Float64Array): Float64Array {
+    const { start, items } = this.children;
+    return Float64Array.from(items.subarray(start[container], start[container + 1]), (box) => x[box]);
+  }
+
+  /** The budget is for the whole drawing, so each container gets what those before it left. */
+  private timeLeft(): number | undefined {
+    return this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.options.now!());
+  }
+
+  private insetsOf(container: number): Insets {
+    const { width, height } = this.graph;
+    const { padding, sideways } = this;
+    const { gatesOf, gateOutward } = this.pieces;
+    const gated = [false, false];
+    for (let k = gatesOf.start[container]; k < gatesOf.start[container + 1]; k++) gated[gateOutward[gatesOf.items[k]]] = true;
+    // The gap beside the gates is room enough.
+    const roomBefore = (room: number): number => (gated[0] ? Math.max(0, room - GATE_GAP) : room);
+    const bottom = gated[1] ? Math.max(0, padding - GATE_GAP) : padding;
+    if (sideways) {
+      // The axes are swapped: the title's line is above the frame's content on screen, which is to its left here.
+      const left = padding + width[container];
+      return { left, right: padding, top: roomBefore(padding), bottom, leastWidth: 0, leastHeight: height[container] };
+    }
+    const top = roomBefore(padding / 2) + height[container];
+    return { left: padding, right: padding, top, bottom, leastWidth: width[container], leastHeight: 0 };
+  }
+
+  /** The content of one container as a graph of its own: its children, then its gates, joined by the pieces within. */
+  private contentGraph(container: number): FlatGraph {
+    const { pieces, children, graph } = this;
+    const { piecesOf, gatesOf } = pieces;
+    const first = children.start[container];
+    const boxes = children.start[container + 1] - first;
+    const gates = gatesOf.start[container + 1] - gatesOf.start[container];
+    const count = boxes + gates;
+    const width = new Float64Array(count);
+    const height = new Float64Array(count);
+    const pin = new Uint8Array(count);
+    const previousX = graph.previousX ? new Float64Array(count).fill(Number.NaN) : undefined;
+    let gateOrder: Float64Array | undefined;
+    for (let i = 0; i < boxes; i++) {
+      const box = children.items[first + i];
+      width[i] = this.w[box];
+      height[i] = this.h[box];
+      if (previousX && graph.previousX) previousX[i] = graph.previousX[box] + width[i] / 2;
+    }
+    for (let i = 0; i < gates; i++) {
+      const gate = gatesOf.items[gatesOf.start[container] + i];
+      this.localGate[gate] = boxes + i;
+      pin[boxes + i] = pieces.gateOutward[gate] ? 2 : 1;
+      if (Number.isNaN(this.gateOrder[gate])) continue;
+      gateOrder ??= new Float64Array(count).fill(Number.NaN);
+      gateOrder[boxes + i] = this.gateOrder[gate];
+    }
+    const from = piecesOf.start[container];
+    const edges = piecesOf.start[container + 1] - from;
+    const edgeSource = new Int32Array(edges);
+    const edgeTarget = new Int32Array(edges);
+    const sourcePort = new Float64Array(edges);
+    const targetPort = new Float64Array(edges);
+    const closes = graph.edgeCloses && new Uint8Array(edges);
+    const weight = graph.edgeWeight && new Int32Array(edges);
+    for (let i = 0; i < edges; i++) {
+      const p = piecesOf.items[from + i];
+      const e = pieces.edge[p];
+      if (closes) closes[i] = graph.edgeCloses![e];
+      if (weight) weight[i] = graph.edgeWeight![e];
+      const u = pieces.fromBox[p];
+      const v = pieces.toBox[p];
+      edgeSource[i] = u < 0 ? this.localGate[pieces.fromGate[p]] : this.localIndex[u];
+      edgeTarget[i] = v < 0 ? this.localGate[pieces.toGate[p]] : this.localIndex[v];
+      if (u >= 0) sourcePort[i] = this.portOf(u, pieces.fromGate[p], graph.sourceSlot[e]);
+      if (v >= 0) targetPort[i] = this.portOf(v, pieces.toGate[p], graph.targetSlot[e]);
+    }
+    const earlier = this.layouts[container];
+    const start = earlier && { x: earlier.x, across: earlier.across };
+    return {
+      nodeCount: count,
+      width,
+      height,
+      edgeSource,
+      edgeTarget,
+      sourcePort,
+      targetPort,
+      closes,
+      weight,
+      pin,
+      previousX,
+      gateOrder,
+      start,
+    };
+  }
+
+  /** Offset from the box's centre: at the gate of an open group, else at the slot (NaN: free). */
+  private portOf(box: number, gate: number, slot: number): number {
+    if (gate >= 0) return this.gateOffset[gate] - this.w[box] / 2;
+    return (slot - 0.5) * this.w[box];
+  }
+}
+
+function transposed(graph: CompoundGraph): CompoundGraph {
+  return { ...graph, width: graph.height, height: graph.width };
+}
+
+function untransposed(layout: CompoundLayout): CompoundLayout {
+  const points = layout.points.slice();
+  for (let i = 0; i < points.length; i += 2) [points[i], points[i + 1]] = [points[i + 1], points[i]];
+  return {
+    ...layout,
+    width: layout.height,
+    height: layout.width,
+    x: layout.y,
+    y: layout.x,
+    w: layout.h,
+    h: layout.w,
+    points,
+  };
+}

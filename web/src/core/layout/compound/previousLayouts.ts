@@ -1,0 +1,67 @@
+import type { FlatGraph, FlatLayout, Places } from "../types";
+
+/** From this size (boxes and edges) a drawing is kept as it is where something in it was opened or closed: nobody would find their way otherwise. */
+const LARGE = 4000;
+const REMEMBERED = 4;
+const MOST_CHANGED = 8;
+
+export function isLarge({ nodeCount, edgeSource }: FlatGraph): boolean {
+  return nodeCount + edgeSource.length >= LARGE;
+}
+
+/** The last few large drawings, for the next one that differs from one of them in the size of a few boxes and the edges at these. */
+export class EarlierDrawings {
+  private readonly drawings: { readonly graph: FlatGraph; readonly layout: FlatLayout }[] = [];
+
+  keep(graph: FlatGraph, layout: FlatLayout): void {
+    this.drawings.unshift({ graph, layout });
+    this.drawings.length = Math.min(this.drawings.length, REMEMBERED);
+  }
+
+  /** Where boxes and edges stood in the latest drawing that is like this one. */
+  placesFor(graph: FlatGraph): Places | undefined {
+    for (const { graph: before, layout } of this.drawings) {
+      const changed = changedBoxes(before, graph);
+      const across = changed && sameWays(before, graph, changed, layout);
+      if (across) return { x: layout.x, across, rank: layout.rank };
+    }
+    return undefined;
+  }
+}
+
+function changedBoxes(before: FlatGraph, after: FlatGraph): Uint8Array | undefined {
+  const { nodeCount } = after;
+  if (before.nodeCount !== nodeCount) return undefined;
+  const changed = new Uint8Array(nodeCount);
+  let count = 0;
+  for (let v = 0; v < nodeCount; v++) {
+    if (before.pin?.[v] !== after.pin?.[v]) return undefined;
+    if (before.width[v] === after.width[v] && before.height[v] === after.height[v]) continue;
+    changed[v] = 1;
+    if (++count > MOST_CHANGED) return undefined;
+  }
+  return changed;
+}
+
+/** Where edges pass ranks: the same edges as before stand in the same order; those at changed boxes go as one did between the same two. */
+function sameWays(before: FlatGraph, after: FlatGraph, changed: Uint8Array, { x, across }: FlatLayout): Float64Array | undefined {
+  const isChanged = ({ edgeSource, edgeTarget }: FlatGraph, e: number): boolean => changed[edgeSource[e]] + changed[edgeTarget[e]] > 0;
+  const known = new Map<number, number>();
+  const key = ({ nodeCount, edgeSource, edgeTarget }: FlatGraph, e: number): number => edgeSource[e] * nodeCount + edgeTarget[e];
+  const old = before.edgeSource.length;
+  for (let e = 0; e < old; e++) if (isChanged(before, e)) known.set(key(before, e), across[e]);
+  const ways = new Float64Array(after.edgeSource.length);
+  let at = 0;
+  for (let e = 0; e < ways.length; e++) {
+    if (isChanged(after, e)) {
+      const way = known.get(key(after, e));
+      if (way === undefined) return undefined;
+      ways[e] = Number.isNaN(way) ? x[after.edgeSource[e]] : way;
+      continue;
+    }
+    while (at < old && isChanged(before, at)) at++;
+    if (at === old || key(before, at) !== key(after, e)) return undefined;
+    ways[e] = across[at++];
+  }
+  return ways;
+}

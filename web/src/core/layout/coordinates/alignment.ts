@@ -1,0 +1,119 @@
+import { type Buckets, bucketBy, PositionSet, sortByKey } from "../../base/arrays";
+import type { Elements } from "../elements";
+import type { Streams } from "./mainPath";
+
+/**
+ * The vertical alignments of Brandes and Köpf, on elements: each element lines up with its stream, or else with a
+ * middle neighbour of the rank before, unless that would cross a passing segment or an alignment already made. Aligned elements form blocks that get one
+ * x, and `blockOf` names each element's block by its first element.
+ */
+export class Aligner {
+  private readonly upper: Buckets;
+  private readonly lower: Buckets;
+  private readonly startsInOrder: Buckets;
+  private readonly endsInOrder: Buckets;
+  private readonly liking: Uint8Array;
+
+  constructor(
+    private readonly elements: Elements,
+    private readonly position: Int32Array,
+    private readonly streams: Streams,
+  ) {
+    const { count, rankCount, top, bottom, above, below, linkUpper, linkLower } = elements;
+    this.upper = neighboursInOrder(above, linkUpper, position);
+    this.lower = neighboursInOrder(below, linkLower, position);
+    this.startsInOrder = ranksInOrder(top, position, rankCount);
+    this.endsInOrder = ranksInOrder(bottom, position, rankCount);
+    this.liking = new Uint8Array(count);
+    for (let v = 0; v < count; v++) this.liking[v] = this.howLikely(v);
+  }
+
+  /** Boxes with a life of their own are worth lining up with; passing edges less; boxes that hang on one edge least. */
+  private howLikely(v: number): number {
+    if (v >= this.elements.boxCount) return 1;
+    return this.elements.isLeaf[v] ? 0 : 2;
+  }
+
+  align(fromAbove: boolean, fromLeft: boolean): Int32Array {
+    const { count, boxCount, rankCount, top, bottom } = this.elements;
+    const { position } = this;
+    const neighbours = fromAbove ? this.upper : this.lower;
+    const followed = fromAbove ? this.streams.above : this.streams.below;
+    const taken = fromAbove ? this.streams.below : this.streams.above;
+    const entering = fromAbove ? this.startsInOrder : this.endsInOrder;
+    const starts = fromAbove ? this.startsInOrder : this.endsInOrder;
+    const ends = fromAbove ? this.endsInOrder : this.startsInOrder;
+    const passing = new PositionSet(count);
+    const blockOf = new Int32Array(count);
+    for (let v = 0; v < count; v++) blockOf[v] = v;
+    const candidates = new Int32Array(count);
+    for (let step = 1; step < rankCount; step++) {
+      const rank = fromAbove ? step : rankCount - 1 - step;
+      const before = fromAbove ? rank - 1 : rank + 1;
+      for (let i = starts.start[before]; i < starts.start[before + 1]; i++) {
+        const s = starts.items[i];
+        if (s >= boxCount && top[s] !== bottom[s]) passing.add(position[s]);
+      }
+      for (let i = ends.start[before]; i < ends.start[before + 1]; i++) {
+        const s = ends.items[i];
+        if (s >= boxCount && top[s] !== bottom[s]) passing.remove(position[s]);
+      }
+      let barrier = fromLeft ? -1 : count;
+      const from = entering.start[rank];
+      const to = entering.start[rank + 1];
+      for (let i = from; i < to; i++) {
+        const v = entering.items[fromLeft ? i : from + to - 1 - i];
+        const stream = followed[v];
+        candidates[0] = stream;
+        const found = stream >= 0 ? 1 : this.candidatesOf(v, neighbours, taken, candidates);
+        if (found === 0) continue;
+        const low = (found - 1) >> 1;
+        const high = found >> 1;
+        const side = passing.previous(position[v]);
+        for (let pick = 0; pick < 2; pick++) {
+          if (pick === 1 && low === high) break;
+          const u = candidates[(pick === 0) === fromLeft ? low : high];
+          const free = fromLeft ? position[u] > barrier : position[u] < barrier;
+          if (!free || passing.previous(position[u]) !== side) continue;
+          blockOf[v] = blockOf[u];
+          barrier = position[u];
+          break;
+        }
+      }
+    }
+    return blockOf;
+  }
+
+  /** The neighbours most worth lining up with, without those that line up with their own stream on this side. */
+  private candidatesOf(v: number, neighbours: Buckets, taken: Int32Array, candidates: Int32Array): number {
+    let most = -1;
+    let found = 0;
+    for (let k = neighbours.start[v]; k < neighbours.start[v + 1]; k++) {
+      const u = neighbours.items[k];
+      if (taken[u] >= 0) continue;
+      if (this.liking[u] > most) {
+        most = this.liking[u];
+        found = 0;
+      }
+      if (this.liking[u] === most) candidates[found++] = u;
+    }
+    return found;
+  }
+}
+
+function neighboursInOrder(links: Buckets, end: Int32Array, position: Int32Array): Buckets {
+  const items = new Int32Array(links.items.length);
+  for (let i = 0; i < items.length; i++) items[i] = end[links.items[i]];
+  const spare = new Int32Array(items.length);
+  for (let v = 0; v + 1 < links.start.length; v++) {
+    if (links.start[v + 1] - links.start[v] > 1) sortByKey(items, links.start[v], links.start[v + 1], position, spare);
+  }
+  return { start: links.start, items };
+}
+
+function ranksInOrder(rank: Int32Array, position: Int32Array, rankCount: number): Buckets {
+  const buckets = bucketBy(rank, rankCount);
+  const spare = new Int32Array(rank.length);
+  for (let r = 0; r < rankCount; r++) sortByKey(buckets.items, buckets.start[r], buckets.start[r + 1], position, spare);
+  return buckets;
+}

@@ -1,0 +1,112 @@
+import { type Buckets, bucketBy, sortByKey } from "../../base/arrays";
+import type { Elements } from "../elements";
+
+/**
+ * The streams that one follows with the eye: from a box to the one below from which most is still to come, where that one in
+ * turn has most behind it here. The trunk of a model is one such stream from top to bottom; it should be straight.
+ */
+export interface Streams {
+  /** The element above or below in the same stream, or -1. */
+  readonly above: Int32Array;
+  readonly below: Int32Array;
+}
+
+export function findStreams(elements: Elements, position: Int32Array, pin?: Uint8Array): Streams {
+  const { count, linkUpper, linkLower } = elements;
+  const { fromSource, toSink } = reaches(elements, pin);
+  const above = new Int32Array(count).fill(-1);
+  const below = new Int32Array(count).fill(-1);
+  const upwards = new Fan(elements.above, linkUpper, fromSource, position);
+  const downwards = new Fan(elements.below, linkLower, toSink, position);
+  for (let u = 0; u < count; u++) {
+    const l = downwards.farthest(u);
+    if (l < 0) continue;
+    const v = linkLower[l];
+    const back = upwards.farthest(v);
+    if (back < 0 || linkUpper[back] !== u) continue;
+    above[v] = u;
+    below[u] = v;
+  }
+  return { above, below };
+}
+
+/** What goes on for longer than this is a trunk, which stays straight whatever else goes on as long. */
+const SHORT = 3;
+
+const NOT_YET = -2;
+
+/** Picks the way that an element's stream goes on. */
+class Fan {
+  private readonly equals: Int32Array;
+  private readonly spare: Int32Array;
+  private readonly place: Int32Array;
+  /** Answers: an element is asked for once for each link to it. */
+  private readonly known: Int32Array;
+
+  constructor(
+    private readonly links: Buckets,
+    private readonly end: Int32Array,
+    private readonly reach: Int32Array,
+    position: Int32Array,
+  ) {
+    this.equals = new Int32Array(end.length);
+    this.spare = new Int32Array(end.length);
+    this.place = end.map((v) => position[v]);
+    this.known = new Int32Array(links.start.length - 1).fill(NOT_YET);
+  }
+
+  /** The link whose other end reaches farthest; the middle one of several equals. Two short equals are drawn evenly instead. */
+  farthest(v: number): number {
+    if (this.known[v] === NOT_YET) this.known[v] = this.find(v);
+    return this.known[v];
+  }
+
+  private find(v: number): number {
+    const { links, end, reach, equals, place } = this;
+    let found = 0;
+    let most = -1;
+    for (let k = links.start[v]; k < links.start[v + 1]; k++) {
+      const l = links.items[k];
+      if (reach[end[l]] > most) {
+        most = reach[end[l]];
+        found = 0;
+      }
+      if (reach[end[l]] === most) equals[found++] = l;
+    }
+    if (found < 2) return found === 0 ? -1 : equals[0];
+    sortByKey(equals, 0, found, place, this.spare);
+    const left = equals[(found - 1) >> 1];
+    const right = equals[found >> 1];
+    return end[left] === end[right] || most > SHORT ? left : -1;
+  }
+}
+
+/** What comes through a frame's gate has a history out there, and what leaves through one goes on: longer than anything within. */
+const OUTSIDE = 1 << 20;
+
+/** How many boxes (parameters apart) lie on the longest way from any source to each element, and from it to any sink. */
+function reaches(
+  { count, boxCount, rankCount, top, above, below, isLeaf, linkUpper, linkLower }: Elements,
+  pin?: Uint8Array,
+): { fromSource: Int32Array; toSink: Int32Array } {
+  const order = bucketBy(top, rankCount).items;
+  const fromSource = new Int32Array(count);
+  const toSink = new Int32Array(count);
+  for (let v = 0; pin && v < boxCount; v++) {
+    if (pin[v] === 1) fromSource[v] = OUTSIDE;
+    else if (pin[v] === 2) toSink[v] = OUTSIDE;
+  }
+  for (let i = 0; i < count; i++) {
+    const v = order[i];
+    for (let k = above.start[v]; k < above.start[v + 1]; k++) {
+      fromSource[v] = Math.max(fromSource[v], fromSource[linkUpper[above.items[k]]]);
+    }
+    if (v < boxCount && !isLeaf[v]) fromSource[v]++;
+    const w = order[count - 1 - i];
+    for (let k = below.start[w]; k < below.start[w + 1]; k++) {
+      toSink[w] = Math.max(toSink[w], toSink[linkLower[below.items[k]]]);
+    }
+    if (w < boxCount) toSink[w]++;
+  }
+  return { fromSource, toSink };
+}

@@ -1,0 +1,51 @@
+import { bucketBy, PositionSet } from "../../base/arrays";
+import type { Elements } from "../elements";
+
+/** Which elements stand next to each other on some rank, left and right: all that keeps boxes apart, in linear size. */
+export interface Separations {
+  readonly count: number;
+  readonly left: Int32Array;
+  readonly right: Int32Array;
+}
+
+/** Replays the ranks once: an entering element meets its neighbours, and where one leaves, its neighbours meet. */
+export function findSeparations(elements: Elements, position: Int32Array): Separations {
+  const { count, rankCount, top, bottom } = elements;
+  const byPosition = new Int32Array(count);
+  for (let v = 0; v < count; v++) byPosition[position[v]] = v;
+  const starts = bucketBy(top, rankCount);
+  const ends = bucketBy(bottom, rankCount);
+  const live = new PositionSet(count);
+  const left = new Int32Array(3 * count);
+  const right = new Int32Array(3 * count);
+  const lastRight = new Int32Array(count).fill(-1);
+  let pairs = 0;
+  const meet = (leftPosition: number, rightPosition: number): void => {
+    if (leftPosition < 0 || rightPosition < 0) return;
+    const a = byPosition[leftPosition];
+    const b = byPosition[rightPosition];
+    if (lastRight[a] === b) return;
+    lastRight[a] = b;
+    left[pairs] = a;
+    right[pairs++] = b;
+  };
+  for (let rank = 0; rank < rankCount; rank++) {
+    if (rank > 0) {
+      for (let i = ends.start[rank - 1]; i < ends.start[rank]; i++) live.remove(position[ends.items[i]]);
+    }
+    for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) live.add(position[starts.items[i]]);
+    for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) {
+      const p = position[starts.items[i]];
+      meet(live.previous(p), p);
+      meet(p, live.next(p));
+    }
+    if (rank > 0) {
+      for (let i = ends.start[rank - 1]; i < ends.start[rank]; i++) {
+        const p = position[ends.items[i]];
+        const before = live.previous(p);
+        if (before >= 0) meet(before, live.next(before));
+      }
+    }
+  }
+  return { count: pairs, left: left.slice(0, pairs), right: right.slice(0, pairs) };
+}

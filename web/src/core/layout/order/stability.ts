@@ -1,0 +1,61 @@
+import { bucketBy, sortByKey } from "../../base/arrays";
+import type { Elements } from "../elements";
+
+/** An order that begins where an earlier drawing left off. */
+export interface Resumed {
+  readonly position: Int32Array;
+  /** 1 for boxes that were there before: they keep their order among each other. */
+  readonly fixed: Uint8Array;
+}
+
+/** Boxes that stayed stand by their earlier x; what is new begins among its neighbours. Undefined where too little stayed. */
+export function resumeOrder(elements: Elements, previousX: Float64Array): Resumed | undefined {
+  const { count, boxCount } = elements;
+  const fixed = new Uint8Array(count);
+  const key = new Float64Array(count).fill(Number.NaN);
+  let stayed = 0;
+  for (let v = 0; v < boxCount; v++) {
+    if (Number.isNaN(previousX[v])) continue;
+    key[v] = previousX[v];
+    fixed[v] = 1;
+    stayed++;
+  }
+  if (stayed < 2) return undefined;
+  settleNew(elements, fixed, key);
+  const order = new Int32Array(count);
+  for (let v = 0; v < count; v++) order[v] = v;
+  sortByKey(order, 0, count, key, new Int32Array(count));
+  const position = new Int32Array(count);
+  for (let i = 0; i < count; i++) position[order[i]] = i;
+  return { position, fixed };
+}
+
+/** Spreads places from what stayed along the links, downwards and upwards in turn. */
+function settleNew(elements: Elements, fixed: Uint8Array, key: Float64Array): void {
+  const { count, rankCount, top, above, below, linkUpper, linkLower } = elements;
+  const order = bucketBy(top, rankCount).items;
+  for (let pass = 0; pass < 4; pass++) {
+    for (let i = 0; i < count; i++) {
+      const v = order[pass % 2 === 0 ? i : count - 1 - i];
+      if (fixed[v]) continue;
+      let sum = 0;
+      let known = 0;
+      for (let k = above.start[v]; k < above.start[v + 1]; k++) {
+        const x = key[linkUpper[above.items[k]]];
+        if (!Number.isNaN(x)) {
+          sum += x;
+          known++;
+        }
+      }
+      for (let k = below.start[v]; k < below.start[v + 1]; k++) {
+        const x = key[linkLower[below.items[k]]];
+        if (!Number.isNaN(x)) {
+          sum += x;
+          known++;
+        }
+      }
+      if (known > 0) key[v] = sum / known;
+    }
+  }
+  for (let v = 0; v < count; v++) if (Number.isNaN(key[v])) key[v] = Number.MAX_VALUE;
+}

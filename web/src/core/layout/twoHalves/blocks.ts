@@ -1,0 +1,41 @@
+/** Which block of a drawing with two halves a box belongs to. */
+import type { CompoundGraph } from "../types";
+
+export const enum Block {
+  Before = 0,
+  Forward = 1,
+  Backward = 2,
+  After = 3,
+}
+
+export interface Halves {
+  /** Boxes at the top of the drawing. */
+  readonly forward: number;
+  readonly backward: number;
+  /** Boxes of the forward half and of the backward half that belong together. */
+  readonly pairs: readonly (readonly [number, number])[];
+}
+
+/** Halves are blocks of their own; of the rest, what takes nothing from anything else comes before them. */
+export function blocksOf(graph: Pick<CompoundGraph, "boxCount" | "parent" | "edgeSource" | "edgeTarget">, halves: Halves): Uint8Array {
+  const { boxCount, parent, edgeSource, edgeTarget } = graph;
+  const root = new Int32Array(boxCount).fill(-1);
+  const trail: number[] = [];
+  for (let start = 0; start < boxCount; start++) {
+    let box = start;
+    while (root[box] < 0 && parent[box] >= 0) {
+      trail.push(box);
+      box = parent[box];
+    }
+    if (root[box] < 0) root[box] = box;
+    const top = root[box];
+    while (trail.length) root[trail.pop()!] = top;
+  }
+  const takes = new Uint8Array(boxCount);
+  for (let e = 0; e < edgeSource.length; e++) if (root[edgeSource[e]] !== root[edgeTarget[e]]) takes[root[edgeTarget[e]]] = 1;
+  return Uint8Array.from(root, (top) => {
+    if (top === halves.forward) return Block.Forward;
+    if (top === halves.backward) return Block.Backward;
+    return takes[top] ? Block.After : Block.Before;
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * Forward and backward beside each other. Data runs down the left half and back up the right one, as backpropagation does, and
+ * what belongs together stands at the same height, so that a value which is kept for the backward half runs straight across.
+ *
+ * Each half is laid out alone (the right one with its edges turned round, which makes it flow upwards), gaps are stretched until
+ * pairs meet, and edges between the halves run through the gutters beside them (see corridors.ts).
+ */
+import { Block, blocksOf, type Halves } from "./blocks";
+import { LayoutCache } from "../compound/cache";
+import { layoutCompound } from "../compound/compound";
+import { Crossings, Gutter } from "./corridors";
+import { Part, type Whole } from "./block";
+import { alignPairs } from "./stretch";
+import type { CompoundGraph, CompoundLayout, LayoutOptions } from "../types";
+
+/** Room between the halves and what stands above or below them. */
+const CORRIDOR = 64;
+
+export function layoutBeside(
+  graph: CompoundGraph,
+  halves: Halves,
+  options: LayoutOptions = {},
+  cache: LayoutCache = new LayoutCache(),
+): CompoundLayout {
+  const block = blocksOf(graph, halves);
+  const layOut = (part: Part) => layoutCompound(part.graph, { ...options, direction: "TB" }, cache);
+  const parts = [Block.Before, Block.Forward, Block.Backward].map((which) => new Part(graph, block, which, which === Block.Backward));
+  const placed = parts.map(layOut);
+  const [before] = placed;
+  const [forward, backward] = alignPairs(
+    parts[Block.Forward],
+    placed[Block.Forward],
+    parts[Block.Backward],
+    placed[Block.Backward],
+    halves,
+  );
+  [placed[Block.Forward], placed[Block.Backward]] = [forward, backward];
+
+  const halvesTop = parts[Block.Before].boxes.length ? before.height + CORRIDOR : 0;
+  const halvesBottom = halvesTop + Math.max(forward.height, backward.height);
+  const tops = [0, halvesTop, halvesTop, halvesBottom + CORRIDOR];
+  const whole = emptyWhole(graph);
+  const put = (part: Part, i: number, left: number) => {
+    part.put(placed[i], left, tops[i], whole);
+    const half = i === Block.Forward ? halves.forward : i === Block.Backward ? halves.backward : -1;
+    if (half >= 0 && graph.container[half]) whole.h[half] = halvesBottom - whole.y[half];
+  };
+  parts.forEach((part, i) => {
+    put(part, i, 0);
+  });
+  const crossings = new Crossings(graph, block, whole, { above: halvesTop - CORRIDOR, below: halvesBottom, room: CORRIDOR });
+  parts.push(new Part(graph, block, Block.After, false, crossings.entrySlot));
+  const after = layOut(parts[Block.After]);
+  placed.push(after);
+
+  const rightHalf = crossings.width[Gutter.Left] + forward.width + crossings.width[Gutter.Middle];
+  const across = rightHalf + backward.width + crossings.width[Gutter.Right];
+  const lefts = [
+    crossings.width[Gutter.Left] + (forward.width - before.width) / 2,
+    crossings.width[Gutter.Left],
+    rightHalf,
+    (across - after.width) / 2,
+  ];
+  const shift = -Math.min(0, ...lefts);
+  parts.forEach((part, i) => {
+    put(part, i, lefts[i] + shift);
+  });
+  crossings.draw([shift, shift + crossings.width[Gutter.Left] + forward.width, shift + rightHalf + backward.width]);
+
+  const reversed = new Uint8Array(graph.edgeSource.length);
+  parts.forEach((part, i) => {
+    part.edges.forEach((e, k) => {
+      reversed[e] = placed[i].reversed[k];
+    });
+  });
+  return {
+    width: Math.max(across + shift, ...lefts.map((left, i) => left + shift + placed[i].width)),
+    height: halvesBottom + (parts[Block.After].boxes.length ? CORRIDOR + after.height : 0),
+    ...whole,
+    reversed,
+    ...joined(whole.lines),
+    laidOut: placed.reduce((sum, layout) => sum + layout.laidOut, 0),
+    reused: placed.reduce((sum, layout) => sum + layout.reused, 0),
+  };
+}
+
+function emptyWhole({ boxCount, edgeSource }: CompoundGraph): Whole {
+  const column = () => new Float64Array(boxCount);
+  return { x: column(), y: column(), w: column(), h: column(), lines: new Array(edgeSource.length).fill(undefined) };
+}
+
+function joined(lines: readonly (Float64Array | undefined)[]): { points: Float64Array; pointStart: Int32Array } {
+  const pointStart = new Int32Array(lines.length + 1);
+  lines.forEach((line, e) => {
+    pointStart[e + 1] = pointStart[e] + (line ? line.length / 2 : 0);
+  });
+  const points = new Float64Array(2 * pointStart[lines.length]);
+  lines.forEach((line, e) => {
+    if (line) points.set(line, 2 * pointStart[e]);
+  });
+  return { points, pointStart };
+}

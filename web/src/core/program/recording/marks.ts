@@ -1,0 +1,66 @@
+/** What a pass did to each node, and how the boxes that show it are coloured. */
+import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } from "../../scene/types";
+import type { Visible } from "../types";
+import { EVIDENCE, type PassDiff } from "./types";
+
+export const SAME = 0,
+  ADDED = 1,
+  REMOVED = 2,
+  CHANGED = 3;
+const REWRITE = EVIDENCE.indexOf("rewrite");
+const PAINT = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED];
+export const MARK_NAMES = ["unchanged", "added", "removed", "changed"] as const;
+
+export function marksAfter(diff: PassDiff): Uint8Array {
+  const marks = new Uint8Array(diff.mate.length);
+  for (const node of diff.changed) marks[node] = CHANGED;
+  for (const node of diff.added) marks[node] = ADDED;
+  const { old, new: made, evidence } = diff.groups;
+  for (let g = 0; g + 1 < made.start.length; g++) {
+    // Something new in place of others, though not out of nothing; one more of the same (a copy for a fusion) is no change.
+    for (let i = made.start[g]; i < made.start[g + 1]; i++) {
+      const node = made.value[i];
+      if (marks[node] !== SAME) continue;
+      if (evidence[g] === REWRITE && diff.mate[node] < 0) marks[node] = ADDED;
+      else if (diff.mate[node] >= 0 || old.start[g + 1] - old.start[g] > 1) marks[node] = CHANGED;
+    }
+  }
+  return marks;
+}
+
+export function marksBefore(diff: PassDiff): Uint8Array {
+  const marks = new Uint8Array(diff.beforeCount);
+  for (const node of diff.changed) if (diff.mate[node] >= 0) marks[diff.mate[node]] = CHANGED;
+  const { old, evidence } = diff.groups;
+  for (let g = 0; g + 1 < old.start.length; g++) {
+    for (let i = old.start[g]; i < old.start[g + 1]; i++)
+      if (diff.back[old.value[i]] < 0) marks[old.value[i]] = evidence[g] === REWRITE ? REMOVED : CHANGED;
+  }
+  for (const node of diff.removed) marks[node] = REMOVED;
+  return marks;
+}
+
+/** Row of the theme's paints for every box: its own mark, or what happened to all that a closed box holds. */
+export function markPaints(visible: Visible, marks: Uint8Array): Uint8Array {
+  const seen = new Uint8Array(visible.boxCount);
+  for (let node = 0; node < marks.length; node++) {
+    const box = visible.boxOfNode[node];
+    if (box >= 0) seen[box] |= 1 << marks[node];
+  }
+  return Uint8Array.from(seen, (bits, box) => {
+    const node = visible.node[box];
+    const own = node >= 0 ? marks[node] : SAME;
+    if (visible.open[box]) return own === SAME ? PAINT_GROUP : PAINT[own];
+    if (own !== SAME) return PAINT[own];
+    if (bits === 1 << ADDED) return PAINT_ADDED;
+    if (bits === 1 << REMOVED) return PAINT_REMOVED;
+    return bits & ~(1 << SAME) ? PAINT_CHANGED : PAINT_SAME;
+  });
+}
+
+/** How many nodes have each mark. */
+export function countMarks(marks: Uint8Array): number[] {
+  const counts = [0, 0, 0, 0];
+  for (const mark of marks) counts[mark]++;
+  return counts;
+}

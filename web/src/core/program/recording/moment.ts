@@ -1,0 +1,37 @@
+/** A pass at one moment: before it, after it, or both in one, with a mark on everything that it did. */
+import type { ProgramData } from "../types";
+import { marksAfter, marksBefore, REMOVED } from "./marks";
+import { type Overlay, overlay } from "./mergedDiff";
+import type { PassDiff, RecordingData } from "./types";
+
+export type Moment = "before" | "after" | "overlay";
+
+export interface Marked {
+  readonly program: ProgramData;
+  readonly marks: Uint8Array;
+  readonly overlay?: Overlay;
+}
+
+export function markedProgram(before: ProgramData, after: ProgramData, diff: PassDiff, moment: Moment): Marked {
+  if (moment === "before") return { program: before, marks: marksBefore(diff) };
+  const marks = marksAfter(diff);
+  if (moment === "after") return { program: after, marks };
+  const both = overlay(before, after, diff);
+  // A ghost that became part of something else has not been removed: it counts as it does before the pass.
+  const old = marksBefore(diff);
+  return {
+    program: both.program,
+    marks: Uint8Array.from(both.after, (node, i) => (node >= 0 ? marks[node] : old[both.before[i]] || REMOVED)),
+    overlay: both,
+  };
+}
+
+/** The last pass of a recording; undefined where it is the first of its module, or changed nothing. */
+export function momentOf(recording: RecordingData, moment: Moment): Marked | undefined {
+  const last = recording.passes.length - 1;
+  const { before, content, added, removed, changed } = recording.passes[last];
+  const diff = recording.diff(last);
+  return before < 0 || !diff || !(added || removed || changed)
+    ? undefined
+    : markedProgram(recording.program(recording.passes[before].content), recording.program(content), diff, moment);
+}

@@ -1,0 +1,60 @@
+/** Which colour a box has when nothing else (heat, a diff) is asked for: its category, with three refinements. */
+import { BoxKind, CATEGORIES, type Category, type ProgramData, type Visible } from "../program/types";
+import { isGroup } from "./boxText";
+import { PAINT_GROUP, PAINT_STUB } from "./types";
+
+/** Calls of plain functions are groups with another name, not control flow. */
+export const PLAIN_CALLS = new Set([
+  "call",
+  "func.call",
+  "closed_call",
+  "core_call",
+  "xla_call",
+  "jit",
+  "pjit",
+  "composite",
+  "stablehlo.composite",
+  "remat",
+  "remat2",
+  "checkpoint",
+  "custom_jvp_call",
+  "custom_vjp_call",
+  "custom_vjp_call_jaxpr",
+]);
+
+/** A fusion is what its most telling operation is. */
+const TELLING: readonly Category[] = ["communication", "matmul", "reduce", "custom", "random", "data", "elementwise", "shape"];
+const RANK = CATEGORIES.map((category) => (TELLING.includes(category) ? TELLING.indexOf(category) : TELLING.length));
+
+/** Row of the theme's paints for every box of a view. */
+export function categoryPaints(program: ProgramData, visible: Visible): Uint8Array {
+  const ofGraph = new Map<number, number>();
+  const paints = new Uint8Array(visible.boxCount);
+  for (let box = 0; box < visible.boxCount; box++) {
+    const kind = visible.kind[box];
+    const node = visible.node[box];
+    paints[box] = visible.category[box];
+    if (kind === BoxKind.Stub || kind === BoxKind.Omitted || kind === BoxKind.Value) paints[box] = PAINT_STUB;
+    else if (isGroup(visible, box)) paints[box] = PAINT_GROUP;
+    else if (kind === BoxKind.Call && node >= 0) {
+      const op = program.strings.at(program.nodeOp[node]);
+      if (PLAIN_CALLS.has(op)) paints[box] = PAINT_GROUP;
+      else if (op === "fusion") paints[box] = fusionPaint(program, node, ofGraph) ?? visible.category[box];
+    }
+  }
+  return paints;
+}
+
+/** The most telling category in the body that a fusion calls, or undefined where nothing tells. */
+function fusionPaint(program: ProgramData, node: number, known: Map<number, number>): number | undefined {
+  const graph = program.calls.value[program.calls.start[node]];
+  if (graph === undefined || program.calls.start[node] === program.calls.start[node + 1]) return undefined;
+  let paint = known.get(graph);
+  if (paint === undefined) {
+    let best = TELLING.length;
+    for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) best = Math.min(best, RANK[program.nodeCategory[n]]);
+    paint = best < TELLING.length ? CATEGORIES.indexOf(TELLING[best]) : -1;
+    known.set(graph, paint);
+  }
+  return paint < 0 ? undefined : paint;
+}

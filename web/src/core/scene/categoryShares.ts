@@ -1,0 +1,105 @@
+/** What a closed group is made of: the share of each category of work inside, for the thin bar at its foot. */
+import { BoxKind, CATEGORIES, type ProgramData, type Visible } from "../program/types";
+import { isGroup } from "./boxText";
+import { PLAIN_CALLS } from "./categoryFill";
+
+export interface Mix {
+  /** Row of `shares` for each box of the view, or -1. */
+  readonly row: Int32Array;
+  /** Shares by category, CATEGORIES.length to a row; they add up to 1, or are all 0 where there is no work inside. */
+  readonly shares: Float32Array;
+}
+
+/** Values that are only held, reshaped or handed on say nothing about the work. */
+const WORK = CATEGORIES.map((category) =>
+  ["parameter", "constant", "output", "other", "shape", "function", "leaf", "saved", "base", "cut"].includes(category) ? 0 : 1,
+);
+const WIDTH = CATEGORIES.length;
+
+export function mixOf(program: ProgramData, visible: Visible): Mix {
+  const row = new Int32Array(visible.boxCount).fill(-1);
+  const plain = plainCalls(program);
+  let rows = 0;
+  for (let box = 0; box < visible.boxCount; box++) {
+    if (visible.open[box] || !visible.expandable[box] || visible.notes[box]?.length) continue;
+    const call = visible.kind[box] === BoxKind.Call && visible.node[box] >= 0 && plain(visible.node[box]);
+    if (call || isGroup(visible, box)) row[box] = rows++;
+  }
+  const shares = new Float32Array(rows * WIDTH);
+  if (rows > 0) count(program, visible, plain, row, shares);
+  for (let at = 0; at < shares.length; at += WIDTH) {
+    let sum = 0;
+    for (let i = 0; i < WIDTH; i++) sum += shares[at + i];
+    for (let i = 0; i < WIDTH && sum > 0; i++) shares[at + i] /= sum;
+  }
+  return { row, shares };
+}
+
+/** Adds up the nodes of the graphs that are shown, each call with all that it runs. */
+function count(program: ProgramData, visible: Visible, plain: (node: number) => boolean, row: Int32Array, shares: Float32Array): void {
+  const { calls, graphStart, nodeCategory } = program;
+  const inside = workOfGraphs(program, plain);
+  for (const graph of shownGraphs(program, visible)) {
+    for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) {
+      const box = visible.boxOfNode[node];
+      if (box < 0 || row[box] < 0) continue;
+      const at = row[box] * WIDTH;
+      if (!plain(node) && visible.node[box] !== node) shares[at + nodeCategory[node]] += WORK[nodeCategory[node]];
+      for (let c = calls.start[node]; c < calls.start[node + 1]; c++) {
+        for (let i = 0; i < WIDTH; i++) shares[at + i] += inside[calls.value[c] * WIDTH + i];
+      }
+    }
+  }
+}
+
+/** The shown graph, and those that open calls show in it. */
+function shownGraphs(program: ProgramData, visible: Visible): Set<number> {
+  const shown = new Set([visible.graph]);
+  for (let box = 0; box < visible.boxCount; box++) {
+    const node = visible.node[box];
+    if (!visible.open[box] || node < 0) continue;
+    for (let c = program.calls.start[node]; c < program.calls.start[node + 1]; c++) shown.add(program.calls.value[c]);
+  }
+  return shown;
+}
+
+function plainCalls(program: ProgramData): (node: number) => boolean {
+  const known = new Map<number, boolean>();
+  return (node) => {
+    const op = program.nodeOp[node];
+    const plain = known.get(op) ?? PLAIN_CALLS.has(program.strings.at(op));
+    known.set(op, plain);
+    return plain;
+  };
+}
+
+/** Work in each graph with all that it calls. A graph that calls itself counts once. */
+function workOfGraphs(program: ProgramData, plain: (node: number) => boolean): Float64Array {
+  const { graphCount, graphStart, nodeCategory, calls } = program;
+  const work = new Float64Array(graphCount * WIDTH);
+  const state = new Uint8Array(graphCount);
+  const stack: number[] = [];
+  for (let start = 0; start < graphCount; start++) {
+    if (state[start] === 0) stack.push(start);
+    while (stack.length > 0) {
+      const graph = stack[stack.length - 1];
+      const [first, last] = [calls.start[graphStart[graph]], calls.start[graphStart[graph + 1]]];
+      if (state[graph] === 0) {
+        state[graph] = 1;
+        for (let c = first; c < last; c++) if (state[calls.value[c]] === 0) stack.push(calls.value[c]);
+        continue;
+      }
+      stack.pop();
+      if (state[graph] === 2) continue;
+      state[graph] = 2;
+      for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) {
+        if (!plain(node)) work[graph * WIDTH + nodeCategory[node]] += WORK[nodeCategory[node]];
+      }
+      for (let c = first; c < last; c++) {
+        if (state[calls.value[c]] !== 2 || calls.value[c] === graph) continue;
+        for (let i = 0; i < WIDTH; i++) work[graph * WIDTH + i] += work[calls.value[c] * WIDTH + i];
+      }
+    }
+  }
+  return work;
+}

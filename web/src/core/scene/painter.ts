@@ -1,0 +1,219 @@
+/**
+ * How a scene is drawn, said once. A painter only knows rectangles, curves, triangles and text; SVG, PDF and the page's canvas
+ * are painters. The page calls `paintFrame`, `paintEdge` and `paintBox` itself for what is on screen.
+ */
+import { BoxKind, CATEGORIES, EdgeKind } from "../program/types";
+import { textWidth } from "../text/measure";
+import { boxTexts, SMALL, STACK_STEP, TINY } from "./boxText";
+import { HEAD_HALF } from "./curves";
+import { NO_SWATCH, SWATCH, TEXT_AT } from "./legend";
+import { boxLook, edgeColour, frameLook } from "./style";
+import type { Theme } from "./theme";
+import { type Scene, Shape, type TextRun } from "./types";
+
+export { boxTexts };
+
+const BAR_INSET = 9;
+const BAR_HEIGHT = 2;
+const BAR_FOOT = 6;
+const BAR_GAP = 1;
+
+export type Dash = "solid" | "dotted" | "dashed";
+export type Part = "frame" | "edge" | "box" | "title" | "label" | "legend";
+
+/** Colours are "#RRGGBB"; an empty colour is not drawn. */
+export interface Painter {
+  /** What follows until `end` belongs to this frame, edge, box … (its number in the scene). */
+  begin(part: Part, index: number): void;
+  end(): void;
+  rect(x: number, y: number, w: number, h: number, radius: number, fill: string, stroke: string, width: number, dash: Dash): void;
+  /** Points from … to-1 of `curve`: a start, then three per cubic. */
+  curve(curve: Float64Array, from: number, to: number, stroke: string, width: number, dash: Dash): void;
+  triangle(x0: number, y0: number, x1: number, y1: number, x2: number, y2: number, fill: string): void;
+  text(run: TextRun, colour: string): void;
+}
+
+/** The whole picture, back to front: frames, links, edges, titles over the edges, boxes, labels, legend. */
+export function paintScene(scene: Scene, theme: Theme, painter: Painter): void {
+  for (let i = 0; i < scene.frameCount; i++) paintFrame(scene, theme, scene.order[i], painter);
+  for (const links of [true, false]) {
+    for (let e = 0; e < scene.edgeCount; e++) if ((scene.edgeKind[e] === EdgeKind.Link) === links) paintEdge(scene, theme, e, painter);
+  }
+  for (let i = 0; i < scene.frameCount; i++) paintTitle(scene, theme, scene.order[i], painter);
+  for (let i = scene.frameCount; i < scene.boxCount; i++) paintBox(scene, theme, scene.order[i], painter);
+  for (let i = 0; i < scene.labels.length; i++) paintLabel(scene, theme, i, painter);
+  paintLegend(scene, theme, painter);
+}
+
+export function paintFrame(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
+  painter.begin("frame", piece);
+  const { fill, stroke } = frameLook(scene, theme, piece);
+  const { x, y, w, h } = scene;
+  if (scene.repeat[scene.box[piece]] > 1) {
+    for (let card = 2; card > 0; card--) {
+      const off = card * STACK_STEP;
+      painter.rect(x[piece] + off, y[piece] - off, w[piece], h[piece], 10, fill, stroke, 1, "solid");
+    }
+  }
+  painter.rect(x[piece], y[piece], w[piece], h[piece], 10, fill, stroke, 1, "solid");
+  painter.end();
+}
+
+/** A frame's title line, on a plate that keeps passing edges away from the words. */
+export function paintTitle(
+  scene: Scene,
+  theme: Theme,
+  piece: number,
+  painter: Painter,
+  runs: readonly TextRun[] = boxTexts(scene, piece),
+): void {
+  if (!runs.length) return;
+  painter.begin("title", piece);
+  const look = frameLook(scene, theme, piece);
+  const last = runs[runs.length - 1];
+  painter.rect(runs[0].x - 3, scene.y[piece] + 7, last.x + last.width - runs[0].x + 6, 17, 4, look.fill, "", 0, "solid");
+  for (const run of runs) painter.text(run, look[run.colour]);
+  painter.end();
+}
+
+export function paintEdge(scene: Scene, theme: Theme, e: number, painter: Painter): void {
+  const from = scene.curveStart[e];
+  const to = scene.curveStart[e + 1];
+  if (to === from) return;
+  painter.begin("edge", e);
+  const kind = scene.edgeKind[e];
+  const own =
+    kind === EdgeKind.Data || kind === EdgeKind.Carried || kind === EdgeKind.Overlay
+      ? theme.edge
+      : kind === EdgeKind.Control
+        ? theme.faintEdge
+        : theme.linkEdge;
+  const colour = own === theme.accent ? own : (edgeColour(scene, theme, e) ?? own);
+  const dash = kind === EdgeKind.Data || kind === EdgeKind.Overlay ? "solid" : kind === EdgeKind.Control ? "dotted" : "dashed";
+  painter.curve(scene.curve, from, to, colour, scene.edgeWidth[e], dash);
+  paintHead(scene, e, colour, painter);
+  painter.end();
+}
+
+function paintHead(scene: Scene, e: number, colour: string, painter: Painter): void {
+  const tipX = scene.tip[2 * e];
+  const tipY = scene.tip[2 * e + 1];
+  if (Number.isNaN(tipX)) return;
+  const end = 2 * (scene.curveStart[e + 1] - 1);
+  const baseX = scene.curve[end];
+  const baseY = scene.curve[end + 1];
+  const length = Math.hypot(tipX - baseX, tipY - baseY) || 1;
+  const half = HEAD_HALF + (scene.edgeWidth[e] - 1) * 0.6;
+  const acrossX = (-(tipY - baseY) / length) * half;
+  const acrossY = ((tipX - baseX) / length) * half;
+  painter.triangle(tipX, tipY, baseX + acrossX, baseY + acrossY, baseX - acrossX, baseY - acrossY, colour);
+}
+
+/** `runs` may be given by a painter that remembers them from frame to frame. */
+export function paintBox(
+  scene: Scene,
+  theme: Theme,
+  piece: number,
+  painter: Painter,
+  runs: readonly TextRun[] = boxTexts(scene, piece),
+): void {
+  painter.begin("box", piece);
+  paintBody(scene, theme, piece, painter);
+  paintMix(scene, theme, piece, painter);
+  const look = boxLook(scene, theme, piece);
+  for (const run of runs) {
+    if (run.pill) painter.rect(run.x - 6, run.y - 11.5, run.width + 12, 16, 8, theme.pill.fill, theme.pill.stroke, 1, "solid");
+    painter.text(run, run.pill ? theme[run.colour] : look[run.colour]);
+  }
+  painter.end();
+}
+
+/** A thin bar at the foot of a closed group: which work is inside, and how much of each. */
+function paintMix(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
+  const row = scene.mixRow[scene.box[piece]];
+  if (row < 0) return;
+  const stack = scene.shape[piece] === Shape.Stack ? 2 * STACK_STEP : 0;
+  const whole = scene.w[piece] - stack - 2 * BAR_INSET;
+  let x = scene.x[piece] + BAR_INSET;
+  for (let category = 0; category < CATEGORIES.length; category++) {
+    const share = scene.mixShares[row * CATEGORIES.length + category];
+    if (share <= 0) continue;
+    const gap = share * whole > 2 * BAR_GAP ? BAR_GAP : 0;
+    painter.rect(
+      x,
+      scene.y[piece] + scene.h[piece] - BAR_FOOT,
+      share * whole - gap,
+      BAR_HEIGHT,
+      1,
+      theme.paints[category].stroke,
+      "",
+      0,
+      "solid",
+    );
+    x += share * whole;
+  }
+}
+
+/** The shape without its words (which the page leaves out when zoomed far away). */
+export function paintBody(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
+  const { fill, stroke: own } = boxLook(scene, theme, piece);
+  const stroke = scene.emphasis[piece] ? theme.accent : own;
+  const x = scene.x[piece];
+  const y = scene.y[piece];
+  const w = scene.w[piece];
+  const h = scene.h[piece];
+  const kind = scene.kind[scene.box[piece]];
+  switch (scene.shape[piece]) {
+    case Shape.Stack:
+      for (let card = 2; card >= 0; card--) {
+        painter.rect(
+          x + card * STACK_STEP,
+          y + (2 - card) * STACK_STEP,
+          w - 2 * STACK_STEP,
+          h - 2 * STACK_STEP,
+          7,
+          fill,
+          stroke,
+          1,
+          "solid",
+        );
+      }
+      return;
+    case Shape.Pill:
+      painter.rect(x, y, w, h, h / 2, fill, stroke, 1, kind === BoxKind.Stub || kind === BoxKind.Omitted ? "dashed" : "solid");
+      return;
+    default:
+      painter.rect(x, y, w, h, 6, fill, stroke, scene.emphasis[piece] ? 2.4 : 1.2, "solid");
+  }
+}
+
+export function paintLabel(scene: Scene, theme: Theme, index: number, painter: Painter): void {
+  const label = scene.labels[index];
+  painter.begin("label", index);
+  const width = textWidth(label.text, TINY);
+  if (label.kind === "cut") {
+    const wide = Math.max(16, width + 8);
+    painter.rect(label.x - wide / 2, label.y - 8, wide, 16, 8, theme.panel, theme.edge, 1, "solid");
+  } else if (label.kind === "count") {
+    const ground = label.ground === undefined || label.ground < 0 ? theme.background : frameLook(scene, theme, label.ground).fill;
+    painter.rect(label.x - width / 2 - 3, label.y - 6.5, width + 6, 13, 4, ground, "", 0, "solid");
+  }
+  painter.text(
+    { x: label.x, y: label.y + 3.4, text: label.text, size: TINY, bold: false, colour: "secondary", anchor: "middle", width },
+    theme.secondary,
+  );
+  painter.end();
+}
+
+function paintLegend(scene: Scene, theme: Theme, painter: Painter): void {
+  for (let i = 0; i < scene.legend.length; i++) {
+    const { text, paint, shade, x, y } = scene.legend[i];
+    painter.begin("legend", i);
+    if (shade) painter.rect(x, y, SWATCH, SWATCH, 3, shade[theme.name], theme.faintEdge, 1, "solid");
+    else if (paint !== NO_SWATCH) painter.rect(x, y, SWATCH, SWATCH, 3, theme.paints[paint].fill, theme.paints[paint].stroke, 1.2, "solid");
+    const at = paint === NO_SWATCH && !shade ? x : x + TEXT_AT;
+    const width = textWidth(text, SMALL);
+    painter.text({ x: at, y: y + 8.8, text, size: SMALL, bold: false, colour: "secondary", anchor: "start", width }, theme.secondary);
+    painter.end();
+  }
+}

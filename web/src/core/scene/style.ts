@@ -1,0 +1,75 @@
+/** The colours of a piece in a theme: its category's, or those that a person chose for it, with ink that can be read on them. */
+import { legible } from "../base/colour";
+import type { Paint, Theme } from "./theme";
+import { type CustomPaint, type Scene, Shape } from "./types";
+
+export interface Look {
+  readonly fill: string;
+  readonly stroke: string;
+  readonly text: string;
+  readonly secondary: string;
+  readonly accent: string;
+}
+
+/** How a box, a stack or a pill looks. */
+export function boxLook(scene: Scene, theme: Theme, piece: number): Look {
+  const base = theme.paints[scene.paint[piece]];
+  const custom = scene.custom[piece];
+  return custom < 0 ? plainLook(theme, base) : customLook(scene.customs[custom], theme, base);
+}
+
+/** How an open group looks; frames of one depth share a tint. */
+export function frameLook(scene: Scene, theme: Theme, piece: number): Look {
+  const base = framePaints(theme)[scene.depth[piece] % theme.frames.length];
+  const custom = scene.custom[piece];
+  return custom < 0 ? plainLook(theme, base) : customLook(scene.customs[custom], theme, base);
+}
+
+export function look(scene: Scene, theme: Theme, piece: number): Look {
+  return scene.shape[piece] === Shape.Frame ? frameLook(scene, theme, piece) : boxLook(scene, theme, piece);
+}
+
+/** The colour of an edge that somebody coloured, or undefined. */
+export function edgeColour(scene: Scene, theme: Theme, edge: number): string | undefined {
+  const shade = scene.edgeShade[edge];
+  return shade < 0 ? undefined : scene.edgeShades[shade][theme.name];
+}
+
+const frames = new WeakMap<Theme, readonly Paint[]>();
+
+function framePaints(theme: Theme): readonly Paint[] {
+  let paints = frames.get(theme);
+  if (!paints) {
+    paints = theme.frames.map((fill) => ({ fill, stroke: theme.frameStroke }));
+    frames.set(theme, paints);
+  }
+  return paints;
+}
+
+function plainLook(theme: Theme, { fill, stroke, secondary }: Paint): Look {
+  return { fill, stroke, text: theme.text, secondary: secondary ?? theme.secondary, accent: theme.accent };
+}
+
+const known = new WeakMap<CustomPaint, Map<Paint, Look>>();
+
+function customLook(custom: CustomPaint, theme: Theme, base: Paint): Look {
+  let looks = known.get(custom);
+  if (!looks) {
+    looks = new Map();
+    known.set(custom, looks);
+  }
+  let found = looks.get(base);
+  if (!found) {
+    const fill = custom.fill?.[theme.name] ?? base.fill;
+    const ink = custom.text?.[theme.name];
+    found = {
+      fill,
+      stroke: custom.stroke?.[theme.name] ?? base.stroke,
+      text: ink ?? legible(fill, theme.text),
+      secondary: ink ?? legible(fill, base.secondary ?? theme.secondary, theme.text),
+      accent: ink ?? legible(fill, theme.accent, theme.text),
+    };
+    looks.set(base, found);
+  }
+  return found;
+}

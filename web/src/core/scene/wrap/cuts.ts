@@ -1,0 +1,115 @@
+/** Where to break a long layout: how many columns, and between which ranks. */
+import type { CompoundLayout } from "../../layout/types";
+import type { Visible } from "../../program/types";
+import { upTo } from "../placed";
+
+/** Final pictures are about this much longer along the flow than across. */
+const GOOD_ASPECT = { TB: 1, LR: 1.5 };
+const GAP = 10;
+const LONGEST_ASPECT = 4;
+const SHORT = 1500;
+
+/** Length along the flow over breadth. */
+function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {
+  const [along, across] = direction === "TB" ? [layout.height, layout.width] : [layout.width, layout.height];
+  return across > 0 ? along / across : 1;
+}
+
+/** Is it a thread that nobody can read on one page? A short chain is narrow too, but needs no help. */
+export function isThread(layout: CompoundLayout, direction: "TB" | "LR"): boolean {
+  return aspectOf(layout, direction) > LONGEST_ASPECT && (direction === "TB" ? layout.height : layout.width) > SHORT;
+}
+
+/** How far a picture of this length and breadth is from a good aspect (0: it has it). */
+export function offAspect(along: number, across: number, direction: "TB" | "LR"): number {
+  return Math.abs(Math.log(along / Math.max(across, 1) / GOOD_ASPECT[direction]));
+}
+
+/** How many columns bring a picture near to a good aspect, if it now has this length and breadth in so many columns. */
+export function goodColumns(along: number, across: number, direction: "TB" | "LR", now = 1): number {
+  return Math.max(1, Math.round(now * Math.sqrt(along / (GOOD_ASPECT[direction] * Math.max(across, 1)))));
+}
+
+/** Ends of the columns along the flow, in order; the last column has none. `start` and `size` are the boxes' extents along it. */
+export function cutLines(visible: Visible, start: Float64Array, size: Float64Array, along: number, columns: number): number[] {
+  if (columns < 2) return [];
+  const crowd = new Crowd(visible, start, size);
+  const cuts: number[] = [];
+  const share = along / columns;
+  let from = 0;
+  for (let column = 1; column < columns; column++) {
+    const ideal = Math.max(from + share * 0.5, column * share);
+    const best = crowd.bestCut(ideal, share * 0.3, from);
+    if (best === undefined || best >= along - GAP) continue;
+    cuts.push(best);
+    from = best;
+  }
+  return cuts;
+}
+
+/** Counts what a cut at a given place would run through, by binary search in sorted ends. */
+class Crowd {
+  private readonly boxStarts: Float64Array;
+  private readonly boxEnds: Float64Array;
+  private readonly edgeStarts: Float64Array;
+  private readonly edgeEnds: Float64Array;
+  private readonly frameStarts: Float64Array;
+  private readonly frameEnds: Float64Array;
+
+  constructor(visible: Visible, start: Float64Array, size: Float64Array) {
+    const leaves: number[] = [];
+    for (let box = 0; box < visible.boxCount; box++) if (!visible.open[box]) leaves.push(box);
+    const frames = Array.from(upTo(visible.boxCount)).filter((box) => visible.open[box]);
+    this.frameStarts = Float64Array.from(frames, (box) => start[box]).sort();
+    this.frameEnds = Float64Array.from(frames, (box) => start[box] + size[box]).sort();
+    this.boxStarts = Float64Array.from(leaves, (box) => start[box]).sort();
+    this.boxEnds = Float64Array.from(leaves, (box) => start[box] + size[box]).sort();
+    const spans = { starts: new Float64Array(visible.edgeCount), ends: new Float64Array(visible.edgeCount) };
+    for (let e = 0; e < visible.edgeCount; e++) {
+      const a = start[visible.edgeSource[e]];
+      const b = start[visible.edgeTarget[e]];
+      spans.starts[e] = Math.min(a, b);
+      spans.ends[e] = Math.max(a, b);
+    }
+    this.edgeStarts = spans.starts.sort();
+    this.edgeEnds = spans.ends.sort();
+  }
+
+  /** The cheapest place just below some box or frame, within `reach` of the ideal. */
+  bestCut(ideal: number, reach: number, after: number): number | undefined {
+    let best: number | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const ends of [this.boxEnds, this.frameEnds]) {
+      const to = below(ends, ideal + reach);
+      for (let i = below(ends, Math.max(ideal - reach, after + GAP)); i < to; i++) {
+        const at = ends[i] + GAP;
+        const cost = this.cost(at) + (8 * Math.abs(at - ideal)) / reach;
+        if (cost < least) {
+          least = cost;
+          best = at;
+        }
+      }
+    }
+    return best;
+  }
+
+  /** A box in the way is worse than a frame to be continued, and that is worse than an edge to be cut. */
+  private cost(at: number): number {
+    const through = below(this.boxStarts, at) - below(this.boxEnds, at);
+    const frames = below(this.frameStarts, at) - below(this.frameEnds, at);
+    const crossing = below(this.edgeStarts, at) - below(this.edgeEnds, at);
+    return 6 * through + 4 * frames + crossing;
+  }
+}
+
+/** How many numbers of a sorted list are smaller. */
+export function below(sorted: Float64Array | readonly number[], value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

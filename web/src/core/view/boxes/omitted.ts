@@ -1,0 +1,35 @@
+/** Neighbours that a part of a graph leaves out: a small box at each place, with their number. */
+
+import { BoxKind, EdgeKind } from "../../program/types";
+import type { LeftOut } from "../edges/connect";
+import type { Edges } from "../edges/edges";
+import type { Placement } from "./placeBoxes";
+import { plural } from "./texts";
+
+export function showLeftOut(placement: Placement, edges: Edges, leftOut: LeftOut): void {
+  const { boxes, instances } = placement;
+  const root = instances[0];
+  const before = new Map<number, number>();
+  const after = new Map<number, number>();
+  let total = 0;
+  for (let n = root.first; n < root.first + root.count; n++) {
+    const box = root.place(n);
+    if (box < 0) continue;
+    total += leftOut.before[n] + leftOut.after[n];
+    if (leftOut.before[n] > 0) before.set(box, (before.get(box) ?? 0) + leftOut.before[n]);
+    if (leftOut.after[n] > 0) after.set(box, (after.get(box) ?? 0) + leftOut.after[n]);
+  }
+  for (const [counts, side] of [
+    [before, "in"],
+    [after, "out"],
+  ] as const) {
+    for (const [box, count] of counts) {
+      const more = boxes.add(BoxKind.Omitted, boxes.parent[box], `o:${side}:${boxes.key[box]}`, -1, -1);
+      boxes.title[more] = `${count} more`;
+      boxes.subtitle[more] = "not shown";
+      const edge = side === "in" ? edges.add(EdgeKind.Data, more, box, -1, -1, 0) : edges.add(EdgeKind.Data, box, more, -1, -1, 0);
+      edges.merged[edge] = count;
+    }
+  }
+  if (total > 0) placement.remarks.push(`${plural(total, "neighbour")} not shown.`);
+}

@@ -1,0 +1,381 @@
+/** From groups and nodes to boxes: which are seen, which are open, and where every node of an instance is found. */
+
+import { BoxKind, CATEGORIES } from "../../program/types";
+import type { Boxes } from "./boxes";
+import type { Folding } from "../groups/fold";
+import { onlyUser } from "../groups/stackParameters";
+import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
+import { escapeName } from "../choose/keys";
+import { isOpenCall, movesInto, receives } from "./sinkParameters";
+import { isOpen, type Options } from "../choose/options";
+import { bareOp, Kind } from "../ops/plumbing";
+import type { Prepared } from "../prepare";
+import type { Repeats } from "../groups/repeats";
+import { Role } from "../ops/roles";
+import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, typeText } from "./texts";
+import type { GroupTree } from "../groups/tree";
+
+const OUTPUT = CATEGORIES.indexOf("output");
+
+/** Beyond this many boxes calls stay closed, however deep the view was asked to be. */
+const MOST_BOXES = 400_000;
+
+export interface Placement {
+  readonly prepared: Prepared;
+  readonly tree: GroupTree;
+  readonly options: Options;
+  /** How many levels of groups, and of called graphs, are open unless said otherwise. */
+  readonly groupDepth: number;
+  readonly callDepth: number;
+  readonly boxes: Boxes;
+  readonly instances: Instance[];
+  /** Boxes that the instances so far may come to. */
+  promised: number;
+  /** Nodes of the shown graph that are part of the view (by global number); absent: all. */
+  readonly kept: Uint8Array | undefined;
+  /** 1: a person asked for this node by name, so no rule may hide it. */
+  readonly named: Uint8Array | undefined;
+  readonly folding: Folding | undefined;
+  readonly repeats: Repeats;
+  readonly remarks: string[];
+}
+
+/** Places the shown graph and everything that is open in it. */
+export function placeAll(placement: Placement, graph: number): void {
+  const root = new Instance(placement.prepared, graph, -1, 0, "", undefined, -1, placement.options.flatten);
+  placement.promised = root.count;
+  placement.instances.push(root);
+  for (let i = 0; i < placement.instances.length; i++) placeInstance(placement, placement.instances[i]);
+}
+
+function placeInstance(placement: Placement, instance: Instance): void {
+  const fates = decideFates(placement, instance);
+  const groups = instance.flat ? undefined : placeGroups(placement, instance, fates);
+  placeNodes(placement, instance, fates, groups);
+}
+
+const enum Fate {
+  Gone = 0,
+  Shown = 1,
+  Passed = 2,
+  Inlined = 3,
+}
+
+/** What becomes of each node, before it is known where. */
+function decideFates(placement: Placement, instance: Instance): Uint8Array {
+  const { prepared, options, kept, named } = placement;
+  const { plumbing, small, isOutput, program } = prepared;
+  const { rules, hiddenRole } = options;
+  const subset = instance.outer ? undefined : kept;
+  const fates = new Uint8Array(instance.count);
+  for (let i = 0; i < instance.count; i++) {
+    const n = instance.first + i;
+    const role = program.nodeRole[n];
+    if (hiddenRole[role]) continue;
+    const wanted = named !== undefined && named[n] === 1;
+    const piped = plumbing.kind[n] === Kind.Pipe || (plumbing.kind[n] === Kind.Bundle && !(isOutput[n] && !instance.outer));
+    const bound =
+      (role === Role.Parameter || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
+    const call =
+      rules.plumbing && !wanted && !subset && !bound && role === Role.Parameter && !small.is[n] ? movesInto(placement, instance, n) : -1;
+    if (call >= 0) instance.moves.set(n, { call });
+    // A parameter that a caller binds is the caller's value: what spreads it is no text of its own.
+    const root = small.root[n];
+    const spreadsBound = root !== n && program.nodeRole[root] === Role.Parameter && instance.operand(root) >= 0;
+    if (rules.plumbing && !wanted && (piped || bound || call >= 0)) fates[i] = Fate.Passed;
+    else if (rules.inlineSmall && !wanted && !bound && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
+    else if (
+      rules.plumbing &&
+      !wanted &&
+      role === Role.Output &&
+      instance.outer &&
+      yieldsForCaller(program, instance.caller, instance.graph)
+    )
+      fates[i] = Fate.Gone;
+    else fates[i] = subset && !subset[n] ? Fate.Gone : Fate.Shown;
+  }
+  return fates;
+}
+
+interface GroupPlaces {
+  /** Box of each group of the graph (by its place among them), or of the closed container that hides it; NOWHERE if empty. */
+  readonly box: Int32Array;
+  /** 1: its nodes have boxes of their own. */
+  readonly open: Uint8Array;
+  /** The box that holds what is in an open group: its own, or that of the group around it where it has no frame. */
+  readonly holder: Int32Array;
+  /** 1: open, but without a frame. */
+  readonly lifted: Uint8Array;
+  readonly level: Int32Array;
+  readonly path: string[];
+}
+
+function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array): GroupPlaces {
+  const { tree, boxes, folding, prepared } = placement;
+  const first = tree.firstGroup[instance.graph];
+  const count = tree.firstGroup[instance.graph + 1] - first;
+  const shown = new Int32Array(count);
+  const ops = new Int32Array(count);
+  const { nodeRole } = prepared.program;
+  for (let i = 0; i < fates.length; i++) {
+    const g = tree.nodeGroup[instance.first + i];
+    if (g < 0 || fates[i] !== Fate.Shown) continue;
+    shown[g - first]++;
+    if (nodeRole[instance.first + i] !== Role.Parameter && nodeRole[instance.first + i] !== Role.Constant) ops[g - first]++;
+  }
+  for (let i = count - 1; i >= 0; i--) {
+    const above = tree.parent[first + i];
+    if (above < 0) continue;
+    shown[above - first] += shown[i];
+    ops[above - first] += ops[i];
+  }
+  const places: GroupPlaces = {
+    box: new Int32Array(count).fill(NOWHERE),
+    open: new Uint8Array(count),
+    holder: new Int32Array(count),
+    lifted: new Uint8Array(count),
+    level: new Int32Array(count),
+    path: new Array<string>(count),
+  };
+  for (let i = 0; i < count; i++) {
+    if (shown[i] === 0 || places.box[i] >= 0) continue;
+    const g = first + i;
+    const above = tree.parent[g] < 0 ? -1 : tree.parent[g] - first;
+    if (above >= 0 && !places.open[above]) {
+      places.box[i] = places.box[above];
+      continue;
+    }
+    const stack = groupStack(placement, instance, places, above, g);
+    const drawn = stack >= 0 && folding ? folding.first(stack) - first : i;
+    if (places.box[drawn] < 0)
+      placeGroup(placement, instance, places, above, first + drawn, stack, ops[drawn] === 1 && tree.opCount[first + drawn] === 1);
+    if (stack < 0 || !folding) continue;
+    places.box[i] = places.box[drawn];
+    if (boxes.open[places.box[i]] === 1 && drawn !== i) placement.repeats.add(instance, folding, stack, g);
+  }
+  return places;
+}
+
+/** The stack that a group is drawn in, or -1. */
+function groupStack(placement: Placement, instance: Instance, places: GroupPlaces, above: number, group: number): number {
+  const { folding, options } = placement;
+  const stack = folding ? folding.stackOf[group] : -1;
+  if (!folding || stack < 0) return -1;
+  return options.unfolded.has(`${instance.prefix}x:${groupPath(placement, places, above, folding.first(stack))}`) ? -1 : stack;
+}
+
+/** Makes the box of a group, or of the stack that it is the first of. */
+function placeGroup(
+  placement: Placement,
+  instance: Instance,
+  places: GroupPlaces,
+  above: number,
+  group: number,
+  stack: number,
+  single: boolean,
+): void {
+  const { tree, options, boxes, prepared, folding } = placement;
+  const { strings } = prepared.program;
+  const path = groupPath(placement, places, above, group);
+  const key = `${instance.prefix}${stack >= 0 ? "x" : "g"}:${path}`;
+  const level = above < 0 ? instance.level : places.level[above] + 1;
+  const open = isOpen(options, key, level, placement.groupDepth);
+  const around = above < 0 ? instance.frame : places.holder[above];
+  const i = group - tree.firstGroup[instance.graph];
+  places.open[i] = open ? 1 : 0;
+  places.level[i] = level;
+  places.path[i] = path;
+  if (options.rules.liftSingles && single && open && stack < 0 && !options.open.has(key)) {
+    places.lifted[i] = 1;
+    places.holder[i] = around;
+    return;
+  }
+  const box = boxes.add(stack >= 0 ? BoxKind.Stack : BoxKind.Group, around, key, -1, group);
+  places.box[i] = box;
+  places.holder[i] = box;
+  boxes.open[box] = open ? 1 : 0;
+  boxes.expandable[box] = open ? 0 : 1;
+  boxes.title[box] = groupTitle(prepared.program, tree.groupName, tree.parent, group);
+  boxes.subtitle[box] = groupSubtitle(
+    nameAndClass(strings.at(tree.groupName[group]))[1],
+    tree.opCount[group],
+    tree.parameterElements[group],
+  );
+  if (stack >= 0 && folding) {
+    boxes.repeat[box] = folding.size(stack);
+    boxes.title[box] += ` … ${groupTitle(prepared.program, tree.groupName, tree.parent, folding.last(stack))}`;
+    if (open) placement.repeats.add(instance, folding, stack, group);
+  }
+}
+
+function groupPath(placement: Placement, places: GroupPlaces, above: number, group: number): string {
+  const name = escapeName(placement.prepared.program.strings.at(placement.tree.groupName[group]));
+  return above < 0 ? name : `${places.path[above]}/${name}`;
+}
+
+function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array, groups: GroupPlaces | undefined): void {
+  const { tree, boxes, prepared, options, repeats, folding } = placement;
+  const { program } = prepared;
+  const { strings, nodeId, nodeCategory, calls } = program;
+  const firstGroup = tree.firstGroup[instance.graph];
+  for (let i = 0; i < instance.count; i++) {
+    const n = instance.first + i;
+    const fate = fates[i];
+    if (fate === Fate.Passed || fate === Fate.Inlined) {
+      instance.boxOf[i] = fate === Fate.Passed ? PASSED_ON : INLINED;
+      continue;
+    }
+    if (fate === Fate.Gone) continue;
+    let parent = instance.frame;
+    let level = instance.level;
+    if (groups && tree.nodeGroup[n] >= 0) {
+      const g = tree.nodeGroup[n] - firstGroup;
+      if (!groups.open[g]) {
+        instance.boxOf[i] = groups.box[g];
+        boxes.nodesInside[groups.box[g]]++;
+        continue;
+      }
+      parent = groups.holder[g];
+      level = groups.level[g] + 1;
+    }
+    const step = `n:${escapeName(strings.at(nodeId[n]))}`;
+    const stack = nodeStack(placement, instance, n);
+    if (stack >= 0 && folding !== undefined && folding.first(stack) !== tree.groupCount + n) {
+      const first = folding.first(stack) - tree.groupCount - instance.first;
+      if (instance.boxOf[first] >= 0) {
+        instance.boxOf[i] = instance.boxOf[first];
+        boxes.nodesInside[instance.boxOf[first]]++;
+        continue;
+      }
+    }
+    const key = stack >= 0 ? `${instance.prefix}x:${step}` : instance.prefix + step;
+    const callCount = calls.start[n + 1] - calls.start[n];
+    const reducer = options.rules.inlineReducers && callCount > 0 ? reducerText(prepared, n) : "";
+    const kind = stack >= 0 ? BoxKind.Stack : callCount > 0 && !reducer ? BoxKind.Call : BoxKind.Node;
+    const box = boxes.add(kind, parent, key, n, -1);
+    boxes.category[box] = nodeCategory[n];
+    const isResult = prepared.isOutput[n] === 1 && prepared.plumbing.kind[n] === Kind.Bundle;
+    if (isResult) boxes.category[box] = OUTPUT;
+    const name = nodeTitle(program, instance.received.get(n) ?? n);
+    boxes.title[box] = isResult ? "output" : reducer ? `${name}: ${reducer}` : name;
+    boxes.subtitle[box] = typeText(program, n);
+    if (options.names) {
+      if (stack < 0) nameAfterId(placement, box);
+    } else if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup])
+      nameAfterGroup(placement, box, tree.nodeGroup[n]);
+    boxes.nodesInside[box] = 1;
+    instance.boxOf[i] = box;
+    if (stack >= 0 && folding !== undefined) {
+      boxes.repeat[box] = folding.size(stack);
+      if (program.nodeRole[n] === Role.Parameter) {
+        boxes.title[box] += " …";
+        if (folding.members(stack).some((item) => typeText(program, item - tree.groupCount) !== boxes.subtitle[box]))
+          boxes.subtitle[box] = "";
+      }
+    }
+    if (callCount > 0 && !reducer) placeCalls(placement, instance, n, box, key, level);
+  }
+  repeats.settle(instance);
+}
+
+/** A lone operation takes its group's name, and says in the second line what it is. Numbers are no names. */
+function nameAfterGroup(placement: Placement, box: number, group: number): void {
+  const { boxes, prepared, tree } = placement;
+  if (prepared.program.nodeRole[boxes.node[box]] !== Role.Op) return;
+  const [name] = nameAndClass(prepared.program.strings.at(tree.groupName[group]));
+  const op = boxes.title[box];
+  if (/^\d+$/.test(name) || name === op) return;
+  boxes.title[box] = name;
+  boxes.subtitle[box] = boxes.subtitle[box] ? `${op} · ${boxes.subtitle[box]}` : op;
+}
+
+/** The id as the title; what the operation is goes to the second line, unless the id says it ("dot.105"). */
+function nameAfterId({ boxes, prepared }: Placement, box: number): void {
+  const { strings, nodeId } = prepared.program;
+  const id = strings.at(nodeId[boxes.node[box]]);
+  const what = boxes.title[box];
+  boxes.title[box] = id;
+  if (what !== id && !id.startsWith(`${what}.`)) boxes.subtitle[box] = [what, boxes.subtitle[box]].filter(Boolean).join(" · ");
+}
+
+/** The stack of nodes that a node is drawn in, or -1. */
+function nodeStack(placement: Placement, instance: Instance, node: number): number {
+  const { folding, tree, options, prepared } = placement;
+  const stack = folding ? folding.stackOf[tree.groupCount + node] : -1;
+  if (!folding || stack < 0 || instance.flat) return -1;
+  const first = prepared.program.strings.at(prepared.program.nodeId[folding.first(stack) - tree.groupCount]);
+  const user = prepared.program.nodeRole[node] === Role.Parameter ? onlyUser(prepared, node) : -1;
+  if (user >= 0 && isOpenCall(placement, instance, user)) return -1;
+  return options.unfolded.has(`${instance.prefix}x:n:${escapeName(first)}`) ? -1 : stack;
+}
+
+function placeCalls(placement: Placement, instance: Instance, node: number, box: number, key: string, level: number): void {
+  const { boxes, prepared, options } = placement;
+  const { calls, graphStart, strings, graphName, nodeText } = prepared.program;
+  const from = calls.start[node];
+  const callCount = calls.start[node + 1] - from;
+  let inside = 0;
+  for (let c = 0; c < callCount; c++) {
+    const graph = calls.value[from + c];
+    if (instance.shows(graph)) return;
+    inside += graphStart[graph + 1] - graphStart[graph];
+  }
+  boxes.expandable[box] = 1;
+  if (!isOpen(options, key, level, placement.callDepth)) return;
+  if (placement.promised + inside > MOST_BOXES && !options.open.has(key)) {
+    const remark = "Some called graphs stay closed: the picture would hold too many boxes.";
+    if (!placement.remarks.includes(remark)) placement.remarks.push(remark);
+    return;
+  }
+  placement.promised += inside;
+  boxes.open[box] = 1;
+  boxes.expandable[box] = 0;
+  if (nodeText[node] >= 0 && prepared.isFusionBody[calls.value[from]])
+    boxes.subtitle[box] = `${strings.at(nodeText[node])} · ${boxes.subtitle[box]}`;
+  const flat = options.flatten || prepared.isFusionBody[calls.value[from]] === 1;
+  const bodies: Instance[] = [];
+  for (let c = 0; c < callCount; c++) {
+    const graph = calls.value[from + c];
+    let frame = box;
+    let prefix = `${key}>`;
+    if (callCount > 1) {
+      const frameKey = `${key}>c:${c}`;
+      frame = boxes.add(BoxKind.Call, box, frameKey, node, graph);
+      const open = !options.closed.has(frameKey);
+      boxes.open[frame] = open ? 1 : 0;
+      boxes.expandable[frame] = open ? 0 : 1;
+      boxes.title[frame] = calledTitle(prepared, node, c);
+      boxes.subtitle[frame] = `${strings.at(graphName[graph])} · ${plural(graphStart[graph + 1] - graphStart[graph], "node")}`;
+      boxes.nodesInside[frame] = graphStart[graph + 1] - graphStart[graph];
+      boxes.category[frame] = boxes.category[box];
+      prefix = `${frameKey}>`;
+      if (!open) continue;
+    }
+    const body = new Instance(prepared, graph, frame, level + 1, prefix, instance, node, flat);
+    body.operandOf = bindOperands(prepared, node, c);
+    bodies.push(body);
+    placement.instances.push(body);
+  }
+  if (bodies.length > 0) instance.inside.set(node, bodies);
+}
+
+/** What a called graph is to its caller: a loop's condition or body, a branch, or otherwise its own name. */
+function calledTitle(prepared: Prepared, node: number, index: number): string {
+  const { calls, strings, nodeOp, graphName } = prepared.program;
+  const graph = calls.value[calls.start[node] + index];
+  if (/while/i.test(strings.at(nodeOp[node]))) return yieldsForCaller(prepared.program, node, graph) ? "body" : "condition";
+  return chooses(prepared.program, node) ? `branch ${index}` : strings.at(graphName[graph]);
+}
+
+/** "add" for a node that calls nothing but trivial reducers, otherwise nothing. */
+function reducerText(prepared: Prepared, node: number): string {
+  const { calls, strings } = prepared.program;
+  if (chooses(prepared.program, node)) return "";
+  const ops = new Set<string>();
+  for (let i = calls.start[node]; i < calls.start[node + 1]; i++) {
+    const op = prepared.reducerOp[calls.value[i]];
+    if (op < 0) return "";
+    ops.add(bareOp(strings.at(op)));
+  }
+  return [...ops].join(", ");
+}

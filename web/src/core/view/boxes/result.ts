@@ -1,0 +1,68 @@
+/** What the shown graph returns, as a box of its own where the program has no node for it: every picture ends in "output". */
+
+import { BoxKind, CATEGORIES, EdgeKind } from "../../program/types";
+import { isReturnedUnchanged } from "../edges/connect";
+import type { Edges } from "../edges/edges";
+import { noEnds, sources } from "./instance";
+import type { Placement } from "./placeBoxes";
+import { Kind } from "../ops/plumbing";
+import { Role } from "../ops/roles";
+import { placeOperands } from "../edges/ports";
+import { plural, typeText } from "./texts";
+
+const OUTPUT = CATEGORIES.indexOf("output");
+
+/** Is the result a node already: the tuple or the output that a program ends in? */
+function endsInNode(placement: Placement): boolean {
+  const { program, plumbing } = placement.prepared;
+  const { graph, first, count } = placement.instances[0];
+  for (let i = program.graphOutputs.start[graph]; i < program.graphOutputs.start[graph + 1]; i++) {
+    if (plumbing.kind[program.graphOutputs.value[i]] === Kind.Bundle) return true;
+  }
+  return program.nodeRole.subarray(first, first + count).includes(Role.Output);
+}
+
+export function showResult(placement: Placement, edges: Edges): void {
+  const { prepared, boxes, instances, options } = placement;
+  const { graphOutputs, outputs, types, strings } = prepared.program;
+  const root = instances[0];
+  const from = graphOutputs.start[root.graph];
+  const count = graphOutputs.start[root.graph + 1] - from;
+  if (count === 0 || options.hiddenRole[Role.Output] || endsInNode(placement)) return;
+  const ends = noEnds();
+  const found: { source: number; node: number; output: number; operand: number }[] = [];
+  let unchanged = 0;
+  for (let i = 0; i < count; i++) {
+    sources(root, graphOutputs.value[from + i], graphOutputs.extra[from + i], options.rules.plumbing, ends);
+    for (let e = 0; e < ends.node.length; e++) {
+      const source = ends.instance[e].place(ends.node[e]);
+      if (source < 0) continue;
+      if (options.rules.plumbing && count > 1 && isReturnedUnchanged(prepared, ends.node[e], count)) unchanged++;
+      else found.push({ source, node: ends.node[e], output: ends.output[e], operand: i });
+    }
+  }
+  if (found.length === 0 && unchanged === 0) return;
+  const box = boxes.add(BoxKind.Node, -1, "r:output", -1, -1);
+  boxes.category[box] = OUTPUT;
+  boxes.title[box] = "output";
+  const result = graphOutputs.value[from];
+  const which = graphOutputs.extra[from];
+  const one = which >= 0 && which < outputs.start[result + 1] - outputs.start[result];
+  boxes.subtitle[box] =
+    count > 1
+      ? plural(count, "value")
+      : one
+        ? strings.at(types.text[outputs.value[outputs.start[result] + which]])
+        : typeText(prepared.program, result);
+  if (unchanged > 0) boxes.note(box, `${plural(unchanged, "parameter")} unchanged`);
+  const drawn: number[] = [];
+  for (const { source, node, output, operand } of found) {
+    const before = edges.count;
+    const edge = edges.add(EdgeKind.Data, source, box, node, output, operand);
+    if (edge < before) continue;
+    const values = outputs.start[node + 1] - outputs.start[node];
+    if (boxes.isLeaf(source)) edges.sourceSlot[edge] = output >= 0 && values > 0 ? (output + 1) / (values + 1) : 0.5;
+    drawn.push(edge, drawn.length / 2 + 1);
+  }
+  placeOperands(prepared, edges, drawn, drawn.length / 2);
+}

@@ -1,0 +1,52 @@
+/**
+ * A parameter that goes into an open call first (a weight handed to the forward half) is drawn in there, beside the operation that
+ * uses it and in the group that this one is in, not in a row outside of the frame. What else uses it is wired to it there.
+ *
+ * Loops and branches do more with an operand than hand it on, a fusion is one step, and data starts the flow where it comes in:
+ * none of these moves.
+ */
+
+import { Input } from "../ops/inputs";
+import { chooses, type Instance } from "./instance";
+import { escapeName } from "../choose/keys";
+import { isOpen } from "../choose/options";
+import type { Placement } from "./placeBoxes";
+
+/** The open call that a parameter of this instance moves into, or -1. */
+export function movesInto(placement: Placement, instance: Instance, parameter: number): number {
+  const { prepared } = placement;
+  const { users, inputKind, program } = prepared;
+  const from = users.start[parameter];
+  if (inputKind[parameter] === Input.Data || from === users.start[parameter + 1]) return -1;
+  const call = users.value[from];
+  if (!isOpenCall(placement, instance, call)) return -1;
+  const { calls, inputs, nodePlace } = program;
+  const graph = calls.value[calls.start[call]];
+  if (calls.start[call + 1] - calls.start[call] !== 1 || prepared.isFusionBody[graph]) return -1;
+  const isLoop = nodePlace !== undefined && nodePlace[call] >= 0;
+  if (chooses(program, call) || isLoop) return -1;
+  const { start } = prepared.parameters;
+  return start[graph + 1] - start[graph] === inputs.start[call + 1] - inputs.start[call] ? call : -1;
+}
+
+/** Does a node call something that will be drawn open? */
+export function isOpenCall({ prepared, tree, options, callDepth }: Placement, instance: Instance, node: number): boolean {
+  const { calls, strings, nodeId } = prepared.program;
+  if (calls.start[node + 1] === calls.start[node] || instance.shows(calls.value[calls.start[node]])) return false;
+  const group = tree.nodeGroup[node];
+  const level = instance.level + (group < 0 || instance.flat ? 0 : tree.depth[group] + 1);
+  return isOpen(options, `${instance.prefix}n:${escapeName(strings.at(nodeId[node]))}`, level, callDepth);
+}
+
+/** Is this parameter the place for one that moves in from the caller? Tells the caller where it is now. */
+export function receives(instance: Instance, parameter: number): boolean {
+  const { outer, caller } = instance;
+  const operand = instance.operand(parameter);
+  if (!outer || operand < 0) return false;
+  const given = instance.prepared.program.inputs.value[instance.prepared.program.inputs.start[caller] + operand];
+  const move = outer.moves.get(given);
+  if (move?.call !== caller || move.to) return false;
+  move.to = { instance, node: parameter };
+  instance.received.set(parameter, outer.received.get(given) ?? given);
+  return true;
+}

@@ -1,0 +1,61 @@
+/** Values as boxes of their own: tensors between operators. */
+
+import { BoxKind, CATEGORIES, EdgeKind } from "../../program/types";
+import type { Boxes } from "./boxes";
+import { TripleMap } from "../../base/csr";
+import type { Edges } from "../edges/edges";
+import type { Placement } from "./placeBoxes";
+import { Role } from "../ops/roles";
+
+const DATA = CATEGORIES.indexOf("data");
+
+/** Puts a box between every operation and the users of each of its values; parameters and constants are values already. */
+export function addValues(placement: Placement, edges: Edges): void {
+  const { boxes, prepared, instances } = placement;
+  const { nodeRole, graphOutputs } = prepared.program;
+  const numbers = new TripleMap();
+  const boxOf: number[] = [];
+  const valueBox = (source: number, node: number, output: number): number => {
+    const number = numbers.number(source, node, output);
+    if (number === boxOf.length) {
+      boxOf.push(addBox(placement, boxes, source, node, output));
+      const edge = edges.add(EdgeKind.Data, source, boxOf[number], node, output, 0);
+      edges.sourceSlot[edge] = Number.NaN;
+    }
+    return boxOf[number];
+  };
+  const count = edges.count;
+  for (let e = 0; e < count; e++) {
+    const source = edges.source[e];
+    const node = edges.node[e];
+    if (edges.kind[e] !== EdgeKind.Data || node < 0 || boxes.kind[source] === BoxKind.Stub || !boxes.isLeaf(source)) continue;
+    if (nodeRole[node] === Role.Parameter || nodeRole[node] === Role.Constant) continue;
+    const slot = edges.sourceSlot[e];
+    const value = valueBox(source, node, edges.output[e]);
+    const made = edges.count - 1;
+    if (edges.source[made] === source && edges.target[made] === value) edges.sourceSlot[made] = slot;
+    edges.source[e] = value;
+    edges.sourceSlot[e] = 0.5;
+  }
+  const root = instances[0];
+  for (let i = graphOutputs.start[root.graph]; i < graphOutputs.start[root.graph + 1]; i++) {
+    const node = graphOutputs.value[i];
+    const box = root.place(node);
+    const plain = nodeRole[node] !== Role.Parameter && nodeRole[node] !== Role.Constant && nodeRole[node] !== Role.Output;
+    if (box >= 0 && boxes.isLeaf(box) && plain) valueBox(box, node, graphOutputs.extra[i]);
+  }
+}
+
+function addBox(placement: Placement, boxes: Boxes, source: number, node: number, output: number): number {
+  const { strings, nodeId, outputs, types } = placement.prepared.program;
+  const name = strings.at(nodeId[node]);
+  const several = outputs.start[node + 1] - outputs.start[node] > 1;
+  const box = boxes.add(BoxKind.Value, boxes.parent[source], `v:${boxes.key[source]}.${output}`, node, -1);
+  boxes.title[box] = several && output >= 0 ? `${name}.${output}` : name;
+  boxes.subtitle[box] =
+    output >= 0 && outputs.start[node] + output < outputs.start[node + 1]
+      ? strings.at(types.text[outputs.value[outputs.start[node] + output]])
+      : "";
+  boxes.category[box] = DATA;
+  return box;
+}

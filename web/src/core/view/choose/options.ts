@@ -1,0 +1,51 @@
+/** A view description with every default filled in. */
+
+import { EVERYTHING_INSIDE, isInside } from "./keys";
+import { type DrawingRules, ROLES, type ViewSpec } from "../../program/types";
+
+export const DEFAULT_RULES: DrawingRules = {
+  inlineSmall: true,
+  inlineReducers: true,
+  stubs: true,
+  plumbing: true,
+  foldRepeats: true,
+  liftSingles: true,
+  overlays: true,
+};
+
+export interface Options {
+  readonly flatten: boolean;
+  readonly calls: boolean;
+  readonly open: ReadonlySet<string>;
+  /** Containers that are open with all groups in them. */
+  readonly openInside: readonly string[];
+  readonly closed: ReadonlySet<string>;
+  readonly unfolded: ReadonlySet<string>;
+  readonly rules: DrawingRules;
+  readonly hiddenRole: Uint8Array;
+  readonly valuesAsBoxes: boolean;
+  readonly names: boolean;
+}
+
+export function readOptions(spec: ViewSpec): Options {
+  const hiddenRole = new Uint8Array(ROLES.length);
+  for (const role of spec.hideRoles ?? []) if (ROLES.includes(role)) hiddenRole[ROLES.indexOf(role)] = 1;
+  return {
+    flatten: spec.flatten ?? false,
+    calls: spec.calls ?? true,
+    open: new Set(spec.open),
+    openInside: (spec.open ?? []).filter((key) => key.endsWith(EVERYTHING_INSIDE)).map((key) => key.slice(0, -EVERYTHING_INSIDE.length)),
+    closed: new Set(spec.closed),
+    unfolded: new Set(spec.unfolded),
+    rules: { ...DEFAULT_RULES, ...spec.rules },
+    hiddenRole,
+    valuesAsBoxes: spec.values === "boxes",
+    names: spec.names ?? false,
+  };
+}
+
+/** Is a container open? What the person named goes before the depth. */
+export function isOpen(options: Options, key: string, level: number, depth: number): boolean {
+  if (options.closed.has(key)) return false;
+  return level < depth || options.open.has(key) || options.openInside.some((container) => isInside(key, container));
+}

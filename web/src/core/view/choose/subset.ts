@@ -1,0 +1,171 @@
+/** Parts of a graph: the neighbourhood of nodes, all paths between two, or a given set. */
+
+import type { ViewSpec } from "../../program/types";
+import { findNamed } from "./names";
+import { Kind } from "../ops/plumbing";
+import type { Prepared } from "../prepare";
+import { Role } from "../ops/roles";
+import { plural } from "../boxes/texts";
+import type { GroupTree } from "../groups/tree";
+
+export interface Subset {
+  readonly graph: number;
+  /** 1: part of the view (by global node number). */
+  readonly kept: Uint8Array;
+  /** 1: asked for by name. */
+  readonly named: Uint8Array;
+  /** Should neighbours that are left out be counted at their place? */
+  readonly showsLeftOut: boolean;
+}
+
+/** A source with more users than this is not walked through: everything is near to a mask. */
+const MANY_USERS = 16;
+const MOST_ON_PATHS = 2000;
+
+/** What the description singles out, or undefined if it means all. */
+export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, spec: ViewSpec, remarks: string[]): Subset | undefined {
+  if (!spec.around && !spec.paths && !spec.only) return undefined;
+  const { nodeCount } = prepared.program;
+  const kept = new Uint8Array(nodeCount);
+  const named = new Uint8Array(nodeCount);
+  let shown = graph;
+  let settled = spec.graph !== undefined;
+  const nodesOf = (names: readonly string[]): number[] => {
+    const nodes: number[] = [];
+    for (const name of names) {
+      const found = findNamed(prepared, tree, shown, name);
+      if (!found || (settled && found.graph !== shown)) {
+        remarks.push(`There is no "${name}" here.`);
+        continue;
+      }
+      shown = found.graph;
+      settled = true;
+      for (const n of found.nodes) nodes.push(n);
+    }
+    for (const n of nodes) named[n] = 1;
+    return nodes;
+  };
+  if (spec.around) {
+    const start = nodesOf(spec.around.nodes);
+    const asked = new Set(start);
+    const stops = new Set(nodesOf(spec.around.stopAt ?? []).filter((n) => !asked.has(n)));
+    for (const n of stops) named[n] = 0;
+    walkAround(prepared, start, spec.around.hops, stops, kept);
+    const also = nodesOf(spec.around.also ?? []);
+    for (const n of also) if (!asked.has(n)) named[n] = 0;
+    walkAlso(prepared, also, kept);
+  }
+  if (spec.paths) {
+    const from = nodesOf([spec.paths.from]);
+    const to = nodesOf([spec.paths.to]);
+    const missing = from.length === 0 || to.length === 0;
+    const found = missing ? 0 : walkPaths(prepared, from, to, spec.paths.limit ?? MOST_ON_PATHS, kept, remarks);
+    if (!missing && found === 0) remarks.push(`No path leads between "${spec.paths.from}" and "${spec.paths.to}".`);
+    for (const n of [...from, ...to]) kept[n] = 1;
+  }
+  if (spec.only) {
+    const only = new Uint8Array(nodeCount);
+    for (const n of nodesOf(spec.only)) only[n] = 1;
+    const narrows = spec.around !== undefined || spec.paths !== undefined;
+    for (let n = 0; n < nodeCount; n++) kept[n] = only[n] & (narrows ? kept[n] : 1);
+  }
+  return { graph: shown, kept, named, showsLeftOut: spec.around !== undefined };
+}
+
+/**
+ * Marks what is within `hops` steps, up and down. Plumbing is no step of its own, since it is not drawn. What is only put into a tuple
+ * together, or returned together, is not near: a tuple that is met from above is left downwards only.
+ */
+function walkAround(prepared: Prepared, start: readonly number[], hops: number, stops: ReadonlySet<number>, kept: Uint8Array): void {
+  const { program, users, plumbing } = prepared;
+  const { inputs, nodeRole } = program;
+  const asked = new Set(start);
+  const returns = (n: number): boolean =>
+    !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Kind.Bundle));
+  const metFromAbove = new Set<number>();
+  let level = [...start];
+  for (const n of start) kept[n] = 1;
+  for (let hop = 0; hop < hops && level.length > 0; hop++) {
+    const next: number[] = [];
+    const visit = (n: number, asUser: boolean): void => {
+      if (kept[n]) return;
+      kept[n] = 1;
+      if (asUser && plumbing.kind[n] === Kind.Bundle) metFromAbove.add(n);
+      if (plumbing.kind[n] !== Kind.None) level.push(n);
+      else next.push(n);
+    };
+    for (let k = 0; k < level.length; k++) {
+      const n = level[k];
+      if (stops.has(n) || returns(n)) continue;
+      for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) if (!metFromAbove.has(n)) visit(inputs.value[i], false);
+      const broad = nodeRole[n] === Role.Constant || users.start[n + 1] - users.start[n] > MANY_USERS;
+      if (broad && !(hop === 0 && k < start.length)) continue;
+      for (let i = users.start[n]; i < users.start[n + 1]; i++) visit(users.value[i], true);
+    }
+    level = next;
+  }
+}
+
+/** Marks the direct neighbours of nodes, plumbing being no step of its own. */
+function walkAlso(prepared: Prepared, start: readonly number[], kept: Uint8Array): void {
+  const { program, users, plumbing } = prepared;
+  const reached = new Set(start);
+  for (const n of reached) {
+    kept[n] = 1;
+    for (const { start: from, value } of [program.inputs, users]) {
+      for (let i = from[n]; i < from[n + 1]; i++) {
+        kept[value[i]] = 1;
+        if (plumbing.kind[value[i]] !== Kind.None) reached.add(value[i]);
+      }
+    }
+  }
+}
+
+/** Marks the nodes on paths from one set to the other, whichever way they run; the shortest, where there are too many. */
+function walkPaths(
+  prepared: Prepared,
+  from: readonly number[],
+  to: readonly number[],
+  limit: number,
+  kept: Uint8Array,
+  remarks: string[],
+): number {
+  for (const [first, last] of [
+    [from, to],
+    [to, from],
+  ] as const) {
+    const down = distances(prepared, first, false);
+    const up = distances(prepared, last, true);
+    const perLength: number[] = [];
+    let total = 0;
+    for (let n = 0; n < down.length; n++) {
+      if (down[n] < 0 || up[n] < 0) continue;
+      perLength[down[n] + up[n]] = (perLength[down[n] + up[n]] ?? 0) + 1;
+      total++;
+    }
+    if (total === 0) continue;
+    let longest = perLength.findIndex((count) => count > 0);
+    let shown = perLength[longest];
+    while (longest + 1 < perLength.length && shown + (perLength[longest + 1] ?? 0) <= limit) shown += perLength[++longest] ?? 0;
+    if (shown < total) remarks.push(`The shortest paths are shown: ${plural(total - shown, "node")} on longer ones are left out.`);
+    for (let n = 0; n < down.length; n++) if (down[n] >= 0 && up[n] >= 0 && down[n] + up[n] <= longest) kept[n] = 1;
+    return shown;
+  }
+  return 0;
+}
+
+function distances(prepared: Prepared, from: readonly number[], upwards: boolean): Int32Array {
+  const next = upwards ? prepared.program.inputs : prepared.users;
+  const distance = new Int32Array(prepared.program.nodeCount).fill(-1);
+  const queue = [...from];
+  for (const n of queue) distance[n] = 0;
+  for (let q = 0; q < queue.length; q++) {
+    const n = queue[q];
+    for (let i = next.start[n]; i < next.start[n + 1]; i++) {
+      if (distance[next.value[i]] >= 0) continue;
+      distance[next.value[i]] = distance[n] + 1;
+      queue.push(next.value[i]);
+    }
+  }
+  return distance;
+}

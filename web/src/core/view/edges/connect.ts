@@ -1,0 +1,175 @@
+/** From values to edges between boxes. */
+
+import { EdgeKind } from "../../program/types";
+import type { Edges } from "./edges";
+import { Carried, INLINED, type Instance, noEnds, NOWHERE, sources } from "../boxes/instance";
+import type { Placement } from "../boxes/placeBoxes";
+import { Kind } from "../ops/plumbing";
+import type { Prepared } from "../prepare";
+import { Role } from "../ops/roles";
+import { placeOperands } from "./ports";
+import { commutes } from "../ops/unnumberedOps";
+import { operandNote, operandText, plural } from "../boxes/texts";
+
+const FEW_RESULTS = 8;
+
+/** How many neighbours of each node (by global number) are not part of the view. */
+export interface LeftOut {
+  readonly before: Int32Array;
+  readonly after: Int32Array;
+}
+
+/** Adds the edges of all instances; counts what `kept` leaves out. */
+export function connectAll(placement: Placement, edges: Edges, leftOut: LeftOut | undefined): void {
+  for (const instance of placement.instances) {
+    connectData(placement, edges, instance, leftOut);
+    connectControl(placement, edges, instance);
+  }
+  if (placement.kept) connectLinks(placement, edges, placement.instances[0]);
+  if (placement.options.rules.overlays) connectOverlays(placement, edges, placement.instances[0]);
+}
+
+function connectData(placement: Placement, edges: Edges, instance: Instance, leftOut: LeftOut | undefined): void {
+  const { prepared, boxes, options, repeats } = placement;
+  const { inputs, outputs } = prepared.program;
+  const plumbing = options.rules.plumbing;
+  const ends = noEnds();
+  const drawn: number[] = [];
+  const counting = leftOut !== undefined && !instance.outer;
+  for (let t = instance.first; t < instance.first + instance.count; t++) {
+    const place = instance.place(t);
+    if (place < 0 && !(counting && place === NOWHERE)) continue;
+    const bodies = instance.inside.get(t);
+    const leaf = place >= 0 && boxes.isLeaf(place);
+    const repeated = repeats.isHidden(instance, t);
+    const from = inputs.start[t];
+    drawn.length = 0;
+    let lastOperand = -1;
+    let operandsDrawn = 0;
+    let unchanged = 0;
+    const returns = plumbing && leaf && !instance.outer && prepared.isOutput[t] === 1 && prepared.plumbing.kind[t] === Kind.Bundle;
+    for (let i = from; i < inputs.start[t + 1]; i++) {
+      const targets = bodies ? bodyTargets(bodies, i - from, plumbing) : undefined;
+      const node = inputs.value[i];
+      if (instance.place(node) >= 0 && !instance.inside.has(node)) {
+        ends.instance[0] = instance;
+        ends.node[0] = node;
+        ends.output[0] = inputs.extra[i];
+        ends.carried[0] = Carried.No;
+        ends.instance.length = ends.node.length = ends.output.length = ends.carried.length = 1;
+      } else {
+        sources(instance, node, inputs.extra[i], plumbing, ends);
+      }
+      /** Of an only operand that is a tuple, what counts is the place in it. */
+      const isTuple = inputs.start[t + 1] - from === 1 && ends.node.length > 1 && !ends.carried.includes(Carried.Back);
+      for (let e = 0; e < ends.node.length; e++) {
+        const source = ends.node[e];
+        const home = ends.instance[e];
+        const sourceBox = home.place(source);
+        if (returns && isReturnedUnchanged(prepared, source, inputs.start[t + 1] - from)) {
+          unchanged++;
+          continue;
+        }
+        if (sourceBox === INLINED) {
+          if ((leaf || (place >= 0 && boxes.node[place] === t)) && !repeated)
+            boxes.note(
+              place,
+              ends.carried[e] === Carried.Start ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source),
+            );
+          continue;
+        }
+        if (counting && home === instance) {
+          if (place >= 0 && sourceBox === NOWHERE) leftOut.before[t]++;
+          if (place === NOWHERE && sourceBox >= 0) leftOut.after[source]++;
+        }
+        if (sourceBox < 0 || place < 0) continue;
+        if (home === instance && ((repeated && repeats.isHidden(instance, source)) || repeats.crosses(instance, source, t))) continue;
+        for (const target of targets ?? [place]) {
+          if (target === sourceBox && !(leaf && source === t)) continue;
+          if (target !== sourceBox && boxes.areNested(sourceBox, target)) continue;
+          const before = edges.count;
+          const back = ends.carried[e] === Carried.Back;
+          const edge = edges.add(back ? EdgeKind.Carried : EdgeKind.Data, sourceBox, target, source, ends.output[e], i - from, repeated);
+          if (edge < before || back) continue;
+          if (boxes.isLeaf(sourceBox)) {
+            const count = outputs.start[source + 1] - outputs.start[source];
+            edges.sourceSlot[edge] = ends.output[e] >= 0 && count > 0 ? (ends.output[e] + 1) / (count + 1) : 0.5;
+          }
+          if (leaf && target === place) {
+            if (lastOperand !== i || ends.node.length > 1) operandsDrawn++;
+            lastOperand = i;
+            drawn.push(edge, operandsDrawn);
+            edges.operand[edge] = isTuple ? e : i - from;
+          }
+        }
+      }
+    }
+    if (unchanged > 0) boxes.note(place, `${plural(unchanged, "parameter")} unchanged`);
+    placeOperands(prepared, edges, drawn, operandsDrawn);
+    if (operandsDrawn < 2 || commutes(prepared.program, t)) for (let k = 0; k < drawn.length; k += 2) edges.operand[drawn[k]] = -1;
+  }
+}
+
+/** Results of a step hold most of its parameters as they were: a number tells that better than a line for each. */
+export function isReturnedUnchanged(prepared: Prepared, source: number, results: number): boolean {
+  const { program, users } = prepared;
+  return program.nodeRole[source] === Role.Parameter && (results > FEW_RESULTS || users.start[source + 1] - users.start[source] > 1);
+}
+
+/** Where operand `operand` of an expanded call ends: at nothing of its own where users in the body fetch it themselves. */
+function bodyTargets(bodies: readonly Instance[], operand: number, plumbing: boolean): number[] | undefined {
+  const targets: number[] = [];
+  let bound = false;
+  for (const body of bodies) {
+    const { start, value } = body.prepared.parameters;
+    for (let p = 0; p < body.operandOf.length; p++) {
+      if (body.operandOf[p] !== operand) continue;
+      bound = true;
+      const box = body.place(value[start[body.graph] + p]);
+      if (!plumbing && box >= 0) targets.push(box);
+    }
+  }
+  return bound ? targets : undefined;
+}
+
+function connectControl(placement: Placement, edges: Edges, instance: Instance): void {
+  const { control } = placement.prepared.program;
+  for (let t = instance.first; t < instance.first + instance.count; t++) {
+    const target = instance.place(t);
+    if (target < 0) continue;
+    for (let i = control.start[t]; i < control.start[t + 1]; i++) {
+      const source = instance.place(control.value[i]);
+      if (source < 0 || source === target || placement.repeats.crosses(instance, control.value[i], t)) continue;
+      if (placement.boxes.areNested(source, target)) continue;
+      edges.add(EdgeKind.Control, source, target, control.value[i], -1, 0);
+    }
+  }
+}
+
+function connectOverlays(placement: Placement, edges: Edges, instance: Instance): void {
+  const isHere = (node: number) => node >= instance.first && node < instance.first + instance.count;
+  placement.prepared.program.looks?.overlays.forEach((overlay, number) => {
+    for (const [from, to] of overlay.edges) {
+      if (!isHere(from) || !isHere(to)) continue;
+      const source = instance.place(from),
+        target = instance.place(to);
+      if (source >= 0 && target >= 0 && source !== target && !placement.boxes.areNested(source, target))
+        edges.add(EdgeKind.Overlay, source, target, from, number, number);
+    }
+  });
+}
+
+/** Relations beside the data flow. Drawn in parts of a graph only: over the whole of a training step they would cover everything. */
+function connectLinks(placement: Placement, edges: Edges, instance: Instance): void {
+  const { links } = placement.prepared.program;
+  for (let t = instance.first; t < instance.first + instance.count; t++) {
+    const target = instance.place(t);
+    if (target < 0) continue;
+    for (let i = links.start[t]; i < links.start[t + 1]; i++) {
+      const other = links.extra[i];
+      const source = other < instance.first || other >= instance.first + instance.count ? NOWHERE : instance.place(other);
+      if (source >= 0 && source !== target && !placement.boxes.areNested(source, target))
+        edges.add(EdgeKind.Link, source, target, other, -1, 0);
+    }
+  }
+}

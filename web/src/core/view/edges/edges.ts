@@ -1,0 +1,103 @@
+/** The edges of a view under construction: columns that grow, merged as they come. */
+
+import { EdgeKind, type ProgramData } from "../../program/types";
+import type { Boxes } from "../boxes/boxes";
+import { TripleMap } from "../../base/csr";
+
+export class Edges {
+  readonly source: number[] = [];
+  readonly target: number[] = [];
+  readonly kind: number[] = [];
+  readonly node: number[] = [];
+  readonly output: number[] = [];
+  readonly merged: number[] = [];
+  readonly distinct: number[] = [];
+  readonly bytes: number[] = [];
+  readonly sourceSlot: number[] = [];
+  readonly targetSlot: number[] = [];
+  /** Which operand of its target the value is, where the order matters and the box does not show it; -1 otherwise. */
+  readonly operand: number[] = [];
+  private readonly seen: TripleMap;
+  private readonly carried = new TripleMap();
+
+  constructor(
+    private readonly boxes: Boxes,
+    private readonly program: ProgramData,
+    expected: number,
+  ) {
+    this.seen = new TripleMap(expected);
+  }
+
+  get count(): number {
+    return this.source.length;
+  }
+
+  /**
+   * An edge that carries output `output` of `node` to operand `operand`. Between two operations each use is an edge of its own;
+   * where an end stands for many, all that run the same way are one. An edge that only repeats a drawn one does not count again.
+   * Returns the edge's number.
+   */
+  add(kind: EdgeKind, source: number, target: number, node: number, output: number, operand: number, repeated = false): number {
+    const { boxes } = this;
+    const single = boxes.isLeaf(source) && boxes.isLeaf(target);
+    const number = this.seen.number(
+      source,
+      target,
+      kind * 0x10000000 + (kind === EdgeKind.Overlay || (single && kind === EdgeKind.Data) ? 1 + operand : 0),
+    );
+    const carried = this.carried.size;
+    const again = !single && this.carried.number(number, node, output) < carried;
+    if (number < this.source.length) {
+      if (!repeated) this.merged[number]++;
+      if (!again) {
+        this.distinct[number]++;
+        this.bytes[number] += this.bytesOf(node, output);
+      }
+      return number;
+    }
+    this.source.push(source);
+    this.target.push(target);
+    this.kind.push(kind);
+    this.node.push(node);
+    this.output.push(output);
+    this.merged.push(1);
+    this.distinct.push(1);
+    this.bytes.push(this.bytesOf(node, output));
+    this.sourceSlot.push(Number.NaN);
+    this.targetSlot.push(Number.NaN);
+    this.operand.push(-1);
+    return number;
+  }
+
+  /** Takes out the edges that are marked. */
+  remove(gone: Uint8Array): void {
+    const columns = [
+      this.source,
+      this.target,
+      this.kind,
+      this.node,
+      this.output,
+      this.merged,
+      this.distinct,
+      this.bytes,
+      this.sourceSlot,
+      this.targetSlot,
+      this.operand,
+    ];
+    for (const column of columns) {
+      let kept = 0;
+      for (let e = 0; e < column.length; e++) if (!gone[e]) column[kept++] = column[e];
+      column.length = kept;
+    }
+  }
+
+  private bytesOf(node: number, output: number): number {
+    const { outputs, types } = this.program;
+    if (node < 0) return Number.NaN;
+    const from = outputs.start[node];
+    let sum = 0;
+    for (let o = output < 0 ? from : from + output; o < (output < 0 ? outputs.start[node + 1] : from + output + 1); o++)
+      sum += types.bytes[outputs.value[o]] < 0 ? Number.NaN : types.bytes[outputs.value[o]];
+    return sum;
+  }
+}

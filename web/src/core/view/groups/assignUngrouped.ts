@@ -1,0 +1,87 @@
+/**
+ * Nodes without a place of their own (a third of a compiled module: parameters, constants, copies, wrapped fusions) are adopted
+ * by the innermost group that all their users share, otherwise by the one that their operands share. So a weight sits beside
+ * the op that it feeds, not at the top of the page. (An operation that a person has written outside every module has a place: the top.)
+ *
+ * A parameter or its copy is often used again far away (the backward half, the optimizer). It goes where it is used first, unless the
+ * places are repeats of each other (layer_0, layer_1): what repeats share belongs to none of them. The model's own input stays
+ * at the top.
+ */
+
+import { Input } from "../ops/inputs";
+import type { Prepared } from "../prepare";
+import { Role } from "../ops/roles";
+
+const HOMELESS = -2;
+const MOST_PLACES = 4;
+
+interface Tree {
+  readonly parent: Int32Array;
+  readonly depth: Int32Array;
+  readonly groupName: Int32Array;
+}
+
+/** Fills `nodeGroup`: -2 becomes a group, or -1 where nothing is shared. */
+export function adopt(prepared: Prepared, tree: Tree, nodeGroup: Int32Array): void {
+  const { program, users } = prepared;
+  const { nodeRole, inputs } = program;
+  const backwards = (last: boolean): void => {
+    for (let n = nodeGroup.length - 1; n >= 0; n--) {
+      if (nodeGroup[n] !== HOMELESS || prepared.inputKind[n] === Input.Data) continue;
+      const shared = sharedGroup(tree, nodeGroup, users.value, users.start[n], users.start[n + 1]);
+      if (shared >= 0) nodeGroup[n] = shared;
+      else if (last || nodeRole[n] === Role.Parameter) nodeGroup[n] = firstPlace(prepared, tree, nodeGroup, n);
+    }
+  };
+  backwards(false);
+  for (let n = 0; n < nodeGroup.length; n++) {
+    if (nodeGroup[n] !== HOMELESS || nodeRole[n] === Role.Output || prepared.isOutput[n]) continue;
+    const shared = sharedGroup(tree, nodeGroup, inputs.value, inputs.start[n], inputs.start[n + 1]);
+    if (shared >= 0) nodeGroup[n] = shared;
+  }
+  backwards(true);
+  for (let n = 0; n < nodeGroup.length; n++) if (nodeGroup[n] === HOMELESS) nodeGroup[n] = -1;
+}
+
+/** The innermost group around all of list[from … to-1] that have a group; -1 if they share none. */
+function sharedGroup(tree: Tree, nodeGroup: Int32Array, list: Int32Array, from: number, to: number): number {
+  let shared = HOMELESS;
+  for (let i = from; i < to && shared !== -1; i++) {
+    const g = nodeGroup[list[i]];
+    if (g === HOMELESS || g === shared) continue;
+    shared = shared === HOMELESS ? g : common(tree, shared, g);
+  }
+  return shared === HOMELESS ? -1 : shared;
+}
+
+export function common(tree: Pick<Tree, "parent" | "depth">, a: number, b: number): number {
+  while (a !== b) {
+    if (a < 0 || b < 0) return -1;
+    if (tree.depth[a] >= tree.depth[b]) a = tree.parent[a];
+    else b = tree.parent[b];
+  }
+  return a;
+}
+
+/** Where a parameter that several top groups use is used first; HOMELESS while no user has a place. */
+function firstPlace(prepared: Prepared, tree: Tree, nodeGroup: Int32Array, node: number): number {
+  const { users, program } = prepared;
+  const tops: number[] = [];
+  let shared = HOMELESS;
+  for (let i = users.start[node]; i < users.start[node + 1]; i++) {
+    const g = nodeGroup[users.value[i]];
+    if (g < 0) continue;
+    let top = g;
+    while (tree.parent[top] >= 0) top = tree.parent[top];
+    if (!tops.includes(top)) tops.push(top);
+    if (tops.length > MOST_PLACES) return -1;
+    if (tops[0] === top) shared = shared === HOMELESS ? g : common(tree, shared, g);
+  }
+  const patterns = new Set(tops.map((top) => numberless(program.strings.at(tree.groupName[top]))));
+  return patterns.size < tops.length ? -1 : shared;
+}
+
+/** A name with its numbers taken out: what layer_0 and layer_23 share. */
+export function numberless(name: string): string {
+  return name.replace(/\d+/g, "#");
+}

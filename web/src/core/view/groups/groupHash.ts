@@ -1,0 +1,174 @@
+/**
+ * What is inside a group, as a number that does not depend on names or on the order in which the source lists the nodes.
+ *
+ * Every node gets two numbers: one from its label and everything upstream of it within the group, one from everything downstream.
+ * A value that comes in from outside counts as a node of its own with nothing but a type, so that two operands fed by the same
+ * outside value differ from two fed by different ones. The sum over all nodes is the content.
+ */
+
+import { numberless } from "./assignUngrouped";
+import { mix } from "../../base/csr";
+import { nodeLabels } from "./nodeHash";
+import type { Prepared } from "../prepare";
+import { Role } from "../ops/roles";
+import type { GroupTree } from "./tree";
+
+export interface Content {
+  readonly a: number;
+  readonly b: number;
+  /** The group's nodes in an order that groups of the same content share. */
+  readonly nodes: Int32Array;
+}
+
+export class Contents {
+  /** Nodes in the order of their groups, so that a group with all groups in it is one stretch. */
+  private readonly order: Int32Array;
+  private readonly from: Int32Array;
+  private readonly to: Int32Array;
+  private readonly nameOf: Int32Array;
+  private readonly up: Int32Array;
+  private readonly down: Int32Array;
+  private readonly inside: Int32Array;
+  private readonly labels: Int32Array;
+  private stamp = 0;
+
+  constructor(
+    private readonly prepared: Prepared,
+    private readonly tree: GroupTree,
+  ) {
+    const { nodeCount, strings } = prepared.program;
+    this.labels = nodeLabels(prepared.program);
+    this.up = new Int32Array(nodeCount);
+    this.down = new Int32Array(nodeCount);
+    this.inside = new Int32Array(nodeCount);
+    const numbers = new Map<string, number>();
+    const ofName = new Map<number, number>();
+    this.nameOf = Int32Array.from(tree.groupName, (name) => {
+      let number = ofName.get(name);
+      if (number === undefined) {
+        const pattern = numberless(strings.at(name));
+        number = numbers.get(pattern) ?? numbers.size;
+        numbers.set(pattern, number);
+        ofName.set(name, number);
+      }
+      return number;
+    });
+    ({ order: this.order, from: this.from, to: this.to } = stretches(tree));
+  }
+
+  /** How many nodes are in a group and all groups in it. */
+  size(group: number): number {
+    return this.to[group] - this.from[group];
+  }
+
+  /** The group's name without its numbers, as a number. */
+  pattern(group: number): number {
+    return this.nameOf[group];
+  }
+
+  /** A cheap first guess: groups with the same content have the same sum of labels. */
+  labelSums(): Int32Array {
+    const sums = new Int32Array(this.tree.groupCount);
+    for (let n = 0; n < this.tree.nodeGroup.length; n++) {
+      const g = this.tree.nodeGroup[n];
+      if (g >= 0) sums[g] += mix(this.labels[n], 1);
+    }
+    for (let g = sums.length - 1; g >= 0; g--) if (this.tree.parent[g] >= 0) sums[this.tree.parent[g]] += mix(sums[g], this.nameOf[g]);
+    return sums;
+  }
+
+  of(group: number): Content {
+    const { inputs, outputs, types, nodeText, nodeRole } = this.prepared.program;
+    const { up, down, inside, labels } = this;
+    const nodes = this.order.slice(this.from[group], this.to[group]).sort();
+    const stamp = ++this.stamp;
+    for (const n of nodes) inside[n] = stamp;
+    const outside: number[] = [];
+
+    for (const n of nodes) {
+      let h = mix(labels[n], this.place(n, group));
+      for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
+        const source = inputs.value[i];
+        const output = inputs.extra[i];
+        if (inside[source] === stamp) {
+          h = mix(h, mix(source < n ? up[source] : labels[source], output));
+          continue;
+        }
+        if (inside[source] !== -stamp) {
+          inside[source] = -stamp;
+          down[source] = 0;
+          const constant = this.prepared.small.root[source];
+          let type = nodeRole[constant] === Role.Constant ? nodeText[constant] : 0;
+          for (let o = outputs.start[source]; o < outputs.start[source + 1]; o++) type = mix(type, types.text[outputs.value[o]]);
+          up[source] = type;
+          outside.push(source);
+        }
+        h = mix(h, mix(up[source], output));
+      }
+      up[n] = h;
+      down[n] = 0;
+    }
+    const combined = new Int32Array(nodes.length);
+    let a = 0;
+    let b = 0;
+    for (let k = nodes.length - 1; k >= 0; k--) {
+      const n = nodes[k];
+      const h = mix(up[n], down[n]);
+      combined[k] = h;
+      a += mix(h, 1);
+      b += mix(h, 2);
+      for (let i = inputs.start[n], place = 0; i < inputs.start[n + 1]; i++, place++)
+        down[inputs.value[i]] += mix(h, mix(place, inputs.extra[i]));
+    }
+    for (const source of outside) {
+      const h = mix(up[source], down[source]);
+      a += mix(h, 3);
+      b += mix(h, 4);
+    }
+    return { a: a | 0, b: b | 0, nodes: sortBy(nodes, combined) };
+  }
+
+  /** Where a node sits below `group`: the names on the way, without their numbers. */
+  private place(node: number, group: number): number {
+    let h = 0;
+    for (let g = this.tree.nodeGroup[node]; g !== group; g = this.tree.parent[g]) h = mix(h, this.nameOf[g] + 1);
+    return h;
+  }
+}
+
+function sortBy(nodes: Int32Array, keys: Int32Array): Int32Array {
+  const order = Array.from(nodes.keys()).sort((i, j) => keys[i] - keys[j] || i - j);
+  return Int32Array.from(order, (i) => nodes[i]);
+}
+
+/** Lists nodes so that every group's nodes, with those of the groups in it, stand together. */
+function stretches(tree: GroupTree): { order: Int32Array; from: Int32Array; to: Int32Array } {
+  const { groupCount, parent, nodeGroup } = tree;
+  const size = new Int32Array(groupCount);
+  const direct = new Int32Array(groupCount);
+  for (const g of nodeGroup) if (g >= 0) direct[g]++;
+  for (let g = groupCount - 1; g >= 0; g--) {
+    size[g] += direct[g];
+    if (parent[g] >= 0) size[parent[g]] += size[g];
+  }
+  const from = new Int32Array(groupCount);
+  const to = new Int32Array(groupCount);
+  const fill = new Int32Array(groupCount);
+  let top = 0;
+  for (let g = 0; g < groupCount; g++) {
+    if (parent[g] < 0) {
+      from[g] = top;
+      top += size[g];
+    } else {
+      from[g] = fill[parent[g]];
+      fill[parent[g]] += size[g];
+    }
+    to[g] = from[g] + size[g];
+    // A group's own nodes come first, then the groups in it.
+    fill[g] = from[g] + direct[g];
+  }
+  const order = new Int32Array(top);
+  const next = from.slice();
+  for (let n = 0; n < nodeGroup.length; n++) if (nodeGroup[n] >= 0) order[next[nodeGroup[n]]++] = n;
+  return { order, from, to };
+}

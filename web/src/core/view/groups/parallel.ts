@@ -1,0 +1,67 @@
+/**
+ * Nodes that repeat side by side without groups around them: the updates of a hundred parameters, each the same chain of operations.
+ *
+ * Within one container, a node's number says what is upstream of it and what is downstream. Nodes with the same number stand at the
+ * same place of parallel copies, so that drawing each place once draws one copy for all. Nodes in a row differ, because they have
+ * different things upstream.
+ */
+
+import { mix, TripleMap } from "../../base/csr";
+import { nodeLabels } from "./nodeHash";
+import { Kind } from "../ops/plumbing";
+import type { Prepared } from "../prepare";
+import { Role } from "../ops/roles";
+
+/** Fewer copies than this are drawn as they are. */
+const LEAST_COPIES = 8;
+
+/** For each node the number of its place, if at least so many stand there, otherwise -1. `container` tells where a node is. */
+export function parallelPlaces(prepared: Prepared, container: Int32Array): Int32Array {
+  const { program, plumbing, small, isFusionBody, graphOf } = prepared;
+  const { nodeCount, nodeRole, nodeText, inputs, outputs, types } = program;
+  const labels = nodeLabels(program);
+  const takesPart = new Uint8Array(nodeCount);
+  const up = new Int32Array(nodeCount);
+  const down = new Int32Array(nodeCount);
+  const within = (source: number, user: number): boolean =>
+    takesPart[source] === 1 && source < user && container[source] === container[user];
+
+  for (let n = 0; n < nodeCount; n++) {
+    if (plumbing.kind[n] !== Kind.None || small.is[n] || nodeRole[n] === Role.Output || isFusionBody[graphOf[n]]) continue;
+    let h = labels[n];
+    for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
+      const piped = plumbing.kind[inputs.value[i]] === Kind.Pipe;
+      const source = piped ? plumbing.node[inputs.value[i]] : inputs.value[i];
+      const output = piped ? plumbing.output[inputs.value[i]] : inputs.extra[i];
+      if (within(source, n)) {
+        h = mix(h, mix(up[source], output));
+        continue;
+      }
+      const constant = small.root[source];
+      let outside = nodeRole[constant] === Role.Constant ? nodeText[constant] : -1;
+      for (let o = outputs.start[source]; o < outputs.start[source + 1]; o++) outside = mix(outside, types.text[outputs.value[o]]);
+      h = mix(h, mix(outside, output));
+    }
+    takesPart[n] = 1;
+    up[n] = h;
+  }
+  for (let n = nodeCount - 1; n >= 0; n--) {
+    if (!takesPart[n]) continue;
+    const h = mix(up[n], down[n]);
+    for (let i = inputs.start[n], place = 0; i < inputs.start[n + 1]; i++, place++) {
+      const piped = plumbing.kind[inputs.value[i]] === Kind.Pipe;
+      const source = piped ? plumbing.node[inputs.value[i]] : inputs.value[i];
+      if (within(source, n)) down[source] += mix(h, mix(place, piped ? plumbing.output[inputs.value[i]] : inputs.extra[i]));
+    }
+  }
+  const numbers = new TripleMap(nodeCount);
+  const place = new Int32Array(nodeCount).fill(-1);
+  const count: number[] = [];
+  for (let n = 0; n < nodeCount; n++) {
+    if (!takesPart[n]) continue;
+    place[n] = numbers.number(container[n], up[n], down[n]);
+    count[place[n]] = (count[place[n]] ?? 0) + 1;
+  }
+  for (let n = 0; n < nodeCount; n++) if (place[n] >= 0 && count[place[n]] < LEAST_COPIES) place[n] = -1;
+  return place;
+}

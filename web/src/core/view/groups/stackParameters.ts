@@ -1,0 +1,40 @@
+/**
+ * Parameters that one operation takes and nothing else does (the weights of a step that calls its forward half). Drawn one by one
+ * they would be a row across the page, and say nothing that a stack of them does not.
+ */
+
+import { CATEGORIES } from "../../program/types";
+import { TripleMap } from "../../base/csr";
+import { Input } from "../ops/inputs";
+import type { Prepared } from "../prepare";
+import { Role } from "../ops/roles";
+
+/** Fewer than this are drawn as they are. */
+const LEAST = 8;
+/** Leaves of a gradient's graph are what people look for there. */
+const LEAF = CATEGORIES.indexOf("leaf");
+
+/** The one node that takes a value of `node`, or -1. */
+export function onlyUser({ users }: Prepared, node: number): number {
+  const from = users.start[node];
+  for (let i = from + 1; i < users.start[node + 1]; i++) if (users.value[i] !== users.value[from]) return -1;
+  return from < users.start[node + 1] ? users.value[from] : -1;
+}
+
+/** For each parameter the number of its row, or -1. `container` tells where a node is. */
+export function gatheredParameters(prepared: Prepared, container: Int32Array): Int32Array {
+  const { program, small, isOutput, inputKind } = prepared;
+  const { nodeCount, nodeRole, nodeCategory } = program;
+  const rows = new TripleMap();
+  const row = new Int32Array(nodeCount).fill(-1);
+  const size: number[] = [];
+  for (let n = 0; n < nodeCount; n++) {
+    if (nodeRole[n] !== Role.Parameter || nodeCategory[n] === LEAF || small.is[n] || isOutput[n] || inputKind[n] === Input.Data) continue;
+    const user = onlyUser(prepared, n);
+    if (user < 0 || nodeRole[user] !== Role.Op) continue;
+    row[n] = rows.number(container[n], user, 0);
+    size[row[n]] = (size[row[n]] ?? 0) + 1;
+  }
+  for (let n = 0; n < nodeCount; n++) if (row[n] >= 0 && size[row[n]] < LEAST) row[n] = -1;
+  return row;
+}

@@ -1,0 +1,160 @@
+/**
+ * A grouping made ready for drawing: every node has found its group, groups that hold everything are gone, and what is inside
+ * each group is counted. Worked out once per program and grouping.
+ */
+
+import { CATEGORIES, type Grouping } from "../../program/types";
+import { adopt } from "./assignUngrouped";
+import { bareOp, Kind } from "../ops/plumbing";
+import type { Prepared } from "../prepare";
+import { isModelParameter, Role } from "../ops/roles";
+import { SPREADS } from "../ops/inlineOperands";
+
+export interface GroupTree {
+  readonly name: string;
+  readonly groupCount: number;
+  readonly groupName: Int32Array;
+  /** Enclosing group, or -1. Parents come before children. */
+  readonly parent: Int32Array;
+  /** Graph g owns groups firstGroup[g] … firstGroup[g+1]-1. */
+  readonly firstGroup: Int32Array;
+  /** How many groups are around a group. */
+  readonly depth: Int32Array;
+  /** Innermost group of each node, or -1 at the top of its graph. */
+  readonly nodeGroup: Int32Array;
+  /** Of a group and all groups in it: operations, and elements of its parameters. */
+  readonly opCount: Int32Array;
+  readonly parameterElements: Float64Array;
+}
+
+const SHAPE = CATEGORIES.indexOf("shape");
+
+/** Groupings that say exactly who is in a group: a node that a backend does not take is not drawn among those that it takes. */
+const EXACT = new Set(["partition", "qdq cluster"]);
+
+const known = new WeakMap<Grouping, GroupTree>();
+
+export function groupTree(prepared: Prepared, grouping: Grouping): GroupTree {
+  let tree = known.get(grouping);
+  if (!tree) {
+    tree = build(prepared, grouping);
+    known.set(grouping, tree);
+  }
+  return tree;
+}
+
+function build(prepared: Prepared, grouping: Grouping): GroupTree {
+  const { program } = prepared;
+  const { groupCount, groupName } = grouping;
+  const firstGroup = groupsByGraph(grouping, program.graphCount);
+  const exact = EXACT.has(grouping.name);
+  const outer = exact ? new Uint8Array(groupCount) : outerGroups(prepared, grouping, firstGroup);
+  const parent = new Int32Array(groupCount);
+  const depth = new Int32Array(groupCount);
+  for (let g = 0; g < groupCount; g++) {
+    const above = grouping.groupParent[g];
+    parent[g] = above < 0 || outer[above] ? -1 : above;
+    depth[g] = parent[g] < 0 ? 0 : depth[parent[g]] + 1;
+  }
+  const nodeGroup = exact ? grouping.nodeGroup.slice() : ownPlaces(prepared, grouping, firstGroup, outer);
+  adopt(prepared, { parent, depth, groupName }, nodeGroup);
+  return { name: grouping.name, groupCount, groupName, parent, firstGroup, depth, nodeGroup, ...count(prepared, parent, nodeGroup) };
+}
+
+/**
+ * A node's group by its own word; -1: at the top by its own word; -2: it has said nothing. In a graph where every path starts
+ * with the same group, a node without a path has said nothing. In others it may well stand at the top, unless it only holds or
+ * reshapes a value and does not say either which line of the source it is from.
+ */
+function ownPlaces(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array, outer: Uint8Array): Int32Array {
+  const { graphOf, program } = prepared;
+  return grouping.nodeGroup.map((given, n) => {
+    if (given >= 0) return outer[given] ? -1 : given;
+    const first = firstGroup[graphOf[n]];
+    if (first < firstGroup[graphOf[n] + 1] && outer[first]) return -2;
+    return standsForItself(prepared, n) || program.nodeRole[n] === Role.Output ? -1 : -2;
+  });
+}
+
+function groupsByGraph(grouping: Grouping, graphCount: number): Int32Array {
+  const first = new Int32Array(graphCount + 1);
+  for (let g = 0; g < grouping.groupCount; g++) first[grouping.groupGraph[g] + 1]++;
+  for (let graph = 0; graph < graphCount; graph++) first[graph + 1] += first[graph];
+  return first;
+}
+
+/**
+ * Marks the groups that hold all of their graph and so say nothing: a single root, then its only child while nothing stands beside
+ * it. Where some operations have no group, only a root named like the program (jit_step and step) is one of them.
+ */
+function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array): Uint8Array {
+  const { groupCount, groupParent, groupName, nodeGroup } = grouping;
+  const { graphCount, name: programName, strings } = prepared.program;
+  const direct = new Int32Array(groupCount);
+  const children = new Int32Array(groupCount);
+  const onlyChild = new Int32Array(groupCount);
+  for (const g of nodeGroup) if (g >= 0) direct[g]++;
+  for (let g = 0; g < groupCount; g++) {
+    if (groupParent[g] >= 0) {
+      children[groupParent[g]]++;
+      onlyChild[groupParent[g]] = g;
+    }
+  }
+  const outer = new Uint8Array(groupCount);
+  for (let graph = 0; graph < graphCount; graph++) {
+    let root = -1;
+    let roots = 0;
+    for (let g = firstGroup[graph]; g < firstGroup[graph + 1]; g++) {
+      if (groupParent[g] < 0) {
+        root = g;
+        roots++;
+      }
+    }
+    if (roots !== 1) continue;
+    const complete = allGrouped(prepared, grouping, graph);
+    if (!complete && !programName.endsWith(strings.at(groupName[root]))) continue;
+    outer[root] = 1;
+    while (complete && direct[root] === 0 && children[root] === 1) {
+      root = onlyChild[root];
+      outer[root] = 1;
+    }
+  }
+  return outer;
+}
+
+function allGrouped(prepared: Prepared, grouping: Grouping, graph: number): boolean {
+  const { graphStart } = prepared.program;
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++)
+    if (grouping.nodeGroup[n] < 0 && standsForItself(prepared, n)) return false;
+  return true;
+}
+
+/** An operation that a person has written, or that does more than hold, pass on or reshape a value: compilers add such freely. */
+function standsForItself(prepared: Prepared, node: number): boolean {
+  const { nodeRole, nodeCategory, nodeOp, strings } = prepared.program;
+  if (nodeRole[node] !== Role.Op) return false;
+  if (prepared.sourceLine && prepared.sourceLine[node] >= 0) return true;
+  if (nodeCategory[node] === SHAPE || prepared.plumbing.kind[node] !== Kind.None) return false;
+  return !SPREADS.has(bareOp(strings.at(nodeOp[node])));
+}
+
+function count(prepared: Prepared, parent: Int32Array, nodeGroup: Int32Array): { opCount: Int32Array; parameterElements: Float64Array } {
+  const { program, plumbing, small } = prepared;
+  const opCount = new Int32Array(parent.length);
+  const parameterElements = new Float64Array(parent.length);
+  const { outputs, nodeRole, types } = program;
+  for (let n = 0; n < nodeGroup.length; n++) {
+    const g = nodeGroup[n];
+    if (g < 0) continue;
+    if (nodeRole[n] === Role.Op && plumbing.kind[n] === Kind.None && !small.is[n]) opCount[g]++;
+    if (isModelParameter(program, n)) {
+      for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
+    }
+  }
+  for (let g = parent.length - 1; g >= 0; g--) {
+    if (parent[g] < 0) continue;
+    opCount[parent[g]] += opCount[g];
+    parameterElements[parent[g]] += parameterElements[g];
+  }
+  return { opCount, parameterElements };
+}

@@ -1,0 +1,37 @@
+/** How deep to open a program that nobody gave a depth for: as deep as a page holds. */
+
+import type { Folding } from "../groups/fold";
+import { Kind } from "../ops/plumbing";
+import type { Prepared } from "../prepare";
+import type { GroupTree } from "../groups/tree";
+
+/** A page holds so many boxes. */
+export const PAGE = 60;
+const DEEPEST = 32;
+
+export function fittingDepth(prepared: Prepared, tree: GroupTree, graph: number, folding: Folding | undefined): number {
+  const { graphStart } = prepared.program;
+  const perLevel = new Int32Array(DEEPEST + 2);
+  const from = tree.firstGroup[graph];
+  const hidden = new Uint8Array(tree.firstGroup[graph + 1] - from);
+  for (let g = from; g < tree.firstGroup[graph + 1]; g++) {
+    const above = tree.parent[g];
+    const stack = folding ? folding.stackOf[g] : -1;
+    hidden[g - from] = (above >= 0 && hidden[above - from]) || (folding && stack >= 0 && folding.first(stack) !== g) ? 1 : 0;
+    if (!hidden[g - from]) perLevel[Math.min(DEEPEST, tree.depth[g])]++;
+  }
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) {
+    const g = tree.nodeGroup[n];
+    const stack = folding ? folding.stackOf[tree.groupCount + n] : -1;
+    if (folding && stack >= 0 && folding.first(stack) !== tree.groupCount + n) continue;
+    if (prepared.small.is[n] || prepared.plumbing.kind[n] !== Kind.None || (g >= 0 && hidden[g - from])) continue;
+    perLevel[g < 0 ? 0 : Math.min(DEEPEST, tree.depth[g]) + 1]++;
+  }
+  let depth = 0;
+  let boxes = perLevel[0];
+  while (depth < DEEPEST && boxes + perLevel[depth + 1] <= PAGE) {
+    depth++;
+    boxes += perLevel[depth];
+  }
+  return depth;
+}

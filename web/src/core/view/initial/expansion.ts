@@ -1,0 +1,114 @@
+/**
+ * What a program shows before anybody has asked for anything: as much as a page holds and the eye can follow.
+ *
+ * It depends on the program alone and not on what a person has opened since, so that opening a group moves nothing else.
+ */
+
+import { BoxKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
+import { PAGE } from "./depth";
+import { build } from "..";
+import { prepare } from "../prepare";
+
+/** More lines than this for each box are a tangle. */
+const EDGES_PER_BOX = 4;
+const ALWAYS_CALM = 80;
+const FEW = 10;
+/** Building a view of 100,000 nodes takes a few hundredths of a second; a first look tries only so many. */
+const MOST_TRIED = 4;
+
+export interface FirstLook {
+  /** Undefined: as deep as a page holds. */
+  readonly depth: number | undefined;
+  /** Groups that are open beyond that depth, and groups that are closed within it. */
+  readonly open: readonly string[];
+  readonly closed: readonly string[];
+}
+
+const AS_IT_FITS: FirstLook = { depth: undefined, open: [], closed: [] };
+
+/** A description without a depth, with what the first look opens added to it. */
+export function fromFirstLook(program: ProgramData, spec: ViewSpec): ViewSpec {
+  if (spec.around || spec.paths || spec.only) return spec;
+  const look = firstLook(program, spec);
+  if (look === AS_IT_FITS) return spec;
+  const [open, closed] = [new Set(spec.open), new Set(spec.closed)];
+  for (const key of look.open) if (!closed.has(key)) open.add(key);
+  for (const key of look.closed) if (!open.has(key)) closed.add(key);
+  const calls = look.depth === undefined ? spec.calls : false;
+  return { ...spec, depth: look.depth, calls, open: [...open], closed: [...closed] };
+}
+
+function firstLook(program: ProgramData, { graph, grouping, rules, hideRoles, values }: ViewSpec): FirstLook {
+  const plain: ViewSpec = { graph, grouping, rules, hideRoles, values };
+  const known = prepare(program).firstLooks;
+  const key = JSON.stringify(plain);
+  let look = known.get(key);
+  if (!look) {
+    const fitting = build(program, plain);
+    const wide = wideGroups(fitting);
+    if (!isCalm(fitting)) look = { depth: 0, open: openOneByOne(program, { ...plain, calls: false, depth: 0 }), closed: [] };
+    else if (wide.length > 0) look = { depth: undefined, open: openOneByOne(program, { ...plain, closed: wide }), closed: wide };
+    else look = openTheFewCalls(program, { ...plain, calls: false }, fitting);
+    known.set(key, look);
+  }
+  return look;
+}
+
+/** A graph of a few boxes that mostly calls others (two halves of a step, one loop) says nothing closed: its calls are opened. */
+function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible): FirstLook {
+  if (closed.boxCount > FEW) return AS_IT_FITS;
+  const open: string[] = [];
+  for (let b = 0; b < closed.boxCount; b++) {
+    if (!closed.expandable[b] || closed.kind[b] !== BoxKind.Call) continue;
+    const tried = build(program, { ...plain, depth: 1, open: [...open, closed.key[b]] });
+    if (tried.boxCount <= PAGE && isCalm(tried)) open.push(closed.key[b]);
+  }
+  return open.length > 0 ? { depth: 1, open, closed: [] } : AS_IT_FITS;
+}
+
+/** The smallest of the groups that a view leaves closed, as long as the picture stays calm with them open. */
+function openOneByOne(program: ProgramData, spec: ViewSpec): string[] {
+  const closed = build(program, spec);
+  const shut = new Set(spec.closed);
+  const groups: number[] = [];
+  for (let b = 0; b < closed.boxCount; b++) {
+    if (closed.expandable[b] && closed.kind[b] === BoxKind.Group && !shut.has(closed.key[b])) groups.push(b);
+  }
+  groups.sort((a, b) => closed.nodesInside[a] - closed.nodesInside[b]);
+  const open: string[] = [];
+  for (const b of groups.slice(0, MOST_TRIED)) {
+    const tried = build(program, { ...spec, open: [...open, closed.key[b]] });
+    if (tried.boxCount <= PAGE && isCalm(tried) && !wideGroups(tried).includes(closed.key[b])) open.push(closed.key[b]);
+  }
+  return open;
+}
+
+function isCalm(view: Visible): boolean {
+  return view.edgeCount <= Math.max(ALWAYS_CALM, EDGES_PER_BOX * view.boxCount);
+}
+
+/** Open groups in which more boxes than this stand side by side: the same update of every weight pushes all else to a corner. */
+const WIDE = 9;
+
+export function wideGroups(view: Visible, most = WIDE): string[] {
+  const rank = new Int32Array(view.boxCount);
+  const { edgeSource, edgeTarget, parent, kind, boxCount } = view;
+  const inGroup = (b: number): boolean => parent[b] >= 0 && kind[parent[b]] === BoxKind.Group;
+  // Boxes are listed in the order of the flow: one pass over the edges gives each the length of the longest way to it, nearly.
+  const within = Array.from(edgeSource.keys()).filter((e) => inGroup(edgeSource[e]) && parent[edgeSource[e]] === parent[edgeTarget[e]]);
+  for (const e of within.sort((a, b) => edgeSource[a] - edgeSource[b])) {
+    const [s, t] = [edgeSource[e], edgeTarget[e]];
+    if (s < t) rank[t] = Math.max(rank[t], rank[s] + 1);
+  }
+  const beside = new Map<number, number>();
+  const wide = new Set<number>();
+  for (let b = 0; b < boxCount; b++) {
+    if (!inGroup(b)) continue;
+    const around = parent[b];
+    const place = around * boxCount + rank[b];
+    const count = (beside.get(place) ?? 0) + 1;
+    beside.set(place, count);
+    if (count > most) wide.add(around);
+  }
+  return Array.from(wide, (b) => view.key[b]);
+}

@@ -1,0 +1,81 @@
+/**
+ * Small values: what sits inside its user's box as text rather than in a box of its own.
+ *
+ * A scalar constant, and whatever only spreads one (a broadcast, a conversion), is small for all its users. So is a parameter that
+ * comes in from the side, if it is a scalar, or a vector with few users (the γ of a norm, a bias). Where it meets nothing but other
+ * parameters, it must have fewer dimensions than what they make: a + b is drawn with two inputs, x · w + bias is not.
+ */
+
+import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";
+import { Input } from "./inputs";
+import { bareOp } from "./plumbing";
+import { Role } from "./roles";
+import { rank } from "./shapes";
+
+export interface Small {
+  /** 1: may become text. */
+  readonly is: Uint8Array;
+  /** The node whose text it shows: the constant behind a broadcast, or the node itself. */
+  readonly root: Int32Array;
+}
+
+/** Ops that only spread or convert a value. */
+export const SPREADS = new Set([
+  "broadcast",
+  "broadcast_in_dim",
+  "convert",
+  "reshape",
+  "bitcast",
+  "bitcast-convert",
+  "expand",
+  "convert_element_type",
+  "copy",
+  "_to_copy",
+]);
+const MOST_ELEMENTS = 4;
+const LONGEST = 18;
+const MOST_USES = 4;
+const LEAF = CATEGORIES.indexOf("leaf");
+
+export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array, inputKind: Uint8Array): Small {
+  const { nodeCount, nodeRole, nodeCategory, nodeOp, nodeText, inputs, outputs, types, strings, calls, control } = program;
+  const is = new Uint8Array(nodeCount);
+  const root = new Int32Array(nodeCount);
+  const spreads = new Map<number, boolean>();
+  const scalar = new Uint8Array(nodeCount);
+  for (let n = 0; n < nodeCount; n++) {
+    root[n] = n;
+    const useCount = users.start[n + 1] - users.start[n];
+    if (isOutput[n] || useCount === 0 || outputs.start[n + 1] - outputs.start[n] !== 1) continue;
+    const type = outputs.value[outputs.start[n]];
+    const elements = types.elements[type];
+    const operandCount = inputs.start[n + 1] - inputs.start[n];
+    if (nodeRole[n] === Role.Constant && operandCount === 0) {
+      const text = nodeText[n] < 0 ? "" : strings.at(nodeText[n]);
+      if (text !== "" && text.length <= LONGEST && elements >= 0 && elements <= MOST_ELEMENTS) is[n] = scalar[n] = 1;
+    } else if (nodeRole[n] === Role.Parameter && operandCount === 0 && nodeCategory[n] !== LEAF) {
+      const vector = elements >= 0 && useCount <= MOST_USES && rank(program, n) <= 1;
+      const aside =
+        inputKind[n] === Input.Side || (inputKind[n] === Input.MeetsBare && rank(program, n) < rank(program, users.value[users.start[n]]));
+      if (aside && (elements === 1 || vector)) is[n] = 1;
+    } else if (
+      operandCount === 1 &&
+      nodeRole[n] === Role.Op &&
+      calls.start[n + 1] === calls.start[n] &&
+      control.start[n + 1] === control.start[n]
+    ) {
+      let spread = spreads.get(nodeOp[n]);
+      if (spread === undefined) {
+        spread = SPREADS.has(bareOp(strings.at(nodeOp[n])));
+        spreads.set(nodeOp[n], spread);
+      }
+      const source = inputs.value[inputs.start[n]];
+      if (spread && source < n && is[source] && (scalar[source] || useCount <= MOST_USES)) {
+        is[n] = 1;
+        scalar[n] = scalar[source];
+        root[n] = root[source];
+      }
+    }
+  }
+  return { is, root };
+}

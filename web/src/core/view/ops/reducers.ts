@@ -1,0 +1,25 @@
+/** Trivial reducers: called graphs that apply one op to their parameters and nothing else (`to_apply=add`). */
+
+import type { ProgramData } from "../../program/types";
+import { Role } from "./roles";
+
+const LARGEST = 5;
+
+/** For each graph the string number of the one op it applies, or -1. */
+export function findReducers(program: ProgramData): Int32Array {
+  const { graphCount, graphStart, nodeRole, nodeOp, inputs, calls, graphOutputs } = program;
+  const op = new Int32Array(graphCount).fill(-1);
+  for (let g = 0; g < graphCount; g++) {
+    const from = graphStart[g];
+    const to = graphStart[g + 1];
+    if (g === program.entry || to - from < 2 || to - from > LARGEST) continue;
+    if (graphOutputs.start[g + 1] - graphOutputs.start[g] !== 1) continue;
+    const root = graphOutputs.value[graphOutputs.start[g]];
+    let plain =
+      nodeRole[root] === Role.Op && calls.start[root + 1] === calls.start[root] && inputs.start[root + 1] - inputs.start[root] === 2;
+    for (let n = from; n < to && plain; n++) plain = n === root || nodeRole[n] === Role.Parameter;
+    for (let i = inputs.start[root]; i < inputs.start[root + 1] && plain; i++) plain = nodeRole[inputs.value[i]] === Role.Parameter;
+    if (plain) op[g] = nodeOp[root];
+  }
+  return op;
+}

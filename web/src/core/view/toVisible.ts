@@ -1,0 +1,105 @@
+/** Turns the growing columns into the view's answer. */
+
+import type { Visible } from "../program/types";
+import type { Boxes } from "./boxes/boxes";
+import { TripleMap } from "../base/csr";
+import type { Edges } from "./edges/edges";
+import { INLINED, type Instance, noEnds, PASSED_ON, sources } from "./boxes/instance";
+import type { Placement } from "./boxes/placeBoxes";
+import { Kind } from "./ops/plumbing";
+import { WHOLE } from "./ops/roles";
+
+export function finish(placement: Placement, edges: Edges): Visible {
+  const { boxes } = placement;
+  for (let box = boxes.count - 1; box >= 0; box--) {
+    if (boxes.parent[box] >= 0) boxes.nodesInside[boxes.parent[box]] += boxes.nodesInside[box];
+  }
+  return {
+    graph: placement.instances[0].graph,
+    boxCount: boxes.count,
+    kind: Uint8Array.from(boxes.kind),
+    parent: Int32Array.from(boxes.parent),
+    open: Uint8Array.from(boxes.open),
+    expandable: Uint8Array.from(boxes.expandable),
+    node: Int32Array.from(boxes.node),
+    group: Int32Array.from(boxes.group),
+    category: Uint8Array.from(boxes.category),
+    key: boxes.key,
+    title: boxes.title,
+    subtitle: boxes.subtitle,
+    notes: boxes.notes,
+    repeat: Int32Array.from(boxes.repeat),
+    nodesInside: Int32Array.from(boxes.nodesInside),
+    edgeCount: edges.count,
+    edgeSource: Int32Array.from(edges.source),
+    edgeTarget: Int32Array.from(edges.target),
+    edgeKind: Uint8Array.from(edges.kind),
+    edgeNode: Int32Array.from(edges.node),
+    edgeOutput: Int32Array.from(edges.output),
+    edgeCountMerged: Int32Array.from(edges.merged),
+    edgeDistinct: Int32Array.from(edges.distinct),
+    edgeBytes: Float64Array.from(edges.bytes),
+    sourceSlot: Float32Array.from(edges.sourceSlot),
+    targetSlot: Float32Array.from(edges.targetSlot),
+    edgeOperand: Int32Array.from(edges.operand),
+    edgeValue: numberValues(edges, placement.boxes),
+    boxOfNode: whereNodesAre(placement),
+    remarks: placement.remarks,
+  };
+}
+
+/** What leaves an operation by the same output runs together; what leaves a closed group is one bundle, whatever is in it. */
+function numberValues(edges: Edges, boxes: Boxes): Int32Array {
+  const numbers = new TripleMap(edges.count);
+  return Int32Array.from(edges.source, (source, e) => {
+    const single = boxes.isLeaf(source);
+    return numbers.number(source, single ? edges.node[e] : -1, single ? edges.output[e] * 4 + edges.kind[e] : edges.kind[e]);
+  });
+}
+
+/** The first box in which each node is seen: its own, its user's where it is text, its source's where it only passes on. */
+function whereNodesAre(placement: Placement): Int32Array {
+  const { prepared, instances } = placement;
+  const { program, users, plumbing } = prepared;
+  const { nodeCount, graphCount, graphStart, calls } = program;
+  const ends = noEnds();
+  const where = new Int32Array(nodeCount).fill(-1);
+  const placed = new Uint8Array(graphCount);
+  const first: Instance[] = [];
+  for (const instance of instances) {
+    if (placed[instance.graph]) continue;
+    placed[instance.graph] = 1;
+    first.push(instance);
+    for (let i = 0; i < instance.count; i++) if (instance.boxOf[i] >= 0) where[instance.first + i] = instance.boxOf[i];
+  }
+  for (const instance of first) {
+    for (let n = instance.first; n < instance.first + instance.count; n++) {
+      if (instance.place(n) !== PASSED_ON) continue;
+      if (plumbing.kind[n] === Kind.None && !instance.moves.has(n)) {
+        where[n] = instance.frame;
+        continue;
+      }
+      sources(instance, n, plumbing.kind[n] === Kind.Pipe ? 0 : WHOLE, true, ends);
+      where[n] = ends.instance[0].place(ends.node[0]);
+    }
+    for (let n = instance.first + instance.count - 1; n >= instance.first; n--) {
+      if (instance.place(n) !== INLINED && !(instance.place(n) === PASSED_ON && where[n] < 0)) continue;
+      for (let u = users.start[n]; u < users.start[n + 1] && where[n] < 0; u++) where[n] = where[users.value[u]];
+      if (where[n] < 0) where[n] = instance.frame;
+    }
+  }
+  // Graphs that are not expanded anywhere are seen in the box of the first node that calls them.
+  const queue: number[] = first.map((instance) => instance.graph);
+  for (let q = 0; q < queue.length; q++) {
+    for (let n = graphStart[queue[q]]; n < graphStart[queue[q] + 1]; n++) {
+      for (let c = calls.start[n]; c < calls.start[n + 1]; c++) {
+        const graph = calls.value[c];
+        if (placed[graph] || where[n] < 0) continue;
+        placed[graph] = 1;
+        where.fill(where[n], graphStart[graph], graphStart[graph + 1]);
+        queue.push(graph);
+      }
+    }
+  }
+  return where;
+}

@@ -1,0 +1,71 @@
+/** What is seen where forward and backward stand beside each other: both halves open, and repeated layers one by one. */
+import { Block, blocksOf } from "../../layout/twoHalves/blocks";
+import { bytesText } from "../../text/quantities";
+import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
+import { wideGroups } from "../initial/expansion";
+import { PAGE } from "../initial/depth";
+import { halvesOf } from "./halves";
+import { build } from "..";
+
+const DIRECTION = "direction";
+const UPDATE = "update";
+/** Deeper is not looked without being asked. */
+const DEEPEST_TRIED = 4;
+/** Two halves are about so many boxes wide: an update with more side by side would push them to the middle of a wide page. */
+const WIDEST_UPDATE = 4;
+
+export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
+  const spec: ViewSpec = { grouping: DIRECTION, ...asked };
+  const fixed = spec.depth !== undefined || spec.flatten;
+  const visible = unfolded(program, fixed ? spec : asItFits(program, { ...spec, calls: false }));
+  const halves = halvesOf(visible);
+  if (!halves) return { ...visible, remarks: [...visible.remarks, "Nothing here has a forward and a backward half."] };
+  const block = blocksOf(visible, halves);
+  const edgeText = Array.from(visible.edgeSource, (source, e) => {
+    const isKept =
+      visible.edgeKind[e] === EdgeKind.Data && block[source] === Block.Forward && block[visible.edgeTarget[e]] === Block.Backward;
+    return isKept ? keptText(visible.edgeDistinct[e], visible.edgeBytes[e]) : undefined;
+  });
+  const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
+  const reading = `Forward runs down, backward up beside it; across runs what is kept for backward${updates ? ", at the sides parameters (left) and gradients (right) on their way to the update" : ""}.`;
+  return { ...visible, edgeText, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
+}
+
+/** "33 kept · 1.4 MB" */
+function keptText(values: number, bytes: number): string {
+  return [values > 1 ? `${values} kept` : "kept", ...(Number.isNaN(bytes) ? [] : [bytesText(bytes)])].join(" · ");
+}
+
+/**
+ * As deep as a page holds, so that layers stand beside layers; whatever is open beyond, so that opening a group moves nothing else. An
+ * update that would be wider than the halves is closed.
+ */
+function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
+  const { open, closed = [], ...plain } = spec;
+  let depth = 1;
+  let fitting = unfolded(program, { ...plain, depth });
+  while (depth < DEEPEST_TRIED) {
+    const deeper = unfolded(program, { ...plain, depth: depth + 1 });
+    if (inHalves(deeper).length > PAGE) break;
+    [depth, fitting] = [depth + 1, deeper];
+  }
+  const inside = new Set(inHalves(fitting).map((box) => fitting.key[box]));
+  const wide = wideGroups(fitting, WIDEST_UPDATE).filter((key) => !inside.has(key) && !open?.includes(key));
+  return { ...spec, depth, closed: [...closed, ...wide] };
+}
+
+/** Stacks of repeated groups in the halves are shown one by one; repeated operations (an optimizer's) stay folded. */
+function unfolded(program: ProgramData, spec: ViewSpec): Visible {
+  const folded = build(program, spec);
+  const stacks = inHalves(folded)
+    .filter((box) => folded.repeat[box] > 1 && folded.node[box] < 0)
+    .map((box) => folded.key[box]);
+  return stacks.length ? build(program, { ...spec, unfolded: [...(spec.unfolded ?? []), ...stacks] }) : folded;
+}
+
+function inHalves(visible: Visible): number[] {
+  const halves = halvesOf(visible);
+  if (!halves) return [];
+  const block = blocksOf(visible, halves);
+  return [...block.keys()].filter((box) => block[box] === Block.Forward || block[box] === Block.Backward);
+}

@@ -1,0 +1,95 @@
+/** The forward and the backward half of a view that is grouped by direction, and which groups of them belong together. */
+import type { Halves } from "../../layout/twoHalves/blocks";
+import { BoxKind, type ProgramData, type Visible } from "../../program/types";
+
+const FORWARD = "forward";
+const BACKWARD = "backward";
+const BACKWARD_OF = "backward_of";
+/** A module that is only a number is shown with the name of what it stands in. */
+const HALF_PREFIX = /^(?:forward|backward)\./;
+/** Frames that were drawn as one say their names together. */
+const WITHIN = " › ";
+
+/** Undefined where the view has no two halves at its top. With the program, operations are paired too, not only groups. */
+export function halvesOf(visible: Visible, program?: ProgramData): Halves | undefined {
+  let forward = -1;
+  let backward = -1;
+  for (let box = 0; box < visible.boxCount; box++) {
+    if (visible.parent[box] >= 0 || visible.kind[box] !== BoxKind.Group) continue;
+    const name = visible.title[box].split(WITHIN)[0];
+    if (name === FORWARD) forward = box;
+    else if (name === BACKWARD) backward = box;
+  }
+  if (forward < 0 || backward < 0) return undefined;
+  const paths = pathsWithin(visible);
+  const ahead = new Map<string, number[]>();
+  const back = new Map<string, number[]>();
+  for (let box = 0; box < visible.boxCount; box++) {
+    const path = paths[box];
+    if (path === undefined || box === forward || box === backward) continue;
+    const [half, within] = [path.slice(0, path.indexOf("/")), path.slice(path.indexOf("/") + 1)];
+    const side = half === FORWARD ? ahead : half === BACKWARD ? back : undefined;
+    const list = side?.get(within);
+    if (list) list.push(box);
+    else side?.set(within, [box]);
+  }
+  const pairs: [number, number][] = [];
+  for (const [path, boxes] of ahead) {
+    // What came first forward comes last backward.
+    const others = [...(back.get(path) ?? [])].reverse();
+    boxes.slice(0, others.length).forEach((box, i) => {
+      pairs.push([box, others[i]]);
+    });
+  }
+  if (program) pairs.push(...differentiated(visible, program));
+  return { forward, backward, pairs };
+}
+
+/** Operations and the first backward one that says it differentiates them. */
+function differentiated(visible: Visible, { links, strings }: ProgramData): [number, number][] {
+  const pairs: [number, number][] = [];
+  const taken = new Set<number>();
+  for (let box = 0; box < visible.boxCount; box++) {
+    const node = visible.kind[box] === BoxKind.Node ? visible.node[box] : -1;
+    if (node < 0 || taken.has(box)) continue;
+    for (let i = links.start[node]; i < links.start[node + 1]; i++) {
+      const other = visible.boxOfNode[links.extra[i]];
+      if (other < 0 || taken.has(other) || visible.node[other] !== links.extra[i] || strings.at(links.value[i]) !== BACKWARD_OF) continue;
+      pairs.push([other, box]);
+      taken.add(other).add(box);
+      break;
+    }
+  }
+  return pairs;
+}
+
+/** Names of the groups around each group, from the outside in; undefined for operations and for what stands in no group. */
+function pathsWithin(visible: Visible): (string | undefined)[] {
+  const paths: (string | undefined)[] = new Array(visible.boxCount).fill(undefined);
+  const trail: number[] = [];
+  for (let start = 0; start < visible.boxCount; start++) {
+    if (!isGroup(visible, start)) continue;
+    let box = start;
+    while (box >= 0 && paths[box] === undefined) {
+      trail.push(box);
+      box = visible.parent[box];
+    }
+    let path = box < 0 ? "" : `${paths[box]}/`;
+    while (trail.length) {
+      const inner = trail.pop()!;
+      paths[inner] = path + nameOf(visible, inner);
+      path = `${paths[inner]}/`;
+    }
+  }
+  return paths;
+}
+
+const isGroup = (visible: Visible, box: number): boolean =>
+  visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack || visible.kind[box] === BoxKind.Call;
+
+/** A stack goes by what its members have in common, a called graph by its name without the number that makes it unique. */
+function nameOf(visible: Visible, box: number): string {
+  const title = visible.title[box].split(WITHIN).join("/").replace(HALF_PREFIX, "");
+  if (visible.repeat[box] > 1) return title.replace(/\d+/g, "#");
+  return visible.kind[box] === BoxKind.Call ? title.replace(/[_.]\d+$/, "") : title;
+}

@@ -1,0 +1,120 @@
+/**
+ * Graphviz DOT of a view: what would be drawn, as nodes and nested clusters, for papers and tools that take DOT. Graphviz does the
+ * layout. Names are quoted and can never become DOT syntax.
+ */
+import type { Theme } from "../scene/theme";
+import { BoxKind, EdgeKind, type Visible } from "../program/types";
+
+export interface DotOptions {
+  readonly title?: string;
+  readonly direction?: "TB" | "LR";
+}
+
+/** Without a limit, Graphviz improves a training step's ranks for minutes; with it, for seconds. */
+const PATIENCE = "nslimit=2, nslimit1=2";
+const LONGEST = 96;
+const DEEPEST_INDENT = 24;
+
+export function visibleToDot(visible: Visible, theme: Theme, options: DotOptions): string {
+  const lines = [
+    `digraph ${quoted(options.title || "program")} {`,
+    `  graph [rankdir=${options.direction ?? "TB"}, compound=true, ${PATIENCE}, bgcolor="${theme.background}", fontname="Helvetica", fontsize=11, fontcolor="${theme.text}"];`,
+    `  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=10, fontcolor="${theme.text}"];`,
+    `  edge [color="${theme.edge}", arrowsize=0.6, fontname="Helvetica", fontsize=8, fontcolor="${theme.secondary}"];`,
+  ];
+  const anchored = endsAtFrames(visible);
+  writeBoxes(visible, theme, anchored, lines);
+  for (let e = 0; e < visible.edgeCount; e++) lines.push(edgeLine(visible, theme, e));
+  lines.push("}", "");
+  return lines.join("\n");
+}
+
+/** Open containers that need a node of their own: edges end at them, or nothing is inside that Graphviz would draw. */
+function endsAtFrames(visible: Visible): Uint8Array {
+  const anchored = Uint8Array.from(visible.open);
+  for (let b = 0; b < visible.boxCount; b++) if (visible.parent[b] >= 0) anchored[visible.parent[b]] = 0;
+  for (let e = 0; e < visible.edgeCount; e++) {
+    for (const end of [visible.edgeSource[e], visible.edgeTarget[e]]) if (visible.open[end]) anchored[end] = 1;
+  }
+  return anchored;
+}
+
+/** Boxes inside their clusters. A list of what is left to do instead of recursion: groups may be nested as deep as names allow. */
+function writeBoxes(visible: Visible, theme: Theme, anchored: Uint8Array, lines: string[]): void {
+  const { boxCount, parent, open } = visible;
+  const children: number[][] = Array.from({ length: boxCount + 1 }, () => []);
+  for (let b = 0; b < boxCount; b++) children[parent[b] + 1].push(b);
+  const waiting: { readonly box: number; readonly depth: number; readonly closing: boolean }[] = [];
+  const later = (boxes: readonly number[], depth: number) => {
+    for (let i = boxes.length - 1; i >= 0; i--) waiting.push({ box: boxes[i], depth, closing: false });
+  };
+  later(children[0], 1);
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { box, depth, closing } = next;
+    const indent = "  ".repeat(Math.min(depth, DEEPEST_INDENT));
+    if (closing) lines.push(`${indent}}`);
+    else if (!open[box]) lines.push(`${indent}${boxLine(visible, theme, box)}`);
+    else {
+      const fill = theme.frames[(depth - 1) % theme.frames.length];
+      lines.push(`${indent}subgraph cluster_${box} {`);
+      lines.push(
+        `${indent}  label=${quoted(label(visible, box))}; style="rounded,filled"; fillcolor="${fill}"; color="${theme.frameStroke}";`,
+      );
+      if (anchored[box]) lines.push(`${indent}  b${box} [label="", shape=point, style=invis];`);
+      waiting.push({ box, depth, closing: true });
+      later(children[box + 1], depth + 1);
+    }
+  }
+}
+
+function boxLine(visible: Visible, theme: Theme, box: number): string {
+  const { fill, stroke } = theme.paints[visible.category[box]];
+  const kind = visible.kind[box];
+  const shape =
+    kind === BoxKind.Stack ? ", peripheries=2" : kind === BoxKind.Stub || kind === BoxKind.Omitted ? ', style="rounded,filled,dashed"' : "";
+  return `b${box} [label=${quoted(label(visible, box))}, tooltip=${quoted(visible.key[box])}, fillcolor="${fill}", color="${stroke}"${shape}];`;
+}
+
+/** What it is, what it yields, and the operands that were drawn into it. */
+function label(visible: Visible, box: number): string {
+  const repeat = visible.repeat[box] > 1 ? ` ×${visible.repeat[box]}` : "";
+  const texts = [visible.title[box] + repeat, ...(visible.notes[box] ?? []), visible.subtitle[box]];
+  return texts
+    .filter((text) => text)
+    .map(cut)
+    .join("\n");
+}
+
+function edgeLine(visible: Visible, theme: Theme, e: number): string {
+  const source = visible.edgeSource[e];
+  const target = visible.edgeTarget[e];
+  const details: string[] = [];
+  if (visible.open[source] && !isInside(visible, target, source)) details.push(`ltail=cluster_${source}`);
+  if (visible.open[target] && !isInside(visible, source, target)) details.push(`lhead=cluster_${target}`);
+  if (visible.edgeCountMerged[e] > 1) details.push(`label="×${visible.edgeCountMerged[e]}"`);
+  if (visible.edgeKind[e] !== EdgeKind.Data)
+    details.push(
+      `style=${visible.edgeKind[e] === EdgeKind.Control ? "dashed" : "dotted"}`,
+      `color="${theme.faintEdge}"`,
+      "constraint=false",
+    );
+  return `  b${source} -> b${target}${details.length ? ` [${details.join(", ")}]` : ""};`;
+}
+
+function isInside(visible: Visible, box: number, frame: number): boolean {
+  let at = box;
+  while (at >= 0 && at !== frame) at = visible.parent[at];
+  return at === frame;
+}
+
+const cut = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`);
+
+/** A DOT string. A backslash would begin one of Graphviz's own escapes (`\N` is the node's name), so it is doubled. */
+function quoted(text: string): string {
+  const escaped = text
+    .replaceAll("\\", "\\\\")
+    .replaceAll('"', '\\"')
+    .replaceAll("\n", "\\n")
+    .replace(/\p{Cc}|\p{Cs}/gu, "\ufffd");
+  return `"${escaped}"`;
+}

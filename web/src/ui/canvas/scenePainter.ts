@@ -1,0 +1,384 @@
+/**
+ * A scene on a canvas: only what the camera sees, and of that only what an eye can make out at this size. The same code paints the
+ * screen and, in the worker, pictures of parts that hold too much for one frame.
+ */
+import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/painter";
+import { boxLook, edgeColour, frameLook } from "../../core/scene/style";
+import type { Theme } from "../../core/scene/theme";
+import { type Scene, Shape, type TextRun } from "../../core/scene/types";
+import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
+import type { Camera } from "./camera";
+import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
+import { Plates } from "./plates";
+import { querySpatial, type SpatialData } from "./spatial";
+
+/** A scene with what it takes to paint and pick parts of it. */
+export interface Drawable {
+  readonly scene: Scene;
+  readonly boxIndex: SpatialData;
+  readonly edgeIndex: SpatialData;
+}
+
+export interface Sight {
+  readonly camera: Camera;
+  /** CSS pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** Device pixels per CSS pixel. */
+  readonly ratio: number;
+}
+
+/** What stands out, and what steps back; pieces and edges by their number in the scene. */
+export interface Emphasis {
+  /** 0 steps back. */
+  readonly lit: Uint8Array;
+  /** 0 steps back, 1 stands out, 2 as ever. */
+  readonly litEdge: Uint8Array;
+}
+
+/** Below these scales: square corners and no arrow heads; no borders, and edges without their bends. */
+export const PLAIN = 0.26;
+export const COARSE = 0.11;
+/** Below this, small text cannot be read: boxes and frames say only their names, as large as there is room for. */
+const NAMES_ONLY = 0.46;
+const DIMMED = 0.24;
+/** Height of a frame's title in the scene. */
+const TITLE_LINE = 30;
+const MOST_TEXTS_KEPT = 20_000;
+
+export class ScenePainter {
+  private readonly found: Int32Array;
+  private readonly foundEdges: Int32Array;
+  private readonly runs = new Map<number, readonly TextRun[]>();
+
+  constructor(readonly drawable: Drawable) {
+    this.found = new Int32Array(drawable.scene.boxCount);
+    this.foundEdges = new Int32Array(drawable.scene.edgeCount);
+  }
+
+  /** How many boxes and edges are in sight: what painting it will cost. */
+  weigh({ camera, width, height }: Sight): number {
+    const x1 = camera.x + width / camera.scale,
+      y1 = camera.y + height / camera.scale;
+    return (
+      querySpatial(this.drawable.boxIndex, camera.x, camera.y, x1, y1, this.found) +
+      querySpatial(this.drawable.edgeIndex, camera.x, camera.y, x1, y1, this.foundEdges)
+    );
+  }
+
+  paint(context: Context, theme: Theme, sight: Sight, emphasis?: Emphasis): void {
+    const { scene, boxIndex, edgeIndex } = this.drawable;
+    const { camera } = sight;
+    const margin = 12 / camera.scale;
+    const x0 = camera.x - margin,
+      y0 = camera.y - margin;
+    const x1 = camera.x + sight.width / camera.scale + margin,
+      y1 = camera.y + sight.height / camera.scale + margin;
+    const boxes = this.found.subarray(0, querySpatial(boxIndex, x0, y0, x1, y1, this.found));
+    const edges = this.foundEdges.subarray(0, querySpatial(edgeIndex, x0, y0, x1, y1, this.foundEdges));
+    setCamera(context, sight);
+    this.pieces(context, theme, sight, scene, boxes, edges, emphasis, 1);
+    if (camera.scale >= NAMES_ONLY) {
+      const painter = new CanvasPainter(context, camera.scale);
+      scene.labels.forEach((label, i) => {
+        if (label.x >= x0 && label.x <= x1 && label.y >= y0 && label.y <= y1) paintLabel(scene, theme, i, painter);
+      });
+    }
+  }
+
+  /** These boxes and edges of a scene, which may be this painter's own with its boxes moved elsewhere (an animation). */
+  pieces(
+    context: Context,
+    theme: Theme,
+    sight: Sight,
+    scene: Scene,
+    boxes: ArrayLike<number> & Iterable<number>,
+    edges: Int32Array,
+    emphasis: Emphasis | undefined,
+    edgeOpacity: number,
+    opacity?: (piece: number) => number,
+  ): void {
+    const { scale } = sight.camera;
+    const painter = new CanvasPainter(context, scale);
+    painter.plain = scale < PLAIN;
+    const frames: number[] = [];
+    const leaves: number[] = [];
+    for (const piece of boxes) (scene.shape[piece] === Shape.Frame ? frames : leaves).push(piece);
+    frames.sort((a, b) => scene.depth[a] - scene.depth[b]);
+    for (const piece of frames) {
+      context.globalAlpha = opacity ? opacity(piece) : 1;
+      paintFrame(scene, theme, piece, painter);
+    }
+    if (edgeOpacity > 0) this.edges(context, theme, scale, edges, painter, emphasis, edgeOpacity);
+    const near = scale >= NAMES_ONLY;
+    const moved = scene !== this.drawable.scene;
+    const plates = new Plates();
+    const names = near ? [] : frames.map((piece) => this.frameName(scene, piece, sight, plates)).filter((name) => name !== undefined);
+    if (scale < COARSE) specks(context, theme, scene, leaves, emphasis, 1.25 / (scale * sight.ratio));
+    else {
+      for (const piece of leaves) {
+        context.globalAlpha = (opacity ? opacity(piece) : 1) * (emphasis && emphasis.lit[piece] === 0 ? DIMMED : 1);
+        if (near) paintBox(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
+        else {
+          paintBody(scene, theme, piece, painter);
+          this.boxName(context, theme, scene, piece, sight, plates);
+        }
+      }
+    }
+    for (const piece of near ? frames : []) {
+      context.globalAlpha = opacity ? opacity(piece) : 1;
+      paintTitle(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
+    }
+    for (const name of names) {
+      context.globalAlpha = opacity ? opacity(name.piece) : 1;
+      paintFrameName(context, theme, scene, name, sight);
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** From afar a box says only what it is, as large as it can, where no frame's name stands. */
+  private boxName(context: Context, theme: Theme, scene: Scene, piece: number, { camera }: Sight, plates: Plates): void {
+    const { scale } = camera;
+    const h = scene.h[piece],
+      w = scene.w[piece];
+    if (h * scale < LEGIBLE) return;
+    const run = this.texts(piece).find((each) => each.bold) ?? this.texts(piece)[0];
+    if (!run) return;
+    const size = Math.min(h * 0.62, (run.size * (w - 8)) / run.width);
+    if (size * scale < LEGIBLE) return;
+    const width = (run.width * size) / run.size;
+    const left = scene.x[piece] + (w - width) / 2,
+      middle = scene.y[piece] + h / 2;
+    if (plates.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, width * scale, size * scale)) return;
+    context.font = fontOf(size, run.bold);
+    context.fillStyle = boxLook(scene, theme, piece).text;
+    context.fillText(run.text, left, middle + size * 0.35);
+  }
+
+  /** From afar a frame says its name in letters of one size on the screen, where it is large enough to have one and no other name is. */
+  private frameName(scene: Scene, piece: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
+    const width = scene.w[piece] * scale,
+      height = scene.h[piece] * scale;
+    if (width < 34 || height < 22) return undefined;
+    const run = this.texts(piece).find((each) => each.bold);
+    if (!run) return undefined;
+    const line = Math.max(7.5, TITLE_LINE * scale - 2);
+    const size = Math.min(11, line, (run.size * (width - 8)) / run.width);
+    if (size < 7) return undefined;
+    const name = {
+      piece,
+      text: run.text,
+      size,
+      left: (scene.x[piece] - x) * scale + 4,
+      top: (scene.y[piece] - y) * scale + 2,
+      width: (run.width * size) / run.size,
+    };
+    return plates.take(name.left - 2, name.top - 1, name.width + 4, size * 1.3) ? name : undefined;
+  }
+
+  /** Draw these edges and the borders of these boxes once more, in the accent, above everything. */
+  highlight(context: Context, theme: Theme, sight: Sight, pieces: Iterable<number>, edges: Iterable<number>, strong: boolean): void {
+    setCamera(context, sight);
+    const { scale } = sight.camera;
+    const { scene } = this.drawable;
+    const painter = new CanvasPainter(context, strong ? scale / 2 : scale / 1.5);
+    const accented: Theme = { ...theme, edge: theme.accent, faintEdge: theme.accent };
+    for (const edge of edges) paintEdge(scene, accented, edge, painter);
+    painter.flush();
+    context.strokeStyle = theme.accent;
+    for (const piece of pieces) {
+      context.globalAlpha = strong ? 0.18 : 0.1;
+      context.lineWidth = (strong ? 7 : 5) / Math.max(0.5, scale);
+      outline(context, scene, piece, 0, scale);
+      context.globalAlpha = 1;
+      context.lineWidth = Math.max(strong ? 2 : 1.4, (strong ? 2 : 1.4) / scale);
+      outline(context, scene, piece, 0, scale);
+    }
+  }
+
+  /** Rings around search hits; specks where boxes are too small for rings. */
+  marks(context: Context, sight: Sight, pieces: Iterable<number>, colour: string): void {
+    setCamera(context, sight);
+    const { camera, width, height } = sight;
+    const { scale } = camera;
+    const { scene } = this.drawable;
+    const { x, y, w, h } = scene;
+    const x1 = camera.x + width / scale,
+      y1 = camera.y + height / scale;
+    const speck = 4 / scale;
+    context.strokeStyle = context.fillStyle = colour;
+    context.lineWidth = Math.max(2.2, 1.6 / scale);
+    for (const piece of pieces) {
+      if (x[piece] > x1 || y[piece] > y1 || x[piece] + w[piece] < camera.x || y[piece] + h[piece] < camera.y) continue;
+      if (h[piece] * scale < 6) context.fillRect(x[piece] + w[piece] / 2 - speck / 2, y[piece] + h[piece] / 2 - speck / 2, speck, speck);
+      else outline(context, scene, piece, 2.5, scale);
+    }
+  }
+
+  /** What a piece says; remembered, because the next frame asks again. */
+  texts(piece: number): readonly TextRun[] {
+    let runs = this.runs.get(piece);
+    if (!runs) {
+      if (this.runs.size >= MOST_TEXTS_KEPT) this.runs.clear();
+      runs = boxTexts(this.drawable.scene, piece);
+      this.runs.set(piece, runs);
+    }
+    return runs;
+  }
+
+  private edges(
+    context: Context,
+    theme: Theme,
+    scale: number,
+    edges: Int32Array,
+    painter: CanvasPainter,
+    emphasis: Emphasis | undefined,
+    opacity: number,
+  ): void {
+    const { scene } = this.drawable;
+    const accented: Theme = { ...theme, edge: theme.accent, faintEdge: theme.accent };
+    const coarse = scale < COARSE;
+    for (const pass of emphasis ? [0, 2, 1] : [2]) {
+      context.globalAlpha = opacity * (pass === 0 ? DIMMED : coarse ? farOpacity(scale, edges.length) : 1);
+      const colours = pass === 1 ? accented : theme;
+      for (const edge of edges) {
+        if (emphasis && emphasis.litEdge[edge] !== pass) continue;
+        if (coarse)
+          painter.curve(
+            ...straightened(scene, edge),
+            (pass === 1 ? undefined : edgeColour(scene, theme, edge)) ?? colours.edge,
+            1,
+            "solid",
+          );
+        else paintEdge(scene, colours, edge, painter);
+      }
+      painter.flush();
+    }
+    context.globalAlpha = 1;
+  }
+}
+
+/** A frame's name and its place in pixels of the screen. */
+interface FrameName {
+  readonly piece: number;
+  readonly text: string;
+  readonly size: number;
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+}
+
+/** Written in pixels of the screen: letters thousands of units high, scaled down again, would lose their places. */
+function paintFrameName(
+  context: Context,
+  theme: Theme,
+  scene: Scene,
+  { piece, text, size, left, top, width }: FrameName,
+  sight: Sight,
+): void {
+  const { fill, secondary } = frameLook(scene, theme, piece);
+  context.setTransform(sight.ratio, 0, 0, sight.ratio, 0, 0);
+  context.fillStyle = fill;
+  context.globalAlpha *= 0.82;
+  context.fillRect(left - 2, top - 1, width + 4, size * 1.3);
+  context.globalAlpha /= 0.82;
+  context.font = fontOf(size, true);
+  context.fillStyle = secondary;
+  context.fillText(text, left, top + size);
+  setCamera(context, sight);
+}
+
+const fontOf = (size: number, bold: boolean) => `${bold ? BOLD_WEIGHT : 400} ${size}px ${FONT_STACK}`;
+
+const line = new Float64Array(8);
+
+/** An edge as one straight stroke from start to end, for when its bends are smaller than a pixel. */
+function straightened(scene: Scene, edge: number): [Float64Array, number, number] {
+  const { curve, curveStart } = scene;
+  const first = curveStart[edge],
+    last = curveStart[edge + 1] - 1;
+  if (last - first > 6) return [curve, first, last + 1];
+  line[0] = line[2] = curve[2 * first];
+  line[1] = line[3] = curve[2 * first + 1];
+  line[4] = line[6] = curve[2 * last];
+  line[5] = line[7] = curve[2 * last + 1];
+  return [line, 0, 4];
+}
+
+/** Boxes too small for borders: their category's colour, stronger than its fill, so that the texture of the graph shows. */
+function specks(
+  context: Context,
+  theme: Theme,
+  scene: Scene,
+  leaves: readonly number[],
+  emphasis: Emphasis | undefined,
+  least: number,
+): void {
+  const colours = speckColours(theme);
+  let current = -1;
+  context.globalAlpha = 1;
+  for (const piece of leaves) {
+    if (emphasis) context.globalAlpha = emphasis.lit[piece] === 0 ? DIMMED : 1;
+    if (scene.custom[piece] >= 0) {
+      context.fillStyle = boxLook(scene, theme, piece).fill;
+      current = -1;
+    } else if (scene.paint[piece] !== current) {
+      current = scene.paint[piece];
+      context.fillStyle = colours[current];
+    }
+    context.fillRect(scene.x[piece], scene.y[piece], Math.max(scene.w[piece], least), Math.max(scene.h[piece], least));
+  }
+  context.globalAlpha = 1;
+}
+
+function outline(context: Context, scene: Scene, piece: number, out: number, scale: number): void {
+  const shape = scene.shape[piece];
+  const x = scene.x[piece] - out,
+    y = scene.y[piece] - out,
+    w = scene.w[piece] + 2 * out,
+    h = scene.h[piece] + 2 * out;
+  context.beginPath();
+  if (scale < COARSE) context.rect(x, y, w, h);
+  else context.roundRect(x, y, w, h, (shape === Shape.Pill ? h / 2 : shape === Shape.Frame ? 10 : 6) + out / 2);
+  context.stroke();
+}
+
+export function setCamera(context: Context, { camera, ratio }: Sight): void {
+  const scale = camera.scale * ratio;
+  context.setTransform(scale, 0, 0, scale, -camera.x * scale, -camera.y * scale);
+}
+
+export function clear(context: Context, colour: string, width: number, height: number): void {
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.globalAlpha = 1;
+  context.fillStyle = colour;
+  context.fillRect(0, 0, width, height);
+}
+
+/** Very many lines on a small screen would make one grey wall. */
+function farOpacity(scale: number, edges: number): number {
+  return Math.max(0.16, Math.min(0.9, (800 / (edges + 1)) * (0.4 + scale / COARSE)));
+}
+
+const speckTable = new WeakMap<Theme, readonly string[]>();
+
+function speckColours(theme: Theme): readonly string[] {
+  let colours = speckTable.get(theme);
+  if (!colours) {
+    colours = theme.paints.map(({ fill, stroke }) => mix(fill, stroke, 0.7));
+    speckTable.set(theme, colours);
+  }
+  return colours;
+}
+
+/** A colour between two "#RRGGBB". */
+export function mix(a: string, b: string, part: number): string {
+  const channel = (at: number) => {
+    const from = Number.parseInt(a.slice(at, at + 2), 16),
+      to = Number.parseInt(b.slice(at, at + 2), 16);
+    return Math.round(from + (to - from) * part)
+      .toString(16)
+      .padStart(2, "0");
+  };
+  return `#${channel(1)}${channel(3)}${channel(5)}`;
+}

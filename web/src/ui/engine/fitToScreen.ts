@@ -1,0 +1,55 @@
+/** A first picture that fills the screen and can be read: groups within groups are closed until it is. */
+import type { CompoundLayout } from "../../core/layout/types";
+import type { Visible } from "../../core/program/types";
+
+export interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Smaller than this, boxes say little more than that they are there. */
+const READABLE = 0.45;
+/** Fewer boxes than this tell less than many small ones. */
+const FEWEST_BOXES = 8;
+
+interface Sight {
+  readonly visible: Visible;
+  readonly layout: CompoundLayout;
+}
+
+/** The sight that `see` gives with as many groups closed as it takes; `closed` are their keys. */
+export function readableSight<S extends Sight>(
+  room: Room,
+  see: (closed: readonly string[]) => S,
+): S & { readonly closed: readonly string[] } {
+  let best = { ...see([]), closed: [] as readonly string[] };
+  for (let scale = scaleIn(room, best.layout); scale < READABLE; ) {
+    const innermost = innermostOpen(best.visible);
+    const close = (keys: readonly string[]) => ({ ...see([...best.closed, ...keys]), closed: [...best.closed, ...keys] });
+    let calmer = innermost.length ? close(innermost) : undefined;
+    if (calmer && calmer.visible.boxCount < FEWEST_BOXES && innermost.length > 1) calmer = close(innermost.slice(0, 1));
+    if (!calmer || calmer.visible.boxCount < FEWEST_BOXES) break;
+    best = calmer;
+    scale = scaleIn(room, best.layout);
+  }
+  return best;
+}
+
+function scaleIn(room: Room, layout: CompoundLayout): number {
+  return Math.min(room.width / Math.max(1, layout.width), room.height / Math.max(1, layout.height));
+}
+
+/** Keys of the open groups that stand deepest, the fullest first. */
+function innermostOpen({ boxCount, open, parent, key }: Visible): string[] {
+  const depth = new Int32Array(boxCount),
+    inside = new Int32Array(boxCount);
+  let deepest = -1;
+  for (let b = 0; b < boxCount; b++) {
+    if (parent[b] >= 0) inside[parent[b]]++;
+    if (!open[b]) continue;
+    depth[b] = parent[b] < 0 ? 0 : depth[parent[b]] + 1;
+    deepest = Math.max(deepest, depth[b]);
+  }
+  const groups = Array.from({ length: boxCount }, (_, b) => b).filter((b) => open[b] && depth[b] === deepest);
+  return groups.sort((a, b) => inside[b] - inside[a]).map((b) => key[b]);
+}
