@@ -26,9 +26,9 @@ from make_dump import dump
 from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
 from opscope.recording.diff import diff
+from opscope.recording.dumps.xla import Step, find_steps
 from opscope.recording.model import Recording
 from opscope.recording.sources import read_recording
-from opscope.recording.xla import Step, find_steps
 
 _NAME = re.compile(r"%([A-Za-z_][\w.-]*)")
 _PARAMETER = re.compile(r"(?<=[(,] )?([A-Za-z_][\w.-]*)(?=: )")

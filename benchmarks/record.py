@@ -15,9 +15,9 @@ from pathlib import Path
 
 from make_dump import dump
 
-from opscope.recording.store import open_recording
-from opscope.recording.xla import read_dump
-from opscope.render.compared import compared_rows
+from opscope.recording.dumps.xla import read_dump
+from opscope.recording.store.store import open_recording
+from opscope.render.wire.compare_passes import compared_rows
 
 
 def measure(folder: Path) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from opscope.recording.sources import read_recording
-from opscope.render.html import write
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
+from opscope.render.writers.html import write
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]

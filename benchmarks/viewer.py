@@ -27,8 +27,8 @@ from training_graph import training_graph
 
 import opscope
 from opscope.program import Program
-from opscope.render.html import write
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
+from opscope.render.writers.html import write
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]

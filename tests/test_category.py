@@ -9,7 +9,7 @@ import pytest
 
 from opscope.analysis.category import _OPS, CATEGORIES, category_of
 
-TYPES = Path(__file__).parent.parent / "web" / "src" / "core" / "types.ts"
+TYPES = Path(__file__).parent.parent / "web" / "src" / "core" / "program" / "types.ts"
 
 
 def test_the_drawing_core_has_the_same_list_in_the_same_order() -> None:

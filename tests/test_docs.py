@@ -15,7 +15,7 @@ from opscope import native
 from opscope.cli import COMMANDS
 from opscope.cli import opscope as group
 from opscope.cli.view_options import view_options
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 CLI = (DOCS / "cli.md").read_text("utf-8")
@@ -93,7 +93,7 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 def test_the_viewers_keys_are_listed_as_its_sheet_lists_them() -> None:
     sheet = (DOCS.parent / "web" / "src" / "ui" / "panels" / "shortcuts.tsx").read_text("utf-8")
-    listed = [(keys.split(), what) for keys, what in re.findall(r'\{ keys: "([^"]+)", what: "([^"]+)"', sheet)]
+    listed = [(keys.split(), what) for keys, what in re.findall(r'\{\s*keys: "([^"]+)",\s*what: "([^"]+)"', sheet)]
     keys_section = (DOCS / "viewer.md").read_text("utf-8").partition("## Keys")[2]
     documented = [(cell.replace("`", "").split(), what) for cell, what in re.findall(r"^\| (?!key)(.+?) \| (.+?) \|$", keys_section, re.M)]
     assert documented == listed and len(listed) > 30

@@ -13,8 +13,8 @@ from programs import F32, everything, programs
 
 from opscope.loading import load
 from opscope.program import Program, ProgramBuilder
-from opscope.render.dot import dot_of
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
+from opscope.render.writers.dot import dot_of
 
 needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 

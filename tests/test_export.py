@@ -20,12 +20,12 @@ from programs import everything, programs
 import opscope
 from opscope.errors import OpscopeError
 from opscope.program import Program, ProgramBuilder, TensorType
-from opscope.render import host
-from opscope.render.options import ViewOptions
-from opscope.render.pdf import _font, pdf_bytes
-from opscope.render.picture import draw
-from opscope.render.png import png_bytes
-from opscope.render.svg import svg_text
+from opscope.render.draw import host
+from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.picture import draw
+from opscope.render.writers.pdf import _font, pdf_bytes
+from opscope.render.writers.png import png_bytes
+from opscope.render.writers.svg import svg_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -243,7 +243,7 @@ def test_a_picture_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.
 
 
 def test_progress_is_told_in_order() -> None:
-    from opscope.render.picture import progress
+    from opscope.render.draw.picture import progress
 
     told: list[float] = []
     token = progress.set(told.append)

@@ -14,9 +14,9 @@ from programs import everything
 
 import opscope
 from opscope.errors import OpscopeError
-from opscope.render.html import document, json_for_script, viewer_script
-from opscope.render.options import ViewOptions
-from opscope.render.wire import encode_wire
+from opscope.render.draw.options import ViewOptions
+from opscope.render.wire.program import encode_wire
+from opscope.render.writers.html import document, json_for_script, viewer_script
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,7 +12,7 @@ from conftest import ROOT, Run
 import opscope
 from opscope.errors import OpscopeError
 from opscope.program import Program, ProgramBuilder, TensorType
-from opscope.render.overlays import PREDEFINED_STYLES
+from opscope.render.draw.styling import PREDEFINED_STYLES
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def test_extracts_parse_in_xla_again(tmp_path: Path) -> None:
     """50 random instructions, at random heights, through XLA's own parser (in a process of its own: it can crash)."""
     pytest.importorskip("jaxlib")
     from opscope.readers.hlo import parse_hlo
-    from opscope.render.hlo import extract
+    from opscope.render.writers.hlo import extract
 
     program = parse_hlo(EXAMPLE.read_text())[0]
     nodes = [(graph, node) for graph in program for node in graph]
@@ -246,7 +246,7 @@ def test_drawings_open_fusions_and_name_instructions_unless_switched_off(tmp_pat
 
 
 def test_extracts_keep_metadata_when_asked(tmp_path: Path) -> None:
-    from opscope.render.hlo import extract
+    from opscope.render.writers.hlo import extract
 
     program = opscope.load(EXAMPLE)
     node = next(node for node in program.main if node.op == "dot")

@@ -10,7 +10,7 @@ from programs import everything, programs
 from support.wire_reader import WireReader, read_details
 
 from opscope.program import ROLES, Frame, Program, ProgramBuilder, TensorType
-from opscope.render.wire import encode_details, encode_wire, node_text
+from opscope.render.wire.program import encode_details, encode_wire, node_text
 
 
 def _check(program: Program) -> None:

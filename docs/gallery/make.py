@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import opscope
-from opscope.render.options import ViewOptions
-from opscope.render.picture import draw
-from opscope.render.png import rasterize
+from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.picture import draw
+from opscope.render.writers.png import rasterize
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from opscope.analysis.derivatives import rule_for
 from opscope.program import GraphBuilder, Link, Program, ProgramBuilder, TensorType
-from opscope.render import host
-from opscope.render.options import ViewOptions
-from opscope.render.picture import Drawn
-from opscope.render.png import rasterize
-from opscope.render.svg import font_css
-from opscope.render.wire import encode_wire
+from opscope.render.draw import host
+from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.picture import Drawn
+from opscope.render.writers.png import rasterize
+from opscope.render.writers.svg import font_css
+from opscope.render.wire.program import encode_wire
 
 HERE = Path(__file__).parent
 FULL = TensorType("f32", (8, 16))

@@ -12,7 +12,7 @@ import pytest
 import opscope
 from browser.harness import Open, Viewer, until
 from browser.samples import network
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
 
 
 @pytest.fixture(params=["file", "server"])

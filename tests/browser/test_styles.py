@@ -13,7 +13,7 @@ import opscope
 from browser.harness import Open, Viewer, until
 from browser.test_access import findings
 from opscope.program import Program, ProgramBuilder, TensorType
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
 
 RULES: list[dict[str, Any]] = [
     {

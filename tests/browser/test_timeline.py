@@ -17,8 +17,8 @@ from browser.test_access import findings
 from opscope.recording.model import Origin
 from opscope.recording.sources import read_recording
 from opscope.render import write as write_picture
-from opscope.render.html import write
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
+from opscope.render.writers.html import write
 
 
 @pytest.fixture(params=["file", "server"])

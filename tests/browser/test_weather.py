@@ -13,8 +13,8 @@ import pytest
 import opscope
 from browser.harness import Open, until
 from browser.samples import AWKWARD, HOSTILE, empty, hub, named, network
-from opscope.render.html import document
-from opscope.render.wire import encode_wire
+from opscope.render.wire.program import encode_wire
+from opscope.render.writers.html import document
 
 
 def test_a_graph_without_nodes_says_so(open_file: Open) -> None:

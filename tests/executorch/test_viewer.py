@@ -110,7 +110,7 @@ def test_nobody_without_the_token_can_put_a_program_there(shown: Path) -> None:
 
 
 def test_a_file_that_others_can_read_or_a_server_that_is_gone_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from opscope.serve.running import show_in_running, state_file
+    from opscope.serve.running_server import show_in_running, state_file
 
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     program = opscope.capture(stages().quantized)

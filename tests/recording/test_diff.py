@@ -12,8 +12,8 @@ from test_xla_dump import gpu_dump as gpu_dump  # a fixture
 import opscope
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.diff import Diff, diff
+from opscope.recording.dumps.xla import find_steps
 from opscope.recording.model import Origin
-from opscope.recording.xla import find_steps
 
 F32 = TensorType("f32", (4,))
 

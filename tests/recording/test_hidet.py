@@ -17,7 +17,7 @@ import pytest
 import opscope
 from opscope.recording.diff import diff
 from opscope.recording.model import Recording
-from opscope.render.compared import compared_rows
+from opscope.render.wire.compare_passes import compared_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.6.1", "0.3.1")

@@ -10,8 +10,8 @@ import pytest
 from hlo_texts import write_dump
 
 from opscope.errors import OpscopeError
+from opscope.recording.dumps.xla import read_dump
 from opscope.recording.model import Recording
-from opscope.recording.xla import read_dump
 
 
 @pytest.fixture

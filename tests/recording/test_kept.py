@@ -10,11 +10,11 @@ import pytest
 from hlo_texts import write_dump
 
 from opscope.recording.diff import diff
+from opscope.recording.dumps.xla import read_dump
 from opscope.recording.model import Recording
-from opscope.recording.store import open_recording, save_recording
-from opscope.recording.xla import read_dump
-from opscope.render.compared import compared, compared_rows
-from opscope.render.diff_wire import encode_diff
+from opscope.recording.store.store import open_recording, save_recording
+from opscope.render.wire.compare_passes import compared, compared_rows
+from opscope.render.wire.diff import encode_diff
 
 
 def refuse(*_: object, **__: object) -> NoReturn:
@@ -31,9 +31,9 @@ def run(tmp_path: Path) -> Path:
 def test_passes_are_compared_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = list(compared(open_recording(run)))
     assert any(found.added for found in first) and any(found.diff for found in first)
-    monkeypatch.setattr("opscope.render.compared.compare", refuse)
+    monkeypatch.setattr("opscope.render.wire.compare_passes.compare", refuse)
     assert list(compared(open_recording(run))) == first
-    monkeypatch.setattr("opscope.recording.kept.MATCHING", -1)
+    monkeypatch.setattr("opscope.recording.store.comparison_cache.MATCHING", -1)
     with pytest.raises(AssertionError, match="done again"):
         list(compared(open_recording(run)))
 
@@ -42,7 +42,7 @@ def test_processes_compare_as_one_alone(run: Path, monkeypatch: pytest.MonkeyPat
     copy = tmp_path / "copy.opscope"
     save_recording(open_recording(run), copy)
     alone = list(compared(open_recording(run)))
-    monkeypatch.setattr("opscope.render.compared._FEW", 0)
+    monkeypatch.setattr("opscope.render.wire.compare_passes._FEW", 0)
     assert list(compared(open_recording(copy))) == alone
 
 
@@ -69,29 +69,29 @@ def test_graphs_that_no_pass_touched_are_matched_as_if_they_were_looked_at(run: 
 
 def test_a_large_folder_is_read_once_and_nothing_is_written_into_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPSCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("opscope.recording.xla._WORTH_KEEPING", 0)
+    monkeypatch.setattr("opscope.recording.dumps.xla._WORTH_KEEPING", 0)
     folder = write_dump(tmp_path / "dump")
     names = sorted(os.listdir(folder))
     first = read_dump(folder)
     rows = [row.to_json() for row in compared_rows(first)]
     with monkeypatch.context() as again:
-        again.setattr("opscope.recording.xla.packed_in_order", refuse)
-        again.setattr("opscope.render.compared.compare", refuse)
+        again.setattr("opscope.recording.dumps.xla.packed_in_order", refuse)
+        again.setattr("opscope.render.wire.compare_passes.compare", refuse)
         second = read_dump(folder)
         assert second.name == str(folder) and second.skipped == first.skipped
         assert [row.to_json() for row in compared_rows(second)] == rows
     assert sorted(os.listdir(folder)) == names and len(list((tmp_path / "cache").iterdir())) == 1
 
     os.utime(folder / names[0], ns=(1, 1))
-    monkeypatch.setattr("opscope.recording.xla.packed_in_order", refuse)
+    monkeypatch.setattr("opscope.recording.dumps.xla.packed_in_order", refuse)
     with pytest.raises(AssertionError, match="done again"):
         read_dump(folder)
 
 
 def test_the_cache_does_not_grow_for_ever_and_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPSCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("opscope.recording.xla._WORTH_KEEPING", 0)
-    monkeypatch.setattr("opscope.recording.cache._MOST_BYTES", 1)
+    monkeypatch.setattr("opscope.recording.dumps.xla._WORTH_KEEPING", 0)
+    monkeypatch.setattr("opscope.recording.dumps.cache._MOST_BYTES", 1)
     for name in ("one", "two"):
         read_dump(write_dump(tmp_path / name))
     (left,) = (tmp_path / "cache").iterdir()

@@ -18,8 +18,8 @@ from programs import everything, programs
 from opscope.errors import OpscopeError, SourceError
 from opscope.program import Frame, Program, ProgramBuilder, TensorType
 from opscope.recording.model import Origin
-from opscope.recording.pages import PageIndex
-from opscope.recording.store import APPLICATION_ID, FORMAT_VERSION, StoreWriter, open_recording, save_recording
+from opscope.recording.store.pages import PageIndex
+from opscope.recording.store.store import APPLICATION_ID, FORMAT_VERSION, StoreWriter, open_recording, save_recording
 
 
 def chain(length: int, changed: int = -1) -> Program:

@@ -14,7 +14,7 @@ import pytest
 import opscope
 from opscope.errors import OpscopeError
 from opscope.recording.model import Recording, Snapshot
-from opscope.render.compared import compared_rows
+from opscope.render.wire.compare_passes import compared_rows
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -250,7 +250,7 @@ def test_recording_that_fails_is_a_remark_and_not_the_users_problem(tmp_path: Pa
     def broken(*_: Any) -> Any:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr("opscope.recording.torch_compile.chain.program_of", broken)
+    monkeypatch.setattr("opscope.recording.hooks.torch_compile.chain.program_of", broken)
     with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
         assert rec.torch(lambda x: x + 1, torch.ones(2)).tolist() == [2.0, 2.0]
         remarks = rec.recording.attrs["remarks"]

@@ -15,8 +15,8 @@ import opscope
 from opscope.errors import SourceError
 from opscope.program import Program
 from opscope.readers.torch.readable import program_of_text
+from opscope.recording.dumps.torch_trace import read_dump
 from opscope.recording.model import Recording
-from opscope.recording.torch_trace import read_dump
 
 SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "torch_trace" / "dedicated_log_torch_trace.log"
 """Written by PyTorch 2.13 with full Inductor: a module with a graph break trained once, then called with another size."""

@@ -12,11 +12,11 @@ from hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
 import opscope
 from opscope.errors import OpscopeError, SourceError
 from opscope.readers.source import Source
+from opscope.recording.dumps.xla import Step, find_steps, pipelines, read_dump
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.sources import open_passes
-from opscope.recording.store import open_recording
-from opscope.recording.xla import Step, find_steps, pipelines, read_dump
-from opscope.render.compared import compared_rows
+from opscope.recording.store.store import open_recording
+from opscope.render.wire.compare_passes import compared_rows
 
 
 def test_steps_come_in_order_with_their_pipelines(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_pass_of_several_modules_is_asked_for_by_number_with_the_modules_named
 
 
 def test_processes_read_the_same_as_one_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opscope.recording.workers._SMALL", 0)
+    monkeypatch.setattr("opscope.recording.dumps.workers._SMALL", 0)
     folder = write_dump(tmp_path / "dump")
     told: list[float] = []
     alone, together = read_dump(folder, jobs=1), read_dump(folder, told.append, jobs=3)

@@ -31,7 +31,7 @@ CATEGORIES = (
     "base",
     "cut",
 )
-"""The same names in the same order as in `web/src/core/types.ts`; a test compares them."""
+"""The same names in the same order as in `web/src/core/program/types.ts`; a test compares them."""
 
 AUTOGRAD_KINDS = frozenset(("function", "leaf", "saved", "base", "cut"))
 """Categories that only graphs behind tensors have: there, colours say what torchviz's say."""

@@ -39,8 +39,8 @@ def command(source: str, module: str | None, reader: str | None, output: str, fo
     opscope export dump_folder -o run.opscope            every pass in one file
     """
     from opscope.render import find_writer, write
-    from opscope.render.options import ViewOptions
-    from opscope.render.picture import progress as drawing_progress
+    from opscope.render.draw.options import ViewOptions
+    from opscope.render.draw.picture import progress as drawing_progress
 
     options = ViewOptions(**views)
     if output == "-" and format is None:
@@ -103,8 +103,8 @@ def _recording(source: str, module: str | None, page: bool, diff: bool) -> Recor
 def _record(source: str, module: str | None, target: Path, force: bool) -> None:
     """A folder of a compiler's dumps, or a recording, as one recording file."""
     from opscope.recording.sources import read_recording
-    from opscope.recording.store import open_recording, save_recording
-    from opscope.render.compared import compared
+    from opscope.recording.store.store import open_recording, save_recording
+    from opscope.render.wire.compare_passes import compared
 
     with progress(f"reading {source}") as tell:
         recording = read_recording(source, tell)

@@ -32,7 +32,7 @@ def command(source: str, module: str | None, everything: bool, as_json: bool) ->
     torch's TORCH_TRACE logs.
     """
     from opscope.recording.sources import read_recording
-    from opscope.render.compared import compared_rows
+    from opscope.render.wire.compare_passes import compared_rows
 
     with progress(f"reading {source}") as report:
         recording = read_recording(source, report)

@@ -50,9 +50,9 @@ def command(
     opscope view step.hlo --around dot.105   a node and its neighbours
     """
     from opscope.render import HTML_VIEWS
-    from opscope.render.html import initial, viewer_script
-    from opscope.render.options import ViewOptions
-    from opscope.serve.run import serve
+    from opscope.render.draw.options import ViewOptions
+    from opscope.render.writers.html import initial, viewer_script
+    from opscope.serve.start import serve
 
     viewer_script()
     options = ViewOptions(**views)

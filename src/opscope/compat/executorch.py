@@ -22,8 +22,8 @@ from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers import capture_object
 from opscope.readers.torch.tags import CLUSTER, PARTITION, NameOf, cluster_name, partition_name, tag_groupings
-from opscope.render.html import initial
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
+from opscope.render.writers.html import initial
 
 _MODEL_EXPLORERS_OWN = ("cors_host", "skip_health_check")
 """Arguments about Model Explorer's server that have nothing to do here."""
@@ -118,9 +118,9 @@ def _show(program: Program, options: ViewOptions, reuse: bool, no_browser: bool,
     if unknown:
         raise OpscopeError(f"{unknown[0]!r} is for Model Explorer's server and means nothing here; leave it out")
     from opscope.serve.notebook import in_notebook, show
-    from opscope.serve.run import serve
-    from opscope.serve.running import show_in_running
+    from opscope.serve.running_server import show_in_running
     from opscope.serve.sources import Served
+    from opscope.serve.start import serve
 
     if in_notebook():
         show(program, **{name: getattr(options, name) for name in options.given})

@@ -7,8 +7,8 @@ import json
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from opscope.collecting import without_collecting
 from opscope.errors import SourceError
+from opscope.gc_pause import without_collecting
 from opscope.native.format import (
     DOCUMENT_FIELDS,
     FORMAT,

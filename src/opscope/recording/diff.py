@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from opscope.collecting import without_collecting
+from opscope.gc_pause import without_collecting
 from opscope.program import Node, Program, TensorType
 from opscope.recording.match import Matching, match_programs
-from opscope.recording.match.sides import TAGS, Labels, Side
+from opscope.recording.match.indexed_program import TAGS, Labels, Side
 from opscope.recording.model import NodeKey, Origin
 
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from opscope.errors import OpscopeError
 from opscope.program import EMPTY, Frame, Graph, Program
 from opscope.recording.model import NodeKey, Origin, Recording, Snapshot
-from opscope.recording.store import StoreWriter
+from opscope.recording.store.store import StoreWriter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,7 +53,7 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         if "torch" in sys.modules:
-            from opscope.recording.torch_compile import listen
+            from opscope.recording.hooks.torch_compile import listen
 
             listen(self)
         return self
@@ -165,7 +165,7 @@ class Recorder:
 
     def jax(self, function: Callable[..., Any], *args: Any, every_pass: bool = False, **options: Any) -> Any:
         """Compile a JAX function for these arguments and record what XLA does to it. Returns the compiled function."""
-        from opscope.recording.jax import record_jax
+        from opscope.recording.hooks.jax import record_jax
 
         return record_jax(self, function, args, every_pass=every_pass, **options)
 
@@ -182,7 +182,7 @@ class Recorder:
         Without `codegen` Inductor's passes run and its code generation does not: seconds instead of a minute. `compile_options`
         go to torch.compile (`{"dynamic": True}`), everything else to the function.
         """
-        from opscope.recording.torch_compile import record_torch
+        from opscope.recording.hooks.torch_compile import record_torch
 
         return record_torch(self, function, args, kwargs, codegen=codegen, compile_options=dict(compile_options))
 
@@ -191,19 +191,19 @@ class Recorder:
 
         A recording does so by itself, without code generation.
         """
-        from opscope.recording.torch_compile import watching
+        from opscope.recording.hooks.torch_compile import watching
 
         return watching(self, codegen)
 
     def hidet(self) -> Any:
         """An instrument for hidet: `ctx.instruments.append(rec.hidet())` inside `with hidet.graph.PassContext() as ctx`."""
-        from opscope.recording.hidet import HidetInstrument
+        from opscope.recording.hooks.hidet import HidetInstrument
 
         return HidetInstrument(self)
 
     def aitemplate(self, module: str = "") -> None:
         """Record every transform that AITemplate runs from here to the end of the recording."""
-        from opscope.recording.aitemplate import watch_transforms
+        from opscope.recording.hooks.aitemplate import watch_transforms
 
         watch_transforms(self, module)
 

@@ -8,17 +8,17 @@ from typing import Any
 
 from opscope.errors import SourceError
 from opscope.plugin import Plugin
+from opscope.recording.dumps.torch_trace import LOG_HEAD, is_log, read_dump
 from opscope.recording.model import Recording
-from opscope.recording.store import is_recording, open_recording
-from opscope.recording.torch_trace import LOG_HEAD, is_log, read_dump
+from opscope.recording.store.store import is_recording, open_recording
 
 Progress = Callable[[float], None]
 
 DUMPS = (
-    Plugin("xla", "opscope.recording.xla", "dumps of XLA (xla_dump_to)"),
-    Plugin("hidet", "opscope.recording.hidet", "dumps of hidet (save_graph_instrument)"),
-    Plugin("aitemplate", "opscope.recording.aitemplate", "dumps of AITemplate (DEBUG)"),
-    Plugin("torch", "opscope.recording.torch_trace", "logs of torch.compile (TORCH_TRACE)", (".log",)),
+    Plugin("xla", "opscope.recording.dumps.xla", "dumps of XLA (xla_dump_to)"),
+    Plugin("hidet", "opscope.recording.dumps.hidet", "dumps of hidet (save_graph_instrument)"),
+    Plugin("aitemplate", "opscope.recording.dumps.aitemplate", "dumps of AITemplate (DEBUG)"),
+    Plugin("torch", "opscope.recording.dumps.torch_trace", "logs of torch.compile (TORCH_TRACE)", (".log",)),
 )
 """What compilers write into folders. A module has `is_dump(folder, names)` and `read_dump(folder, progress)`."""
 
@@ -58,7 +58,7 @@ def split_at(source: str) -> tuple[str, str]:
 
 def open_passes(source: str | Path, progress: Progress | None = None) -> Recording:
     """A recording of which only some programs are wanted: where the source allows it, only those are read."""
-    from opscope.recording import aitemplate, hidet, xla
+    from opscope.recording.dumps import aitemplate, hidet, xla
 
     path = Path(source)
     if path.is_dir():

@@ -18,7 +18,7 @@ from opscope.errors import OpscopeError
 from opscope.plugin import Plugin
 from opscope.program import Program
 from opscope.recording.model import Recording
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
 
 ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
 HTML_VIEWS = tuple(name for name in ALL_VIEWS if name not in ("scale", "wrap", "values"))
@@ -40,37 +40,40 @@ class Writer(Plugin):
 
 WRITERS: tuple[Writer, ...] = (
     Writer(
-        "html", "opscope.render.html", "the viewer in one file, to open anywhere", (".html", ".htm"),
+        "html", "opscope.render.writers.html", "the viewer in one file, to open anywhere", (".html", ".htm"),
         begins=(b"<!doctype html",), views=HTML_VIEWS, several=True,
     ),
     Writer(
-        "svg", "opscope.render.svg", "SVG picture with selectable text", (".svg",),
+        "svg", "opscope.render.writers.svg", "SVG picture with selectable text", (".svg",),
         begins=(b"<svg", b"<?xml"), views=PICTURE_VIEWS, needs=("py_mini_racer",),
     ),
     Writer(
-        "png", "opscope.render.png", "PNG picture", (".png",),
+        "png", "opscope.render.writers.png", "PNG picture", (".png",),
         begins=(b"\x89png",), needs=("py_mini_racer", "resvg_py"),
     ),
     Writer(
-        "pdf", "opscope.render.pdf", "PDF picture, vectors with selectable text", (".pdf",),
+        "pdf", "opscope.render.writers.pdf", "PDF picture, vectors with selectable text", (".pdf",),
         begins=(b"%pdf",), needs=("py_mini_racer",),
     ),
     Writer(
-        "json", "opscope.render.json", "opscope's own JSON, readable again", (".json",),
+        "json", "opscope.render.writers.json", "opscope's own JSON, readable again", (".json",),
         begins=(b'{"format": "opscope"',), views=(), several=True,
     ),
     Writer(
-        "dot", "opscope.render.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
+        "dot", "opscope.render.writers.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
         begins=(b"digraph",), views=DOT_VIEWS, needs=("py_mini_racer",),
     ),
-    Writer("netron", "opscope.render.netron", "JSON that Netron opens", (".netron",), begins=(b'{"signature": "netron:',), views=()),
-    Writer("hidet-netron", "opscope.render.hidet_netron", "hidet's netron JSON", (".json",), begins=(b"{",), views=()),
     Writer(
-        "model-explorer", "opscope.render.model_explorer", "Model Explorer's graph JSON", (),
+        "netron", "opscope.render.writers.netron", "JSON that Netron opens", (".netron",),
+        begins=(b'{"signature": "netron:',), views=(),
+    ),
+    Writer("hidet-netron", "opscope.render.writers.hidet_netron", "hidet's netron JSON", (".json",), begins=(b"{",), views=()),
+    Writer(
+        "model-explorer", "opscope.render.writers.model_explorer", "Model Explorer's graph JSON", (),
         begins=(b'{"label":', b'[{"label":', b'[{"id":'), views=("group_by",), several=True,
     ),
     Writer(
-        "hlo", "opscope.render.hlo", "HLO text of a part (of sources that are HLO)", (".hlo",), begins=(b"hlomodule",),
+        "hlo", "opscope.render.writers.hlo", "HLO text of a part (of sources that are HLO)", (".hlo",), begins=(b"hlomodule",),
         views=("graph", "around", "hops"),
     ),
 )  # fmt: skip

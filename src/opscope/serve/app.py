@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from opscope import native
 from opscope.errors import OpscopeError
-from opscope.render.html import page, policy, viewer_script
+from opscope.render.writers.html import page, policy, viewer_script
 from opscope.serve.matching import Matches
 from opscope.serve.recordings import JSON, ServedRecording
 from opscope.serve.sources import Served

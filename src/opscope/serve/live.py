@@ -8,8 +8,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from opscope.serve.run import listen
 from opscope.serve.sources import Served
+from opscope.serve.start import listen
 
 
 class Guide:

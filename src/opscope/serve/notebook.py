@@ -18,8 +18,8 @@ from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.recording.model import Recording
-from opscope.render.html import document
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
+from opscope.render.writers.html import document
 
 HEIGHT = 520
 _MOST_NODES_IN_SVG = 20_000
@@ -65,7 +65,7 @@ def _static(program: Program, options: ViewOptions | None) -> str | None:
     if len(program) > _MOST_NODES_IN_SVG:
         return None
     try:
-        from opscope.render.svg import svg_text
+        from opscope.render.writers.svg import svg_text
 
         return svg_text(program, options)
     except (ImportError, OpscopeError):

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
-from opscope.recording.kept import Comparison
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
 from opscope.recording.rows import Row
-from opscope.recording.store import open_recording
-from opscope.render.compared import compare, compared
-from opscope.render.recording_wire import pass_rows
-from opscope.render.wire import encode_details, encode_wire
+from opscope.recording.store.comparison_cache import Comparison
+from opscope.recording.store.store import open_recording
+from opscope.render.wire.compare_passes import compare, compared
+from opscope.render.wire.program import encode_details, encode_wire
+from opscope.render.wire.recording import pass_rows
 from opscope.serve.sources import Served
 
 JSON, BYTES = "application/json", "application/octet-stream"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
-from opscope.render.wire import encode_details, encode_wire
+from opscope.render.wire.program import encode_details, encode_wire
 
 Read = Callable[[], Program]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from opscope.program import Program
 from opscope.render import write
-from opscope.render.html import initial
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
+from opscope.render.writers.html import initial
 
 
 class FileDrawer:

@@ -17,7 +17,7 @@ from opscope.cli.prompt.names import Names
 from opscope.cli.table import table
 from opscope.errors import OpscopeError
 from opscope.program import Graph, Node, Program
-from opscope.render.options import ViewOptions
+from opscope.render.draw.options import ViewOptions
 
 if TYPE_CHECKING:
     from opscope.recording.history import Step
@@ -268,7 +268,7 @@ class Session:
 
     def do_extract(self, words: list[str]) -> None:
         """extract NAME [height]  the instruction with `height` levels of operands (all) as an HLO module of its own"""
-        from opscope.render.hlo import extract
+        from opscope.render.writers.hlo import extract
 
         if len(words) not in (1, 2):
             raise OpscopeError("the form is: extract NAME [height]")

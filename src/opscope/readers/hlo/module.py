@@ -7,8 +7,8 @@ from collections import Counter, deque
 from collections.abc import Callable
 from functools import cached_property
 
-from opscope.collecting import without_collecting
 from opscope.errors import SourceError
+from opscope.gc_pause import without_collecting
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.hlo.attributes import Attribute, read_attributes
 from opscope.readers.hlo.body import Body, Module

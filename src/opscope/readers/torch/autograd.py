@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opscope.collecting import without_collecting
 from opscope.errors import OpscopeError
+from opscope.gc_pause import without_collecting
 from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.names import about_modules

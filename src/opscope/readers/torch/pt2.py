@@ -11,8 +11,8 @@ import zipfile
 import zlib
 from typing import Any
 
-from opscope.collecting import without_collecting
 from opscope.errors import SourceError, blamed_on_source
+from opscope.gc_pause import without_collecting
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.source import Source
 from opscope.readers.torch.names import calls_of_text

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from opscope.program import Program
 from opscope.recording.match.absorb import absorbed
 from opscope.recording.match.derive import derive
+from opscope.recording.match.indexed_program import Labels, Side
 from opscope.recording.match.names import match_names, match_outputs, names_are_stable
 from opscope.recording.match.pairs import FREE, GROUPED, Pairs
 from opscope.recording.match.same import untouched
-from opscope.recording.match.sides import Labels, Side
 from opscope.recording.match.structure import match_structure
 from opscope.recording.model import NodeKey, Origin
 

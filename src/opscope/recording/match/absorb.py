@@ -5,8 +5,8 @@ The node is gone, its only user lives on, and that user now takes what the node 
 
 from __future__ import annotations
 
+from opscope.recording.match.indexed_program import TAGS
 from opscope.recording.match.pairs import FREE, Pairs
-from opscope.recording.match.sides import TAGS
 
 
 def absorbed(pairs: Pairs) -> dict[int, int]:

@@ -6,8 +6,8 @@ through the parameters of a called graph to what its caller passes, and through 
 
 from __future__ import annotations
 
+from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
-from opscope.recording.match.sides import TAGS, Side
 
 _LOOKED_AT = 64
 """Of so many equal nodes of a the first that is still free is taken."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
-from opscope.recording.match.sides import TAGS, Side
 
 _ENOUGH = 0.5
 _LOOKED_AT = 5000

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from opscope.recording.match.sides import TAGS, Labels, Side
+from opscope.recording.match.indexed_program import TAGS, Labels, Side
 
 FREE = -1
 GROUPED = -2

@@ -12,8 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from opscope.recording.match.derive import derive
+from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
-from opscope.recording.match.sides import TAGS, Side
 
 _ROUNDS = 3
 _RARE = 8

@@ -1,6 +1,6 @@
 /**
- * Reads what `opscope.render.wire` writes: a directory and columns of numbers (the container is described in
- * `render/sections.py`). Strings stay UTF-8 until somebody reads them, details until somebody asks for a node.
+ * Reads what `opscope.render.wire.program` writes: a directory and columns of numbers (the container is described in
+ * `render/wire/sections.py`). Strings stay UTF-8 until somebody reads them, details until somebody asks for a node.
  */
 
 import { attributeNamed } from "../search/query";

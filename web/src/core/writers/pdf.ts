@@ -1,5 +1,5 @@
 /**
- * A scene as the content stream of a PDF page (the host wraps it: `render/pdf.py`). Text is written as Unicode code units under
+ * A scene as the content stream of a PDF page (the host wraps it: `render/writers/pdf.py`). Text is written as Unicode code units under
  * the two bundled fonts, so that it can be selected and searched.
  */
 import { type Dash, paintScene, type Painter } from "../scene/painter";

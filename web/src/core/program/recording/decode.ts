@@ -1,5 +1,5 @@
 /**
- * Reads what `opscope.render.recording_wire` writes: tables of everything that any pass has seen, from which the program after
+ * Reads what `opscope.render.wire.recording` writes: tables of everything that any pass has seen, from which the program after
  * one pass is put together when it is asked for.
  */
 import type { Csr, Csr2, Grouping, ProgramData } from "../types";

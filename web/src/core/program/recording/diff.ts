@@ -1,4 +1,4 @@
-/** Reads what `opscope.render.diff_wire` writes. */
+/** Reads what `opscope.render.wire.diff` writes. */
 import { Sections } from "../wire";
 import type { Change, PassDiff } from "./types";
 

@@ -1,0 +1,242 @@
+"""Structured logs of torch.compile (`TORCH_TRACE=folder`) as recordings: each compile id is a module, each graph in it a snapshot.
+
+    V1115 09:17:14.329000 27326 torch/_functorch/…:1797] {"aot_joint_graph": {}, "frame_id": 0, "has_payload": "20ae…", …}
+    <tab>class inner_f(torch.nn.Module):
+    <tab>    def forward(…
+
+A record is a line with JSON; its payload follows, indented by a tab. Logs that were cut give what is there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opscope.errors import SourceError
+from opscope.program import Program
+from opscope.readers.torch.readable import program_of_text
+from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, joined
+from opscope.recording.hooks.torch_compile.lineage import partition_origins, placed, retargeted
+from opscope.recording.model import Origin, Recording
+from opscope.recording.store.store import StoreWriter
+
+Progress = Callable[[float], None]
+
+LOG_HEAD = 65536
+"""How much of a file tells whether it is such a log."""
+_RECORD = re.compile(r"^[VDIWE]\d{4} (?P<time>[\d:.]+) \d+ \S+?:\d+\] (?P<json>\{.*\})\s*$")
+_SIGN = re.compile(rb'^[VDIWE]\d{4} [\d:.]+ \d+ \S+:\d+\] \{"', re.MULTILINE)
+_RANK = re.compile(r"rank_(\d+)")
+
+_STAGES: dict[str, tuple[tuple[str, ...], str]] = {
+    "dynamo_output_graph": (("dynamo",), "graph of Dynamo"),
+    "before_pre_grad_graph": (("pre-grad",), "before"),
+    "inductor_pre_grad_graph": (("pre-grad",), "before"),
+    "after_pre_grad_graph": (("pre-grad",), "after"),
+    "aot_joint_graph": (("aot autograd",), "joint graph"),
+    "aot_inference_graph": (("aot autograd",), "graph of AOTAutograd"),
+    "before_joint_graph": (("joint",), "before"),
+    "after_joint_graph": (("joint",), "after"),
+    "aot_forward_graph": (("partition",), "forward"),
+    "aot_backward_graph": (("partition",), "forward and backward"),
+    "before_post_grad_graph": (("post-grad",), "before"),
+    "inductor_post_grad_graph": (("post-grad",), "after"),
+}
+
+
+class _Record(NamedTuple):
+    kind: str
+    facts: dict[str, Any]
+    payload: str
+    """Only where it holds a graph."""
+    at: int
+    """Where in the file it ends."""
+
+
+def is_log(head: bytes) -> bool:
+    """Whether a file begins like a structured log of torch."""
+    return _SIGN.search(head) is not None
+
+
+def is_dump(folder: Path, names: Iterable[str]) -> bool:
+    """Whether a folder holds such logs."""
+    return any(_looks_like_log(folder / name) for name in names if name.endswith(".log"))
+
+
+def _looks_like_log(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return is_log(stream.read(LOG_HEAD))
+
+
+def read_dump(source: str | Path, progress: Progress | None = None) -> Recording:
+    """One log, or a folder of them: several processes, or the ranks of a distributed run."""
+    source = Path(source)
+    logs = [source] if source.is_file() else sorted(path for path in source.glob("*.log") if _looks_like_log(path))
+    writer = StoreWriter(attrs={"producer": "torch.compile (structured log)", "ids": "names", "source": source.name})
+    skipped: list[str] = []
+    total = sum(path.stat().st_size for path in logs) or 1
+    done = 0
+    for number, path in enumerate(logs):
+        rank = _RANK.search(path.name)
+        prefix = "" if len(logs) == 1 else f"rank {rank[1]}: " if rank else f"log {number}: "
+        chains = _Chains(writer, prefix, skipped)
+        for record in _records(path):
+            chains.take(record)
+            if progress:
+                progress(min(1.0, (done + record.at) / total))
+        chains.end()
+        done += path.stat().st_size
+    recording = writer.finished(str(source), skipped)
+    if not len(recording):
+        raise SourceError("is a log of torch without any graph: was it cut, or did everything come out of a cache?", str(source))
+    return recording
+
+
+def _records(path: Path) -> Iterator[_Record]:
+    """The records of a log one by one; payloads that hold no graph are passed over without being kept."""
+    kind, at = "", 0
+    facts: dict[str, Any] = {}
+    payload: list[str] = []
+    with path.open("rb") as stream:
+        for raw in stream:
+            at += len(raw)
+            if raw.startswith(b"\t"):
+                if kind in _STAGES:
+                    payload.append(raw[1:].decode("utf-8", "replace"))
+                continue
+            if kind:
+                yield _Record(kind, facts, "".join(payload), at)
+            kind, facts, payload = "", {}, []
+            found = _RECORD.match(raw.decode("utf-8", "replace"))
+            if found:
+                try:
+                    facts = json.loads(found["json"])
+                except (ValueError, RecursionError):  # cut in the middle, or mixed with another process's line
+                    continue
+                kind = _kind(facts)
+    if kind:
+        yield _Record(kind, facts, "".join(payload), at)
+
+
+def _kind(facts: dict[str, Any]) -> str:
+    """What a record is about: its first key, or the name of the artifact that it holds."""
+    artifact = facts.get("artifact")
+    name = artifact.get("name") if isinstance(artifact, dict) else next(iter(facts), "")
+    return name if name in _STAGES or name == "dynamo_start" else "other"
+
+
+class _Chains:
+    """The graphs of one log, by compile id."""
+
+    def __init__(self, writer: StoreWriter, prefix: str, skipped: list[str]) -> None:
+        self._writer = writer
+        self._prefix = prefix
+        self._skipped = skipped
+        self._functions: dict[str, str] = {}
+        self._chains: dict[str, _Chain] = {}
+        self._parsed: dict[str, Program] = {}
+
+    def take(self, record: _Record) -> None:
+        number = _compile_id(record.facts)
+        if record.kind == "dynamo_start":
+            self._functions[number] = _function(record.facts)
+        if record.kind not in _STAGES:
+            return
+        title = self._prefix + " ".join(filter(None, (self._functions.get(number, ""), number)))
+        try:
+            program = self._program(record, title)
+        except SourceError as error:
+            self._skipped.append(f"{record.kind} of {title}: {error}")
+            return
+        chain = self._chains.get(number)
+        if chain is None or record.kind == "dynamo_output_graph":
+            chain = self._chains[number] = _Chain(self._writer, title)
+        chain.take(record.kind, program)
+
+    def end(self) -> None:
+        for chain in self._chains.values():
+            chain.end()
+
+    def _program(self, record: _Record, title: str) -> Program:
+        """The same text again (before and after a stage that did nothing) is parsed once."""
+        text = record.payload
+        if text not in self._parsed:
+            self._parsed = {text: program_of_text(text, title)}
+        return self._parsed[text]
+
+
+class _Chain:
+    """One compile id, followed like a live compilation: first one graph, then forward and backward."""
+
+    def __init__(self, writer: StoreWriter, title: str) -> None:
+        self._writer = writer
+        self._title = title
+        self._whole: Program | None = None
+        self._parts: dict[str, Program] = {}
+        self._lonely_forward = False
+
+    def take(self, kind: str, program: Program) -> None:
+        pipeline, name = _STAGES[kind]
+        origins: Iterable[Origin] = ()
+        if kind == "aot_forward_graph":
+            self._parts = {FORWARD: program}
+            self._lonely_forward = True
+            return  # its backward is the next record
+        if kind == "aot_backward_graph":
+            self._parts[BACKWARD] = program
+            origins = self._split()
+        elif self._parts:
+            if self._lonely_forward:
+                self._add(("partition",), "forward", self._split())
+            part = self._part_of(program)
+            keys = [(graph.name, node.id) for graph in program for node in graph]
+            origins = list(placed(retargeted(self._parts[part], program, keys), part))
+            self._parts[part] = program
+            pipeline = (*pipeline, part)
+        else:
+            self._whole = program
+        self._add(pipeline, name, origins)
+
+    def end(self) -> None:
+        if self._lonely_forward:
+            self._add(("partition",), "forward", self._split())
+
+    def _split(self) -> list[Origin]:
+        self._lonely_forward = False
+        whole, self._whole = self._whole, None
+        return [] if whole is None else list(partition_origins(whole, self._parts))
+
+    def _part_of(self, program: Program) -> str:
+        """Logs do not say which half a graph is; its inputs do."""
+        backward = self._parts.get(BACKWARD)
+        inputs = _inputs(program)
+        is_backward = FORWARD not in self._parts or (backward is not None and inputs == _inputs(backward))
+        return BACKWARD if is_backward else FORWARD
+
+    def _add(self, pipeline: tuple[str, ...], name: str, origins: Iterable[Origin]) -> None:
+        program = self._whole if self._whole is not None else joined(self._title, self._parts)
+        self._writer.add(program, name, pipeline=pipeline, module=self._title, origins=origins)
+
+
+def _inputs(program: Program) -> list[str]:
+    return [node.id for node in program.main if node.role in ("parameter", "gradient") and not node.inputs]
+
+
+def _compile_id(facts: dict[str, Any]) -> str:
+    """`0/1` as torch writes it: frame and recompilation; `!2/0/1` inside compiled autograd."""
+    autograd = facts.get("compiled_autograd_id")
+    frame = f"{facts.get('frame_id', '-')}/{facts.get('frame_compile_id', '-')}"
+    return frame if autograd is None else f"!{autograd}/{frame}"
+
+
+def _function(facts: dict[str, Any]) -> str:
+    """The function that a compilation started with: the last frame of its stack."""
+    start = facts.get("dynamo_start")
+    stack = start.get("stack") if isinstance(start, dict) else None
+    last = stack[-1] if isinstance(stack, list) and stack else None
+    return str(last.get("name", "")) if isinstance(last, dict) else ""

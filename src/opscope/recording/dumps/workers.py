@@ -1,0 +1,49 @@
+"""Reading many HLO texts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from opscope.errors import OpscopeError
+from opscope.recording.processes import answers_in_order, serve
+from opscope.recording.store.program_blob import Packed, pack, unpack
+
+_SMALL = 3 << 20
+"""Below this many bytes starting processes costs more than it saves."""
+
+
+def packed_in_order(paths: list[Path], progress: Callable[[float], None] | None, jobs: int = 0) -> Iterator[Packed | str]:
+    """Each file as a packed program, or the sentence why it could not be read; in the order of the files."""
+    sizes = [path.stat().st_size for path in paths]
+    total = sum(sizes) or 1
+    done = 0
+    alone = jobs == 1 or total < _SMALL
+    results = _alone(paths) if alone else answers_in_order("opscope.recording.dumps.workers", [str(p.resolve()) for p in paths], jobs)
+    for size, result in zip(sizes, results, strict=True):
+        done += size
+        if progress:
+            progress(done / total)
+        yield result if isinstance(result, str) else unpack(result)
+
+
+def _alone(paths: list[Path]) -> Iterator[bytes | str]:
+    for path in paths:
+        try:
+            yield read_packed(str(path))
+        except (OpscopeError, OSError) as error:
+            yield str(error)
+
+
+def read_packed(path: str) -> bytes:
+    from opscope.readers.hlo import parse_hlo
+    from opscope.readers.source import Source
+
+    programs = parse_hlo(Source(Path(path)).read_text())
+    if len(programs) != 1:
+        raise OpscopeError(f"{len(programs)} modules in it instead of one")
+    return pack(programs[0])
+
+
+if __name__ == "__main__":
+    serve(read_packed)

@@ -1,0 +1,218 @@
+"""A folder written with `--xla_dump_to` as a recording: modules, pipelines and steps in order.
+
+    module_0022.jit_step.0011.simplification.after_algsimp.before_simplify-sorts.txt
+
+Files are read in several processes. The same text again (passes that only began, or changed nothing) is read once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opscope.errors import SourceError
+from opscope.program import Program
+from opscope.recording.dumps.cache import cached
+from opscope.recording.dumps.lazy_programs import Listed, is_closed, lazy_recording
+from opscope.recording.dumps.workers import packed_in_order
+from opscope.recording.model import Recording
+from opscope.recording.store.store import StoreWriter, open_recording
+
+Progress = Callable[[float], None]
+
+_STEP = re.compile(r"(?P<module>module_\d+\..+?)\.(?P<step>\d{4,})\.(?P<pipeline>.+?)\.after_(?P<after>.+?)(?:\.before_(?P<before>.+))?")
+_BEFORE = re.compile(r"(?P<module>module_\d+\..+?)\.before_optimizations")
+_AFTER = re.compile(r"(?P<module>module_\d+\.[^.]+(?:\.\d+)*)\.(?P<target>.*?)_?after_optimizations(?:_before_buffer_assignment)?")
+_TEXT = re.compile(r"\.txt(\.gz)?$")
+_FIRST, _LAST = -1, 1 << 60
+_TAIL = 16
+_WORTH_KEEPING = 8 << 20
+"""Folders with so many bytes of text take seconds to read."""
+_ATTRS = {"producer": "XLA", "ids": "names"}
+
+_OTHER_KINDS = (
+    (re.compile(r"buffer-assignment|live-range|memory-usage"), "XLA's notes on memory"),
+    (re.compile(r"\.ll$|\.o$|\.ptx$|\.s$|obj-file"), "generated code"),
+    (re.compile(r"thunk_"), "XLA's list of thunks"),
+    (re.compile(r"fusion_dump|_fusion\.(html|pyz)$"), "XLA's notes on fusion"),
+    (re.compile(r"debug_options$|\.textproto$"), "compile options"),
+    (re.compile(r"\.pb(\.gz)?$"), "binary HLO; dump as text with xla_dump_hlo_as_text"),
+    (re.compile(r"\.(html|dot|svg)$"), "a picture"),
+    (re.compile(r"\.mlir$"), "MLIR: open it on its own"),
+)
+
+
+class Step(NamedTuple):
+    """One text of the dump, by its file's name."""
+
+    path: Path
+    module: str
+    number: int
+    pipeline: str
+    name: str
+
+
+def find_steps(folder: Path) -> tuple[list[Step], list[str]]:
+    """The texts in the order in which they were written, and what else is there with the reason why it is left out."""
+    steps: list[Step] = []
+    skipped: list[str] = []
+    for path in sorted(folder.iterdir()):
+        step = None if path.is_dir() else _step(path)
+        if step is not None:
+            steps.append(step)
+        else:
+            skipped.append(f"{path.name}: {_why_not(path)}")
+    steps.sort(key=lambda step: (step.module, step.number))
+    return steps, skipped
+
+
+def _step(path: Path) -> Step | None:
+    if not _TEXT.search(path.name):
+        return None
+    name = _TEXT.sub("", path.name)
+    found = _STEP.fullmatch(name)
+    if found:
+        passed = found["after"]
+        return Step(path, found["module"], int(found["step"]), found["pipeline"], passed)
+    found = _BEFORE.fullmatch(name)
+    if found:
+        return Step(path, found["module"], _FIRST, "", "before optimizations")
+    found = _AFTER.fullmatch(name)
+    if found:
+        return Step(path, found["module"], _LAST, "", "after optimizations")
+    return None
+
+
+def _why_not(path: Path) -> str:
+    if path.is_dir():
+        return "a folder"
+    for kind, what in _OTHER_KINDS:
+        if kind.search(path.name):
+            return what
+    return "a state outside of the numbered passes" if path.name.startswith("module_") else "not named like a dump of XLA"
+
+
+def pipelines(steps: list[Step]) -> list[tuple[str, ...]]:
+    """For each step of one module the pipelines that it stands in, from the outside in.
+
+    A pipeline runs from its `pipeline-start` to its last step; what begins and ends in between is inside it.
+    """
+    runs: list[list[int]] = []
+    open_run: dict[str, int] = {}
+    run_of: list[int] = []
+    for i, step in enumerate(steps):
+        run = open_run.get(step.pipeline)
+        if run is None or step.name == "pipeline-start":
+            run = open_run[step.pipeline] = len(runs)
+            runs.append([i, i])
+        runs[run][1] = i
+        run_of.append(run)
+    paths: list[tuple[str, ...]] = []
+    stack: list[int] = []
+    for i, step in enumerate(steps):
+        while stack and runs[stack[-1]][1] < i:
+            stack.pop()
+        run = run_of[i]
+        if run not in stack and step.pipeline:
+            stack.append(run)
+        inside = stack[: stack.index(run) + 1] if run in stack else []
+        paths.append(tuple(steps[runs[r][0]].pipeline for r in inside))
+    return paths
+
+
+def read_dump(folder: str | Path, progress: Progress | None = None, path: str | Path | None = None, jobs: int = 0) -> Recording:
+    """A dump folder as a recording: written to `path` while it is read, or kept in the cache if it is large, or in memory."""
+    folder = Path(folder)
+    steps, skipped = find_steps(folder)
+    if not steps:
+        hint = "; it has binary HLO only, dump with xla_dump_hlo_as_text" if any(".pb:" in s for s in skipped) else ""
+        raise SourceError(f"no texts of XLA passes in it{hint}", str(folder))
+    files = [step.path for step in steps]
+    if path is None and sum(each.stat().st_size for each in files) >= _WORTH_KEEPING:
+        kept = cached(folder, folder.iterdir(), lambda part: _write(part, folder, steps, skipped, progress, jobs))
+        if kept is not None:
+            return _named(open_recording(kept), str(folder))
+    return _named(_write(path, folder, steps, skipped, progress, jobs).recording(), str(folder if path is None else path))
+
+
+def _named(recording: Recording, name: str) -> Recording:
+    recording.name = name
+    return recording
+
+
+def _write(
+    path: str | Path | None, folder: Path, steps: list[Step], skipped: list[str], progress: Progress | None, jobs: int
+) -> StoreWriter:
+    """The texts as snapshots; what cannot be read is left out, with the reason."""
+    writer = StoreWriter(path, attrs={**_ATTRS, "source": folder.name})
+    placed = _placed(steps)
+    digests = [_digest(step.path) for step, _ in placed]
+    fresh = list(dict.fromkeys(digests))
+    of_digest = dict(zip(reversed(digests), reversed([step.path for step, _ in placed]), strict=True))
+    results = packed_in_order([of_digest[digest] for digest in fresh], progress, jobs)
+    known: dict[bytes, Any] = {}
+    for (step, where), digest in zip(placed, digests, strict=True):
+        if digest not in known:
+            known[digest] = next(results)
+        program = known[digest]
+        if isinstance(program, str):
+            skipped.append(f"{step.path.name}: {program}")
+            continue
+        index = writer.add(program, step.name, pipeline=where, module=step.module, attrs={"file": step.path.name})
+        known[digest] = writer.content_of(index)
+    writer.set(skipped=skipped)
+    writer.close()
+    return writer
+
+
+def open_dump(folder: Path) -> Recording | None:
+    """The passes of a dump, each text read when its program is asked for; so nobody has counted their nodes.
+
+    None where a text does not look whole: it might be left out, and then the passes after it have other numbers.
+    """
+    steps, skipped = find_steps(folder)
+    if not steps or not all(_looks_whole(step.path) for step in steps):
+        return None
+    files = [Listed(step.path, step.name, where, step.module) for step, where in _placed(steps)]
+    return lazy_recording(folder, files, _read_one, {**_ATTRS, "skipped": skipped})
+
+
+def _read_one(path: Path) -> Program:
+    from opscope.readers.hlo import parse_hlo
+    from opscope.readers.source import Source
+
+    programs = parse_hlo(Source(path).read_text())
+    if len(programs) != 1:
+        raise SourceError(f"{len(programs)} modules in it instead of one", str(path))
+    return programs[0]
+
+
+def _looks_whole(path: Path) -> bool:
+    """Whether a text ends as a module does. What is packed would have to be unpacked to know."""
+    if path.suffix == ".gz" or path.stat().st_size < _TAIL:
+        return False
+    with path.open("rb") as stream:
+        return stream.read(_TAIL).startswith(b"HloModule") and is_closed(path)
+
+
+def _placed(steps: list[Step]) -> list[tuple[Step, tuple[str, ...]]]:
+    """Steps module by module, each with its pipelines."""
+    by_module: dict[str, list[Step]] = defaultdict(list)
+    for step in steps:
+        by_module[step.module].append(step)
+    return [(step, where) for module in by_module.values() for step, where in zip(module, pipelines(module), strict=True)]
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha1").digest()
+
+
+def is_dump(folder: Path, names: Iterable[str] | None = None) -> bool:
+    """Whether a folder holds texts of XLA passes."""
+    names = (path.name for path in folder.iterdir()) if names is None else names
+    return any(_TEXT.search(name) and (_STEP.match(name) or _BEFORE.match(name) or _AFTER.match(name)) for name in names)

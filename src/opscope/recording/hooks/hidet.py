@@ -1,0 +1,188 @@
+"""hidet's passes, recorded while it optimizes: an instrument for a live PassContext.
+
+    with hidet.graph.PassContext() as ctx:
+        ctx.instruments.append(rec.hidet())
+        optimized = hidet.graph.optimize(graph)
+
+hidet makes new operators rather than changing old ones. Which came from which is seen where it happens: in `Operator.reforward`
+(the same operator on new inputs) and in the rules that rewrite or resolve operators.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opscope.program import Frame
+from opscope.readers.hidet.flow import FlowNames, flow_graph_program
+from opscope.recording.hooks.subclasses import subclasses
+from opscope.recording.model import NodeKey, Origin
+
+if TYPE_CHECKING:
+    from opscope.recording.recorder import Recorder
+
+
+class _Event(NamedTuple):
+    """Operators made from others, by a rule or (without a rule) by a new forward of the same operator."""
+
+    old: tuple[Any, ...]
+    rule: str
+    where: Frame | None
+
+
+class HidetInstrument:
+    """Has the methods of hidet's GraphPassInstrument; hidet calls them by name."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._names = FlowNames()
+        self._made_by: dict[int, tuple[Any, _Event]] = {}
+        self._created: list[Any] | None = None
+        self._started: list[tuple[str, float]] = []
+        self._before: dict[int, NodeKey] = {}
+        self._undo: list[Callable[[], None]] = []
+
+    def before_all_passes(self, graph: Any) -> None:
+        import hidet
+
+        self._recorder.set(producer="hidet", version=str(hidet.__version__), ids="objects")
+        self._watch_rules()
+        self._recorder.on_close(self._put_back)
+        self._snapshot(graph, "Origin", None)
+
+    def before_pass(self, pass_name: str, graph: Any) -> None:
+        self._started.append((pass_name, time.perf_counter()))
+
+    def after_pass(self, pass_name: str, graph: Any) -> None:
+        _, started = self._started.pop()
+        self._snapshot(graph, pass_name, time.perf_counter() - started)
+
+    def after_all_passes(self, graph: Any) -> None:
+        self._put_back()
+
+    def _snapshot(self, graph: Any, name: str, seconds: float | None) -> None:
+        program = flow_graph_program(graph, self._names)
+        now = dict(_operators(graph, "main", self._names))
+        origins = list(self._origins(now)) if self._before else []
+        self._before = {id(op): key for key, op in now.items()}
+        pipeline = [outer for outer, _ in self._started]
+        self._recorder.snapshot(program, name, pipeline=pipeline, seconds=seconds, provenance=origins)
+
+    def _origins(self, now: dict[NodeKey, Any]) -> Iterator[Origin]:
+        """Where each operator that was not there before came from, grouped by the rewrite that made it."""
+        made: dict[tuple[tuple[NodeKey, ...], str], tuple[list[NodeKey], Frame | None]] = {}
+        for key, op in now.items():
+            if id(op) in self._before:
+                if self._before[id(op)] != key:
+                    yield Origin((self._before[id(op)],), (key,), "identity")
+                continue
+            old, rule, where = self._ancestors(op)
+            if old:
+                made.setdefault((old, rule), ([], where))[0].append(key)
+        for (old, rule), (new, where) in made.items():
+            yield Origin(old, tuple(new), "rewrite", rule, where)
+
+    def _ancestors(self, op: Any) -> tuple[tuple[NodeKey, ...], str, Frame | None]:
+        """Operators of the snapshot before that an operator goes back to, and the first rule on the way."""
+        found: dict[NodeKey, None] = {}
+        rule, where = "", None
+        waiting, seen = [op], set()
+        while waiting:
+            this = waiting.pop()
+            if id(this) in seen:
+                continue
+            seen.add(id(this))
+            if id(this) in self._before:
+                found[self._before[id(this)]] = None
+                continue
+            _, event = self._made_by.get(id(this), (None, None))
+            if event is not None:
+                if event.rule and not rule:
+                    rule, where = event.rule, event.where
+                waiting += event.old
+        return tuple(sorted(found)), rule, where
+
+    def _watch_rules(self) -> None:
+        from hidet.graph.operator import Operator
+        from hidet.graph.transforms.graph_patterns.base import SubgraphRewriteRule
+        from hidet.graph.transforms.resolve_variant import ResolveRule
+
+        self._replace(Operator, "reforward", self._watched_reforward)
+        self._replace(Operator, "__init__", self._watched_creation)
+        for rule in subclasses(SubgraphRewriteRule):
+            if "target" in vars(rule):
+                self._replace(rule, "target", self._watched_target)
+        for rule in subclasses(ResolveRule):
+            if "resolve" in vars(rule):
+                self._replace(rule, "resolve", self._watched_resolve)
+
+    def _replace(self, owner: Any, name: str, watched: Callable[[Any], Any]) -> None:
+        original = vars(owner)[name]
+        setattr(owner, name, watched(original))
+        self._undo.append(lambda: setattr(owner, name, original))
+
+    def _put_back(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def _remember(self, made: Iterable[Any], event: _Event) -> None:
+        for op in made:
+            self._made_by.setdefault(id(op), (op, event))
+
+    def _watched_creation(self, original: Any) -> Any:
+        def created(op: Any, *args: Any, **options: Any) -> None:
+            original(op, *args, **options)
+            if self._created is not None:
+                self._created.append(op)
+
+        return created
+
+    def _watched_reforward(self, original: Any) -> Any:
+        def reforward(op: Any, *args: Any, **options: Any) -> Any:
+            outputs = original(op, *args, **options)
+            self._remember({id(t.op): t.op for t in outputs if t.op is not None}.values(), _Event((op,), "", None))
+            return outputs
+
+        return reforward
+
+    def _within_rule(self, original: Any, rule: Any, given: Any, old: tuple[Any, ...]) -> Any:
+        outer, self._created = self._created, []
+        try:
+            outputs = original(rule, given)
+            if outputs is not None:
+                where = Frame(original.__code__.co_filename, original.__code__.co_firstlineno, original.__qualname__)
+                self._remember(self._created, _Event(old, getattr(rule, "name", "") or type(rule).__name__, where))
+            return outputs
+        finally:
+            self._created = outer
+
+    def _watched_target(self, original: Any) -> Any:
+        def target(rule: Any, matched: Any) -> Any:
+            kind = _operator_class()
+            old = tuple(thing for thing in matched.values() if isinstance(thing, kind))
+            return self._within_rule(original, rule, matched, old)
+
+        return target
+
+    def _watched_resolve(self, original: Any) -> Any:
+        def resolve(rule: Any, op: Any) -> Any:
+            return self._within_rule(original, rule, op, (op,))
+
+        return resolve
+
+
+def _operator_class() -> Any:
+    from hidet.graph.operator import Operator
+
+    return Operator
+
+
+def _operators(flow: Any, graph: str, names: FlowNames) -> Iterator[tuple[NodeKey, Any]]:
+    """Every operator with its key, those of fused graphs too (hidet does not nest them further)."""
+    for op in flow.nodes:
+        id_ = names.known(op)
+        if id_ is not None:
+            yield (graph, id_), op
+            if op.attrs.get("fused_graph") is not None:
+                yield from _operators(op.attrs["fused_graph"], f"{id_}.fused", names)

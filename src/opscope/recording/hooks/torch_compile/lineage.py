@@ -1,0 +1,90 @@
+"""Where nodes come from when the compiler makes a new graph of an old one: by tracing it anew, or by cutting it in two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from opscope.program import Node, Program
+from opscope.readers.torch.direction import is_backward
+from opscope.readers.torch.export import ENTRY
+from opscope.recording.hooks.torch_compile.graphs import input_number, part_graph
+from opscope.recording.hooks.torch_compile.rewrites import Keys
+from opscope.recording.model import NodeKey, Origin
+
+TRACED = "AOTAutograd: decomposed"
+DIFFERENTIATED = "AOTAutograd: backward of"
+
+
+def aot_origins(old: Keys, new: Keys, inputs: int) -> Iterator[Origin]:
+    """Nodes that were traced say which node of Dynamo's graph was running; those of the backward share its sequence number."""
+    by_name = {key[1]: key for key in old.values() if key[0] == ENTRY}
+    placeholders = [key for node, key in old.items() if node.op == "placeholder" and key[0] == ENTRY]
+    traced: dict[NodeKey, list[NodeKey]] = {}
+    derived: dict[NodeKey, list[NodeKey]] = {}
+    owner: dict[Any, NodeKey] = {}
+    for node, key in new.items():
+        if node.op == "placeholder":
+            number = input_number(node.meta.get("desc"))
+            if number is not None and number < len(placeholders) == inputs:
+                yield Origin((placeholders[number],), (key,), "identity")
+        elif node.op == "output":
+            continue
+        elif is_backward(node.meta):
+            came_from = owner.get(node.meta.get("seq_nr"))
+            if came_from is not None:
+                derived.setdefault(came_from, []).append(key)
+        else:
+            traced_from = _traced_from(node.meta.get("from_node") or (), by_name)
+            if traced_from is not None:
+                traced.setdefault(traced_from, []).append(key)
+                owner.setdefault(node.meta.get("seq_nr"), traced_from)
+    for rule, found in ((TRACED, traced), (DIFFERENTIATED, derived)):
+        for came_from, became in found.items():
+            yield Origin((came_from,), tuple(became), "rewrite", rule)
+
+
+def _traced_from(sources: Iterable[Any], by_name: Mapping[str, NodeKey]) -> NodeKey | None:
+    """The first node on a trail of sources that the graph before has."""
+    waiting = list(sources)
+    while waiting:
+        source = waiting.pop(0)
+        key = by_name.get(getattr(source, "name", ""))
+        if key is not None:
+            return key
+        waiting += getattr(source, "from_node", None) or ()
+    return None
+
+
+def partition_origins(old: Program, parts: Mapping[str, Program]) -> Iterator[Origin]:
+    """Nodes keep their names. What both halves compute is computed again in the backward; what only comes into it was saved."""
+    for graph in old:
+        for node in graph:
+            halves = [part for part, program in parts.items() if graph.name in program.graphs and node.id in program[graph.name]]
+            own = [part for part in halves if _is_given(parts[part][graph.name][node.id]) == _is_given(node)]
+            if own and node.role != "output":
+                stays = own[:1] if _is_given(node) else own
+                new = tuple([(part_graph(part, graph.name), node.id) for part in stays])
+                rule = "" if len(new) == 1 else "recomputed in the backward"
+                yield Origin(((graph.name, node.id),), new, "identity", rule)
+
+
+def _is_given(node: Node) -> bool:
+    return node.role in ("parameter", "gradient") and not node.inputs
+
+
+def retargeted(old: Program, new: Program, keys: Iterable[NodeKey]) -> Iterator[Origin]:
+    """Nodes that live on under their names with another operator: names alone would not be believed."""
+    for graph, id in keys:
+        if graph in old.graphs and id in old.graphs[graph] and old.graphs[graph][id].op != new.graphs[graph][id].op:
+            yield Origin(((graph, id),), ((graph, id),), "identity")
+
+
+def placed(origins: Iterable[Origin], part: str) -> Iterator[Origin]:
+    """What is known about one half, said about the whole program."""
+    for origin in origins:
+        yield origin._replace(old=_keys_in(part, origin.old), new=_keys_in(part, origin.new)) if part else origin
+
+
+def _keys_in(part: str, keys: Iterable[NodeKey]) -> tuple[NodeKey, ...]:
+    return tuple([(part_graph(part, graph), id) for graph, id in keys])

@@ -1,0 +1,168 @@
+"""Inductor's scheduler as Programs: one node per buffer or kernel, before and after fusion."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from opscope.program import GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers.torch.export import ENTRY
+from opscope.readers.torch.values import dimension
+from opscope.recording.hooks.torch_compile.remarks import Remarks
+from opscope.recording.model import NodeKey, Origin
+
+if TYPE_CHECKING:
+    from opscope.recording.hooks.torch_compile.chain import Chain
+
+LOWERED = "Inductor: lowered"
+
+
+@contextmanager
+def watching_scheduler(chain: Chain, part: str, remarks: Remarks) -> Iterator[None]:
+    """Listen before and after fusion, around whatever the user has set there."""
+    import torch._inductor.config as config
+
+    names = ("_pre_fusion_custom_pass", "_post_fusion_custom_pass")
+    if not all(hasattr(config, name) for name in names):
+        remarks.missing("_pre_fusion_custom_pass", "the scheduler is not in the recording")
+        yield
+        return
+    before, after = [getattr(config, name) for name in names]
+    pipeline = ("scheduler", part) if part else ("scheduler",)
+    started = 0.0
+
+    def inputs(part: str) -> dict[str, Node]:
+        known = chain.parts.get(part)
+        return {node.id: node for node in known.program.main if not node.inputs} if known else {}
+
+    def pre_fusion(nodes: Any) -> Any:
+        nonlocal started
+        nodes = nodes if before is None else before(nodes)
+        with remarks.safely("the scheduler"):
+            known = chain.parts.get(part)
+            fx = {key[1]: key for key in known.keys.values() if key[0] == ENTRY} if known else {}
+            program = program_of_schedule(nodes, chain.title, inputs(part))
+            chain.lowered(program, _lowering_origins(nodes, fx), "before fusion", pipeline, part)
+        started = time.perf_counter()
+        return nodes
+
+    def post_fusion(nodes: Any) -> Any:
+        seconds = time.perf_counter() - started
+        nodes = nodes if after is None else after(nodes)
+        with remarks.safely("the scheduler"):
+            program = program_of_schedule(nodes, chain.title, inputs(part))
+            chain.lowered(program, _fusion_origins(nodes), "after fusion", pipeline, part, seconds)
+        return nodes
+
+    with config.patch({names[0]: pre_fusion, names[1]: post_fusion}):
+        yield
+
+
+def _members(node: Any) -> list[Any]:
+    return list(node.get_nodes())
+
+
+def _is_fused(node: Any) -> bool:
+    return len(_members(node)) > 1 or _members(node)[0] is not node
+
+
+def _lowering_origins(nodes: Iterable[Any], fx: dict[str, NodeKey]) -> Iterator[Origin]:
+    """Every buffer knows the fx nodes that it computes."""
+    for node in nodes:
+        old = tuple([fx[name] for name in _origin_names(node) if name in fx])
+        if old:
+            yield Origin(old, ((ENTRY, node.get_name()),), "rewrite", LOWERED)
+
+
+def _fusion_origins(nodes: Iterable[Any]) -> Iterator[Origin]:
+    for node in nodes:
+        if _is_fused(node):
+            for member in _members(node):
+                yield Origin(((ENTRY, member.get_name()),), ((node.get_name(), member.get_name()),), "identity")
+
+
+def _origin_names(node: Any) -> list[str]:
+    names = {origin.name for member in _members(node) if member.node is not None for origin in member.node.get_origins()}
+    return sorted(names)
+
+
+def program_of_schedule(nodes: list[Any], title: str, inputs: Mapping[str, Node]) -> Program:
+    """What the scheduler holds. A fused kernel calls a graph of the buffers that it computes; `inputs` are known by name already."""
+    from torch._inductor.virtualized import V
+
+    program = ProgramBuilder(title, ENTRY)
+    main = program.graph(ENTRY)
+    made: dict[str, ValueRef] = {}
+    for name in V.graph.graph_input_names:
+        if name in inputs:
+            main.add(inputs[name]._replace(links=()))
+        else:
+            main.node(name, "input", (), _types(V.graph.graph_inputs.get(name)), role="parameter")
+        made[name] = (name, 0)
+    for node in nodes:
+        if _is_fused(node):
+            _kernel(program, main, node, made)
+        else:
+            _buffer(main, node, made)
+    main.outputs = [made[name] for name in V.graph.get_output_names() if name in made]
+    main.node("output", "output", main.outputs, role="output")
+    return program.build()
+
+
+def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, made: dict[str, ValueRef]) -> None:
+    name = node.get_name()
+    inner = program.graph(name)
+    own = {written for member in _members(node) for written in member.get_buffer_names()}
+    outside = [read for read in _reads(node) if read not in own and read in made]
+    inside: dict[str, ValueRef] = {}
+    for read in outside:
+        inner.node(read, "input", (), _types(_buffer_of(read)), role="parameter")
+        inside[read] = (read, 0)
+    for member in _members(node):
+        _buffer(inner, member, inside)
+    written = [buffer for member in _members(node) for buffer in member.get_buffer_names()]
+    inner.outputs = [inside[buffer] for buffer in written]
+    attrs = {"origins": _origin_names(node), "buffers": written}
+    types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
+    main.node(name, "fused kernel", [made[read] for read in outside], types, attrs=attrs, calls=[name])
+    made.update((buffer, (name, i)) for i, buffer in enumerate(written))
+
+
+def _buffer(graph: GraphBuilder, node: Any, made: dict[str, ValueRef]) -> None:
+    ir = getattr(node, "node", None)
+    written = sorted(node.get_buffer_names())
+    attrs: dict[str, Any] = {"origins": _origin_names(node), "buffers": written, "scheduler": type(node).__name__}
+    kernel = getattr(ir, "python_kernel_name", None)
+    if kernel:
+        attrs["kernel"] = str(kernel)
+    types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
+    graph.node(node.get_name(), _kind(node, ir), [made[read] for read in _reads(node) if read in made], types, attrs=attrs)
+    made.update((buffer, (node.get_name(), i)) for i, buffer in enumerate(written))
+
+
+def _kind(node: Any, ir: Any) -> str:
+    """What a buffer is computed by: a loop (pointwise, reduction), or a kernel that Inductor calls."""
+    kernel = getattr(ir, "python_kernel_name", None)
+    if kernel:
+        return str(kernel)
+    return type(getattr(ir, "data", ir) or node).__name__
+
+
+def _reads(node: Any) -> list[str]:
+    return sorted({read.name for read in node.read_writes.reads})
+
+
+def _buffer_of(name: str) -> Any:
+    from torch._inductor.virtualized import V
+
+    return V.graph.try_get_buffer(name)
+
+
+def _types(buffer: Any) -> tuple[TensorType, ...]:
+    """The type of a buffer; one that has none (a mutation, a tuple of kernels) still counts as one output."""
+    try:
+        return (TensorType(str(buffer.get_dtype()).removeprefix("torch."), tuple([dimension(size) for size in buffer.get_size()])),)
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+        return (TensorType("(buffer)"),)

@@ -1,0 +1,286 @@
+"""Programs as numbered records and back. Everything is stored once: names, texts, details, nodes, whole graphs.
+
+A node is a row of numbers. Its operands are names, so a node keeps its number for as long as nothing about it changes, wherever
+it stands; a graph that no pass touches is one number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any
+
+from opscope.errors import SourceError, blamed_on_source
+from opscope.gc_pause import without_collecting
+from opscope.program import NO_DETAILS, Details, Frame, Graph, GraphBuilder, KnownDetails, Link, Node, Program, TensorType
+from opscope.recording.store.pages import (
+    RECORDS_PER_PAGE,
+    Page,
+    PageIndex,
+    deltas,
+    pack_columns,
+    pack_json,
+    runs,
+    spans,
+    unpack_columns,
+    unpack_json,
+)
+from opscope.recording.store.values import from_json, to_json
+
+DAMAGED = "is a damaged recording"
+KINDS = ("name", "text", "detail", "node", "graph")
+_MOST_DETAILS = 1 << 16
+_FIRST = json.JSONDecoder()
+_Row = tuple[int, ...]
+
+
+class Encoder:
+    """Gives numbers to what is new and remembers what is not. `take_pages` hands over what came in since it was last asked."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[Any, int]] = {kind: {} for kind in KINDS}
+        self._outputs: dict[tuple[TensorType, ...], int] = {}
+        self._new: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+        self._rests: dict[tuple[Any, ...], int] = {("op", (), (), ()): self.number("text", "")}
+        self.number("detail", to_json([{}, (), ()]))
+
+    def number(self, kind: str, record: Any) -> int:
+        """The number of a record, a new one if it is new."""
+        known = self._known[kind]
+        number = known.get(record)
+        if number is None:
+            number = known[record] = len(known)
+            self._new[kind].append(record)
+        return number
+
+    def program(self, program: Program) -> bytes:
+        """The body of a snapshot: which graphs, which entry."""
+        seen: dict[int, int] = {}
+        with without_collecting():
+            graphs = [self._graph(graph, seen) for graph in list(program)]
+        return self.body(program.name, program.entry, to_json(program.attrs) if program.attrs else "", graphs)
+
+    def body(self, name: str, entry: str, attrs: str, graphs: list[int]) -> bytes:
+        return pack_json([name, entry, attrs, runs(graphs)])
+
+    def _graph(self, graph: Graph, seen: dict[int, int]) -> int:
+        numbers = [self._node(node, seen) for node in graph.nodes]
+        groupings = {name: _pack_grouping(graph, paths) for name, paths in graph.groupings.items()}
+        attrs = to_json(graph.attrs) if graph.attrs else ""
+        return self.number("graph", to_json([graph.name, list(graph.outputs), groupings, attrs, runs(numbers)]))
+
+    def _node(self, node: Node, seen: dict[int, int]) -> int:
+        id, op, inputs, outputs, role, calls, control, links, details = node
+        number = self.number
+        types = self._outputs.get(outputs)
+        if types is None:
+            types = self._outputs[outputs] = number("text", to_json([list(t) for t in outputs]))
+        rest = self._rests.get(also := (role, calls, control, links))
+        if rest is None:
+            rest = self._rests[also] = number("text", to_json(list(also)))
+        detail = seen.get(key := builtin_id(details))
+        if detail is None:
+            detail = seen[key] = self._detail(details)
+        row = [number("name", id), number("text", op), types, rest, detail]
+        for name, index in inputs:
+            row.append(number("name", name))
+            row.append(index)
+        return number("node", tuple(row))
+
+    def _detail(self, details: Details) -> int:
+        if details is NO_DETAILS:
+            return 0
+        return self.number("detail", to_json([details.attrs, details.scope, [list(f) for f in details.source]]))
+
+    def take_records(self) -> dict[str, list[Any]]:
+        """The new records themselves, by kind."""
+        records, self._new = self._new, {kind: [] for kind in KINDS}
+        return records
+
+    def take_pages(self) -> Iterator[Page]:
+        for kind, records in self.take_records().items():
+            start = len(self._known[kind]) - len(records)
+            for at in range(0, len(records), RECORDS_PER_PAGE):
+                part = records[at : at + RECORDS_PER_PAGE]
+                yield Page(kind, start + at, len(part), _pack_nodes(part) if kind == "node" else pack_json(part))
+
+
+builtin_id = id
+"""Nodes share details: the same object is encoded once per program, which keeps it alive meanwhile."""
+
+
+def _pack_nodes(rows: list[_Row]) -> bytes:
+    """Columns: own name, op, types, rest, details, operand count; then the operands, each name relative to the node's own."""
+    ids, ops, types, rests, details = (list(column) for column in zip(*(row[:5] for row in rows), strict=True))
+    names = [row[0] - name for row in rows for name in row[5::2]]
+    indexes = [index for row in rows for index in row[6::2]]
+    counts = [len(row) // 2 - 2 for row in rows]
+    return pack_columns([deltas(ids), ops, types, rests, deltas(details), counts, names, indexes])
+
+
+def _pack_grouping(graph: Graph, paths: Mapping[str, tuple[str, ...]]) -> Any:
+    """Each path once, and for each node of the graph which of them (0 for none)."""
+    known: dict[tuple[str, ...], int] = {}
+    of = [known.setdefault(tuple(paths[node.id]), len(known)) + 1 if node.id in paths else 0 for node in graph.nodes]
+    return [list(known), of]
+
+
+class Decoder:
+    """Reads programs back. Nodes are shared between snapshots: the same record is the same object."""
+
+    def __init__(self, fetch: Callable[[str, int], bytes], source: str) -> None:
+        def index(kind: str, unpack: Callable[[bytes], list[Any]]) -> PageIndex[Any]:
+            return PageIndex(lambda first: fetch(kind, first), unpack)
+
+        self._source = source
+        self._flat: dict[str, list[str]] = {"name": [], "text": []}
+        self._loaded = {"name": 0, "text": 0}
+        self.indexes: dict[str, PageIndex[Any]] = {
+            "name": index("name", _json_list),
+            "text": index("text", _json_list),
+            "detail": index("detail", _json_list),
+            "node": index("node", self._unpack_nodes),
+            "graph": index("graph", _json_list),
+        }
+        self._types: dict[int, tuple[TensorType, ...]] = {}
+        self._details: dict[int, KnownDetails] = {}
+        self._rests: dict[int, tuple[Any, ...]] = {}
+        self._graphs: dict[int, Graph] = {}
+
+    def all_of(self, kind: str) -> list[str]:
+        """Every name or text: they are few beside the nodes, and a flat list is what makes unpacking nodes fast."""
+        index, flat = self.indexes[kind], self._flat[kind]
+        while self._loaded[kind] < len(index.firsts):
+            flat += index.page(self._loaded[kind])
+            self._loaded[kind] += 1
+        return flat
+
+    def program(self, body: bytes) -> Program:
+        with self._blamed(), without_collecting():
+            name, entry, attrs, found = unpack_json(body)
+            numbers = {self._graph_name(number): number for first, end in spans(found) for number in range(first, end)}
+            if entry not in numbers:
+                raise SourceError(f"{DAMAGED}: entry {entry!r} names no graph")
+            return Program(name, StoredGraphs(self, numbers), entry, MappingProxyType(from_json(attrs) if attrs else {}))
+
+    def _blamed(self) -> AbstractContextManager[None]:
+        return blamed_on_source(DAMAGED, source=self._source)
+
+    def _graph_name(self, number: int) -> str:
+        """The first thing in a graph's record, without reading the rest."""
+        return str(_FIRST.raw_decode(self.indexes["graph"][number], 1)[0])
+
+    def details(self, number: int) -> KnownDetails:
+        known = self._details.get(number)
+        if known is None:
+            with self._blamed():
+                attrs, scope, source = from_json(self.indexes["detail"][number])
+                known = KnownDetails(dict(attrs), tuple(scope), tuple(Frame(*frame) for frame in source))
+            if len(self._details) >= _MOST_DETAILS:
+                self._details.clear()
+            self._details[number] = known
+        return known
+
+    def graph(self, number: int) -> Graph:
+        """A graph by its number; the same number is the same object."""
+        known = self._graphs.get(number)
+        if known is None:
+            with self._blamed(), without_collecting():
+                known = self._graphs[number] = self._build(self.indexes["graph"][number])
+        return known
+
+    def _build(self, record: str) -> Graph:
+        name, outputs, groupings, attrs, found = from_json(record)
+        slice = self.indexes["node"].slice
+        graph = GraphBuilder(name)
+        graph.take(node for first, end in spans(found) for node in slice(first, end))
+        graph.outputs = [tuple(ref) for ref in outputs]
+        for grouping, (paths, of) in groupings.items():
+            at = [tuple(path) for path in paths]
+            graph.groupings[grouping] = {node.id: at[i - 1] for node, i in zip(graph.nodes, of, strict=True) if i}
+        graph.attrs.update(from_json(attrs) if attrs else {})
+        return graph.build()
+
+    def _unpack_nodes(self, data: bytes) -> list[Node]:
+        ids, ops, types, rests, details, counts, operands, indexes = unpack_columns(data)
+        names, texts, outputs, known = self.all_of("name"), self.all_of("text"), self._output_types, self._rests
+        nodes = []
+        at = 0
+        for own, op, type_, rest, detail, count in zip(accumulate(ids), ops, types, rests, accumulate(details), counts, strict=True):
+            end = at + count
+            inputs = tuple([(names[own - operands[i]], indexes[i]) for i in range(at, end)])
+            at = end
+            lazy = StoredDetails(self, detail) if detail else NO_DETAILS
+            role, calls, control, links = known.get(rest) or self._rest(rest, texts[rest])
+            nodes.append(Node(names[own], texts[op], inputs, outputs(type_), role, calls, control, links, lazy))
+        return nodes
+
+    def _rest(self, number: int, text: str) -> tuple[Any, ...]:
+        """Role, calls, control edges and links; nearly all nodes share a few."""
+        role, calls, control, links = from_json(text) if text else ("op", (), (), ())
+        known = self._rests[number] = (role, calls, control, tuple(Link(*link) for link in links))
+        return known
+
+    def _output_types(self, number: int) -> tuple[TensorType, ...]:
+        known = self._types.get(number)
+        if known is None:
+            listed = from_json(self.all_of("text")[number])
+            known = self._types[number] = tuple(TensorType(dtype, tuple(shape), layout) for dtype, shape, layout in listed)
+        return known
+
+
+class StoredGraphs(Mapping[str, Graph]):
+    """The graphs of a stored program, each built when first asked for: who looks at one does not wait for thousands."""
+
+    def __init__(self, decoder: Decoder, numbers: dict[str, int]) -> None:
+        self._decoder = decoder
+        self._numbers = numbers
+
+    def __getitem__(self, name: str) -> Graph:
+        return self._decoder.graph(self._numbers[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+class StoredDetails(Details):
+    """Details that are still in the store. Two with the same number of one store are equal without being read."""
+
+    __slots__ = ("_decoder", "number")
+
+    def __init__(self, decoder: Decoder, number: int) -> None:
+        self._decoder = decoder
+        self.number = number
+
+    @property
+    def _known(self) -> KnownDetails:
+        return self._decoder.details(self.number)
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return self._known.attrs
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        return self._known.scope
+
+    @property
+    def source(self) -> tuple[Frame, ...]:
+        return self._known.source
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, StoredDetails) and other._decoder is self._decoder and other.number == self.number:
+            return True
+        return super().__eq__(other)
+
+    __hash__ = None
+
+
+def _json_list(data: bytes) -> list[str]:
+    return list(map(str, unpack_json(data)))

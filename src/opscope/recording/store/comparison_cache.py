@@ -1,0 +1,68 @@
+"""What each pass did, kept in the recording file: comparing takes longer than reading, so it is done once.
+
+Whoever compares first writes it down beside the snapshots. A file that cannot be written to, or that is still being recorded into, is
+left as it is, and compared again the next time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from opscope.recording.store.values import from_json, to_json
+
+MATCHING = 2
+"""Counted up when matching finds something else than before: what older code found is not believed."""
+
+
+class Comparison(NamedTuple):
+    """One pass against the state before it: the counts of its row, and the diff as pages read it (nothing where it repeats)."""
+
+    added: int
+    removed: int
+    changed: int
+    aside: str
+    diff: bytes
+
+
+def kept(path: Path) -> dict[int, Comparison]:
+    """What is known of the passes of a recording file, by their numbers."""
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)) as connection:
+        try:
+            rows = connection.execute("SELECT snapshot, counts, diff FROM compared WHERE matching = ?", (MATCHING,)).fetchall()
+            return {index: _comparison(zlib.decompress(diff), *from_json(counts)) for index, counts, diff in rows}
+        except (sqlite3.DatabaseError, zlib.error, ValueError, TypeError):
+            return {}
+
+
+def _comparison(diff: bytes, added: int, removed: int, changed: int, aside: str) -> Comparison:
+    return Comparison(int(added), int(removed), int(changed), str(aside), diff)
+
+
+class Keeper:
+    """Writes comparisons into a recording file, as long as that works."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection: sqlite3.Connection | None = sqlite3.connect(path, timeout=5)
+        columns = "snapshot INTEGER PRIMARY KEY, matching INTEGER, counts TEXT, diff BLOB"
+        self._write(f"CREATE TABLE IF NOT EXISTS compared ({columns})")
+
+    def keep(self, index: int, found: Comparison) -> None:
+        row = (index, MATCHING, to_json(list(found[:4])), zlib.compress(found.diff, 6))
+        self._write("INSERT OR REPLACE INTO compared VALUES (?, ?, ?, ?)", row)
+
+    def _write(self, statement: str, values: tuple[object, ...] = ()) -> None:
+        if self._connection is not None:
+            try:
+                with self._connection:
+                    self._connection.execute(statement, values)
+            except sqlite3.OperationalError:
+                self.close()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

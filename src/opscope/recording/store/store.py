@@ -1,0 +1,264 @@
+"""The recording file: SQLite, one transaction per snapshot.
+
+A compiler that crashes, or is killed, loses the pass that was running and nothing before it: what was committed is complete, and
+SQLite rolls the rest back when the file is next opened. Opening one snapshot reads its own list and the pages that it names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from opscope.errors import OpscopeError, SourceError, blamed_on_source
+from opscope.program import EMPTY, Frame, Program
+from opscope.program import Path as Scope
+from opscope.recording.model import Origin, Recording, Snapshot
+from opscope.recording.store.codec import DAMAGED, KINDS, Decoder, Encoder
+from opscope.recording.store.pages import pack_json, unpack_json
+from opscope.recording.store.program_blob import Packed, absorb
+from opscope.recording.store.values import from_json, to_json
+
+APPLICATION_ID = 0x6F707363
+FORMAT_VERSION = 1
+SQLITE_MAGIC = b"SQLite format 3\x00"
+
+_SCHEMA = f"""
+PRAGMA page_size = 1024;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT_VERSION};
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE page (kind TEXT, first INTEGER, count INTEGER, data BLOB, PRIMARY KEY (kind, first));
+CREATE TABLE program (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, nodes INTEGER, data BLOB);
+CREATE TABLE snapshot (id INTEGER PRIMARY KEY, module TEXT, pipeline TEXT, name TEXT, seconds REAL, program INTEGER,
+                       origins BLOB, attrs TEXT);
+"""
+
+
+class StoreWriter:
+    """Adds snapshots to a new recording. Without a path the recording lives in memory."""
+
+    def __init__(self, path: str | Path | None = None, *, overwrite: bool = False, attrs: Mapping[str, Any] = EMPTY) -> None:
+        self.path = None if path is None else Path(path)
+        if self.path is not None:
+            _make_room(self.path, overwrite)
+        self._connection = _connect(":memory:" if self.path is None else str(self.path))
+        self._encoder = Encoder()
+        self._lock = threading.Lock()
+        self._connection.executescript(_SCHEMA)
+        self._count = 0
+        self._failed = False
+        self.set(**attrs)
+
+    def set(self, **attrs: Any) -> None:
+        """Facts about the whole recording: which compiler, which files were left out."""
+        with self._lock, self._connection:
+            rows = [(key, to_json(value)) for key, value in attrs.items()]
+            self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    def add(
+        self,
+        program: Program | Packed | int,
+        name: str,
+        *,
+        pipeline: Scope = (),
+        module: str = "",
+        seconds: float | None = None,
+        origins: Iterable[Origin] = (),
+        attrs: Mapping[str, Any] = EMPTY,
+    ) -> int:
+        """Commit one snapshot and return its index."""
+        with self._lock, self._connection:
+            run = self._connection.execute
+            content = self._content(program)
+            told = [[o.old, o.new, o.evidence, o.rule, list(o.where) if o.where else None] for o in origins]
+            index = self._count
+            row = (index, module, json.dumps(pipeline), name, seconds, content)
+            run(
+                "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, pack_json(told) if told else None, to_json(attrs) if attrs else None),
+            )
+            self._count += 1
+            return index
+
+    def _content(self, program: Program | Packed | int) -> int:
+        """The number of a program's content, stored if it is new. A number stands for what is stored already."""
+        if isinstance(program, int):
+            return program
+        if self._failed:
+            raise OpscopeError(f"{self.path}: writing failed before; nothing more can be recorded into it")
+        self._failed = True
+        body = absorb(self._encoder, program) if isinstance(program, Packed) else self._encoder.program(program)
+        nodes = program.nodes if isinstance(program, Packed) else len(program)
+        digest = hashlib.blake2b(body, digest_size=16).digest()
+        run = self._connection.execute
+        known = run("SELECT id FROM program WHERE digest = ?", (digest,)).fetchone()
+        if known is None:
+            self._connection.executemany("INSERT INTO page VALUES (?, ?, ?, ?)", self._encoder.take_pages())
+            known = (run("INSERT INTO program VALUES (NULL, ?, ?, ?)", (digest, nodes, body)).lastrowid,)
+        self._failed = False
+        return int(known[0])
+
+    def content_of(self, index: int) -> int:
+        """The number of a snapshot's content, to add the same again."""
+        with self._lock:
+            return int(self._connection.execute("SELECT program FROM snapshot WHERE id = ?", (index,)).fetchone()[0])
+
+    def close(self, finished: bool = True) -> None:
+        if finished:
+            self.set(finished=True)
+        if self.path is not None:
+            self._connection.close()
+
+    def finished(self, source: str, skipped: list[str]) -> Recording:
+        """The recording of a source that was read to its end, under the source's name, with what in it could not be read."""
+        self.set(skipped=skipped)
+        self.close()
+        recording = self.recording()
+        recording.name = source
+        return recording
+
+    def recording(self) -> Recording:
+        """What was written, to be read. A recording in memory goes on living with it."""
+        if self.path is not None:
+            return open_recording(self.path)
+        return _read(self._connection, self._lock, "recording")
+
+
+def is_recording(head: bytes) -> bool:
+    """Whether a file's first bytes are those of a recording."""
+    return head.startswith(SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def open_recording(path: str | Path) -> Recording:
+    """A recording file, checked before anything is believed."""
+    path = Path(path)
+    _check(path)
+    unfinished = _journal(path).exists()
+    try:
+        connection = _connect(str(path)) if unfinished else _connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        return _read(connection, threading.Lock(), str(path), path)
+    except sqlite3.DatabaseError as error:
+        hint = "; it was cut while being written: put it and its -journal file where they can be written to" if unfinished else ""
+        raise SourceError(f"{DAMAGED} ({error}){hint}", str(path)) from None
+
+
+def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write any recording as a file: what was read from a folder of dumps, or recorded in memory."""
+    if recording.file is not None and "finished" in recording.attrs:
+        if not (Path(path).exists() and recording.file.samefile(path) and overwrite):
+            _make_room(Path(path), overwrite)
+            shutil.copyfile(recording.file, path)
+        return
+    writer = StoreWriter(path, overwrite=overwrite, attrs=recording.attrs)
+    for s in recording:
+        common: dict[str, Any] = {"pipeline": s.pipeline, "module": s.module, "seconds": s.seconds, "attrs": s.attrs}
+        writer.add(s.program, s.name, origins=s.origins, **common)
+    writer.close()
+
+
+def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str, file: Path | None = None) -> Recording:
+    def rows(query: str, *given: Any) -> list[Any]:
+        with lock:
+            try:
+                return connection.execute(query, given).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise SourceError(f"{DAMAGED} ({error})", name) from None
+
+    def page(kind: str, first: int) -> Any:
+        return _only(rows("SELECT data FROM page WHERE kind = ? AND first = ?", kind, first), name)
+
+    decoder = Decoder(page, name)
+    for kind in KINDS:
+        firsts = rows("SELECT first FROM page WHERE kind = ? ORDER BY first", kind)
+        decoder.indexes[kind].firsts = [first for (first,) in firsts]
+
+    def program(content: int) -> Program:
+        return decoder.program(_only(rows("SELECT data FROM program WHERE id = ?", content), name))
+
+    def origins(index: int) -> tuple[Origin, ...]:
+        data = _only(rows("SELECT origins FROM snapshot WHERE id = ?", index), name)
+        with blamed_on_source(DAMAGED, source=name):
+            return tuple(_origin(*told) for told in unpack_json(data)) if data else ()
+
+    listed = rows(
+        "SELECT s.id, s.module, s.pipeline, s.name, s.seconds, s.attrs, p.id, p.nodes FROM snapshot s JOIN program p"
+        " ON s.program = p.id ORDER BY s.id"
+    )
+    with blamed_on_source(DAMAGED, source=name):
+        snapshots = [
+            Snapshot(
+                index,
+                str(title),
+                tuple(map(str, json.loads(pipeline))),
+                str(module),
+                None if seconds is None else float(seconds),
+                int(nodes),
+                content,
+                dict(from_json(attrs or "{}")),
+                program,
+                origins,
+            )
+            for index, module, pipeline, title, seconds, attrs, content, nodes in listed
+        ]
+        if [snapshot.index for snapshot in snapshots] != list(range(len(rows("SELECT id FROM snapshot")))):
+            raise SourceError(f"{DAMAGED} (a snapshot of it is missing)")
+        attrs = {str(key): from_json(value) for key, value in rows("SELECT key, value FROM meta")}
+        return Recording(name, snapshots, attrs, file)
+
+
+def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:
+    return Origin(tuple(map(tuple, old)), tuple(map(tuple, new)), evidence, rule, Frame(*where) if where else None)
+
+
+def _only(found: list[Any], name: str) -> Any:
+    if not found:
+        raise SourceError(f"{DAMAGED} (a page of it is missing)", name)
+    return found[0][0]
+
+
+def _connect(target: str, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(target, uri=uri, timeout=30, check_same_thread=False)
+
+
+def _journal(path: Path) -> Path:
+    return path.with_name(path.name + "-journal")
+
+
+def _make_room(path: Path, overwrite: bool) -> None:
+    if path.is_dir():
+        raise OpscopeError(f"{path} is a folder; give the name of a file to record into")
+    if path.exists() and not overwrite:
+        raise OpscopeError(f"{path} exists already; give another name, or overwrite=True to replace it")
+    if not path.parent.is_dir():
+        raise OpscopeError(f"{path.parent} is no folder; make it first")
+    for old in (path, _journal(path)):
+        if old.exists():
+            os.unlink(old)
+
+
+def _check(path: Path) -> None:
+    """Foreign, cut or too new: said in one sentence, before SQLite says it in its own."""
+    if path.is_dir() or not path.exists():
+        raise SourceError("no such file", str(path))
+    with path.open("rb") as stream:
+        head = stream.read(100)
+    if not head.startswith(SQLITE_MAGIC):
+        help = "give what opscope.record wrote, or a folder of a compiler's dumps"
+        raise SourceError(f"is no recording of opscope; {help}" if head else "is empty", str(path))
+    if not is_recording(head):
+        raise SourceError("is an SQLite file of another program, no recording of opscope", str(path))
+    version = int.from_bytes(head[60:64], "big")
+    if version > FORMAT_VERSION:
+        said = f"is a recording in format {version}; this opscope reads up to {FORMAT_VERSION}: pip install -U opscope"
+        raise SourceError(said, str(path))
+    page_size = int.from_bytes(head[16:18], "big")
+    expected = (65536 if page_size == 1 else page_size) * int.from_bytes(head[28:32], "big")
+    if path.stat().st_size < expected and not _journal(path).exists():
+        raise SourceError(f"is cut short: {path.stat().st_size:,} of {expected:,} bytes; copy it again", str(path))

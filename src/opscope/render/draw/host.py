@@ -1,0 +1,140 @@
+"""V8 inside this process, running the drawing core (`web/src/core`): no browser, no Node.js.
+
+Every picture gets an isolate of its own (a few milliseconds), so threads never share one, and it is closed when the picture is
+done, because an open one can hang the interpreter's exit. V8 does not survive a fork: a child of a process that has already used
+it asks a fresh interpreter to do the work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from opscope.errors import OpscopeError
+
+Step: TypeAlias = tuple[str, Any]
+"""A step of `web/src/core/api.ts` and its argument (anything that JSON can say)."""
+Progress: TypeAlias = Callable[[float], None]
+"""Called before each step with the part that is done, 0…1."""
+
+MEMORY_LIMIT = 1_400_000_000
+"""Bytes of V8's heap. Beyond it a picture is refused; without it V8 would end the whole process at about 1.5 GB."""
+
+_BUNDLE = Path(__file__).parents[2] / "static" / "core.js"
+_first_user: int | None = None
+_starting = threading.Lock()
+
+
+def run(wire: bytes, steps: Sequence[Step], progress: Progress | None = None) -> list[str]:
+    """Load a program's bytes and take the steps one by one. The answers, in order."""
+    if _first_user not in (None, os.getpid()):
+        return _run_elsewhere(wire, steps)
+    answers = []
+    with _Isolate() as isolate:
+        isolate.load(wire)
+        for number, (name, argument) in enumerate(steps):
+            if progress:
+                progress(number / len(steps))
+            answers.append(isolate.call(name, argument))
+    return answers
+
+
+class _Isolate:
+    """One V8 with the core loaded."""
+
+    def __init__(self) -> None:
+        global _first_user
+        racer = _import_racer()
+        bundle = _bundle()
+        with _starting:
+            _first_user = os.getpid()
+            self._v8 = racer.MiniRacer()
+        self._out_of_memory = racer.JSOOMException
+        try:
+            self._v8.set_hard_memory_limit(MEMORY_LIMIT)
+            self._v8.eval(bundle)
+        except BaseException:
+            self._v8.close()
+            raise
+
+    def __enter__(self) -> _Isolate:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._v8.close()
+
+    def load(self, wire: bytes) -> None:
+        room: memoryview = self._v8.eval(f"opscopeCore.allocate({len(wire)})")
+        room[:] = wire
+        room.release()
+        self.call("load", None)
+
+    def call(self, step: str, argument: Any) -> str:
+        try:
+            answer: str = self._v8.call("opscopeCore.call", step, json.dumps(argument))
+        except self._out_of_memory:
+            raise OpscopeError(
+                "the picture does not fit into memory; show less of the program (--depth 1, --around NODE, --graph NAME)"
+            ) from None
+        if answer.startswith("-"):
+            raise OpscopeError(answer[1:])
+        return answer[1:]
+
+
+def _import_racer() -> Any:
+    try:
+        import py_mini_racer
+    except ImportError:
+        raise OpscopeError("pictures need the package mini-racer: pip install mini-racer") from None
+    return py_mini_racer
+
+
+@lru_cache(maxsize=1)
+def _bundle() -> str:
+    try:
+        return _BUNDLE.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise OpscopeError("the drawing core is not built; in a checkout run: cd web && npm ci && node build.mjs") from None
+
+
+def _run_elsewhere(wire: bytes, steps: Sequence[Step]) -> list[str]:
+    """The same in a fresh interpreter: this process was forked from one in which V8 was already running."""
+    request = json.dumps({"size": len(wire), "steps": steps}).encode() + b"\n" + wire
+    command = [sys.executable, "-m", "opscope.render.draw.host"]
+    done = subprocess.run(command, input=request, capture_output=True, env=_child_environment(), check=False)
+    if done.returncode != 0:
+        reason = done.stderr.decode(errors="replace").strip().splitlines()
+        raise OpscopeError(reason[-1] if reason else f"the drawing process ended with status {done.returncode}")
+    answers: list[str] = json.loads(done.stdout)
+    return answers
+
+
+def _child_environment() -> dict[str, str]:
+    """So that the child finds this very package, also where it is imported from a path that only this process knows."""
+    package_home = str(Path(__file__).parents[3])
+    others = os.environ.get("PYTHONPATH", "")
+    return {**os.environ, "PYTHONPATH": package_home + (os.pathsep + others if others else "")}
+
+
+def _serve_one() -> int:
+    """What the fresh interpreter does: one request from stdin, its answers to stdout."""
+    request = json.loads(sys.stdin.buffer.readline())
+    wire = sys.stdin.buffer.read(request["size"])
+    try:
+        answers = run(wire, [(name, argument) for name, argument in request["steps"]])
+    except OpscopeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    sys.stdout.buffer.write(json.dumps(answers).encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_serve_one())

@@ -1,0 +1,65 @@
+"""From a Program and view options to a drawn picture, by the TypeScript core in V8. SVG, PNG and PDF all start here."""
+
+from __future__ import annotations
+
+import json
+from contextvars import ContextVar
+from typing import Any, Literal, NamedTuple
+
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.recording.model import Recording
+from opscope.render.draw import host
+from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.styling import only_one, style_rules
+from opscope.render.wire.program import encode_wire
+from opscope.render.wire.recording import encode_recording
+
+progress: ContextVar[host.Progress | None] = ContextVar("progress", default=None)
+"""Whoever wants to tell a person how far a long export is sets this (the command line does)."""
+
+
+class Drawn(NamedTuple):
+    """A picture as text, its size in pixels, and what the person should know about it ("37 neighbours are not shown")."""
+
+    text: str
+    width: int
+    height: int
+    boxes: int
+    edges: int
+    remarks: tuple[str, ...]
+
+
+def draw(source: Program | Recording, options: ViewOptions, form: Literal["svg", "pdf"], font_css: str = "") -> Drawn:
+    """The picture of one program, or of what the last pass of a recording did: SVG text, or the content stream of a PDF page."""
+    program: Program = source.snapshot(-1).program if isinstance(source, Recording) else source
+    if isinstance(source, Recording):
+        source = source.only(-1)
+    elif options.diff is not None:
+        raise OpscopeError("--diff shows what a pass did: name a pass of a recording (run.opscope@12)")
+    if options.diff in (None, "after"):
+        options.check(program)
+    how: dict[str, Any] = {"theme": options.theme, "direction": options.direction, "title": program.name, "fontCss": font_css}
+    if options.wrap is not None:
+        how["wrap"] = options.wrap
+    if options.style is not None:
+        how["style"] = style_rules(options.style)
+    if options.node_data:
+        how["nodeData"] = only_one(options.node_data)
+    if options.group_by is not None:
+        how["grouping"] = options.group_by
+    details = options.style is not None or bool(options.node_data)
+    moment = [("moment", options.diff)] if options.diff is not None else []
+    steps: list[host.Step] = [*moment, ("view", options.spec), ("layout", how), ("scene", how), (form, how)]
+    wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
+    view, _, scene, text = host.run(wire, steps, progress.get())[len(moment) :]
+    counts, size = json.loads(view), json.loads(scene)
+    return Drawn(text, size["width"], size["height"], counts["boxes"], counts["edges"], tuple(counts["remarks"]))
+
+
+def only(programs: list[Program]) -> Program:
+    """A picture shows one program."""
+    if len(programs) == 1:
+        return programs[0]
+    names = ", ".join(program.name for program in programs[:8])
+    raise OpscopeError(f"a picture shows one program, but there are {len(programs)}: {names}; choose one with --module NAME")

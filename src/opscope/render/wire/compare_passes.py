@@ -1,0 +1,84 @@
+"""What every pass of a recording did: as counts for rows, and as the diff that pages read. Done once, with all cores."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from functools import lru_cache
+from pathlib import Path
+
+from opscope.recording.model import Recording, Snapshot
+from opscope.recording.processes import answers_in_order, cores, serve
+from opscope.recording.rows import Row, row_of
+from opscope.recording.store.comparison_cache import Comparison, Keeper, kept
+from opscope.recording.store.store import open_recording
+from opscope.render.wire.diff import encode_diff
+
+Progress = Callable[[float], None]
+
+_FEW = 60_000
+"""Below this many nodes to compare starting processes costs more than it saves."""
+_MOST_BYTES, _BYTES_PER_NODE = 4 << 30, 2500
+"""What all processes together may hold, and what one needs for each node of the largest program."""
+_NOTHING = Comparison(0, 0, 0, "", b"")
+
+
+def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
+    """One pass against the state before it."""
+    if recording.repeats(snapshot):
+        return _NOTHING
+    row = row_of(recording, snapshot)
+    diff = recording.diff(snapshot.index)
+    assert diff is not None
+    found = Comparison(row.added, row.removed, row.changed, row.aside, encode_diff(diff, snapshot.origins))
+    recording.forget_diff(snapshot.index)
+    return found
+
+
+def compared(recording: Recording, progress: Progress | None = None) -> Iterator[Comparison]:
+    """Every pass in order. What a recording file knows already is not done again; what is found is kept in it."""
+    known = kept(recording.file) if recording.file else {}
+    missing = [s for s in recording if s.index not in known and not recording.repeats(s)]
+    keeper = Keeper(recording.file) if missing and recording.file and "finished" in recording.attrs else None
+    with closing(keeper) if keeper else nullcontext():
+        fresh = _found(recording, missing)
+        for snapshot in recording:
+            found = known.get(snapshot.index, _NOTHING)
+            if found is _NOTHING and not recording.repeats(snapshot):
+                found = next(fresh)
+                if keeper:
+                    keeper.keep(snapshot.index, found)
+            yield found
+            if progress:
+                progress((snapshot.index + 1) / len(recording))
+
+
+def compared_rows(recording: Recording, progress: Progress | None = None) -> Iterator[Row]:
+    """The same as rows of a table."""
+    for snapshot, found in zip(recording, compared(recording, progress), strict=True):
+        yield Row(snapshot, *found[:4])
+
+
+def _found(recording: Recording, missing: list[Snapshot]) -> Iterator[Comparison]:
+    if recording.file is None or sum(s.nodes for s in missing) < _FEW or len(missing) < 2:
+        yield from (compare(recording, snapshot) for snapshot in missing)
+        return
+    most = max(s.nodes for s in missing)
+    jobs = min(cores(), max(1, _MOST_BYTES // (most * _BYTES_PER_NODE)))
+    questions = [f"{s.index}@{recording.file.resolve()}" for s in missing]
+    for snapshot, answer in zip(missing, answers_in_order("opscope.render.wire.compare_passes", questions, jobs), strict=True):
+        yield compare(recording, snapshot) if isinstance(answer, str) else Comparison(*marshal.loads(answer))
+
+
+_opened = lru_cache(maxsize=1)(open_recording)
+
+
+def _answer(question: str) -> bytes:
+    index, _, path = question.partition("@")
+    recording = _opened(Path(path))
+    return marshal.dumps(tuple(compare(recording, recording[int(index)])))
+
+
+if __name__ == "__main__":
+    serve(_answer)

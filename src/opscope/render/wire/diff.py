@@ -1,0 +1,118 @@
+"""What one pass did, as columns over the node numbers of both programs (`web/src/core/program/recording/diff.ts` reads it)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from opscope.program import Program
+from opscope.recording.diff import Change, Diff, Match
+from opscope.recording.match import EVIDENCE
+from opscope.recording.model import NodeKey, Origin
+from opscope.render.wire.program import Rows
+from opscope.render.wire.sections import Interner, SectionWriter
+
+_LONGEST = 240
+_AROUND = 40
+
+
+def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
+    """For each node after the pass its one mate before; groups (copies too), changes, fusions and rules are lists beside it."""
+    old, new = _Numbers(diff.a, diff.untouched), _Numbers(diff.b, diff.untouched)
+    strings = Interner()
+    evidence_number = {name: i for i, name in enumerate(EVIDENCE)}
+    mate, evidence = [-1] * new.count, bytearray(new.count)
+    for name in diff.untouched:
+        here, there, size = new.first[name], old.first[name], len(diff.b[name])
+        mate[here : here + size] = range(there, there + size)
+        evidence[here : here + size] = bytes([evidence_number[diff.untouched_evidence]]) * size
+    groups_old, groups_new = Rows(), Rows()
+    group_evidence = bytearray()
+    group_rule: list[int] = []
+    ruled: list[int] = []
+    rules: list[int] = []
+    changed = Rows()
+    changed_nodes: list[int] = []
+    texts: list[int] = []
+
+    def group(match: Match, a: tuple[NodeKey, ...]) -> None:
+        _add(groups_old, [old[key] for key in a])
+        _add(groups_new, [new[key] for key in match.b])
+        group_evidence.append(evidence_number[match.evidence])
+        group_rule.append(strings[match.rule])
+
+    mated: set[int] = set()
+    for match in diff.compared:
+        here = new[match.b[0]]
+        if len(match.b) == 1 and mate[here] < 0 and match.a and old[match.a[-1]] not in mated:
+            mate[here] = old[match.a[-1]]
+            mated.add(mate[here])
+            evidence[here] = evidence_number[match.evidence]
+            if match.rule:
+                ruled.append(here)
+                rules.append(strings[match.rule])
+            if len(match.a) > 1:
+                group(match, match.a[:-1])
+        else:
+            group(match, match.a)
+        if match.changes:
+            changed_nodes.append(here)
+            changed.length.append(len(match.changes))
+            for change in match.changes:
+                was, now = shortened(change)
+                texts += (strings[change.field], strings[was], strings[now])
+
+    fusions_old = Rows()
+    for fusion in diff.fusions:
+        _add(fusions_old, [old[key] for key in fusion.old])
+    out = SectionWriter()
+    out.deltas("mate", mate)
+    out.block("evidence", bytes(evidence))
+    out.deltas("added", [new[key] for key in diff.added])
+    out.deltas("removed", [old[key] for key in diff.removed])
+    groups_old.write(out, "groupsOld")
+    groups_new.write(out, "groupsNew")
+    out.block("groupEvidence", bytes(group_evidence))
+    out.integers("groupRule", group_rule)
+    out.integers("ruled", ruled)
+    out.integers("rules", rules)
+    out.deltas("changed", changed_nodes)
+    out.rows("changes.rows", changed.length)
+    out.integers("changes.texts", texts)
+    fusions_old.write(out, "fusionsOld")
+    out.integers("fusionsNew", [new[fusion.new] for fusion in diff.fusions])
+    out.strings("strings", strings)
+    places = {origin.rule: str(origin.where) for origin in origins if origin.rule and origin.where}
+    return out.finish({"kind": "diff", "before": old.count, "places": places})
+
+
+def shortened(change: Change) -> tuple[str, str]:
+    """Both texts; of long ones only where they differ, with a little around it."""
+    was, now = change.old, change.new
+    if max(len(was), len(now)) <= _LONGEST:
+        return was, now
+    shorter = min(len(was), len(now))
+    same = next((i for i in range(shorter) if was[i] != now[i]), shorter)
+    start = max(0, same - _AROUND)
+    return _window(was, start), _window(now, start)
+
+
+def _window(text: str, start: int) -> str:
+    return ("…" if start else "") + text[start : start + _LONGEST] + ("…" if len(text) > start + _LONGEST else "")
+
+
+class _Numbers(dict[NodeKey, int]):
+    """Numbers of a program's nodes, graph by graph; nodes of untouched graphs only count."""
+
+    def __init__(self, program: Program, untouched: Collection[str]) -> None:
+        self.first: dict[str, int] = {}
+        self.count = 0
+        for graph in program:
+            self.first[graph.name] = self.count
+            if graph.name not in untouched:
+                self.update({(graph.name, node.id): i for i, node in enumerate(graph.nodes, self.count)})
+            self.count += len(graph)
+
+
+def _add(rows: Rows, numbers: list[int]) -> None:
+    rows.length.append(len(numbers))
+    rows.value.extend(numbers)

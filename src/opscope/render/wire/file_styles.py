@@ -1,0 +1,62 @@
+"""The looks that a program's own file gives it: colours of nodes and groups, and edges over the graph. Model Explorer's files have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opscope.program import Graph, Program
+from opscope.readers.model_explorer import KEPT
+
+_PARTS = {"backgroundColor": "fill", "borderColor": "stroke", "textColor": "text"}
+_PANES = ("edgeOverlaysDataListLeftPane", "edgeOverlaysDataListRightPane")
+
+
+def looks_of(program: Program, starts: Mapping[str, int]) -> dict[str, Any]:
+    """Looks for the drawing core (`Looks` in `core/program/types.ts`), nodes by number; `starts` is the first number of each graph."""
+    if KEPT not in program.attrs:
+        return {}
+    nodes: list[list[Any]] = []
+    groups: list[dict[str, Any]] = []
+    overlays: list[dict[str, Any]] = []
+    for number, graph in enumerate(program):
+        start, kept = starts[graph.name], graph.attrs.get(KEPT, {})
+        for position, node in enumerate(graph.nodes, start):
+            own = node.attrs.get(KEPT)
+            look = _look(own.get("style")) if isinstance(own, Mapping) else {}
+            if look:
+                nodes.append([position, look])
+        for config in _dicts(kept.get("groupNodeConfigs")):
+            look = _look(config)
+            if look and isinstance(config.get("namespaceRegex"), str):
+                groups.append({"graph": number, "pattern": config["namespaceRegex"], "look": look})
+        tasks = kept.get("tasksData")
+        for pane in _PANES if isinstance(tasks, Mapping) else ():
+            overlays += _overlays(tasks.get(pane), graph, start)
+    found = {"nodes": nodes, "groups": groups, "overlays": overlays}
+    return {"looks": found} if any(found.values()) else {}
+
+
+def _overlays(data: Any, graph: Graph, start: int) -> Iterable[dict[str, Any]]:
+    for group in _dicts(data):
+        for overlay in _dicts(group.get("overlays")):
+            edges = [
+                [start + graph.position[edge["sourceNodeId"]], start + graph.position[edge["targetNodeId"]], str(edge.get("label") or "")]
+                for edge in _dicts(overlay.get("edges"))
+                if edge.get("sourceNodeId") in graph and edge.get("targetNodeId") in graph
+            ]
+            names = [str(name) for name in (group.get("name"), overlay.get("name")) if name]
+            width = overlay.get("edgeWidth")
+            if edges:
+                thick = width if isinstance(width, (int, float)) else 2
+                yield {"name": ": ".join(names), "colour": str(overlay.get("edgeColor", "")), "width": thick, "edges": edges}
+
+
+def _look(style: Any) -> dict[str, str]:
+    if not isinstance(style, Mapping):
+        return {}
+    return {part: style[name] for name, part in _PARTS.items() if isinstance(style.get(name), str) and style[name]}
+
+
+def _dicts(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -1,0 +1,31 @@
+"""Graphviz DOT: the view that a picture would show, for papers and tools that take DOT.
+
+Everything is open unless `--depth` says otherwise, and repeats are not folded: who asks for DOT wants the graph. It is made by
+the TypeScript core (`web/src/core/dot.ts`), so that what a view shows is decided in one place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from opscope.program import Program
+from opscope.render.draw import host
+from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.picture import only, progress
+from opscope.render.wire.program import encode_wire
+
+EVERYTHING = 1_000_000
+
+
+def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+    target.write_text(dot_of(only(programs), options), "utf-8", errors="backslashreplace", newline="\n")
+
+
+def dot_of(program: Program, options: ViewOptions) -> str:
+    options.check(program)
+    rules = {"foldRepeats": False, "stubs": False, "liftSingles": False}
+    spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "rules": rules}
+    how = {"theme": options.theme, "direction": options.direction, "title": program.name}
+    _, text = host.run(encode_wire(program, details=False), [("view", spec), ("dot", how)], progress.get())
+    return text

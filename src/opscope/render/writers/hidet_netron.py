@@ -1,0 +1,86 @@
+"""hidet's netron JSON, for its own viewer and for tools that read hidet's dumps: each argument spelled out where it is used.
+
+It holds one graph. A called graph becomes text in the attribute `fused_graph`, as hidet does it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from opscope.program import Graph, Node, Program, TensorType, ValueRef
+from opscope.render.draw.options import ViewOptions
+from opscope.render.writers.netron import category, kind, text
+
+
+def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+    (program,) = programs
+    graph = program.main
+    model = {
+        "graphs": [
+            {
+                "name": "",
+                "inputs": [_parameter(f"input:{i}", graph, (node.id, 0)) for i, node in enumerate(graph.parameters)],
+                "outputs": [_parameter(f"output:{i}", graph, ref) for i, ref in enumerate(graph.outputs)],
+                "nodes": [_node(program, graph, node) for node in graph if node.role not in ("parameter", "constant")],
+            }
+        ],
+        "description": f"Converted from {program.name}",
+        "author": "",
+        "company": "",
+        "license": "",
+        "domain": "",
+        "source": "Hidet",
+        "format": "netron",
+    }
+    target.write_text(json.dumps(model, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _node(program: Program, graph: Graph, node: Node) -> dict[str, Any]:
+    attrs = [(str(key), value) for key, value in node.attrs.items() if key not in ("task", "category")]
+    attrs += [("fused_graph", _flow_text(program[name])) for name in node.calls[:1]]
+    return {
+        "name": node.id,
+        "type": {"name": node.op, "category": node.attrs.get("category") or (category(node) if "task" not in node.attrs else None)},
+        "inputs": [_parameter(str(i), graph, ref) for i, ref in enumerate(node.inputs)],
+        "outputs": [_parameter(str(i), graph, (node.id, i)) for i in range(len(node.outputs))],
+        "attributes": [{"name": k, "type": kind(v), "value": text(v), "visible": True, "description": ""} for k, v in attrs],
+        "description": str(node.attrs.get("task", "")).splitlines(),
+    }
+
+
+def _parameter(name: str, graph: Graph, ref: ValueRef) -> dict[str, Any]:
+    node = graph[ref[0]]
+    own = ref[0] if node.role in ("parameter", "constant") else f"{ref[0]}:{max(ref[1], 0)}"
+    argument: dict[str, Any] = {"name": own}
+    type_ = node.outputs[max(ref[1], 0)] if node.outputs else TensorType("?")
+    dims = [str(dim) for dim in type_.shape]
+    argument["type"] = {"string": f"{type_.dtype}{dims}", "shape": {"dimensions": dims}, "dataType": type_.dtype}
+    if node.role == "constant":
+        argument["initializer"] = {"kind": "Initializer", "value": str(node.attrs.get("value", "<>"))}
+    return {"name": name, "arguments": [argument], "visible": True}
+
+
+def _flow_text(graph: Graph) -> str:
+    """A called graph as hidet prints one."""
+
+    def typed(node: Node) -> str:
+        return ", ".join(f"{node.id if i == 0 else f'{node.id}_{i}'}: {t.dtype}[{_dims(t)}][cpu]" for i, t in enumerate(node.outputs))
+
+    header = ", ".join(typed(node) for node in graph.parameters)
+    lines = [f"Graph({header}){{"]
+    for node in graph:
+        operands = [name if index <= 0 else f"{name}_{index}" for name, index in node.inputs]
+        attrs = [f"{key}={text(value)}" for key, value in node.attrs.items() if key not in ("task", "category", "note", "device")]
+        if node.role == "constant":
+            lines.append(f"  {node.id} = Constant({node.outputs[0].dtype}[{_dims(node.outputs[0])}][cpu])")
+        elif node.role != "parameter":
+            note = f"  # {node.attrs['note']}" if "note" in node.attrs else ""
+            lines.append(f"  {typed(node)} = {node.op}({', '.join(operands + attrs)}){note}")
+    lines.append("  return " + ", ".join(name if index <= 0 else f"{name}_{index}" for name, index in graph.outputs))
+    return "\n".join([*lines, "}"])
+
+
+def _dims(type_: TensorType) -> str:
+    return ", ".join(map(str, type_.shape))

@@ -1,0 +1,163 @@
+"""HLO text again: a part of a module as a module of its own, which XLA's parser takes.
+
+Only programs that were read from HLO can be written: their attributes are still the text that XLA printed. What the part needs from
+outside becomes its parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from opscope.errors import OpscopeError
+from opscope.program import WHOLE, Graph, Node, Program, TensorType
+from opscope.readers.hlo.attributes import names_computations, read_attributes
+from opscope.readers.hlo.details import HloDetails
+from opscope.render.draw.options import ViewOptions
+
+_BESIDE_THE_POINT = ("original_value", "origin")
+"""Attributes that point into tables of the whole module, which an extract does not carry."""
+_FRAME_ID = re.compile(r"\s*\bstack_frame_id=\d+")
+
+
+def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+    """`opscope export x.hlo -o y.hlo --around NODE`: the node with what leads to it."""
+    program = programs[0]
+    graph = options.check(program)
+    root = options.around[0] if options.around else (graph.outputs[0][0] if graph.outputs else graph.nodes[-1].id)
+    height = options.hops if options.around else None
+    target.write_text(extract(program, graph, root, height), "utf-8")
+
+
+def extract(program: Program, graph: Graph, root: str, height: int | None = None, *, metadata: bool = False) -> str:
+    """A module whose root is `root`, with at most `height` levels of operands above it (None: all of them)."""
+    if graph.nodes and not any(isinstance(node.details, HloDetails) for node in program.main):
+        raise OpscopeError(f"{program.name} was not read from HLO text, so there is no HLO to extract")
+    inside = _levels_above(graph, root, height)
+    kept = [graph[name] for name in sorted(inside, key=graph.position.__getitem__)]
+    outside = dict.fromkeys(name for node in kept for name, _ in node.inputs if name not in inside)
+    bodies = _called(program, kept)
+    tuples = _tuple_typed([graph, *bodies])
+    lines = [f"HloModule {_word(root)}_extracted", ""]
+    for body in bodies:
+        if body.name == graph.name:
+            raise OpscopeError(f"{root!r} calls the computation it stands in; nothing can be extracted")
+        lines += [f"{body.name} {{", *_lines(body, body.nodes, _root_of(body), tuples, metadata), "}", ""]
+    number = 0
+    entry = [f"ENTRY {_word(root)}_entry {{"]
+    for name in outside:
+        entry.append(f"  {name} = {_type(graph[name], (graph.name, name) in tuples)} parameter({number})")
+        number += 1
+    renumbered: list[Node] = []
+    for node in kept:
+        if node.op == "parameter":
+            entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
+            number += 1
+        else:
+            renumbered.append(node)
+    entry += _lines(graph, renumbered, root, tuples, metadata)
+    return "\n".join([*lines, *entry, "}", ""])
+
+
+def _levels_above(graph: Graph, root: str, height: int | None) -> set[str]:
+    inside = {root}
+    level = [root]
+    while level and (height is None or height > 0):
+        above = dict.fromkeys(name for each in level for name, _ in graph[each].inputs)
+        level = [name for name in above if name not in inside]
+        inside.update(level)
+        height = None if height is None else height - 1
+    return inside
+
+
+def _called(program: Program, nodes: Iterable[Node]) -> list[Graph]:
+    """Called computations, callees before callers, as XLA wants them."""
+    order: dict[str, None] = {}
+    stack = [(called, False) for node in nodes for called in node.calls]
+    while stack:
+        name, done = stack.pop()
+        if done:
+            order.setdefault(name)
+        elif name not in order:
+            stack.append((name, True))
+            stack.extend((called, False) for node in program[name] for called in node.calls if called not in order)
+    return [program[name] for name in order]
+
+
+def _tuple_typed(graphs: Iterable[Graph]) -> set[tuple[str, str]]:
+    """Nodes whose type is a tuple: others pass them on whole, or take one of their elements."""
+    found: set[tuple[str, str]] = set()
+    for graph in graphs:
+        for node in graph:
+            if len(node.outputs) != 1 or node.op == "tuple":
+                found.add((graph.name, node.id))
+            for name, index in node.inputs:
+                if index == WHOLE or node.op == "get-tuple-element":
+                    found.add((graph.name, name))
+        found.update((graph.name, name) for name, index in graph.outputs if index == WHOLE)
+    return found
+
+
+def _root_of(graph: Graph) -> str:
+    return graph.outputs[0][0] if graph.outputs else graph.nodes[-1].id
+
+
+def _mark(node: Node, root: str) -> str:
+    return "ROOT " if node.id == root else ""
+
+
+def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str, str]], metadata: bool) -> list[str]:
+    kept = {node.id for node in nodes}
+    lines = []
+    for node in nodes:
+        details = node.details
+        tail = _tail(node, details.tail, kept, metadata) if isinstance(details, HloDetails) else ""
+        inner = details.payload if isinstance(details, HloDetails) and node.role in ("parameter", "constant") else ""
+        operands = inner or ", ".join(name for name, _ in node.inputs)
+        typed = _type(node, (graph.name, node.id) in tuples)
+        lines.append(f"  {_mark(node, root)}{node.id} = {typed} {node.op}({operands}){tail}")
+    return lines
+
+
+def _tail(node: Node, text: str, kept: set[str], metadata: bool) -> str:
+    parts = []
+    for key, start, end in read_attributes(text, 0)[0]:
+        value = text[start:end]
+        if key in _BESIDE_THE_POINT or (key == "metadata" and not metadata):
+            continue
+        if key == "metadata":
+            value = _with_source_line(value, node)
+        elif key == "control-predecessors":
+            names = [name.strip().lstrip("%") for name in value.strip("{}").split(",")]
+            names = [name for name in names if name in kept]
+            if not names:
+                continue
+            value = f"{{{', '.join(names)}}}"
+        elif names_computations(key):
+            value = value.replace("%", "")
+        parts.append(f", {key}={value}")
+    return "".join(parts)
+
+
+def _with_source_line(metadata: str, node: Node) -> str:
+    """The innermost source line in words, in place of a number in the table of frames, which an extract does not carry."""
+    plain = _FRAME_ID.sub("", metadata)
+    if plain == metadata or "source_file=" in plain or not node.source:
+        return plain
+    frame = node.source[0]
+    file = frame.file.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{plain.removesuffix("}")} source_file="{file}" source_line={frame.line}}}'
+
+
+def _type(node: Node, is_tuple: bool) -> str:
+    texts = [_tensor(t) for t in node.outputs]
+    return f"({', '.join(texts)})" if is_tuple or len(texts) != 1 else texts[0]
+
+
+def _tensor(t: TensorType) -> str:
+    return t.dtype if t.dtype.startswith("(") else f"{t.dtype}[{','.join(map(str, t.shape))}]{t.layout}"
+
+
+def _word(name: str) -> str:
+    return "".join(c if c.isalnum() or c == "_" else "_" for c in name)

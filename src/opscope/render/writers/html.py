@@ -1,0 +1,136 @@
+"""One HTML file that is the whole viewer: opens from anywhere, asks nobody for anything.
+
+The page holds one script (viewer and engine), the programs as compressed text in inert elements, and a Content-Security-Policy that
+allows exactly this script and no request. Nothing of a program is ever part of the markup: names travel inside the base64.
+"""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from opscope.analysis.summary import MEASURED
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.recording.model import Recording
+from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.picture import progress
+from opscope.render.draw.styling import first_run, page_settings
+from opscope.render.wire.program import encode_wire
+from opscope.render.wire.recording import encode_recording
+
+STYLE = (
+    "html,body{margin:0;height:100%;background:#FCFCFD}#opscope{height:100%}"
+    "@media(prefers-color-scheme:dark){html,body{background:#131316}}"
+)
+NO_SCRIPT = "This picture is drawn by a script in this file, and scripts are switched off here."
+_TITLE_LENGTH = 200
+
+
+@cache
+def viewer_script() -> str:
+    """The bundled viewer. Built by `make web` (npm run build) and part of every wheel."""
+    script = files("opscope").joinpath("static", "viewer.js")
+    try:
+        text = script.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise OpscopeError("the viewer is not built; run `npm run build` in web/") from None
+    if "</script" in text.lower() or "<!--" in text:
+        raise OpscopeError("the viewer's script cannot stand inside a page; it was not built by web/build.mjs")
+    return text
+
+
+def policy(script: str, connect: str = "", worker: str = "blob:") -> str:
+    """Nothing is allowed but what the page brings along."""
+    rules = {
+        "default-src": "'none'",
+        "script-src": script,
+        "worker-src": worker,
+        "style-src": _hash(STYLE),
+        "img-src": "blob: data:",
+        "connect-src": connect or "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str] = (), csp: str = "") -> Iterator[str]:
+    """The page in pieces. `script` is the whole element that starts the viewer, `csp` a policy where no header can carry it."""
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    if csp:
+        yield f'<meta http-equiv="Content-Security-Policy" content="{html.escape(csp)}">\n'
+    shown = title if len(title) <= _TITLE_LENGTH else title[:_TITLE_LENGTH] + "…"
+    yield f'<meta name="viewport" content="width=device-width">\n<title>{html.escape(shown)} · opscope</title>\n'
+    yield f'<style>{STYLE}</style>\n</head>\n<body>\n<div id="opscope"></div>\n<noscript>{NO_SCRIPT}</noscript>\n'
+    yield from body
+    yield f'<script type="application/json" id="opscope-config">{json_for_script(config)}</script>\n{script}\n</body>\n</html>\n'
+
+
+def document(programs: Sequence[Program | Recording], options: ViewOptions | None = None, **config: Any) -> Iterator[str]:
+    """The self-contained page of some programs and recordings, in pieces: a big one need not be in memory twice."""
+    script = viewer_script()
+    names = [f"opscope-data-{i}" for i in range(len(programs))]
+    sources = [{"name": program.name, "data": name} for program, name in zip(programs, names, strict=True)]
+    settings = {"sources": sources, "url": True, **initial(options or ViewOptions()), **config}
+    if isinstance(programs[0], Program) and isinstance(programs[0].attrs.get(MEASURED), Mapping):
+        settings["table"] = "modules"
+    blocks = (
+        f'<script type="application/octet-stream" id="{name}">{b64encode(packed_wire(program)).decode("ascii")}</script>\n'
+        for program, name in zip(programs, names, strict=True)
+    )
+    yield from page(programs[0].name, settings, f"<script>{script}</script>", blocks, policy(_hash(script)))
+
+
+def packed_wire(program: Program | Recording, details: bool = True) -> bytes:
+    """The wire of a program or recording, compressed; the same bytes for the same program."""
+    wire = encode_recording(program, progress.get()) if isinstance(program, Recording) else encode_wire(program, details)
+    return gzip.compress(wire, compresslevel=7, mtime=0)
+
+
+def initial(options: ViewOptions) -> dict[str, Any]:
+    """What the viewer shows first, as its state (`web/src/ui/state/view.ts`) names things."""
+    state = options.spec
+    if options.graph is not None:
+        state["trail"] = [state.pop("graph")]
+    if options.paths is not None:
+        state["paths"] = list(options.paths)
+        if options.limit is not None:
+            state["pathLimit"] = options.limit
+    if options.diff is not None:
+        state["passMode"] = options.diff
+    if options.direction != "TB":
+        state["direction"] = options.direction
+    run = first_run(options.node_data)
+    if run is not None:
+        state["colour"] = f"data:{run}"
+    config: dict[str, Any] = {"initial": state} if state else {}
+    config |= page_settings(options.style, options.node_data)
+    if options.theme != "light":
+        config["theme"] = options.theme
+    return config
+
+
+def write(programs: Sequence[Program | Recording], target: Path, options: ViewOptions) -> None:
+    """The writer's entry (see `opscope.render`)."""
+    with target.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(document(programs, options))
+
+
+def json_for_script(value: Any) -> str:
+    """JSON that can stand inside a script element: no markup in it, whatever the names are."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}'"

@@ -1,0 +1,17 @@
+"""Model Explorer's graph JSON as a file (`--format model-explorer`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from opscope.program import Program
+from opscope.readers.model_explorer import encode
+from opscope.render.draw.options import ViewOptions
+
+
+def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+    encoded = [encode(program, options.group_by) for program in programs]
+    several = [item for each in encoded for item in (each if isinstance(each, list) else [each])]
+    whole = encoded[0] if len(encoded) == 1 else several
+    target.write_text(json.dumps(whole, ensure_ascii=False), "utf-8")

@@ -1,0 +1,52 @@
+"""PNG: the SVG through resvg with the bundled font, so that no system font and no browser is needed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from opscope.errors import OpscopeError
+from opscope.program import Program
+from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.picture import Drawn, draw, only
+from opscope.render.writers.svg import FAMILY, FONTS
+
+MOST_PIXELS = 400_000_000
+"""A picture of 20,000 × 20,000. Beyond that few programs open it, and memory runs out."""
+
+_BEYOND_FONT = re.compile(r"[\u0400-\u1fff\u2e80-\ud7ff\uf900-\ufaff\U00010000-\U0010ffff]")
+
+
+def png_bytes(program: Program, options: ViewOptions | None = None) -> bytes:
+    """The picture of a program, `options.scale` pixels per unit."""
+    chosen = options or ViewOptions()
+    return rasterize(draw(program, chosen, "svg"), chosen.scale)
+
+
+def rasterize(drawn: Drawn, scale: float) -> bytes:
+    """Pixels of a drawn SVG."""
+    try:
+        import resvg_py
+    except ImportError:
+        raise OpscopeError("PNG needs the package resvg-py: pip install resvg-py") from None
+    pixels = drawn.width * scale * drawn.height * scale
+    if pixels > MOST_PIXELS:
+        fitting = (MOST_PIXELS / (drawn.width * drawn.height)) ** 0.5
+        raise OpscopeError(
+            f"the picture would have {drawn.width * scale:.0f} × {drawn.height * scale:.0f} pixels; "
+            f"use --scale {fitting:.2g} or less, show less of it (--depth, --around), or write .svg or .pdf"
+        )
+    image: bytes = resvg_py.svg_to_bytes(
+        svg_string=drawn.text,
+        width=max(1, round(drawn.width * scale)),
+        height=max(1, round(drawn.height * scale)),
+        font_files=[str(path) for path in sorted(FONTS.glob("*.ttf"))],
+        # Names in scripts that the bundled font lacks are drawn with whatever the machine has.
+        skip_system_fonts=_BEYOND_FONT.search(drawn.text) is None,
+        sans_serif_family=FAMILY,
+    )
+    return bytes(image)
+
+
+def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+    target.write_bytes(png_bytes(only(programs), options))

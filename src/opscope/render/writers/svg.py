@@ -1,0 +1,35 @@
+"""SVG: text that can be selected, tooltips, and the font inside, so that it looks the same wherever it is opened."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import lru_cache
+from pathlib import Path
+
+from opscope.program import Program
+from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.picture import draw, only
+
+FONTS = Path(__file__).parents[1] / "fonts"
+FAMILY = "Opscope Sans"
+WEIGHTS = {"Regular": 400, "Bold": 600}
+
+
+def svg_text(program: Program, options: ViewOptions | None = None, *, embed_font: bool = True) -> str:
+    """The picture of a program as SVG text."""
+    return draw(program, options or ViewOptions(), "svg", font_css() if embed_font else "").text
+
+
+@lru_cache(maxsize=1)
+def font_css() -> str:
+    """@font-face rules with the bundled fonts in them (50 kB)."""
+    rules = []
+    for style, weight in WEIGHTS.items():
+        data = b64encode((FONTS / f"OpscopeSans-{style}.woff2").read_bytes()).decode()
+        source = f'url(data:font/woff2;base64,{data}) format("woff2")'
+        rules.append(f'@font-face{{font-family:"{FAMILY}";font-weight:{weight};src:{source}}}')
+    return "".join(rules)
+
+
+def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+    target.write_text(svg_text(only(programs), options), encoding="utf-8")

@@ -1,0 +1,72 @@
+"""Starting the server: a socket on loopback, an address with a secret in it, and the browser."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from opscope.errors import OpscopeError
+from opscope.serve.running_server import announced
+from opscope.serve.sources import Served
+
+
+def serve(
+    served: Sequence[Served],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    browser: bool = True,
+    watch: bool = False,
+    accept: bool = False,
+    config: dict[str, Any] | None = None,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve until Ctrl-C. Says the address, and how to reach it from another machine.
+
+    With `accept`, later calls of this user find the server and show their programs in it (see `running`).
+    """
+    import uvicorn
+
+    from opscope.serve.app import LOOPBACK, make_app
+
+    listener = listen(host, port)
+    port = listener.getsockname()[1]
+    token = secrets.token_urlsafe(16)
+    shown = "localhost" if host in LOOPBACK else host
+    address = f"http://{shown}:{port}/{token}/"
+    hosts = LOOPBACK if host in LOOPBACK else LOOPBACK | {host, socket.gethostname().lower()}
+    app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept)
+    settings = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
+    server = uvicorn.Server(settings)
+    say(address)
+    if os.environ.get("SSH_CONNECTION") or not browser:
+        say(f"from another machine: ssh -N -L {port}:localhost:{port} {getpass.getuser()}@{socket.gethostname()}")
+    if browser:
+        webbrowser.open(address)
+    try:
+        with announced(port, token) if accept else nullcontext():
+            server.run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listener.close()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(64)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise OpscopeError(f"cannot listen on {host}:{port}: {reason}; choose another with --port") from None
+    return listener
