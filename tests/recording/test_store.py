@@ -18,8 +18,9 @@ from programs import everything, programs
 from opscope.errors import OpscopeError, SourceError
 from opscope.program import Frame, Program, ProgramBuilder, TensorType
 from opscope.recording.model import Origin
+from opscope.recording.store.database import APPLICATION_ID, FORMAT_VERSION
 from opscope.recording.store.pages import PageIndex
-from opscope.recording.store.store import APPLICATION_ID, FORMAT_VERSION, StoreWriter, open_recording, save_recording
+from opscope.recording.store.store import StoreWriter, open_recording, save_recording
 
 
 def chain(length: int, changed: int = -1) -> Program:

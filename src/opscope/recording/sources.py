@@ -10,7 +10,8 @@ from opscope.errors import SourceError
 from opscope.plugin import Plugin
 from opscope.recording.dumps.torch_trace import LOG_HEAD, is_log, read_dump
 from opscope.recording.model import Recording
-from opscope.recording.store.store import is_recording, open_recording
+from opscope.recording.store.database import is_recording
+from opscope.recording.store.store import open_recording
 
 Progress = Callable[[float], None]
 

@@ -1,17 +1,19 @@
 """What each pass did, kept in the recording file: comparing takes longer than reading, so it is done once.
 
-Whoever compares first writes it down beside the snapshots. A file that cannot be written to, or that is still being recorded into, is
-left as it is, and compared again the next time.
+Whoever compares first writes it down beside the snapshots. A file that cannot be written to, that is still being recorded into,
+or whose last transaction was cut off, is left as it is, and compared again the next time.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import zlib
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from opscope.errors import SourceError
+from opscope.recording.store.database import COMPARED, open_to_read, open_to_write
 from opscope.recording.store.values import from_json, to_json
 
 MATCHING = 2
@@ -30,12 +32,12 @@ class Comparison(NamedTuple):
 
 def kept(path: Path) -> dict[int, Comparison]:
     """What is known of the passes of a recording file, by their numbers."""
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)) as connection:
-        try:
+    try:
+        with closing(open_to_read(path, timeout=5)) as connection:
             rows = connection.execute("SELECT snapshot, counts, diff FROM compared WHERE matching = ?", (MATCHING,)).fetchall()
-            return {index: _comparison(zlib.decompress(diff), *from_json(counts)) for index, counts, diff in rows}
-        except (sqlite3.DatabaseError, zlib.error, ValueError, TypeError):
-            return {}
+        return {index: _comparison(zlib.decompress(diff), *from_json(counts)) for index, counts, diff in rows}
+    except (SourceError, sqlite3.DatabaseError, zlib.error, ValueError, TypeError):
+        return {}
 
 
 def _comparison(diff: bytes, added: int, removed: int, changed: int, aside: str) -> Comparison:
@@ -46,9 +48,10 @@ class Keeper:
     """Writes comparisons into a recording file, as long as that works."""
 
     def __init__(self, path: Path) -> None:
-        self._connection: sqlite3.Connection | None = sqlite3.connect(path, timeout=5)
-        columns = "snapshot INTEGER PRIMARY KEY, matching INTEGER, counts TEXT, diff BLOB"
-        self._write(f"CREATE TABLE IF NOT EXISTS compared ({columns})")
+        self._connection: sqlite3.Connection | None = None
+        with suppress(SourceError, sqlite3.DatabaseError):
+            self._connection = open_to_write(path, timeout=5)
+        self._write(COMPARED)
 
     def keep(self, index: int, found: Comparison) -> None:
         row = (index, MATCHING, to_json(list(found[:4])), zlib.compress(found.diff, 6))

@@ -1,7 +1,8 @@
 """The recording file: SQLite, one transaction per snapshot.
 
 A compiler that crashes, or is killed, loses the pass that was running and nothing before it: what was committed is complete, and
-SQLite rolls the rest back when the file is next opened. Opening one snapshot reads its own list and the pages that it names.
+`database` rolls the rest back in a private copy when the file is next opened. Opening one snapshot reads its own list and the pages
+that it names.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +23,10 @@ from opscope.program import EMPTY, Frame, Program
 from opscope.program import Path as Scope
 from opscope.recording.model import Origin, Recording, Snapshot
 from opscope.recording.store.codec import DAMAGED, KINDS, Decoder, Encoder
+from opscope.recording.store.database import SCHEMA, RecordingFile, journal_of
 from opscope.recording.store.pages import pack_json, unpack_json
 from opscope.recording.store.program_blob import Packed, absorb
 from opscope.recording.store.values import from_json, to_json
-
-APPLICATION_ID = 0x6F707363
-FORMAT_VERSION = 1
-SQLITE_MAGIC = b"SQLite format 3\x00"
-
-_SCHEMA = f"""
-PRAGMA page_size = 1024;
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {FORMAT_VERSION};
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE page (kind TEXT, first INTEGER, count INTEGER, data BLOB, PRIMARY KEY (kind, first));
-CREATE TABLE program (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, nodes INTEGER, data BLOB);
-CREATE TABLE snapshot (id INTEGER PRIMARY KEY, module TEXT, pipeline TEXT, name TEXT, seconds REAL, program INTEGER,
-                       origins BLOB, attrs TEXT);
-"""
 
 
 class StoreWriter:
@@ -48,10 +36,10 @@ class StoreWriter:
         self.path = None if path is None else Path(path)
         if self.path is not None:
             _make_room(self.path, overwrite)
-        self._connection = _connect(":memory:" if self.path is None else str(self.path))
+        self._connection = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=30, check_same_thread=False)
         self._encoder = Encoder()
         self._lock = threading.Lock()
-        self._connection.executescript(_SCHEMA)
+        self._connection.executescript(SCHEMA)
         self._count = 0
         self._failed = False
         self.set(**attrs)
@@ -128,25 +116,18 @@ class StoreWriter:
         """What was written, to be read. A recording in memory goes on living with it."""
         if self.path is not None:
             return open_recording(self.path)
-        return _read(self._connection, self._lock, "recording")
+        return _read(self._rows, "recording")
 
-
-def is_recording(head: bytes) -> bool:
-    """Whether a file's first bytes are those of a recording."""
-    return head.startswith(SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with self._lock:
+            return self._connection.execute(query, values).fetchall()
 
 
 def open_recording(path: str | Path) -> Recording:
     """A recording file, checked before anything is believed."""
-    path = Path(path)
-    _check(path)
-    unfinished = _journal(path).exists()
-    try:
-        connection = _connect(str(path)) if unfinished else _connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        return _read(connection, threading.Lock(), str(path), path)
-    except sqlite3.DatabaseError as error:
-        hint = "; it was cut while being written: put it and its -journal file where they can be written to" if unfinished else ""
-        raise SourceError(f"{DAMAGED} ({error}){hint}", str(path)) from None
+    with _faults_of(str(path)):
+        file = RecordingFile(Path(path))
+    return _read(file.rows, str(path), file.path)
 
 
 def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False) -> None:
@@ -163,13 +144,12 @@ def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = 
     writer.close()
 
 
-def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str, file: Path | None = None) -> Recording:
-    def rows(query: str, *given: Any) -> list[Any]:
-        with lock:
-            try:
-                return connection.execute(query, given).fetchall()
-            except sqlite3.DatabaseError as error:
-                raise SourceError(f"{DAMAGED} ({error})", name) from None
+def _read(ask: Callable[..., list[Any]], name: str, file: Path | None = None) -> Recording:
+    """A recording whose rows `ask(query, *values)` gives."""
+
+    def rows(query: str, *values: Any) -> list[Any]:
+        with _faults_of(name):
+            return ask(query, *values)
 
     def page(kind: str, first: int) -> Any:
         return _only(rows("SELECT data FROM page WHERE kind = ? AND first = ?", kind, first), name)
@@ -213,6 +193,17 @@ def _read(connection: sqlite3.Connection, lock: threading.Lock, name: str, file:
         return Recording(name, snapshots, attrs, file)
 
 
+@contextmanager
+def _faults_of(name: str) -> Iterator[None]:
+    """What SQLite finds wrong is said of the recording, in one line."""
+    try:
+        yield
+    except SourceError as error:
+        raise error.at(name) from None
+    except sqlite3.DatabaseError as error:
+        raise SourceError(f"{DAMAGED} ({error})", name) from None
+
+
 def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:
     return Origin(tuple(map(tuple, old)), tuple(map(tuple, new)), evidence, rule, Frame(*where) if where else None)
 
@@ -223,14 +214,6 @@ def _only(found: list[Any], name: str) -> Any:
     return found[0][0]
 
 
-def _connect(target: str, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(target, uri=uri, timeout=30, check_same_thread=False)
-
-
-def _journal(path: Path) -> Path:
-    return path.with_name(path.name + "-journal")
-
-
 def _make_room(path: Path, overwrite: bool) -> None:
     if path.is_dir():
         raise OpscopeError(f"{path} is a folder; give the name of a file to record into")
@@ -238,27 +221,6 @@ def _make_room(path: Path, overwrite: bool) -> None:
         raise OpscopeError(f"{path} exists already; give another name, or overwrite=True to replace it")
     if not path.parent.is_dir():
         raise OpscopeError(f"{path.parent} is no folder; make it first")
-    for old in (path, _journal(path)):
+    for old in (path, journal_of(path)):
         if old.exists():
             os.unlink(old)
-
-
-def _check(path: Path) -> None:
-    """Foreign, cut or too new: said in one sentence, before SQLite says it in its own."""
-    if path.is_dir() or not path.exists():
-        raise SourceError("no such file", str(path))
-    with path.open("rb") as stream:
-        head = stream.read(100)
-    if not head.startswith(SQLITE_MAGIC):
-        help = "give what opscope.record wrote, or a folder of a compiler's dumps"
-        raise SourceError(f"is no recording of opscope; {help}" if head else "is empty", str(path))
-    if not is_recording(head):
-        raise SourceError("is an SQLite file of another program, no recording of opscope", str(path))
-    version = int.from_bytes(head[60:64], "big")
-    if version > FORMAT_VERSION:
-        said = f"is a recording in format {version}; this opscope reads up to {FORMAT_VERSION}: pip install -U opscope"
-        raise SourceError(said, str(path))
-    page_size = int.from_bytes(head[16:18], "big")
-    expected = (65536 if page_size == 1 else page_size) * int.from_bytes(head[28:32], "big")
-    if path.stat().st_size < expected and not _journal(path).exists():
-        raise SourceError(f"is cut short: {path.stat().st_size:,} of {expected:,} bytes; copy it again", str(path))

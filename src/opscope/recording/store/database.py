@@ -1,0 +1,175 @@
+"""How SQLite opens a recording that may come from a stranger.
+
+SQLite trusts the journal beside a database: it rolls the journal back into the database, and deletes whatever file the journal names
+as its "super-journal". So a file that exists is opened read-only, where SQLite refuses to roll back, and what a killed writer left is
+rolled back in a private copy. opscope never writes a super-journal; a journal that names one is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import threading
+import weakref
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from opscope.errors import SourceError
+from opscope.recording.store.codec import DAMAGED
+
+APPLICATION_ID = 0x6F707363
+FORMAT_VERSION = 1
+SCHEMA = f"""
+PRAGMA page_size = 1024;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT_VERSION};
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE page (kind TEXT, first INTEGER, count INTEGER, data BLOB, PRIMARY KEY (kind, first));
+CREATE TABLE program (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, nodes INTEGER, data BLOB);
+CREATE TABLE snapshot (id INTEGER PRIMARY KEY, module TEXT, pipeline TEXT, name TEXT, seconds REAL, program INTEGER,
+                       origins BLOB, attrs TEXT);
+"""
+COMPARED = "CREATE TABLE IF NOT EXISTS compared (snapshot INTEGER PRIMARY KEY, matching INTEGER, counts TEXT, diff BLOB)"
+"""What each pass did. It is added once somebody has compared the passes."""
+
+_LAYOUT = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+_SQLITE_MAGIC = b"SQLite format 3\x00"
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_ROLLBACK_JOURNAL = b"\x01\x01"
+"""Bytes 18 and 19 of a database whose changes go through a rollback journal; others leave them in a write-ahead log."""
+
+
+def journal_of(path: Path) -> Path:
+    return path.with_name(path.name + "-journal")
+
+
+def is_recording(head: bytes) -> bool:
+    """Whether a file's first bytes are those of a recording."""
+    return head.startswith(_SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+class RecordingFile:
+    """Answers queries from a recording file, whether its writer is done, still at work, or was killed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(os.path.realpath(path))
+        """Where the content is: the file itself, or the private copy in which its journal was rolled back."""
+        self._lock = threading.Lock()
+        _check(self.path)
+        try:
+            self._connection = open_to_read(self.path)
+        except sqlite3.OperationalError as error:
+            if not _asks_for_rollback(error):
+                raise
+            self._recover()
+
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        with self._lock:
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if not _asks_for_rollback(error):
+                    raise
+            self._recover()  # the writer was killed after we opened the file
+            return self._connection.execute(query, values).fetchall()
+
+    def _recover(self) -> None:
+        try:
+            folder = Path(mkdtemp(prefix="opscope-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            copy = folder / "recording.opscope"
+            _copy_with_journal(self.path, copy)
+        except OSError as error:
+            help = "set TMPDIR to a directory with enough room"
+            raise SourceError(f"its writer was killed, and a copy to recover it failed ({error.strerror}); {help}") from None
+        if _names_super_journal(journal_of(copy)):
+            name = journal_of(self.path).name
+            help = f"move {name} away to read the recording without it"
+            raise SourceError(f"{name} names a super-journal, which opscope never writes; {help}")
+        with closing(_guarded(sqlite3.connect(copy))) as connection:
+            connection.execute("PRAGMA user_version").fetchone()  # the first read rolls back
+        _check(copy)
+        self._connection = open_to_read(copy)
+        weakref.finalize(self, self._connection.close)  # runs before the directory goes: Windows keeps a directory with open files
+        self.path = copy
+
+
+def open_to_read(path: Path, timeout: float = 30) -> sqlite3.Connection:
+    """A read-only connection to a database that is exactly as opscope lays it out."""
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    connection = _guarded(sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False))
+    try:
+        for row in connection.execute(_LAYOUT):
+            if row not in _known_layout():
+                raise SourceError(f"{DAMAGED} (it has a {row[0]} {row[1]!r} that opscope did not write)")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_write(path: Path, timeout: float) -> sqlite3.Connection:
+    """A connection that may add rows to a recording, unless its journal would have to be rolled back first."""
+    open_to_read(path, timeout).close()
+    return _guarded(sqlite3.connect(path, timeout=timeout))
+
+
+def _guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+@cache
+def _known_layout() -> frozenset[tuple[Any, ...]]:
+    """Every table and index of a recording, as SQLite lists them. Views and triggers would run what a stranger wrote."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA + COMPARED)
+        return frozenset(connection.execute(_LAYOUT))
+
+
+def _asks_for_rollback(error: sqlite3.OperationalError) -> bool:
+    return error.sqlite_errorname == "SQLITE_READONLY_ROLLBACK"
+
+
+def _copy_with_journal(path: Path, copy: Path) -> None:
+    """The journal comes first: should another process roll it back meanwhile, it still holds every page that changes."""
+    shutil.copyfile(journal_of(path), journal_of(copy))
+    shutil.copyfile(path, copy)
+
+
+def _names_super_journal(journal: Path) -> bool:
+    """Whether it ends as the journal of a transaction over several databases does."""
+    with journal.open("rb") as stream:
+        stream.seek(-min(len(_JOURNAL_MAGIC), journal.stat().st_size), os.SEEK_END)
+        return stream.read() == _JOURNAL_MAGIC
+
+
+def _check(path: Path) -> None:
+    """Foreign, cut or too new: said in one sentence, before SQLite says it in its own."""
+    if path.is_dir() or not path.exists():
+        raise SourceError("no such file")
+    with path.open("rb") as stream:
+        head = stream.read(100)
+    if not head.startswith(_SQLITE_MAGIC):
+        help = "give what opscope.record wrote, or a folder of a compiler's dumps"
+        raise SourceError(f"is no recording of opscope; {help}" if head else "is empty")
+    if not is_recording(head):
+        raise SourceError("is an SQLite file of another program, no recording of opscope")
+    version = int.from_bytes(head[60:64], "big")
+    if version > FORMAT_VERSION:
+        said = f"is a recording in format {version}; this opscope reads up to {FORMAT_VERSION}: pip install -U opscope"
+        raise SourceError(said)
+    if head[18:20] != _ROLLBACK_JOURNAL:
+        raise SourceError(f"{DAMAGED} (it has a write-ahead log, which opscope does not use)")
+    journal = journal_of(path)
+    if journal.exists() and not journal.is_file():
+        raise SourceError(f"{DAMAGED} ({journal.name} is not a file)")
+    page_size = int.from_bytes(head[16:18], "big")
+    expected = (65536 if page_size == 1 else page_size) * int.from_bytes(head[28:32], "big")
+    if path.stat().st_size < expected and not journal.exists():
+        raise SourceError(f"is cut short: {path.stat().st_size:,} of {expected:,} bytes; copy it again")
