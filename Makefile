@@ -1,6 +1,11 @@
-# make view   opens the example: needs Python 3.11 and Node.js 20, sets up the rest
-# make test   runs every check, as CI does; installs the frameworks that opscope reads first (a few GB)
-# make setup | lint | bench | gallery | clean
+# make view       opens the example; needs Python 3.11 or newer and Node.js 20, and sets up the rest
+# make lint       checks style, types and spelling in seconds; installs no framework
+# make test-fast  runs the tests that need neither a framework nor a browser, in under a minute
+# make test       runs everything, as CI does; installs PyTorch, JAX and the other frameworks first (a few GB)
+# make format     formats Python and TypeScript
+# make docs       builds the documentation site into site/
+# make wheel      builds the wheel, with the viewer in it
+# make setup | bench | gallery | clean
 #
 # Each target sets up what it needs, says so in one line, and does not do it again (.stamps/ remembers).
 
@@ -18,13 +23,15 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 BUNDLE := src/opscope/static/core.js
 EXAMPLE := examples/train_step.hlo
+PYTHON_CODE := src tests benchmarks examples docs hatch_build.py
+WEB_CODE := src test build.mjs
 
-.PHONY: help setup view test lint bench gallery clean
+.PHONY: help setup view lint format test test-fast docs wheel bench gallery clean
 
 help:
-	sed -n '1,3s/^# //p' Makefile
+	sed -n '1,8s/^# //p' Makefile
 
-setup: .stamps/tests .stamps/hidet .stamps/browser $(BUNDLE)
+setup: .stamps/frameworks .stamps/hidet .stamps/browser $(BUNDLE)
 
 view: .stamps/package $(BUNDLE)
 	exec $(BIN)/opscope view $(EXAMPLE)
@@ -35,17 +42,35 @@ test: setup lint
 	echo "• tests of everything else, $(WORKERS) at a time"
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-lint: .stamps/tests .stamps/npm
-	echo "• ruff, mypy, biome, tsc"
-	$(BIN)/ruff check --quiet src tests benchmarks examples
-	$(BIN)/ruff format --quiet --check src tests benchmarks examples docs
+test-fast: .stamps/test $(BUNDLE)
+	echo "• tests that need neither a framework nor a browser, $(WORKERS) at a time"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not frameworks and not browser and not slow"
+
+lint: .stamps/lint .stamps/npm
+	echo "• ruff, mypy, codespell, biome, tsc"
+	$(BIN)/ruff check --quiet $(PYTHON_CODE)
+	$(BIN)/ruff format --quiet --check $(PYTHON_CODE)
 	$(BIN)/mypy --no-error-summary
+	$(BIN)/codespell
 	cd web
-	npx --no-install biome lint --log-level=warn src test
-	npx --no-install biome format --log-level=warn src test build.mjs
+	npx --no-install biome lint --log-level=warn $(WEB_CODE)
+	npx --no-install biome format --log-level=warn $(WEB_CODE)
 	npx --no-install tsc --noEmit
 
-bench: .stamps/tests .stamps/browser $(BUNDLE)
+format: .stamps/lint .stamps/npm
+	$(BIN)/ruff check --quiet --fix $(PYTHON_CODE)
+	$(BIN)/ruff format --quiet $(PYTHON_CODE)
+	cd web && npx --no-install biome format --log-level=warn --write $(WEB_CODE)
+
+docs: .stamps/docs $(BUNDLE)
+	echo "• building the documentation into site/"
+	$(BIN)/python -m mkdocs build --quiet --strict
+
+wheel: .stamps/package $(BUNDLE)
+	echo "• building the wheel into dist/"
+	$(BIN)/python -m pip wheel -qq --no-deps --disable-pip-version-check --wheel-dir dist .
+
+bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	echo "• benchmarks: minutes, and a quiet machine makes them mean something"
 	$(BIN)/python benchmarks/make_hlo.py --layers 4
 	$(BIN)/python benchmarks/make_hlo.py --layers 24
@@ -66,11 +91,11 @@ bench: .stamps/tests .stamps/browser $(BUNDLE)
 	node benchmarks/layout/run.mjs .bench/layout_{gpt2,transformer4,transformer4_lowered,transformer24,transformer24_lowered,transformer24_open}.json
 	$(BIN)/python benchmarks/viewer.py
 
-gallery: .stamps/tests $(BUNDLE)
+gallery: .stamps/frameworks $(BUNDLE)
 	$(BIN)/python docs/gallery/make.py
 
 clean:
-	rm -rf .stamps .venv .venv-hidet-* web/node_modules src/opscope/static/*.js src/opscope/static/*.css
+	rm -rf .stamps .venv .venv-hidet-* dist site web/node_modules src/opscope/static/*.js src/opscope/static/*.css
 
 .stamps/venv:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "opscope needs Python 3.11 or newer; this is " + sys.version.split()[0])'
@@ -83,13 +108,28 @@ clean:
 	$(PIP) -e .
 	touch $@
 
-.stamps/tests: .stamps/package requirements-test.txt
-	echo "• installing PyTorch, then JAX, ONNX, ExecuTorch and the tools that tests compare with (takes minutes)"
-	$(PIP) "$$(grep '^torch==' requirements-test.txt)"
-	$(PIP) -r requirements-test.txt
+.stamps/lint: .stamps/package requirements/lint.txt
+	echo "• installing the linters"
+	$(PIP) -r requirements/lint.txt
 	touch $@
 
-.stamps/hidet: .stamps/tests tests/support/hidet_env.sh
+.stamps/test: .stamps/lint requirements/test.txt
+	echo "• installing the test runner"
+	$(PIP) -r requirements/test.txt
+	touch $@
+
+.stamps/frameworks: .stamps/test requirements/frameworks.txt
+	echo "• installing PyTorch, then JAX, ONNX, ExecuTorch and the tools that tests compare with (takes minutes)"
+	$(PIP) "$$(grep '^torch==' requirements/frameworks.txt)"
+	$(PIP) -r requirements/frameworks.txt
+	touch $@
+
+.stamps/docs: .stamps/package requirements/docs.txt
+	echo "• installing MkDocs"
+	$(PIP) -r requirements/docs.txt
+	touch $@
+
+.stamps/hidet: .stamps/frameworks tests/support/hidet_env.sh
 	echo "• installing two versions of hidet, each in an environment of its own"
 	for version in 0.6.1 0.3.1; do
 	  PYTHON=$(BIN)/python sh tests/support/hidet_env.sh $$version .venv-hidet-$$version \

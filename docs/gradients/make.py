@@ -15,9 +15,9 @@ from opscope.program import GraphBuilder, Link, Program, ProgramBuilder, TensorT
 from opscope.render.draw import host
 from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import Drawn
+from opscope.render.wire.program import encode_wire
 from opscope.render.writers.png import rasterize
 from opscope.render.writers.svg import font_css
-from opscope.render.wire.program import encode_wire
 
 HERE = Path(__file__).parent
 FULL = TensorType("f32", (8, 16))

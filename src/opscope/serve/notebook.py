@@ -102,7 +102,7 @@ def _displayed(program: Program | Recording, options: ViewOptions) -> bool:
     if in_notebook():
         from IPython.display import display
 
-        display(mimebundle(program, options), raw=True)  # type: ignore[no-untyped-call]
+        display(mimebundle(program, options), raw=True)
         return True
     return False
 
