@@ -4,7 +4,7 @@
  */
 import type { Theme } from "../core/scene/theme";
 import { About } from "./about";
-import type { Rect } from "./canvas/camera";
+import type { Rect } from "../core/base/camera";
 import type { Sight } from "./canvas/scenePainter";
 import { Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CompoundGraph, type CompoundLayout, type Halves, layoutBeside } from "../../src/core/layout";
-import { blocksOf } from "../../src/core/layout/twoHalves/blocks";
+import { type CompoundGraph, type CompoundLayout, layoutBeside } from "../../src/core/layout";
+import { blocksOf, type Halves } from "../../src/core/base/halves";
 import { lanesFor } from "../../src/core/layout/twoHalves/lanes";
 import { longestRising } from "../../src/core/layout/twoHalves/stretch";
 import { anyCompound, overlaps } from "./graphs";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { between, centred, firstLook, fit as fitted, zoomAt } from "../../src/ui/canvas/camera";
+import { between, centred, fit as fitted, zoomAt } from "../../src/core/base/camera";
+import { initialCamera } from "../../src/core/view/initial/camera";
 import { mix } from "../../src/ui/canvas/scenePainter";
 import { clipped } from "../../src/ui/panels/outline";
 import { pretty } from "../../src/ui/panels/pretty";
@@ -37,20 +38,20 @@ describe("the camera", () => {
   });
 
   it("first looks at the whole, or at the beginning of what is too large", () => {
-    expect(firstLook(rect, rect, "TB", 1000, 800)).toEqual(fitted(rect, 1000, 800));
+    expect(initialCamera(rect, rect, "TB", 1000, 800)).toEqual(fitted(rect, 1000, 800));
     const long = { x: 0, y: 0, w: 5000, h: 900_000 };
-    const camera = firstLook(long, { x: 3000, y: 20, w: 100, h: 40 }, "TB", 1000, 800);
+    const camera = initialCamera(long, { x: 3000, y: 20, w: 100, h: 40 }, "TB", 1000, 800);
     expect((3050 - camera.x) * camera.scale).toBeCloseTo(500);
     expect((20 - camera.y) * camera.scale).toBeLessThan(100);
   });
 
   it("first looks at what was asked for by name, in the middle and large enough to read, where the whole is too small", () => {
     const named = { x: 3000, y: 450_000, w: 100, h: 40 };
-    const camera = firstLook({ x: 0, y: 0, w: 5000, h: 900_000 }, rect, "TB", 1000, 800, named);
+    const camera = initialCamera({ x: 0, y: 0, w: 5000, h: 900_000 }, rect, "TB", 1000, 800, named);
     expect((3050 - camera.x) * camera.scale).toBeCloseTo(500);
     expect(Math.abs((450_020 - camera.y) * camera.scale - 400)).toBeLessThan(40);
     expect(camera.scale).toBeGreaterThan(0.5);
-    expect(firstLook(rect, rect, "TB", 1000, 800, rect)).toEqual(fitted(rect, 1000, 800));
+    expect(initialCamera(rect, rect, "TB", 1000, 800, rect)).toEqual(fitted(rect, 1000, 800));
   });
 
   it("flies from one place to another without leaving the way", () => {

@@ -1,6 +1,5 @@
 /** Layout of boxes and edges: one container alone (`layoutFlat`) or boxes in boxes (`layoutCompound`). */
 export { layoutBeside } from "./twoHalves/twoHalves";
-export type { Halves } from "./twoHalves/blocks";
 export { LayoutCache } from "./compound/cache";
 export { layoutCompound } from "./compound/compound";
 export { layoutFlat } from "./flat";

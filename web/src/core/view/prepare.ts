@@ -1,6 +1,5 @@
 /** What the view needs to know of a program beyond its columns: worked out once, kept as long as the program is. */
 
-import type { FirstLook } from "./initial/expansion";
 import type { Csr, Csr2, ProgramData } from "../program/types";
 import { transpose } from "../base/csr";
 import { findInputs } from "./ops/inputs";
@@ -24,8 +23,6 @@ export interface Prepared {
   readonly small: Small;
   /** The op that a graph applies, if it does nothing else (`to_apply=add`): its string number, otherwise -1. */
   readonly reducerOp: Int32Array;
-  /** What views without a depth open, by their description (initial/expansion.ts). */
-  readonly firstLooks: Map<string, FirstLook>;
   /** 1: the body of a fusion, which is shown without groups: a fusion is one step. */
   readonly isFusionBody: Uint8Array;
   /**
@@ -120,7 +117,6 @@ function work(program: ProgramData): Prepared {
     sourceLine: program.groupings.find(({ name }) => name === SOURCE_LINE)?.nodeGroup,
     find,
     graphNamed,
-    firstLooks: new Map(),
   };
 }
 

@@ -3,7 +3,7 @@
  * Only what is on screen before or after takes part.
  */
 import type { Scene } from "../../core/scene/types";
-import { type Camera, ease, seen } from "./camera";
+import { type Camera, ease, seen } from "../../core/base/camera";
 import type { Shown } from "./shown";
 import { querySpatial } from "./spatial";
 

@@ -7,7 +7,7 @@ import { boxLook, edgeColour, frameLook } from "../../core/scene/style";
 import type { Theme } from "../../core/scene/theme";
 import { type Scene, Shape, type TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
-import type { Camera } from "./camera";
+import type { Camera } from "../../core/base/camera";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
 import { Plates } from "./plates";
 import { querySpatial, type SpatialData } from "./spatial";

@@ -4,7 +4,7 @@ import { type Scene, Shape } from "../../core/scene/types";
 import { NOTE_BREAK, type PackedTexts, type ViewResult } from "../engine/protocol";
 import { type Drawable, ScenePainter } from "./scenePainter";
 import { querySpatial } from "./spatial";
-import type { Rect } from "./camera";
+import type { Rect } from "../../core/base/camera";
 
 /** Looks like a list of texts, but cuts each out of the packed whole when it is read. */
 function lazily<T>(packed: PackedTexts, read: (text: string) => T): readonly T[] {

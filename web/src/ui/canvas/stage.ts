@@ -3,7 +3,8 @@
  * hold more than a frame can paint come as pictures from the worker; until one is there, the last one is stretched.
  */
 import type { Theme } from "../../core/scene/theme";
-import { between, type Camera, clampScale, ease, firstLook, fit, panBy, type Rect, roomIn, zoomAt } from "./camera";
+import { between, type Camera, clampScale, ease, fit, panBy, type Rect, roomIn, zoomAt } from "../../core/base/camera";
+import { initialCamera } from "../../core/view/initial/camera";
 import { listen } from "./gestures";
 import { MOTION_MS, type Motion, motionBetween } from "./motion";
 import { clear, type Emphasis, setCamera, type Sight } from "./scenePainter";
@@ -120,7 +121,7 @@ export class Stage {
     else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
     else if (how.look) {
       const named = this.selected.length === 1 ? shown.rect(this.selected[0]) : undefined;
-      this.camera = firstLook(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named);
+      this.camera = initialCamera(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named);
     }
     if (before && !this.still) {
       const what = motionBetween(before, was, shown, this.camera, this.width, this.height);

@@ -18,7 +18,7 @@ import { RemoteDetails } from "./details";
 import { edgeFacts } from "./edgeFacts";
 import { groupFacts, nodeFacts, operationsInside, programFacts, scopeOf } from "./facts";
 import { markdownOf } from "./markdown";
-import { readableSight } from "./fitToScreen";
+import { fitToScreen } from "../../core/view/initial/fitToScreen";
 import { Overlays } from "./highlights";
 import { Lookup } from "./nodeLookup";
 import { levelOf } from "./modules";
@@ -235,7 +235,7 @@ export class Engine {
     const see = (closed: readonly string[]) =>
       this.see(program, closed.length ? { ...request, spec: { ...request.spec, closed } } : request, turned, progress);
     const { visible, opened, revealed, stayed, spec, layout, layoutMs, closed } = request.room
-      ? readableSight(request.room, see)
+      ? fitToScreen(request.room, see)
       : { ...see([]), closed: [] };
     const laidOut = performance.now();
     progress(0.85, "Drawing");

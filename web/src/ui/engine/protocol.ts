@@ -2,13 +2,13 @@
  * What the page asks the engine, and what it answers. The engine runs in a worker: it decodes, lays out, searches and paints
  * big pictures, so that the page only draws what is on screen and listens.
  */
-import type { Room } from "./fitToScreen";
+import type { Size } from "../../core/view/initial/fitToScreen";
 import type { DataStatistics } from "../../core/highlight/nodeData";
 import type { StyleRule } from "../../core/highlight/rules";
 import type { LegendRow, Scene } from "../../core/scene/types";
 import type { DerivativeRule, ViewSpec } from "../../core/program/types";
 import type { PassRow } from "../../core/program/recording/types";
-import type { Camera } from "../canvas/camera";
+import type { Camera } from "../../core/base/camera";
 import type { SpatialData } from "../canvas/spatial";
 import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
 
@@ -64,7 +64,7 @@ export interface ViewRequest {
   readonly near?: { readonly nodes: Int32Array; readonly hops: number };
   readonly pass?: PassRequest;
   /** Nobody has opened or closed anything yet: close groups (answered in `closed`) until the picture can be read in so many pixels. */
-  readonly room?: Room;
+  readonly room?: Size;
   /** Boxes whose numbers in the new view the page wants to know. */
   readonly locate: readonly string[];
 }

@@ -1,7 +1,7 @@
 /** The whole graph in a corner with a frame around what is on screen; pressing it goes there. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { centred } from "../canvas/camera";
+import { centred } from "../../core/base/camera";
 import { mix } from "../canvas/scenePainter";
 import { look } from "../../core/scene/style";
 import { Shape } from "../../core/scene/types";

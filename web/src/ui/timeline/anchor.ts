@@ -1,6 +1,6 @@
 /** What stays where it is on the screen when another pass is shown. */
 import { Shape } from "../../core/scene/types";
-import type { Rect } from "../canvas/camera";
+import type { Rect } from "../../core/base/camera";
 import type { Shown } from "../canvas/shown";
 import type { Stage } from "../canvas/stage";
 

@@ -2,7 +2,7 @@
  * Edges between the blocks of a drawing with two halves. They leave and enter the halves at the side, run along a gutter in a lane of
  * their own, and turn at right angles; where the way is free they run straight.
  */
-import { Block } from "./blocks";
+import { Block } from "../../base/halves";
 import { Bands, lanesFor, type Stretch } from "./lanes";
 import type { Whole } from "./block";
 import type { CompoundGraph } from "../types";

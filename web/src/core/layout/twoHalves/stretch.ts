@@ -3,7 +3,7 @@
  * moves down by the same amount, so distances only grow: what did not overlap before does not overlap after, and what was inside a
  * frame stays inside.
  */
-import type { Halves } from "./blocks";
+import type { Halves } from "../../base/halves";
 import type { Part } from "./block";
 import type { CompoundLayout } from "../types";
 

@@ -5,7 +5,7 @@
  * Each half is laid out alone (the right one with its edges turned round, which makes it flow upwards), gaps are stretched until
  * pairs meet, and edges between the halves run through the gutters beside them (see corridors.ts).
  */
-import { Block, blocksOf, type Halves } from "./blocks";
+import { Block, blocksOf, type Halves } from "../../base/halves";
 import { LayoutCache } from "../compound/cache";
 import { layoutCompound } from "../compound/compound";
 import { Crossings, Gutter } from "./corridors";

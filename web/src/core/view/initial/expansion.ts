@@ -5,18 +5,17 @@
  */
 
 import { BoxKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
+import { build } from "../build";
 import { PAGE } from "./depth";
-import { build } from "..";
-import { prepare } from "../prepare";
 
 /** More lines than this for each box are a tangle. */
 const EDGES_PER_BOX = 4;
 const ALWAYS_CALM = 80;
 const FEW = 10;
-/** Building a view of 100,000 nodes takes a few hundredths of a second; a first look tries only so many. */
+/** Building a view of 100,000 nodes takes a few hundredths of a second; only so many are tried. */
 const MOST_TRIED = 4;
 
-export interface FirstLook {
+interface Expansion {
   /** Undefined: as deep as a page holds. */
   readonly depth: number | undefined;
   /** Groups that are open beyond that depth, and groups that are closed within it. */
@@ -24,38 +23,43 @@ export interface FirstLook {
   readonly closed: readonly string[];
 }
 
-const AS_IT_FITS: FirstLook = { depth: undefined, open: [], closed: [] };
+const AS_IT_FITS: Expansion = { depth: undefined, open: [], closed: [] };
 
-/** A description without a depth, with what the first look opens added to it. */
-export function fromFirstLook(program: ProgramData, spec: ViewSpec): ViewSpec {
+/** A description without a depth, with what is open at first added to it. */
+export function initialExpansion(program: ProgramData, spec: ViewSpec): ViewSpec {
   if (spec.around || spec.paths || spec.only) return spec;
-  const look = firstLook(program, spec);
-  if (look === AS_IT_FITS) return spec;
+  const expansion = expansionOf(program, spec);
+  if (expansion === AS_IT_FITS) return spec;
   const [open, closed] = [new Set(spec.open), new Set(spec.closed)];
-  for (const key of look.open) if (!closed.has(key)) open.add(key);
-  for (const key of look.closed) if (!open.has(key)) closed.add(key);
-  const calls = look.depth === undefined ? spec.calls : false;
-  return { ...spec, depth: look.depth, calls, open: [...open], closed: [...closed] };
+  for (const key of expansion.open) if (!closed.has(key)) open.add(key);
+  for (const key of expansion.closed) if (!open.has(key)) closed.add(key);
+  const calls = expansion.depth === undefined ? spec.calls : false;
+  return { ...spec, depth: expansion.depth, calls, open: [...open], closed: [...closed] };
 }
 
-function firstLook(program: ProgramData, { graph, grouping, rules, hideRoles, values }: ViewSpec): FirstLook {
+/** Worked out once for each way to look at a program. */
+const expansions = new WeakMap<ProgramData, Map<string, Expansion>>();
+
+function expansionOf(program: ProgramData, { graph, grouping, rules, hideRoles, values }: ViewSpec): Expansion {
   const plain: ViewSpec = { graph, grouping, rules, hideRoles, values };
-  const known = prepare(program).firstLooks;
+  const ofProgram = expansions.get(program) ?? new Map<string, Expansion>();
+  expansions.set(program, ofProgram);
   const key = JSON.stringify(plain);
-  let look = known.get(key);
-  if (!look) {
-    const fitting = build(program, plain);
-    const wide = wideGroups(fitting);
-    if (!isCalm(fitting)) look = { depth: 0, open: openOneByOne(program, { ...plain, calls: false, depth: 0 }), closed: [] };
-    else if (wide.length > 0) look = { depth: undefined, open: openOneByOne(program, { ...plain, closed: wide }), closed: wide };
-    else look = openTheFewCalls(program, { ...plain, calls: false }, fitting);
-    known.set(key, look);
-  }
-  return look;
+  const expansion = ofProgram.get(key) ?? expand(program, plain);
+  ofProgram.set(key, expansion);
+  return expansion;
+}
+
+function expand(program: ProgramData, plain: ViewSpec): Expansion {
+  const fitting = build(program, plain);
+  const wide = wideGroups(fitting);
+  if (!isCalm(fitting)) return { depth: 0, open: openOneByOne(program, { ...plain, calls: false, depth: 0 }), closed: [] };
+  if (wide.length > 0) return { depth: undefined, open: openOneByOne(program, { ...plain, closed: wide }), closed: wide };
+  return openTheFewCalls(program, { ...plain, calls: false }, fitting);
 }
 
 /** A graph of a few boxes that mostly calls others (two halves of a step, one loop) says nothing closed: its calls are opened. */
-function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible): FirstLook {
+function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible): Expansion {
   if (closed.boxCount > FEW) return AS_IT_FITS;
   const open: string[] = [];
   for (let b = 0; b < closed.boxCount; b++) {

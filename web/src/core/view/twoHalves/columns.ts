@@ -1,11 +1,11 @@
 /** What is seen where forward and backward stand beside each other: both halves open, and repeated layers one by one. */
-import { Block, blocksOf } from "../../layout/twoHalves/blocks";
+import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { halvesOf } from "./halves";
-import { build } from "..";
+import { build } from "../build";
 
 const DIRECTION = "direction";
 const UPDATE = "update";

@@ -1,5 +1,5 @@
 /** The forward and the backward half of a view that is grouped by direction, and which groups of them belong together. */
-import type { Halves } from "../../layout/twoHalves/blocks";
+import type { Halves } from "../../base/halves";
 import { BoxKind, type ProgramData, type Visible } from "../../program/types";
 
 const FORWARD = "forward";

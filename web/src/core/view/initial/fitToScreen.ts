@@ -1,8 +1,8 @@
 /** A first picture that fills the screen and can be read: groups within groups are closed until it is. */
-import type { CompoundLayout } from "../../core/layout/types";
-import type { Visible } from "../../core/program/types";
+import type { Visible } from "../../program/types";
 
-export interface Room {
+/** In pixels. */
+export interface Size {
   readonly width: number;
   readonly height: number;
 }
@@ -12,20 +12,20 @@ const READABLE = 0.45;
 /** Fewer boxes than this tell less than many small ones. */
 const FEWEST_BOXES = 8;
 
-interface Sight {
+interface Arranged {
   readonly visible: Visible;
-  readonly layout: CompoundLayout;
+  readonly layout: Size;
 }
 
-/** The sight that `see` gives with as many groups closed as it takes; `closed` are their keys. */
-export function readableSight<S extends Sight>(
-  room: Room,
-  see: (closed: readonly string[]) => S,
-): S & { readonly closed: readonly string[] } {
-  let best = { ...see([]), closed: [] as readonly string[] };
+/** What `arrange` gives with as many groups closed as it takes; `closed` are their keys. */
+export function fitToScreen<A extends Arranged>(
+  room: Size,
+  arrange: (closed: readonly string[]) => A,
+): A & { readonly closed: readonly string[] } {
+  let best = { ...arrange([]), closed: [] as readonly string[] };
   for (let scale = scaleIn(room, best.layout); scale < READABLE; ) {
     const innermost = innermostOpen(best.visible);
-    const close = (keys: readonly string[]) => ({ ...see([...best.closed, ...keys]), closed: [...best.closed, ...keys] });
+    const close = (keys: readonly string[]) => ({ ...arrange([...best.closed, ...keys]), closed: [...best.closed, ...keys] });
     let calmer = innermost.length ? close(innermost) : undefined;
     if (calmer && calmer.visible.boxCount < FEWEST_BOXES && innermost.length > 1) calmer = close(innermost.slice(0, 1));
     if (!calmer || calmer.visible.boxCount < FEWEST_BOXES) break;
@@ -35,7 +35,7 @@ export function readableSight<S extends Sight>(
   return best;
 }
 
-function scaleIn(room: Room, layout: CompoundLayout): number {
+function scaleIn(room: Size, layout: Size): number {
   return Math.min(room.width / Math.max(1, layout.width), room.height / Math.max(1, layout.height));
 }
 

@@ -1,5 +1,4 @@
-/** Which block of a drawing with two halves a box belongs to. */
-import type { CompoundGraph } from "../types";
+/** The two halves of a training step in a drawing, and which block of it a box belongs to. */
 
 export const enum Block {
   Before = 0,
@@ -16,8 +15,15 @@ export interface Halves {
   readonly pairs: readonly (readonly [number, number])[];
 }
 
+interface BoxesAndEdges {
+  readonly boxCount: number;
+  readonly parent: Int32Array;
+  readonly edgeSource: Int32Array;
+  readonly edgeTarget: Int32Array;
+}
+
 /** Halves are blocks of their own; of the rest, what takes nothing from anything else comes before them. */
-export function blocksOf(graph: Pick<CompoundGraph, "boxCount" | "parent" | "edgeSource" | "edgeTarget">, halves: Halves): Uint8Array {
+export function blocksOf(graph: BoxesAndEdges, halves: Halves): Uint8Array {
   const { boxCount, parent, edgeSource, edgeTarget } = graph;
   const root = new Int32Array(boxCount).fill(-1);
   const trail: number[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CompoundLayout } from "../../src/core/layout/types";
 import type { Visible } from "../../src/core/program/types";
-import { readableSight } from "../../src/ui/engine/fitToScreen";
+import { fitToScreen } from "../../src/core/view/initial/fitToScreen";
 
 /** A view of nested groups as the first sight knows it: 100 pixels a box, one below the other. */
 function sight(
@@ -37,12 +37,12 @@ const STEP = {
 
 describe("the first sight", () => {
   it("stays as it is where it can be read", () => {
-    expect(readableSight({ width: 800, height: 8000 }, (closed) => sight(STEP, closed)).closed).toEqual([]);
+    expect(fitToScreen({ width: 800, height: 8000 }, (closed) => sight(STEP, closed)).closed).toEqual([]);
   });
 
   it("closes what stands deepest first, then the fullest group, and never down to a handful of boxes", () => {
-    expect(readableSight({ width: 800, height: 2500 }, (closed) => sight(STEP, closed)).closed).toEqual(["model"]);
-    expect(readableSight({ width: 800, height: 800 }, (closed) => sight(STEP, closed)).closed).toEqual(["model", "update"]);
-    expect(readableSight({ width: 800, height: 100 }, (closed) => sight(STEP, closed)).visible.boxCount).toBeGreaterThanOrEqual(8);
+    expect(fitToScreen({ width: 800, height: 2500 }, (closed) => sight(STEP, closed)).closed).toEqual(["model"]);
+    expect(fitToScreen({ width: 800, height: 800 }, (closed) => sight(STEP, closed)).closed).toEqual(["model", "update"]);
+    expect(fitToScreen({ width: 800, height: 100 }, (closed) => sight(STEP, closed)).visible.boxCount).toBeGreaterThanOrEqual(8);
   });
 });

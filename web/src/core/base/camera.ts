@@ -14,13 +14,11 @@ export interface Rect {
 
 export const MIN_SCALE = 0.00002;
 export const MAX_SCALE = 6;
-const PADDING = 24;
+/** Around a picture that fits. */
+export const PADDING = 24;
 /** The strip of drawing options at the side, and the line of the legend and the zoom below: a picture that fits stands clear of them. */
 const STRIP = 22;
 const FOOT = 30;
-/** Below this a whole graph is only a texture: the first look shows its beginning at a readable size instead. */
-const READABLE = 0.3;
-const FIRST_LOOK = 0.62;
 
 export function clampScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
@@ -54,25 +52,6 @@ export function roomIn(width: number, height: number): { readonly width: number;
 
 export function centred(x: number, y: number, scale: number, width: number, height: number): Camera {
   return { x: x - width / 2 / scale, y: y - height / 2 / scale, scale };
-}
-
-/** What a person sees first: the whole graph if it can be read, else what was asked for by name, else where it begins (its first box). */
-export function firstLook(
-  rect: Rect,
-  first: Rect | undefined,
-  direction: "TB" | "LR",
-  width: number,
-  height: number,
-  named?: Rect,
-): Camera {
-  const whole = fit(rect, width, height);
-  if (named) return whole.scale >= FIRST_LOOK ? whole : fit(named, width, height, FIRST_LOOK);
-  if (whole.scale >= READABLE || !first) return whole;
-  const scale = FIRST_LOOK;
-  const x = first.x + first.w / 2,
-    y = first.y + first.h / 2;
-  if (direction === "LR") return { x: rect.x - PADDING / scale, y: y - height / 2 / scale, scale };
-  return { x: x - width / 2 / scale, y: rect.y - PADDING / scale, scale };
 }
 
 /** In between two cameras; zoom runs evenly on a logarithmic scale and the centre along a straight line. */

@@ -1,0 +1,68 @@
+/** One view: places boxes, connects them and puts the result into columns. */
+
+import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../program/types";
+import { Boxes } from "./boxes/boxes";
+import { bundleEdges } from "./edges/bundle";
+import { connectAll } from "./edges/connect";
+import { fittingDepth } from "./initial/depth";
+import { Edges } from "./edges/edges";
+import { finish } from "./toVisible";
+import { findRepeats } from "./groups/fold";
+import { showLeftOut } from "./boxes/omitted";
+import { readOptions } from "./choose/options";
+import { tellOrigins } from "./boxes/parameterOrigins";
+import { type Placement, placeAll } from "./boxes/placeBoxes";
+import { prepare } from "./prepare";
+import { Repeats } from "./groups/repeats";
+import { showResult } from "./boxes/result";
+import { addStubs } from "./boxes/stubs";
+import { readSubset } from "./choose/subset";
+import { groupTree } from "./groups/tree";
+import { addValues } from "./boxes/values";
+
+/** The view of a description as it stands; without a depth, as deep as a page holds. */
+export function build(program: ProgramData, spec: ViewSpec): Visible {
+  const prepared = prepare(program);
+  const options = readOptions(spec);
+  const remarks: string[] = [...(program.notes ?? [])];
+  const entry = spec.graph === undefined ? program.entry : prepared.graphNamed(spec.graph);
+  if (entry < 0) throw new Error(`no graph named "${spec.graph}"`);
+  const grouping = program.groupings.find((one) => one.name === spec.grouping) ?? program.groupings[0];
+  if (spec.grouping !== undefined && grouping.name !== spec.grouping)
+    remarks.push(`There is no grouping "${spec.grouping}"; this is "${grouping.name}".`);
+  const tree = groupTree(prepared, grouping);
+  const subset = readSubset(prepared, tree, entry, spec, remarks);
+  const graph = subset?.graph ?? entry;
+  const folding = options.rules.foldRepeats && !options.flatten && !subset ? findRepeats(prepared, tree) : undefined;
+
+  const boxes = new Boxes();
+  const placement: Placement = {
+    prepared,
+    tree,
+    options,
+    groupDepth: spec.depth ?? (subset ? Number.POSITIVE_INFINITY : fittingDepth(prepared, tree, graph, folding)),
+    callDepth: options.calls ? (spec.depth ?? 0) : 0,
+    boxes,
+    instances: [],
+    promised: 0,
+    kept: subset?.kept,
+    named: subset?.named,
+    folding,
+    repeats: new Repeats(),
+    remarks,
+  };
+  placeAll(placement, graph);
+  tellOrigins(placement);
+  const edges = new Edges(boxes, program, 2 * boxes.count);
+  const leftOut = subset?.showsLeftOut
+    ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) }
+    : undefined;
+  connectAll(placement, edges, leftOut);
+  if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next round of a loop.");
+  if (!subset || subset.showsLeftOut) showResult(placement, edges);
+  if (leftOut) showLeftOut(placement, edges, leftOut);
+  bundleEdges(edges);
+  if (options.rules.stubs) addStubs(placement, edges);
+  if (options.valuesAsBoxes) addValues(placement, edges);
+  return finish(placement, edges);
+}
