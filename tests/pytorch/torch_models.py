@@ -49,6 +49,16 @@ def vit() -> Example:
     return _eval(ViTModel(config)), (), {"pixel_values": IMAGE}
 
 
+def segformer() -> Example:
+    from transformers import SegformerConfig, SegformerForSemanticSegmentation
+
+    config = SegformerConfig(
+        num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[8, 16], patch_sizes=[7, 3], strides=[4, 2],
+        num_attention_heads=[1, 2], mlp_ratios=[2, 2], decoder_hidden_size=16, num_labels=4,
+    )  # fmt: skip
+    return _eval(SegformerForSemanticSegmentation(config)), (), {"pixel_values": IMAGE}
+
+
 def resnet() -> Example:
     from transformers import ResNetConfig, ResNetModel
 

@@ -12,6 +12,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
+from opscope.readers.torch.undisturbed import undisturbed
 
 NUMBER_BYTES = 4
 MEGABYTE = 1024**2
@@ -39,7 +40,7 @@ def summary(model: Any, input_size: Any, batch_size: int = -1, device: str = "cu
     place = "cuda" if device.lower() == "cuda" and torch.cuda.is_available() else "cpu"
     sizes = [input_size] if isinstance(input_size, tuple) else list(input_size)
     lines: list[_Line] = []
-    with _watched(model, lines, batch_size):
+    with undisturbed(model), _watched(model, lines, batch_size):
         model(*[torch.rand(2, *size).to(place, torch.float32) for size in sizes])
     _print_table(lines, abs(_product(sizes) * batch_size))
 

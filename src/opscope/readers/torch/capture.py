@@ -7,16 +7,17 @@ import io
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from difflib import get_close_matches
 from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.torch import autograd, export
-from opscope.readers.torch.module_calls import same_attributes
+from opscope.readers.torch.caches import caches_registered
 from opscope.readers.torch.names import ONE_BY_ONE, first_words
 from opscope.readers.torch.nested import tensors
+from opscope.readers.torch.undisturbed import same_state, undisturbed
 
 STAGES = ("forward", "eager", "autograd", "joint")
 _OPTIONS = ("stage", "dynamic_shapes", "strict")
@@ -70,12 +71,12 @@ def capture(
 
         return program_of_run(obj, args, kwargs, _name(obj))
     if stage == "joint":
-        exported = _export(obj, args, kwargs, dynamic_shapes, strict)
-        if isinstance(exported, str):
-            if len(args) == 1 and type(args[0]) in (tuple, list):
-                raise OpscopeError(f"{exported} {ONE_BY_ONE[0].upper()}{ONE_BY_ONE[1:]}")
-            raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' follows a real run instead.")
-        return _joint(exported, args, kwargs, _name(obj))
+        with _exported(obj, args, kwargs, dynamic_shapes, strict) as exported, same_state(obj):
+            if not isinstance(exported, str):
+                return _joint(exported, args, kwargs, _name(obj))
+        if len(args) == 1 and type(args[0]) in (tuple, list):
+            raise OpscopeError(f"{exported} {ONE_BY_ONE[0].upper()}{ONE_BY_ONE[1:]}")
+        raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' follows a real run instead.")
     return _forward(obj, args, kwargs, dynamic_shapes, strict)
 
 
@@ -124,6 +125,7 @@ def _module_of(function: Any) -> Any:
 
     class Function(torch.nn.Module):  # type: ignore[misc]
         opscope_name = getattr(function, "__name__", type(function).__name__)
+        opscope_function = staticmethod(function)
 
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
@@ -137,28 +139,23 @@ def _module_of(function: Any) -> Any:
     return Function()
 
 
-def _export(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Any:
-    """The exported program, or a paragraph that says why there is none."""
+@contextmanager
+def _exported(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Iterator[Any]:
+    """The exported program, or a paragraph that says why there is none. What is in the program can be read while this is open."""
     import torch
 
-    for again in (True, False):
+    def attempt() -> Any:
         try:
-            with _quietly(), same_attributes(module):  # export leaves fake tensors where a model keeps some
+            with _quietly(), same_state(module):  # export leaves fake tensors where a model keeps some
                 return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
         except Exception as error:  # export raises whatever the model, Dynamo or a fake tensor raises
-            if not (again and "DynamicCache" in str(error) and _caches_registered()):
-                return refusal(error, _name(module))
-    return None
+            return error
 
-
-def _caches_registered() -> bool:
-    """transformers can tell torch.export what its caches hold, but does so only when asked."""
-    try:
-        from transformers.integrations.executorch import register_dynamic_cache_export_support
-    except ImportError:
-        return False
-    register_dynamic_cache_export_support()
-    return True
+    with ExitStack() as registered:
+        result = attempt()
+        if isinstance(result, Exception) and "DynamicCache" in str(result) and registered.enter_context(caches_registered()):
+            result = attempt()
+        yield refusal(result, _name(module)) if isinstance(result, Exception) else result
 
 
 @contextmanager
@@ -184,9 +181,9 @@ def refusal(error: BaseException, name: str) -> str:
 
 
 def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Program:
-    exported = _export(module, args, kwargs, dynamic_shapes, strict)
-    if not isinstance(exported, str):
-        return export.program_of_exported(exported, _name(module))
+    with _exported(module, args, kwargs, dynamic_shapes, strict) as exported:
+        if not isinstance(exported, str):
+            return export.program_of_exported(exported, _name(module))
     from opscope.readers.torch.eager import program_of_run
 
     program = program_of_run(module, args, kwargs, _name(module), exported)
@@ -204,7 +201,6 @@ def _frames_of_ours() -> int:
 
 def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
     from opscope.readers.torch.autograd_run import RecordedOrigins
-    from opscope.readers.torch.module_calls import undisturbed
 
     shown = autograd.Options(**{name: kwargs.pop(name) for name in _SHOWN if name in kwargs})
     origins = RecordedOrigins(module)

@@ -12,10 +12,11 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
-from opscope.readers.torch.module_calls import ModuleCalls, undisturbed
+from opscope.readers.torch.module_calls import ModuleCalls
 from opscope.readers.torch.names import ONE_BY_ONE, about_modules, first_words
 from opscope.readers.torch.nested import leaves, tensors
 from opscope.readers.torch.source_lines import calling_frames
+from opscope.readers.torch.undisturbed import undisturbed
 from opscope.readers.torch.values import output_types, plain, tensor_type
 
 ENTRY = "main"

@@ -14,9 +14,10 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import TensorType
 from opscope.readers.torch.flops import flop_counter
-from opscope.readers.torch.module_calls import can_be_hooked, undisturbed
+from opscope.readers.torch.module_calls import can_be_hooked
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
+from opscope.readers.torch.undisturbed import undisturbed
 from opscope.readers.torch.values import tensor_type
 
 

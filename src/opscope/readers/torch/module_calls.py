@@ -71,35 +71,3 @@ def can_be_hooked(module: Any) -> bool:
     import torch
 
     return not isinstance(module, torch.jit.ScriptModule)
-
-
-@contextmanager
-def same_attributes(module: Any) -> Iterator[None]:
-    """Attributes that a run sets (a cache, a counter) are put back. What is changed inside of a list or dict stays changed."""
-    before = [(each, dict(each.__dict__)) for each in module.modules() if can_be_hooked(each)]
-    try:
-        yield
-    finally:
-        for each, attributes in before:
-            now = each.__dict__
-            if len(now) != len(attributes) or any(now.get(name, each) is not value for name, value in attributes.items()):
-                each.__dict__.clear()
-                each.__dict__.update(attributes)
-
-
-@contextmanager
-def undisturbed(module: Any) -> Iterator[None]:
-    """Looking at a model must not change it: random state, buffers (a batch norm's statistics) and attributes are put back afterwards.
-
-    Nothing is compiled meanwhile. What Dynamo makes of `torch.cond` under our eyes it would keep, and `torch.export` then trips over it.
-    """
-    import torch
-
-    before = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
-    with torch.random.fork_rng(devices=[]), same_attributes(module), torch.compiler.set_stance("force_eager"):
-        try:
-            yield
-        finally:
-            for buffer, value in before:
-                if not buffer.is_meta and not torch.equal(buffer, value):
-                    buffer.data.copy_(value)  # not as an operation: graphs of the user's that saved it stay valid

@@ -1,0 +1,235 @@
+"""Looking at a model leaves it, and torch, as they were: attributes, hooks, whatever modules keep in containers, pytree registries."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+from torch_models import ARCHITECTURES, Example, segformer
+
+import opscope
+from opscope.compat import torchsummary
+from opscope.readers.torch.caches import caches_registered
+
+Look = Callable[..., Any]
+
+LOOKS: dict[str, Look] = {stage: partial(opscope.capture, stage=stage) for stage in ("forward", "joint", "eager", "autograd")}
+LOOKS["summary"] = lambda model, *args, **kwargs: opscope.summary(model, input_data=args or kwargs)
+MODELS = {name: (ARCHITECTURES[name], {"output_hidden_states": True}) for name in ("BERT", "GPT-2", "Llama", "T5", "ViT")}
+MODELS["Segformer"] = (segformer, {})  # asks for its encoder's hidden states itself
+
+
+def state_of(model: nn.Module) -> dict[int, Any]:
+    """Each module's class, and what is in each container of it, in order: keys, and the identity of everything else."""
+    state: dict[int, Any] = {}
+    waiting: list[Any] = [model]
+    while waiting:
+        item = waiting.pop()
+        if id(item) in state:
+            continue
+        if isinstance(item, nn.Module):
+            state[id(item)] = type(item)
+            waiting.append(vars(item))
+        elif isinstance(item, dict):
+            state[id(item)] = [(key, id(value)) for key, value in item.items()]
+            waiting.extend(item.values())
+        elif isinstance(item, list | tuple | deque | set):
+            inner = [id(value) for value in item]
+            state[id(item)] = set(inner) if isinstance(item, set) else inner
+            waiting.extend(item)
+    return state
+
+
+def results(model: nn.Module, kwargs: dict[str, Any]) -> dict[str, Any]:
+    with torch.no_grad():
+        return dict(model(**kwargs))
+
+
+def assert_same_results(now: dict[str, Any], before: dict[str, Any]) -> None:
+    assert list(now) == list(before)
+    for name, value in before.items():
+        parts, parts_now = (each if isinstance(each, tuple) else (each,) for each in (value, now[name]))
+        assert len(parts_now) == len(parts), name
+        assert all(map(torch.equal, parts_now, parts)), name
+
+
+@pytest.mark.parametrize(("make", "asked"), MODELS.values(), ids=MODELS)
+def test_models_of_transformers_give_what_they_gave(make: Callable[[], Example], asked: dict[str, Any]) -> None:
+    """transformers installs hooks at the first call that asks for hidden states, and remembers that it has."""
+    model, _, inputs = make()
+    untouched, state = deepcopy(model), state_of(model)
+    kwargs = {**inputs, **asked}
+    for name, look in LOOKS.items():
+        look(model, **kwargs)
+        assert state_of(model) == state, name
+    expected = results(untouched, kwargs)
+    assert_same_results(results(model, kwargs), expected)
+    for name in ("eager", "summary"):  # the hooks are installed now, and stay
+        LOOKS[name](model, **kwargs)
+        assert_same_results(results(model, kwargs), expected)
+    assert_same_results(results(model, inputs), results(untouched, inputs))
+
+
+class Strict(OrderedDict[str, Any]):
+    """As transformers' ModelOutput: it holds everything twice and refuses `update` and `clear`."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.__dict__[key] = value
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("not allowed")
+
+    def clear(self) -> None:
+        raise TypeError("not allowed")
+
+
+class Hoarder(nn.Module):
+    """Every call leaves something in every kind of container."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+        self.hidden = [nn.BatchNorm1d(4)]  # not a submodule for torch
+        self.nested: dict[str, Any] = {"calls": [], "by name": {"last": ([1],)}}
+        self.seen = {"before"}
+        self.recent: deque[Any] = deque([1, 2], maxlen=2)
+        self.order = OrderedDict(a=1, b=2)
+        self.strict = Strict()
+        self.strict["a"] = 1
+        self.cycle: list[Any] = [self]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.hidden[0](x)
+        self.count = self.count + 1
+        self.extra = nn.Linear(4, 4)
+        self.register_forward_hook(lambda module, args, result: result + 1)
+        self.hidden[0].last = y
+        self.hidden.append(nn.BatchNorm1d(4))
+        self.nested["calls"].append(y)
+        self.nested["by name"]["last"][0][0] += 1
+        self.seen.add("after")
+        self.recent.append(y)
+        self.order.move_to_end("a")
+        self.strict["b"] = y
+        self.cycle.append(y)
+        self.training = False
+        return y * 2
+
+
+def may_refuse(look: str) -> AbstractContextManager[None]:
+    """AOTAutograd does not take a batch norm that is not a submodule, and says so after it has counted the batch."""
+    return suppress(opscope.OpscopeError) if look == "joint" else nullcontext()
+
+
+def torchsummary_of(model: nn.Module, x: torch.Tensor) -> None:
+    torchsummary.summary(model, tuple(x.shape[1:]), device="cpu")
+
+
+@pytest.mark.parametrize("name", [*LOOKS, "torchsummary"])
+def test_containers_hold_what_they_held(name: str) -> None:
+    model = Hoarder()
+    hidden = model.hidden[0]
+    statistics = deepcopy(hidden.state_dict())
+    state = state_of(model)
+    with may_refuse(name):
+        LOOKS.get(name, torchsummary_of)(model, torch.rand(3, 4))
+    assert state_of(model) == state
+    assert vars(model.strict) == {"a": 1}
+    assert all(map(torch.equal, hidden.state_dict().values(), statistics.values()))
+
+
+SHARED = Hoarder()
+
+
+def through_a_global(x: torch.Tensor) -> torch.Tensor:
+    return beside_it(x) + 1
+
+
+def beside_it(x: torch.Tensor) -> torch.Tensor:
+    return sum([SHARED(each) for each in (x, x)])
+
+
+class Trainer:
+    def __init__(self) -> None:
+        self.model = Hoarder()
+
+    def step(self, x: torch.Tensor) -> torch.Tensor:
+        return self.model(x).mean()
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return self.step(x)
+
+
+@pytest.mark.parametrize("stage", ["forward", "joint", "eager", "autograd"])
+def test_models_behind_a_function_are_left_alone(stage: str) -> None:
+    """A function has no submodules, but models that it works with: by closure, by name, by its object, by an argument given before."""
+    model, trainer = Hoarder(), Trainer()
+    ways: list[tuple[Callable[..., Any], Hoarder]] = [
+        (lambda x: [each(x) for each in [model]], model),
+        (through_a_global, SHARED),
+        (trainer.step, trainer.model),
+        (trainer, trainer.model),
+        (partial(lambda each, x: each(x), model), model),
+    ]
+    for function, used in ways:
+        state, statistics = state_of(used), deepcopy(used.hidden[0].state_dict())
+        with may_refuse(stage):
+            opscope.capture(function, torch.rand(3, 4), stage=stage)
+        assert state_of(used) == state, function
+        assert all(map(torch.equal, used.hidden[0].state_dict().values(), statistics.values())), function
+
+
+def test_a_lazy_module_behind_a_function_still_runs() -> None:
+    lazy = nn.LazyLinear(3)
+    opscope.capture(lambda x: lazy(x), torch.rand(2, 4), stage="eager")
+    assert type(lazy) is nn.LazyLinear
+    assert lazy(torch.rand(2, 4)).shape == (2, 3)
+    assert type(lazy) is nn.Linear and lazy.in_features == 4
+
+
+def registries() -> list[dict[Any, Any]]:
+    from torch.fx import _pytree as fx_pytree
+    from torch.utils import _pytree as pytree
+
+    of_pytree = (pytree.SUPPORTED_NODES, pytree.SUPPORTED_SERIALIZED_TYPES, pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)
+    return [dict(each) for each in (*of_pytree, fx_pytree.SUPPORTED_NODES, fx_pytree.SUPPORTED_NODES_EXACT_MATCH)]
+
+
+def test_pytree_registries_are_as_before() -> None:
+    """An exported cache needs an entry for the time of the export. One that stays makes torch's FLOP counter fail on Mamba."""
+    model, _, kwargs = ARCHITECTURES["Llama"]()
+    opscope.capture(model, **kwargs)  # imports that register classes of their own
+    opscope.capture(model, **kwargs, stage="joint")
+    model.config.use_cache = True
+    before = registries()
+    for stage in ("forward", "joint", "forward"):
+        program = opscope.capture(model, **kwargs, stage=stage)
+        assert "notes" not in program.attrs, "exported, not run"
+        assert registries() == before, stage
+    mamba, _, kwargs = ARCHITECTURES["Mamba"]()
+    mamba.config.use_cache = True
+    with FlopCounterMode(display=False) as counter:
+        mamba(**kwargs)
+    assert counter.get_total_flops() > 0
+
+
+def test_an_entry_of_the_users_stays() -> None:
+    from transformers import DynamicCache
+
+    model, _, kwargs = ARCHITECTURES["Llama"]()
+    model.config.use_cache = True
+    with caches_registered() as registered:
+        before = registries()
+        assert registered and DynamicCache in before[0]
+        assert "notes" not in opscope.capture(model, **kwargs).attrs
+        assert registries() == before
+    assert DynamicCache not in registries()[0]
