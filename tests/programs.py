@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from opscope.program import ROLES, WHOLE, Frame, Link, Program, ProgramBuilder, TensorType
+from opscope.program import COMBINES, ORIGINS, ROLES, WHOLE, Frame, Link, Metric, Program, ProgramBuilder, TensorType
 
 F32 = TensorType("f32", (2, 3), "{1,0}")
 
@@ -15,6 +15,9 @@ def everything() -> Program:
     """Every field of the model at least once, with awkward texts."""
     builder = ProgramBuilder("jit_step", "main.7")
     builder.attrs["is_scheduled"] = "true"
+    builder.metric(Metric("time", "s", "sum", "measured"))
+    builder.metric(Metric("size"))
+    builder.metric(Metric("speed", "1/s", "ratio:size/time", "estimated"))
     body = builder.graph("fused_computation.1")
     body.node("p", "parameter", outputs=[F32], role="parameter")
     body.node("t", "tanh", [("p", 0)], [F32])
@@ -38,6 +41,10 @@ def everything() -> Program:
     )
     main.outputs.append(("add.3", 0))
     main.group("partition", "add.3", ("partition 0", "cluster q1"))
+    main.measure("time", "add.3", 1.25e-06)
+    main.measure("time", "send.1", 0)
+    main.measure("size", "add.3", -3)
+    body.measure("size", "t", 2**60 + 1)
     return builder.build()
 
 
@@ -48,9 +55,14 @@ JSON: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=4,
 )
+NUMBER = st.integers(-(10**18), 10**18) | st.floats(allow_nan=False, allow_infinity=False)
 ATTRS = st.dictionaries(TEXT, JSON, max_size=2)
 TYPE = st.builds(TensorType, TEXT, st.lists(st.integers(0, 9) | TEXT, max_size=3).map(tuple), TEXT)
 PATH = st.lists(TEXT, max_size=3).map(tuple)
+
+
+def _name(metric: Metric) -> str:
+    return metric.name
 
 
 @st.composite
@@ -61,6 +73,11 @@ def programs(draw: st.DrawFn) -> Program:
     outputs = {(name, id): draw(st.lists(TYPE, max_size=2)) for name in names for id in ids[name]}
     builder = ProgramBuilder(draw(TEXT), draw(st.sampled_from(names)))
     builder.attrs.update(draw(ATTRS))
+    metrics = draw(
+        st.lists(st.builds(Metric, NAME, NAME, st.sampled_from(COMBINES), st.sampled_from(ORIGINS)), max_size=2, unique_by=_name)
+    )
+    for metric in metrics:
+        builder.metric(metric)
     for name in names:
         graph = builder.graph(name)
         graph.attrs.update(draw(ATTRS))
@@ -86,4 +103,6 @@ def programs(draw: st.DrawFn) -> Program:
         graph.outputs.extend(draw(st.lists(values, max_size=2)))
         for id in draw(st.lists(some, max_size=2, unique=True)):
             graph.group(draw(TEXT), id, draw(PATH))
+        for metric in metrics:
+            graph.metrics[metric.name] = draw(st.dictionaries(some, NUMBER, max_size=3))
     return builder.build()

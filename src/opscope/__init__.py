@@ -28,6 +28,7 @@ _HOMES = {
     "TensorType": "opscope.program",
     "Frame": "opscope.program",
     "Link": "opscope.program",
+    "Metric": "opscope.program",
     "ProgramBuilder": "opscope.program",
     "OpscopeError": "opscope.errors",
     "SourceError": "opscope.errors",
@@ -38,6 +39,7 @@ __all__ = [
     "Frame",
     "Graph",
     "Link",
+    "Metric",
     "Node",
     "OpscopeError",
     "Program",
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
     from opscope.analysis.summary import summary
     from opscope.errors import OpscopeError, SourceError
     from opscope.loading import capture, load
-    from opscope.program import Frame, Graph, Link, Node, Program, ProgramBuilder, TensorType
+    from opscope.program import Frame, Graph, Link, Metric, Node, Program, ProgramBuilder, TensorType
     from opscope.recording.diff import diff
     from opscope.recording.recorder import record
     from opscope.render import save

@@ -7,13 +7,14 @@ import json
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from opscope.errors import SourceError
+from opscope.errors import OpscopeError, SourceError
 from opscope.gc_pause import without_collecting
 from opscope.native.format import (
     DOCUMENT_FIELDS,
     FORMAT,
     FRAME_FIELDS,
     GRAPH_FIELDS,
+    METRIC_FIELDS,
     NODE_FIELDS,
     PROGRAM_FIELDS,
     TYPE_FIELDS,
@@ -27,6 +28,7 @@ from opscope.program import (
     GraphBuilder,
     KnownDetails,
     Link,
+    Metric,
     Node,
     Path,
     Program,
@@ -112,6 +114,8 @@ def _decode_document(document: Any) -> list[Program]:
 def _decode_program(raw: dict[str, Any]) -> Program:
     builder = ProgramBuilder(_text(raw.get("name", ""), "name"), _name(raw.get("entry"), "entry"))
     builder.attrs = _object(raw.get("attrs", {}), "attrs")
+    for name, definition in _object(raw.get("metrics", {}), "metrics").items():
+        builder.metric(_decode_metric(name, definition))
     shared = _Shared()
     try:
         for g, raw_graph in enumerate(_list(raw.get("graphs"), "graphs")):
@@ -122,6 +126,16 @@ def _decode_program(raw: dict[str, Any]) -> Program:
         return builder.build()
     except SourceError as error:
         raise _Wrong(error.path, error.message) from None
+
+
+def _decode_metric(name: str, raw: Any) -> Metric:
+    at = f"metrics.{name}"
+    _known_fields(_object(raw, at), METRIC_FIELDS, at)
+    texts = {field: _text(value, f"{at}.{field}") for field, value in raw.items()}
+    try:
+        return Metric(name, **texts)  # type: ignore[arg-type]  # it checks the origin
+    except OpscopeError as error:
+        raise _Wrong(at, str(error)) from None
 
 
 def _decode_graph(program: ProgramBuilder, raw: Any, shared: _Shared) -> None:
@@ -135,6 +149,8 @@ def _decode_graph(program: ProgramBuilder, raw: Any, shared: _Shared) -> None:
             raise wrong.inside(f"nodes[{i}]") from None
     graph.outputs = list(_decode_refs(raw.get("outputs", []), "outputs", shared))
     _decode_groupings(graph, raw.get("groupings", {}))
+    for metric, column in _object(raw.get("metrics", {}), "metrics").items():
+        graph.metrics[metric] = _object(column, f"metrics.{metric}")
 
 
 def _decode_groupings(graph: GraphBuilder, raw: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.native.format import FORMAT, VERSION
-from opscope.program import NO_DETAILS, Frame, Graph, Node, Program, TensorType, ValueRef
+from opscope.program import NO_DETAILS, Frame, Graph, Metric, Node, Program, TensorType, ValueRef
 
 
 def dumps(programs: Program | Iterable[Program]) -> str:
@@ -36,6 +36,8 @@ def _program_chunks(program: Program) -> Iterator[str]:
     yield f'"name": {quote(program.name)}, "entry": {quote(program.entry)},\n'
     if program.attrs:
         yield f' "attrs": {_attrs(program.attrs)},\n'
+    if program.metrics:
+        yield f' "metrics": {{{", ".join(map(_metric, program.metrics.values()))}}},\n'
     yield ' "graphs": ['
     types = _TypeTexts()
     for i, graph in enumerate(program):
@@ -62,6 +64,12 @@ def _graph_chunks(graph: Graph, types: _TypeTexts) -> Iterator[str]:
             for j, (node_id, path) in enumerate(paths.items()):
                 yield f"{',' if j else ''}\n     {quote(node_id)}: {_texts(path)}"
             yield "}"
+        yield "}"
+    if graph.metrics:
+        yield ',\n   "metrics": {'
+        for i, (metric, column) in enumerate(graph.metrics.items()):
+            numbers = ",".join([f"\n     {quote(node_id)}: {value!r}" for node_id, value in column.items()])
+            yield f"{',' if i else ''}\n    {quote(metric)}: {{{numbers}}}"
         yield "}"
     yield "}"
 
@@ -95,6 +103,11 @@ def _node_line(node: Node, types: _TypeTexts) -> str:
     if details is not NO_DETAILS and (source := details.source):
         line += f', "source": [{", ".join(map(_frame, source))}]'
     return line + "}"
+
+
+def _metric(metric: Metric) -> str:
+    definition = f'"unit": {quote(metric.unit)}, "combine": {quote(metric.combine)}, "origin": "{metric.origin}"'
+    return f"{quote(metric.name)}: {{{definition}}}"
 
 
 def _texts(values: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ at ten.
 from __future__ import annotations
 
 from opscope.program.builder import GraphBuilder, ProgramBuilder
+from opscope.program.metric import COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Node, Program, display_with
 from opscope.program.values import (
     EMPTY,
@@ -30,16 +31,21 @@ from opscope.program.values import (
 )
 
 __all__ = [
+    "COMBINES",
     "EMPTY",
     "NO_DETAILS",
+    "ORIGINS",
     "ROLES",
     "WHOLE",
+    "Column",
     "Details",
     "Frame",
     "Graph",
     "GraphBuilder",
     "KnownDetails",
     "Link",
+    "Metric",
+    "MetricOrigin",
     "Node",
     "Path",
     "Program",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import repeat
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from opscope.errors import SourceError
+from opscope.errors import OpscopeError, SourceError
+from opscope.program.metric import Metric, check_ratio, number
 from opscope.program.model import Graph, Node, Program
 from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Frame, KnownDetails, Link, Path, Role, TensorType, ValueRef
+
+T = TypeVar("T")
 
 
 class GraphBuilder:
@@ -24,6 +27,7 @@ class GraphBuilder:
         self.lines: list[int] = []
         self.outputs: list[ValueRef] = []
         self.groupings: dict[str, dict[str, Path]] = {}
+        self.metrics: dict[str, dict[str, float]] = {}
         self.attrs: dict[str, Any] = {}
 
     def add(self, node: Node, line: int = 0) -> Node:
@@ -60,6 +64,10 @@ class GraphBuilder:
 
     def group(self, grouping: str, node_id: str, path: Path) -> None:
         self.groupings.setdefault(grouping, {})[node_id] = path
+
+    def measure(self, metric: str, node_id: str, value: float) -> None:
+        """A node's number of a metric that the program defines."""
+        self.metrics.setdefault(metric, {})[node_id] = value
 
     def _fail(self, index: int, message: str, part: str = "") -> SourceError:
         return SourceError(message, line=self.lines[index] or self.line, path=f"graphs[{self.index}].nodes[{index}]{part}")
@@ -119,8 +127,25 @@ class GraphBuilder:
                 if name not in counts:
                     message = f"grouping {grouping!r} of graph {self.name!r} names no node: {name!r}"
                     raise self._fail_graph(message, f".groupings.{grouping}")
-        frozen = {name: MappingProxyType(paths) for name, paths in self.groupings.items()}
-        return Graph(self.name, tuple(self.nodes), tuple(self.outputs), MappingProxyType(frozen), MappingProxyType(self.attrs))
+        return Graph(
+            self.name,
+            tuple(self.nodes),
+            tuple(self.outputs),
+            _frozen(self.groupings),
+            MappingProxyType(self.attrs),
+            _frozen({metric: self._column(metric, values, counts) for metric, values in self.metrics.items()}),
+        )
+
+    def _column(self, metric: str, values: Mapping[str, float], ids: Container[str]) -> dict[str, float]:
+        column = {}
+        for name, value in values.items():
+            if name not in ids:
+                raise self._fail_graph(f"metric {metric!r} of graph {self.name!r} names no node: {name!r}", f".metrics.{metric}")
+            try:
+                column[name] = number(value)
+            except ValueError as error:
+                raise self._fail_graph(f"metric {metric!r} of {name!r} {error}", f".metrics.{metric}.{name}") from None
+        return column
 
 
 class ProgramBuilder:
@@ -130,6 +155,7 @@ class ProgramBuilder:
         self.name = name
         self.entry = entry
         self.attrs: dict[str, Any] = {}
+        self.metrics: dict[str, Metric] = {}
         self._graphs: dict[str, GraphBuilder] = {}
 
     def graph(self, name: str, line: int = 0) -> GraphBuilder:
@@ -140,6 +166,12 @@ class ProgramBuilder:
 
     def __contains__(self, name: str) -> bool:
         return name in self._graphs
+
+    def metric(self, metric: Metric) -> None:
+        """Define a metric; graphs then `measure` it."""
+        if metric.name in self.metrics:
+            raise SourceError(f"duplicate metric {metric.name!r}; a program defines each metric once", path=f"metrics.{metric.name}")
+        self.metrics[metric.name] = metric
 
     def build(self) -> Program:
         if not self._graphs:
@@ -158,7 +190,26 @@ class ProgramBuilder:
                     if link.graph and (link.graph not in graphs or link.node not in graphs[link.graph]):
                         message = f"link {link.kind!r} of {node.id!r} names no node: {link.graph}/{link.node}"
                         raise builder._fail(i, message, _nth("links", node.links, link))
-        return Program(self.name, MappingProxyType(graphs), entry, MappingProxyType(self.attrs))
+        self._check_metrics()
+        return Program(self.name, MappingProxyType(graphs), entry, MappingProxyType(self.attrs), MappingProxyType(self.metrics))
+
+    def _check_metrics(self) -> None:
+        for metric in self.metrics.values():
+            try:
+                check_ratio(metric, self.metrics)
+            except OpscopeError as error:
+                raise SourceError(str(error), path=f"metrics.{metric.name}.combine") from None
+        for builder in self._graphs.values():
+            for name in builder.metrics:
+                if name not in self.metrics:
+                    message = f"{name!r} in graph {builder.name!r} names no metric of the program; define it there"
+                    raise builder._fail_graph(message, f".metrics.{name}")
+                if self.metrics[name].ratio:
+                    raise builder._fail_graph(f"metric {name!r} is a ratio, which has no numbers of its own", f".metrics.{name}")
+
+
+def _frozen(columns: Mapping[str, dict[str, T]]) -> Mapping[str, Mapping[str, T]]:
+    return MappingProxyType({name: MappingProxyType(column) for name, column in columns.items()})
 
 
 def _nth(field: str, values: Sequence[Any], value: Any) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from opscope.errors import OpscopeError
+from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
 from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Details, Frame, Link, Path, Role, TensorType, ValueRef
 
 
@@ -79,6 +81,8 @@ class Graph:
     outputs: tuple[ValueRef, ...] = ()
     groupings: Mapping[str, Mapping[str, Path]] = field(default_factory=lambda: EMPTY)
     attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    metrics: Mapping[str, Column] = field(default_factory=lambda: EMPTY)
+    """By metric, the numbers of the nodes that have one; what they mean is in the program's `metrics`."""
 
     @cached_property
     def position(self) -> Mapping[str, int]:
@@ -137,6 +141,7 @@ class Program:
     graphs: Mapping[str, Graph]
     entry: str
     attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    metrics: Mapping[str, Metric] = field(default_factory=lambda: EMPTY)
 
     @property
     def main(self) -> Graph:
@@ -165,6 +170,37 @@ class Program:
                 for called in node.calls:
                     callers.setdefault(called, []).append((graph.name, node.id))
         return MappingProxyType({name: tuple(by) for name, by in callers.items()})
+
+    def with_metric(self, metric: Metric, values: NodeValues = EMPTY) -> Program:
+        """The program with numbers on some of its nodes, in place of a metric of the same name if it has one.
+
+        `values` are by node id, for nodes of the entry graph, or by (graph name, node id), for any.
+        """
+        columns: dict[str, dict[str, float]] = {}
+        for key, value in values.items():
+            graph, node = (self.entry, key) if isinstance(key, str) else key
+            if graph not in self.graphs or node not in self.graphs[graph]:
+                raise OpscopeError(f"metric {metric.name!r} names no node: {node!r} in graph {graph!r}")
+            try:
+                columns.setdefault(graph, {})[node] = number(value)
+            except ValueError as error:
+                raise OpscopeError(f"metric {metric.name!r} of {node!r} {error}") from None
+        if columns and metric.ratio:
+            raise OpscopeError(f"metric {metric.name!r} is a ratio, which has no numbers of its own")
+        return self.with_columns({metric: columns})
+
+    def with_columns(self, columns: Mapping[Metric, Mapping[str, Column]]) -> Program:
+        """The same for code that has whole columns, by graph, and knows that they are sound."""
+        defined = {metric.name: metric for metric in columns}
+        metrics = {**self.metrics, **defined}
+        for metric in metrics.values():
+            check_ratio(metric, metrics)
+        graphs = {}
+        for name, graph in self.graphs.items():
+            kept = {each: column for each, column in graph.metrics.items() if each not in defined}
+            added = {metric.name: MappingProxyType(dict(by_graph[name])) for metric, by_graph in columns.items() if name in by_graph}
+            graphs[name] = replace(graph, metrics=MappingProxyType(kept | added))
+        return replace(self, graphs=MappingProxyType(graphs), metrics=MappingProxyType(metrics))
 
     def __str__(self) -> str:
         return "\n\n".join(str(graph) for graph in self)

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -213,7 +214,7 @@ def as_program(graph: Any) -> Program:
     if isinstance(graph, Program):
         return graph
     if isinstance(graph, Graph):
-        return Program(graph.name, {graph.name: graph}, graph.name)
+        return Program(graph.name, {graph.name: replace(graph, metrics=EMPTY)}, graph.name)  # a program would say what they mean
     from opscope.readers import capture_object
 
     return capture_object(graph)

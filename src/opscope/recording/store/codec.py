@@ -15,7 +15,20 @@ from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
 from opscope.gc_pause import without_collecting
-from opscope.program import NO_DETAILS, Details, Frame, Graph, GraphBuilder, KnownDetails, Link, Node, Program, TensorType
+from opscope.program import (
+    NO_DETAILS,
+    Column,
+    Details,
+    Frame,
+    Graph,
+    GraphBuilder,
+    KnownDetails,
+    Link,
+    Metric,
+    Node,
+    Program,
+    TensorType,
+)
 from opscope.recording.store.pages import (
     RECORDS_PER_PAGE,
     Page,
@@ -61,16 +74,19 @@ class Encoder:
         seen: dict[int, int] = {}
         with without_collecting():
             graphs = [self._graph(graph, seen) for graph in list(program)]
-        return self.body(program.name, program.entry, to_json(program.attrs) if program.attrs else "", graphs)
+        metrics = [[each.name, each.unit, each.combine, each.origin] for each in program.metrics.values()]
+        return self.body(program.name, program.entry, to_json(program.attrs) if program.attrs else "", graphs, metrics)
 
-    def body(self, name: str, entry: str, attrs: str, graphs: list[int]) -> bytes:
-        return pack_json([name, entry, attrs, runs(graphs)])
+    def body(self, name: str, entry: str, attrs: str, graphs: list[int], metrics: list[list[str]]) -> bytes:
+        """Metrics come last, and only where there are some: programs without any have the bytes that they always had."""
+        return pack_json([name, entry, attrs, runs(graphs), *([metrics] if metrics else [])])
 
     def _graph(self, graph: Graph, seen: dict[int, int]) -> int:
         numbers = [self._node(node, seen) for node in graph.nodes]
         groupings = {name: _pack_grouping(graph, paths) for name, paths in graph.groupings.items()}
         attrs = to_json(graph.attrs) if graph.attrs else ""
-        return self.number("graph", to_json([graph.name, list(graph.outputs), groupings, attrs, runs(numbers)]))
+        metrics = [{name: _pack_column(graph, column) for name, column in graph.metrics.items()}] if graph.metrics else []
+        return self.number("graph", to_json([graph.name, list(graph.outputs), groupings, attrs, *metrics, runs(numbers)]))
 
     def _node(self, node: Node, seen: dict[int, int]) -> int:
         id, op, inputs, outputs, role, calls, control, links, details = node
@@ -128,6 +144,12 @@ def _pack_grouping(graph: Graph, paths: Mapping[str, tuple[str, ...]]) -> Any:
     return [list(known), of]
 
 
+def _pack_column(graph: Graph, column: Column) -> Any:
+    """Which nodes of the graph have a number, as runs of their positions, and the numbers in that order."""
+    positions = [i for i, node in enumerate(graph.nodes) if node.id in column]
+    return [runs(positions), [column[graph.nodes[i].id] for i in positions]]
+
+
 class Decoder:
     """Reads programs back. Nodes are shared between snapshots: the same record is the same object."""
 
@@ -160,11 +182,13 @@ class Decoder:
 
     def program(self, body: bytes) -> Program:
         with self._blamed(), without_collecting():
-            name, entry, attrs, found = unpack_json(body)
+            name, entry, attrs, found, *metrics = unpack_json(body)
             numbers = {self._graph_name(number): number for first, end in spans(found) for number in range(first, end)}
             if entry not in numbers:
                 raise SourceError(f"{DAMAGED}: entry {entry!r} names no graph")
-            return Program(name, StoredGraphs(self, numbers), entry, MappingProxyType(from_json(attrs) if attrs else {}))
+            defined = {definition[0]: Metric(*definition) for definition in (metrics[0] if metrics else ())}
+            attributes = MappingProxyType(from_json(attrs) if attrs else {})
+            return Program(name, StoredGraphs(self, numbers), entry, attributes, MappingProxyType(defined))
 
     def _blamed(self) -> AbstractContextManager[None]:
         return blamed_on_source(DAMAGED, source=self._source)
@@ -193,7 +217,7 @@ class Decoder:
         return known
 
     def _build(self, record: str) -> Graph:
-        name, outputs, groupings, attrs, found = from_json(record)
+        name, outputs, groupings, attrs, *metrics, found = from_json(record)
         slice = self.indexes["node"].slice
         graph = GraphBuilder(name)
         graph.take(node for first, end in spans(found) for node in slice(first, end))
@@ -201,6 +225,9 @@ class Decoder:
         for grouping, (paths, of) in groupings.items():
             at = [tuple(path) for path in paths]
             graph.groupings[grouping] = {node.id: at[i - 1] for node, i in zip(graph.nodes, of, strict=True) if i}
+        for metric, (positions, values) in (metrics[0] if metrics else {}).items():
+            ids = [node.id for first, end in spans(positions) for node in graph.nodes[first:end]]
+            graph.metrics[metric] = dict(zip(ids, values, strict=True))
         graph.attrs.update(from_json(attrs) if attrs else {})
         return graph.build()
 

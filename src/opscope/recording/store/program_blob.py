@@ -46,5 +46,6 @@ def absorb(encoder: Encoder, packed: Packed) -> bytes:
         *rest, found = from_json(record)
         members = [nodes[i] for first, end in spans(found) for i in range(first, end)]
         graphs.append(encoder.number("graph", to_json([*rest, runs(members)])))
-    name, entry, attrs, found = unpack_json(packed.body)
-    return encoder.body(name, entry, attrs, [graphs[i] for first, end in spans(found) for i in range(first, end)])
+    name, entry, attrs, found, *metrics = unpack_json(packed.body)
+    members = [graphs[i] for first, end in spans(found) for i in range(first, end)]
+    return encoder.body(name, entry, attrs, members, metrics[0] if metrics else [])

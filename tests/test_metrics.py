@@ -1,0 +1,133 @@
+"""Numbers on nodes: what a metric may be, where its numbers may be put, and that JSON and recordings keep them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from programs import F32, everything
+
+import opscope
+from opscope import Metric, native
+from opscope.errors import OpscopeError, SourceError
+from opscope.program import Program, ProgramBuilder
+from opscope.recording.store.program_blob import pack, unpack
+from opscope.recording.store.store import StoreWriter, open_recording
+
+
+def two_graphs() -> Program:
+    builder = ProgramBuilder("p", "main")
+    for name in ("body", "main"):
+        graph = builder.graph(name)
+        graph.node("x", "parameter", outputs=[F32], role="parameter")
+        graph.node("y", "call" if name == "main" else "tanh", [("x", 0)], [F32], calls=["body"] if name == "main" else [])
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": ""}, "a metric needs a name"),
+        ({"unit": ""}, "metric 'm' needs a unit"),
+        ({"origin": "guessed"}, "origin must be one of estimated, measured, given, not 'guessed'"),
+        ({"combine": "mean"}, "combine must be sum, max, last or ratio:a/b, not 'mean'"),
+        ({"combine": "ratio:a"}, "combine must be"),
+        ({"combine": "ratio:/b"}, "combine must be"),
+        ({"combine": "ratio:a/b/c"}, "combine must be"),
+    ],
+)
+def test_a_metric_that_says_nothing_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(OpscopeError, match=message):
+        Metric(**{"name": "m", **fields})
+    assert Metric("m", combine="ratio:a/b").ratio == ("a", "b") and Metric("m").ratio is None
+
+
+@pytest.mark.parametrize(
+    ("metrics", "column", "message", "path"),
+    [
+        ([], ("m", "y", 1), "'m' in graph 'g' names no metric of the program", "graphs[0].metrics.m"),
+        ([Metric("m")], ("m", "z", 1), "metric 'm' of graph 'g' names no node: 'z'", "graphs[0].metrics.m"),
+        ([Metric("m")], ("m", "y", float("nan")), "metric 'm' of 'y' must be a finite number, not nan", "graphs[0].metrics.m.y"),
+        ([Metric("m")], ("m", "y", 10**400), "metric 'm' of 'y' must be a finite number", "graphs[0].metrics.m.y"),
+        ([Metric("m")], ("m", "y", True), "metric 'm' of 'y' must be a number, not True", "graphs[0].metrics.m.y"),
+        ([Metric("m")], ("m", "y", "1"), "metric 'm' of 'y' must be a number, not '1'", "graphs[0].metrics.m.y"),
+        ([Metric("m"), Metric("m", "s")], (), "duplicate metric 'm'", "metrics.m"),
+        ([Metric("r", combine="ratio:m/n")], (), "metric 'r' is a ratio of 'm', which names no metric", "metrics.r.combine"),
+        (
+            [Metric("m"), Metric("r", combine="ratio:m/m"), Metric("s", combine="ratio:m/r")],
+            (),
+            "metric 's' is a ratio of 'r', which is itself a ratio",
+            "metrics.s.combine",
+        ),
+        ([Metric("m"), Metric("r", combine="ratio:m/m")], ("r", "y", 1), "metric 'r' is a ratio", "graphs[0].metrics.r"),
+    ],
+)
+def test_the_builder_says_what_is_wrong_and_where(metrics: list[Metric], column: Any, message: str, path: str) -> None:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("g")
+    graph.node("y", "tanh", outputs=[F32])
+    if column:
+        graph.measure(*column)
+    with pytest.raises(SourceError, match=message) as error:
+        for metric in metrics:
+            builder.metric(metric)
+        builder.build()
+    assert error.value.path == path
+
+
+def test_people_put_their_own_numbers_on_nodes_and_find_them_in_the_file(tmp_path: Path) -> None:
+    latency = Metric("latency", "s", origin="measured")
+    plain = two_graphs()
+    timed = plain.with_metric(latency, {"y": 0.5, ("body", "y"): 1})
+    assert not plain.metrics and not plain.main.metrics, "the program itself stays as it was"
+    assert timed.metrics == {"latency": latency}
+    assert {graph.name: dict(graph.metrics["latency"]) for graph in timed} == {"main": {"y": 0.5}, "body": {"y": 1}}
+    opscope.save(timed, tmp_path / "p.json")
+    assert opscope.load(tmp_path / "p.json") == timed
+    again = timed.with_metric(Metric("latency", "B"), {"x": 2})
+    assert again.metrics["latency"].unit == "B" and dict(again.main.metrics["latency"]) == {"x": 2} and not again["body"].metrics
+    both = again.with_metric(Metric("n"), {"y": 3}).with_metric(Metric("r", combine="ratio:latency/n"))
+    assert list(both.metrics) == ["latency", "n", "r"] and list(both.main.metrics) == ["latency", "n"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "message"),
+    [
+        (Metric("m"), {"z": 1}, "metric 'm' names no node: 'z' in graph 'main'"),
+        (Metric("m"), {("other", "y"): 1}, "metric 'm' names no node: 'y' in graph 'other'"),
+        (Metric("m"), {"y": float("inf")}, "metric 'm' of 'y' must be a finite number, not inf"),
+        (Metric("r", combine="ratio:a/b"), {}, "a ratio of 'a', which names no metric"),
+        (Metric("r", combine="ratio:a/b"), {"y": 1}, "metric 'r' is a ratio, which has no numbers of its own"),
+    ],
+)
+def test_numbers_that_fit_no_node_are_refused(metric: Metric, values: Any, message: str) -> None:
+    with pytest.raises(OpscopeError, match=message):
+        two_graphs().with_metric(metric, values)
+
+
+def test_numbers_of_numpy_become_pythons_own() -> None:
+    numpy = pytest.importorskip("numpy")
+    timed = two_graphs().with_metric(Metric("n"), {"x": numpy.int64(3), "y": numpy.float32(0.5)})
+    assert [(value, type(value)) for value in timed.main.metrics["n"].values()] == [(3, int), (0.5, float)]
+
+
+def test_json_keeps_every_digit_and_a_program_without_metrics_has_the_bytes_of_before() -> None:
+    text = native.dumps(everything())
+    assert '"time": {"unit": "s", "combine": "sum", "origin": "measured"}' in text
+    assert native.loads(text)[0] == everything() and native.dumps(native.loads(text)[0]) == text
+    assert native.loads(text)[0]["fused_computation.1"].metrics["size"]["t"] == 2**60 + 1
+    assert "metrics" not in native.dumps(two_graphs())
+
+
+def test_a_recording_keeps_the_metrics_of_each_snapshot(tmp_path: Path) -> None:
+    writer = StoreWriter(tmp_path / "run.opscope")
+    plain = two_graphs()
+    snapshots = [plain, plain.with_metric(Metric("n", "B", "max"), {"y": 7}), plain.with_metric(Metric("n", "B", "max"), {"y": 8}), plain]
+    for number, program in enumerate(snapshots):
+        writer.add(program, f"pass {number}")
+    writer.add(unpack(pack(snapshots[1])), "read in another process")
+    writer.close()
+    recording = open_recording(tmp_path / "run.opscope")
+    assert [snapshot.program for snapshot in recording] == [*snapshots, snapshots[1]]
+    assert recording[0].content == recording[3].content != recording[1].content == recording[4].content
