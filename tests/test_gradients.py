@@ -18,7 +18,7 @@ from opscope.analysis.gradients import (
     with_backward_links,
 )
 from opscope.analysis.groupings import GroupTrees
-from opscope.program import Program
+from opscope.program import DIRECTION_ATTR, Program
 from opscope.readers import capture_object
 
 jax = pytest.importorskip("jax")
@@ -53,7 +53,7 @@ def test_every_backward_node_is_linked_to_forward_nodes_of_its_own_layer(program
         assert link.evidence in ("place", "scope")
         assert link.forward, link
         for graph, forward in link.forward:
-            assert program[graph][forward].attrs["direction"] == FORWARD
+            assert program[graph][forward].attrs[DIRECTION_ATTR] == FORWARD
             assert program[graph][forward].scope == program[link.graph][link.node].scope
 
 
@@ -156,9 +156,9 @@ def test_an_exponential_is_carried_out_by_the_product_with_its_own_result() -> N
     assert isinstance(program, Program)
     links = {(link.graph, link.node): link.forward for link in backward_links(program)}
     main = program.main
-    exponentials = [node.id for node in main if node.op == "exponential" and node.attrs.get("direction") == "forward"]
+    exponentials = [node.id for node in main if node.op == "exponential" and node.attrs.get(DIRECTION_ATTR) == "forward"]
     products = [
-        node for node in main if node.op == "multiply" and node.attrs.get("direction") == "backward"
+        node for node in main if node.op == "multiply" and node.attrs.get(DIRECTION_ATTR) == "backward"
         and any(name in exponentials for name, _ in node.inputs)
     ]  # fmt: skip
     assert exponentials and products

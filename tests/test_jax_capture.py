@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import opscope
-from opscope.program import Program
+from opscope.program import DIRECTION_ATTR, Program
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
@@ -306,7 +306,7 @@ def test_modules_inside_an_nnx_training_step_are_groups_of_both_halves() -> None
     model = nnx.Sequential(nnx.Linear(3, 2, rngs=nnx.Rngs(0)), jnp.tanh, nnx.Linear(2, 1, rngs=nnx.Rngs(0)))
     for stage in ("jaxpr", "hlo"):
         program = opscope.capture(step, model, X, stage=stage)
-        dots = {(node.attrs["direction"], node.scope[-1]) for graph in program for node in graph if node.op.startswith("dot")}
+        dots = {(node.attrs[DIRECTION_ATTR], node.scope[-1]) for graph in program for node in graph if node.op.startswith("dot")}
         assert dots >= {(half, f"layers.{i}: Linear") for half in ("forward", "backward") for i in (0, 2)}, dots
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from programs import everything, programs
 from support.wire_reader import WireReader, read_details
 
-from opscope.program import ROLES, Frame, Program, ProgramBuilder, TensorType
+from opscope.program import DIRECTION_ATTR, ROLES, Frame, Program, ProgramBuilder, TensorType
 from opscope.render.wire.program import encode_details, encode_wire, node_text
 
 
@@ -87,8 +87,8 @@ def test_groupings_follow_from_source_op_and_direction() -> None:
     builder = ProgramBuilder("train")
     graph = builder.graph("main")
     frame = Frame("/home/me/project/model.py", 12, "attention")
-    graph.node("a", "dot", scope=("step", "layer_0"), attrs={"direction": "forward"}, source=[frame])
-    graph.node("b", "dot", [("a", 0)], scope=("step", "layer_0"), attrs={"direction": "backward"})
+    graph.node("a", "dot", scope=("step", "layer_0"), attrs={DIRECTION_ATTR: "forward"}, source=[frame])
+    graph.node("b", "dot", [("a", 0)], scope=("step", "layer_0"), attrs={DIRECTION_ATTR: "backward"})
     graph.node("c", "add", [("b", 0)], scope=("step", "adam"))
     graph.group("partition", "c", ("p0",))
     wire = WireReader(encode_wire(builder.build()))

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from opscope.analysis.derivatives import rule_for
-from opscope.program import GraphBuilder, Link, Program, ProgramBuilder, TensorType
+from opscope.program import DIRECTION_ATTR, GraphBuilder, Link, Program, ProgramBuilder, TensorType
 from opscope.render.draw import host
 from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import Drawn
@@ -47,7 +47,7 @@ class Sheet:
 
     def _half(self, half: str, formula: str, op: str, reads: list[str], type: TensorType, links: list[Link]) -> str:
         inputs = [(name, 0) for name in reads]
-        return self.graph.node(formula, op, inputs, [type], scope=(half,), attrs={"direction": half}, links=links).id
+        return self.graph.node(formula, op, inputs, [type], scope=(half,), attrs={DIRECTION_ATTR: half}, links=links).id
 
 
 def one_op(op: str) -> Program:

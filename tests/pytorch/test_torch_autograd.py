@@ -165,6 +165,8 @@ class Halved(torch.autograd.Function):
     def forward(ctx, x):  # type: ignore[no-untyped-def]
         ctx.save_for_backward(x)
         ctx.factor = 0.5
+        ctx.kind = "exact"
+        ctx.name = "half"
         return x / 2
 
     @staticmethod
@@ -176,7 +178,9 @@ def test_custom_functions() -> None:
     """Their saved tensors are always drawn, as torchviz does, and what they keep on `ctx` is shown."""
     x = torch.ones(3, requires_grad=True)
     graph = opscope.capture(Halved.apply(x * 2)).main
-    assert graph["HalvedBackward"].attrs["factor"] == 0.5
+    attrs = graph["HalvedBackward"].attrs
+    assert (attrs["factor"], attrs["name"]) == (0.5, "half")
+    assert (attrs["kind"], attrs["ctx.kind"]) == ("function", "exact"), "neither word takes the other's place"
     assert [node.attrs["saved_as"] for node in graph if node.role == "saved"] == [["HalvedBackward.saved[0]"]]
 
 

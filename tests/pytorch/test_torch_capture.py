@@ -20,7 +20,7 @@ from torch_models import ARCHITECTURES, Block
 import opscope
 from opscope.analysis.groupings import GroupTrees
 from opscope.errors import OpscopeError
-from opscope.program import Program
+from opscope.program import DIRECTION_ATTR, Program
 from opscope.readers import read
 from opscope.readers.source import Source
 
@@ -41,7 +41,7 @@ def joint() -> Program:
 
 def test_every_backward_operation_belongs_to_a_forward_one(joint: Program) -> None:
     """Selecting one highlights the other: every operation of the backward half has a link, and into the forward half."""
-    halves = {node.id: node.attrs.get("direction") for node in joint.main}
+    halves = {node.id: node.attrs.get(DIRECTION_ATTR) for node in joint.main}
     assert Counter(halves.values())["backward"] > 20
     for node in joint.main:
         if halves[node.id] == "backward" and node.role == "op":
@@ -55,7 +55,7 @@ def test_every_backward_operation_belongs_to_a_forward_one(joint: Program) -> No
 def test_both_halves_stand_in_their_modules(joint: Program) -> None:
     """Grouping by module puts the backward of a layer with the layer."""
     assert joint.main["native_layer_norm"].scope == joint.main["native_layer_norm_backward"].scope == ("norm: LayerNorm",)
-    links = {node.links[0].node: node for node in joint.main if node.links and node.attrs.get("direction") == "backward"}
+    links = {node.links[0].node: node for node in joint.main if node.links and node.attrs.get(DIRECTION_ATTR) == "backward"}
     for forward, backward in links.items():
         if backward.role == "op":
             assert backward.scope == joint.main[forward].scope
@@ -87,7 +87,7 @@ def test_every_operation_of_a_joint_graph_is_in_its_half_and_modules_below_it(tm
     for node, group in operations:
         while tree.parents[group] >= 0:
             group = tree.parents[group]
-        assert tree.names[group] == node.attrs["direction"], node
+        assert tree.names[group] == node.attrs[DIRECTION_ATTR], node
     drawn = tmp_path / "beside.svg"
     opscope.save(program, drawn, beside=True)
     assert "Forward runs down, backward up beside it" in drawn.read_text()
@@ -117,7 +117,7 @@ class Residual(nn.Module):
 def test_sums_of_gradients_stand_in_the_module_whose_input_they_are_the_gradient_of() -> None:
     """Outside every group they would tie a chain of blocks into a knot."""
     graph = opscope.capture(nn.Sequential(*(Residual() for _ in range(4))), torch.rand(2, 8), stage="joint").main
-    sums = [node for node in graph if node.op == "aten.add.Tensor" and node.attrs["direction"] == "backward"]
+    sums = [node for node in graph if node.op == "aten.add.Tensor" and node.attrs[DIRECTION_ATTR] == "backward"]
     assert [node.scope for node in sums] == [("3: Residual",), ("2: Residual",), ("1: Residual",)]
 
 
@@ -135,7 +135,7 @@ def test_joint_graphs_of_real_models(name: str) -> None:
     """Tied weights, buffers, dictionaries as outputs: every backward operation is still linked, and sums stand in their blocks."""
     model, args, kwargs = ARCHITECTURES[name]()
     graph = opscope.capture(model, *args, stage="joint", **kwargs).main
-    backward = [node for node in graph if node.attrs.get("direction") == "backward" and node.role == "op"]
+    backward = [node for node in graph if node.attrs.get(DIRECTION_ATTR) == "backward" and node.role == "op"]
     assert len(backward) > 50
     assert [node.id for node in backward if not node.links] == []
     sums = [node.scope[-1] for node in backward if node.attrs.get("is_gradient_acc") and node.scope]
@@ -454,3 +454,19 @@ def test_broken_files_are_told_and_never_crash(tmp_path: Path) -> None:
             refused += 1
             assert "\n" not in str(error)
     assert 30 < refused < 270
+
+
+class Shifted(nn.Module):
+    def forward(self, x: torch.Tensor, module: int, direction: str) -> torch.Tensor:
+        return x + module
+
+
+def test_arguments_of_a_module_keep_their_names() -> None:
+    """A person may call an argument as we call what we know of the node."""
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    graph.output(graph.call_module("shifted", (x,), {"module": 3, "direction": "left"}))
+    root = nn.Module()
+    root.shifted = Shifted()
+    (node,) = (node for node in opscope.capture(torch.fx.GraphModule(root, graph)).main if node.role == "op")
+    assert (node.op, node.attrs["module"], node.attrs["direction"]) == ("Shifted", 3, "left")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR
 from opscope.readers.hlo import parse_hlo
 from opscope.readers.hlo.scope import parse_op_name
 
@@ -51,14 +52,16 @@ def test_transformations_are_attributes_not_groups() -> None:
     [program] = parse_hlo((SAMPLES / "step_lowered.hlo").read_text())
     remat = next(node for node in program.main if "rematted_computation" in node.attrs.get("metadata.op_name", ""))
     assert remat.scope == ("step", "decoder", "again")
-    assert remat.attrs["transforms"] == "transpose, jvp, checkpoint, rematted_computation"
-    assert remat.attrs["direction"] == "backward"
+    assert remat.attrs[TRANSFORMS_ATTR] == "transpose, jvp, checkpoint, rematted_computation"
+    assert remat.attrs[DIRECTION_ATTR] == "backward"
 
 
 def test_relative_names_in_called_computations_stand_in_the_callers_scope() -> None:
     """Before inlining JAX writes `outer/inner/tanh` into the loop's body; the loop knows where it is."""
     [program] = parse_hlo((SAMPLES / "step_lowered.hlo").read_text())
-    scopes = {(n.attrs["metadata.op_name"], n.attrs.get("direction"), n.scope) for g in program for n in g if "metadata.op_name" in n.attrs}
+    scopes = {
+        (n.attrs["metadata.op_name"], n.attrs.get(DIRECTION_ATTR), n.scope) for g in program for n in g if "metadata.op_name" in n.attrs
+    }
     assert ("outer/inner/tanh", "forward", ("step", "encoder", "while", "outer", "inner")) in scopes
     assert ("outer/inner/mul", "backward", ("step", "encoder", "while", "outer", "inner")) in scopes
     assert ("scaling/gt", "forward", ("step", "encoder", "helper", "scaling")) in scopes

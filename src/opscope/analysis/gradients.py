@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.category import plain_name
 from opscope.analysis.derivatives import REDUCING
-from opscope.program import Details, Graph, Link, Node, Program
+from opscope.program import DIRECTION_ATTR, Details, Graph, Link, Node, Program
 
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
 BACKWARD_OF = "backward_of"
@@ -30,10 +30,10 @@ OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigm
 def directions(program: Program, known: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
     """For each graph, the direction of each node: forward, backward, update, or "" throughout where nothing is differentiated.
 
-    `known` holds the nodes' own `direction` attributes where the caller has read them already.
+    `known` holds what the nodes' own attributes say where the caller has read them already.
     """
     if known is None:
-        known = {graph.name: [str(node.attrs.get("direction", "")) for node in graph] for graph in program}
+        known = {graph.name: [str(node.attrs.get(DIRECTION_ATTR, "")) for node in graph] for graph in program}
     if not any(BACKWARD in marks for marks in known.values()):
         return {name: [""] * len(marks) for name, marks in known.items()}
     for graph in _callers_first(program):
@@ -192,7 +192,7 @@ def _origin(node: Node) -> _Origin:
     if frames:
         places.append(("source", (frames,)))
     keys = tuple((evidence, (*key, primitive), key) for evidence, key in places)
-    return _Origin(str(attrs.get("direction", "")), keys, node.details)
+    return _Origin(str(attrs.get(DIRECTION_ATTR, "")), keys, node.details)
 
 
 class _Relatives(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opscope.analysis.gradients import directions
-from opscope.program import Frame, Path, Program
+from opscope.program import DIRECTION_ATTR, Frame, Path, Program
 
 MODULE = "module"
 DIRECTION = "direction"
@@ -85,7 +85,7 @@ class GroupTrees:
             tree.put(paths.get(node_id, ()))
         self._lines.put(line_path(source[0]) if source else ())
         self._ops.put((op,))
-        said = attrs.get("direction")
+        said = attrs.get(DIRECTION_ATTR)
         direction = said if isinstance(said, str) else ""
         self._scopes[-1].append(scope if scope or direction else None)
         self._directions[-1].append(direction)

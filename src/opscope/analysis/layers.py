@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from opscope.analysis.mult_adds import kernel_of, mult_adds
-from opscope.program import WHOLE, Graph, Node, Path, Program, TensorType, ValueRef
+from opscope.program import DIRECTION_ATTR, WHOLE, Graph, Node, Path, Program, TensorType, ValueRef
 from opscope.readers.torch.measure import Layer, Measured
 
 _STATE = ("parameter", "buffer", "constant", "AccumulateGrad")
@@ -27,7 +27,7 @@ def layers_of(program: Program) -> Measured:
     graph = program.main
     found = _Layers(program)
     for node in graph.nodes:
-        if node.role in ("op", "output") and node.attrs.get("direction") != "backward":
+        if node.role in ("op", "output") and node.attrs.get(DIRECTION_ATTR) != "backward":
             found.operation(graph, node)
     for node in graph.parameters:
         found.parameter(node)

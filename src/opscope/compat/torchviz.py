@@ -10,6 +10,7 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import Node, Program
+from opscope.readers.torch.autograd import FUNCTION_ATTRS
 
 FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "base": "darkolivegreen3"}
 """Colours by kind of node; functions have the default grey."""
@@ -24,7 +25,6 @@ _NODE_STYLE = {
     "align": "left", "fontname": "monospace", "fontsize": "10", "height": "0.2", "ranksep": "0.1",
     "shape": "box", "style": "filled",
 }  # fmt: skip
-_HIDDEN_ATTRS = ("kind", "name", "label", "saved_as", "bytes", "freed", "cut")
 
 
 def make_dot(
@@ -217,7 +217,7 @@ def _attribute_tables(program: Program) -> dict[str, dict[str, str]]:
     tables: dict[str, dict[str, str]] = {}
     for node in program.main:
         if node.attrs.get("kind") == "function":
-            tables[node.id] = {key: _value(value) for key, value in node.attrs.items() if key not in _HIDDEN_ATTRS}
+            tables[node.id] = {key.removeprefix("ctx."): _value(value) for key, value in node.attrs.items() if key not in FUNCTION_ATTRS}
     for node in program.main:
         for use in node.attrs.get("saved_as", ()):
             function, _, name = use.rpartition(".")

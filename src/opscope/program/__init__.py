@@ -15,9 +15,11 @@ from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.metric import COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Node, Program, display_with
 from opscope.program.values import (
+    DIRECTION_ATTR,
     EMPTY,
     NO_DETAILS,
     ROLES,
+    TRANSFORMS_ATTR,
     WHOLE,
     Details,
     Frame,
@@ -32,10 +34,12 @@ from opscope.program.values import (
 
 __all__ = [
     "COMBINES",
+    "DIRECTION_ATTR",
     "EMPTY",
     "NO_DETAILS",
     "ORIGINS",
     "ROLES",
+    "TRANSFORMS_ATTR",
     "WHOLE",
     "Column",
     "Details",

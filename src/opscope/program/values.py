@@ -21,6 +21,14 @@ Path: TypeAlias = tuple[str, ...]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
+DIRECTION_ATTR = "opscope.direction"
+"""The half of a training step that a node belongs to: "forward" or "backward".
+
+What opscope itself says of a node has a name that no source uses: `direction` is an attribute of HLO's compare and of ONNX's LSTM.
+"""
+TRANSFORMS_ATTR = "opscope.transforms"
+"""The transformations of JAX that a node went through: "transpose, jvp"."""
+
 
 class TensorType(NamedTuple):
     """What one output is. Dimensions that are not numbers ("s0", "<=10", "?") are text.

@@ -18,7 +18,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from opscope.program import Path
+from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR, Path
 
 _PIECES = re.compile(r"[^/()\[\];]++|[/()\[\];]")
 _BARE_TRANSFORMS = frozenset(["remat", "remat2", "checkpoint", "rematted_computation"])
@@ -46,8 +46,8 @@ class Scope(NamedTuple):
     @property
     def attrs(self) -> dict[str, str]:
         """What goes into a node's attributes: direction and transforms, where there are any."""
-        found = {"direction": self.direction, "transforms": ", ".join(self.transforms)}
-        return {key: text for key, text in found.items() if text}
+        annotations = {DIRECTION_ATTR: self.direction, TRANSFORMS_ATTR: ", ".join(self.transforms)}
+        return {key: text for key, text in annotations.items() if text}
 
     def below(self, outer: Scope) -> Scope:
         """The same inside another scope."""

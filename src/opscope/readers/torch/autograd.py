@@ -21,6 +21,8 @@ from opscope.readers.torch.values import sizes, tensor_type
 
 ENTRY = "autograd"
 SAVED_BY = "saved_by"
+FUNCTION_ATTRS = frozenset({"kind", "freed", "cut"})
+"""What we say of a function. What a custom function keeps on its `ctx` under such a name is shown as `ctx.kind`."""
 
 
 class Options:
@@ -183,7 +185,8 @@ class _AutogradReader:
                 inputs.append((self.ids[producer], index))
             elif self.options.show_cuts and not (self.origins.takes_only_numbers(function) or took_a_number(function, position)):
                 inputs.append((self._cut(own, position, next(cuts, ()), scope), 0))
-        attrs |= {key: attribute_text(value, self.options.max_attr_chars) for key, value in held.values.items()}
+        for key, value in held.values.items():
+            attrs[f"ctx.{key}" if key in FUNCTION_ATTRS else key] = attribute_text(value, self.options.max_attr_chars)
         if function in self.freed:
             attrs["freed"] = True
         if function in self.without_gradient:

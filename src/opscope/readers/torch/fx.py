@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from opscope.program import WHOLE, GraphBuilder, Path, Role, TensorType, ValueRef
+from opscope.program import DIRECTION_ATTR, WHOLE, GraphBuilder, Path, Role, TensorType, ValueRef
 from opscope.readers.torch.direction import directions, forward_links, sum_scopes
 from opscope.readers.torch.names import Call, OwnerScopes, frames_of_text, op_name
 from opscope.readers.torch.values import DEEPEST, is_tensor, output_types, plain
@@ -125,10 +125,10 @@ class FxGraphReader:
         if attrs.get("original_aten") == op:
             del attrs["original_aten"]
         if node.name in self.directions:
-            attrs["direction"] = self.directions[node.name]
+            attrs[DIRECTION_ATTR] = self.directions[node.name]
         calls = operands.calls
         if node.op == "call_module":
-            attrs["module"] = node.target
+            attrs.setdefault("module", node.target)
             calls += [self.called[node.name]] if node.name in self.called else []
         role: Role = "constant" if node.op == "get_attr" else "op"
         frames = frames_of_text(node.meta.get("stack_trace") or "")

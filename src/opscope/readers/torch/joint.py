@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from opscope.errors import OpscopeError
-from opscope.program import Link, Program, ProgramBuilder, ValueRef
+from opscope.program import DIRECTION_ATTR, Link, Program, ProgramBuilder, ValueRef
 from opscope.readers.torch.direction import BACKWARD
 from opscope.readers.torch.export import about_ranges, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
@@ -133,7 +133,7 @@ class JointReader(FxGraphReader):
             target = self.signature.placeholders[placeholder].name
         ((producer, _),) = inputs
         links = [Link(GRADIENT_OF, placeholder)] if placeholder else []
-        attrs = {"name": target, "label": f"grad of {target}", "direction": BACKWARD}
+        attrs = {"name": target, "label": f"grad of {target}", DIRECTION_ATTR: BACKWARD}
         types = self.types.get(producer, ())
         scope = self.owners.of(target)
         made = self.builder.node(f"grad.{target}", "gradient", inputs, types, role="gradient", attrs=attrs, scope=scope, links=links)

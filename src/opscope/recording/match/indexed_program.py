@@ -9,13 +9,13 @@ import re
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from opscope.program import Details, Node, Program
+from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR, Details, Node, Program
 
 TAGS = 4096
 """Edges carry (operand position, output index) as one number below this."""
 
 _WORD = re.compile(r"[\w.-]+")
-_UNSTABLE = frozenset({"metadata.stack_frame_id", "direction", "transforms"})
+_UNSTABLE = frozenset({"metadata.stack_frame_id", DIRECTION_ATTR, TRANSFORMS_ATTR})
 _NAMES = frozenset(
     (
         "control-predecessors",

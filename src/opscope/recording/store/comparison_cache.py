@@ -16,7 +16,7 @@ from opscope.errors import SourceError
 from opscope.recording.store.database import COMPARED, open_to_read, open_to_write
 from opscope.recording.store.values import from_json, to_json
 
-MATCHING = 2
+MATCHING = 3
 """Counted up when matching finds something else than before: what older code found is not believed."""
 
 
