@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,10 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "train_step.hlo"
+CORPUS = ROOT / "tests" / "corpus"
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Corpus = Callable[[str], Path]
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = [
@@ -30,11 +36,28 @@ os.environ["OPSCOPE_CACHE"] = "off"  # tests leave nothing in anybody's home
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Samples made by the real tools, which lie beside the repository and may be absent."""
+    """Samples that are too large or not ours to check in; they lie beside the repository and may be absent."""
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("sample data beside the repository (../shared/data) is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """A part of the checked-in corpus by name (tests/corpus/README.md); archives are unpacked once per session."""
+
+    @cache
+    def part(name: str) -> Path:
+        archive = CORPUS / f"{name}.tar.xz"
+        if not archive.exists():
+            return CORPUS / name
+        directory = tmp_path_factory.mktemp(name)
+        with tarfile.open(archive) as packed:
+            packed.extractall(directory, filter="data")
+        return directory
+
+    return part
 
 
 @pytest.fixture(scope="session")
@@ -51,9 +74,6 @@ def chromium() -> Iterator[Callable[..., Any]]:
         pytest.skip(f"pages are tested in {CHROMIUM}, which is not here")
     with playwright.sync_playwright() as running:
         yield lambda *flags: running.chromium.launch(executable_path=str(CHROMIUM), args=[*QUIET, *flags])
-
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture

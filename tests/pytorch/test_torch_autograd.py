@@ -17,7 +17,7 @@ import opscope
 from opscope.compat.torchviz import make_dot
 from opscope.program import Graph
 
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "torchviz"
+REFERENCES = Path(__file__).parents[1] / "corpus" / "torchviz"
 KINDS = {None: "function", "lightblue": "leaf", "orange": "saved", "darkolivegreen1": "output", "darkolivegreen3": "base"}
 
 Counts = Counter[str]
@@ -58,14 +58,13 @@ def test_counts_equal_torchviz(name: str, shown: dict[str, bool]) -> None:
     assert counts_of_graph(captured.main) == theirs
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the samples beside the checkout are not here")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_counts_equal_the_sample_files(name: str) -> None:
     """The same against the files that torchviz wrote, so that a change in torchviz or torch does not hide one of ours."""
     tensor, params = PROGRAMS[name]()
     everything = make_dot(tensor, params=params, show_attrs=True, show_saved=True)
-    assert counts_of_dot(everything.source) == counts_of_dot((SHARED / f"{name}.dot").read_text())
-    plain = SHARED / f"{name}_plain.dot"
+    assert counts_of_dot(everything.source) == counts_of_dot((REFERENCES / f"{name}.dot").read_text())
+    plain = REFERENCES / f"{name}_plain.dot"
     if plain.exists():
         assert counts_of_dot(make_dot(tensor, params=params).source) == counts_of_dot(plain.read_text())
 

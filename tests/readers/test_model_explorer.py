@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Corpus
 
 import opscope
 from opscope.errors import OpscopeError
@@ -64,8 +65,8 @@ def test_native_json_carries_it_all_along(tmp_path: Path) -> None:
     assert json.loads(again.read_text()) == EVERYTHING
 
 
-def test_executorchs_file_comes_back_equal(shared_data: Path, tmp_path: Path) -> None:
-    source, again = shared_data / "executorch" / "clusters.model_explorer.json", tmp_path / "again.json"
+def test_executorchs_file_comes_back_equal(corpus: Corpus, tmp_path: Path) -> None:
+    source, again = corpus("clusters.model_explorer.json"), tmp_path / "again.json"
     program = opscope.load(source)
     opscope.save(program, again, format="model-explorer")
     assert json.loads(again.read_text()) == json.loads(source.read_text())

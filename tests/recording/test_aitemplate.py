@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-import tarfile
 import types
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Corpus
 
 import opscope
 from opscope.compat.aitemplate import plot_graph
@@ -150,10 +150,8 @@ def test_without_aitemplate_the_recorder_says_what_works(monkeypatch: pytest.Mon
         rec.aitemplate()
 
 
-def test_its_debug_dumps_open_as_a_recording(shared_data: Path, tmp_path: Path) -> None:
-    with tarfile.open(shared_data / "aitemplate_doc_passes.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = next(tmp_path.rglob("00-*_graph.json")).parent
+def test_its_debug_dumps_open_as_a_recording(corpus: Corpus) -> None:
+    folder = next(corpus("aitemplate_doc_passes").rglob("00-*_graph.json")).parent
     recording = opscope.load(folder)
     assert isinstance(recording, Recording) and len(recording) == 30
     changed = [i for i in range(1, 30) if recording[i].content != recording[i - 1].content]

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Corpus
 
 import opscope
 from opscope.recording.diff import diff
@@ -144,11 +144,8 @@ def test_written_json_has_the_fields_that_hidet_writes(tutorial: Tutorial) -> No
 
 
 @pytest.fixture(scope="module")
-def saved(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("saved")
-    with tarfile.open(shared_data / "hidet_passes.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+def saved(corpus: Corpus) -> Path:
+    return corpus("hidet_passes")
 
 
 def test_saved_folders_of_larger_models_open(saved: Path) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import tarfile
 from base64 import b64decode
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from conftest import Corpus, Run
 from hlo_texts import AFTER, BEFORE, write_dump
 
 import opscope
@@ -150,15 +149,9 @@ def test_a_module_is_named_alike_for_every_command(run: Run, tmp_path: Path) -> 
     assert wrong.returncode == 2 and "pass 0 is of the module 'module_0007.jit_other'" in wrong.stderr
 
 
-@pytest.mark.parametrize(
-    ("archive", "first"), [("hidet_passes.tar.gz", "0_Origin.json"), ("aitemplate_doc_passes.tar.gz", "00-*_graph.json")]
-)
-def test_one_pass_of_other_compilers_folders_is_read_alone(
-    archive: str, first: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with tarfile.open(shared_data / archive) as packed:
-        packed.extractall(tmp_path, filter="data")
-    folder = next(iter(sorted(tmp_path.rglob(first)))).parent
+@pytest.mark.parametrize(("name", "first"), [("hidet_passes", "0_Origin.json"), ("aitemplate_doc_passes", "00-*_graph.json")])
+def test_one_pass_of_other_compilers_folders_is_read_alone(name: str, first: str, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = min(corpus(name).rglob(first)).parent
     whole = read_recording(folder)
     monkeypatch.setattr("opscope.recording.sources.read_recording", None)
     lazy = open_passes(folder)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import tarfile
 from pathlib import Path
 
 import pytest
+from conftest import Corpus
 from hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
 
 import opscope
@@ -132,11 +132,8 @@ def test_rows_tell_renaming_and_reordering_apart_from_changes() -> None:
 
 
 @pytest.fixture(scope="module")
-def gpu_dump(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("gpu")
-    with tarfile.open(shared_data / "xla_gpu_scan_passes.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-    return next(path for path in folder.rglob("*") if path.is_dir() and find_steps(path)[0])
+def gpu_dump(corpus: Corpus) -> Path:
+    return next(path for path in corpus("xla_gpu_scan_passes").rglob("*") if path.is_dir() and find_steps(path)[0])
 
 
 def test_a_real_gpu_dump_is_small_and_whole(gpu_dump: Path, tmp_path: Path) -> None:
