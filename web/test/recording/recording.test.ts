@@ -5,10 +5,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { decodeRecording, isRecording } from "../../src/core/program/recording/decode";
 import { resultsOf, sourcesOf, stepOf } from "../../src/core/program/recording/history";
 import { ADDED, CHANGED, marksAfter, marksBefore, REMOVED } from "../../src/core/program/recording/marks";
-import { markedProgram } from "../../src/core/program/recording/moment";
+import { sameDiff } from "../../src/core/program/recording/diff";
+import { markedProgram, type Moment } from "../../src/core/program/recording/moment";
 import type { RecordingData } from "../../src/core/program/recording/types";
 import type { ProgramData } from "../../src/core/program/types";
 import { decodeWire } from "../../src/core/program/wire";
+import { buildView } from "../../src/core/view";
+import { edgeLines } from "../view/asText";
+import { described } from "./described";
 
 const root = join(import.meta.dirname, "../../..");
 const inside = join(root, ".venv/bin/python");
@@ -17,7 +21,9 @@ const python = process.env.OPSCOPE_PYTHON ?? (existsSync(inside) ? inside : "pyt
 describe("a recording that Python wrote", () => {
   let recording: RecordingData;
   let shared: RecordingData;
-  let alone: ProgramData[];
+  let full: RecordingData;
+  let toyAlone: ProgramData[];
+  let fullAlone: ProgramData[];
   const programAfter = (pass: number): ProgramData => recording.program(recording.passes[pass].content);
   const ids = (program: ProgramData): string[] => Array.from(program.nodeId, (text) => program.strings.at(text));
   const named = (program: ProgramData, id: string): number => ids(program).indexOf(id);
@@ -30,25 +36,78 @@ describe("a recording that Python wrote", () => {
     const view = new DataView(written.buffer, written.byteOffset, written.byteLength);
     for (let at = 0; at < written.length; at += 4 + view.getUint32(at, true))
       blocks.push(written.slice(at + 4, at + 4 + view.getUint32(at, true)));
-    expect(blocks.map(isRecording)).toEqual(blocks.map((_, i) => i < 2));
+    expect(blocks.map(isRecording)).toEqual(blocks.map((_, i) => i < 3));
     recording = decodeRecording(blocks[0]);
     shared = decodeRecording(blocks[1]);
-    alone = blocks.slice(2).map((block) => decodeWire(block));
+    full = decodeRecording(blocks[2]);
+    toyAlone = blocks.slice(3, -2).map((block) => decodeWire(block));
+    fullAlone = blocks.slice(-2).map((block) => decodeWire(block));
   });
 
-  it("gives every program as it is by itself", () => {
+  it("gives every program as it is by itself, field by field", () => {
     expect(recording.passes.map(({ name, before, seconds }) => [name, before, seconds])[1]).toEqual(["dce", 0, 0.002]);
-    alone.forEach((program, pass) => {
-      const put = programAfter(pass);
-      expect(ids(put)).toEqual(ids(program));
-      for (const rows of ["inputs", "outputs", "calls", "control", "links", "graphOutputs"] as const)
-        expect(Array.from(put[rows].start)).toEqual(Array.from(program[rows].start));
-      for (const rows of ["inputs", "calls", "control", "graphOutputs"] as const)
-        expect(Array.from(put[rows].value)).toEqual(Array.from(program[rows].value));
-      expect(put.groupings.map(({ name, groupCount }) => [name, groupCount])).toEqual(
-        program.groupings.map(({ name, groupCount }) => [name, groupCount]),
-      );
-      for (let node = 0; node < program.nodeCount; node++) expect(put.details(node)).toEqual(program.details(node));
+    toyAlone.forEach((program, pass) => {
+      expect(described(programAfter(pass))).toEqual(described(program));
+    });
+  });
+
+  describe("of programs that have something in every field", () => {
+    const programIn = (pass: number) => full.program(full.passes[pass].content);
+    const moment = (mode: Moment) => markedProgram(programIn(0), programIn(1), full.diff(1)!, mode);
+    const drawn = (program: ProgramData) => edgeLines(buildView(program, { depth: 5, grouping: "op", rules: { inlineSmall: false } }));
+
+    it("leaves no field of a program empty", () => {
+      for (const [field, words] of Object.entries(described(fullAlone[1]))) {
+        expect(JSON.stringify(words) ?? "", field).not.toMatch(/^(|""|0|\[\]|\{\})$/);
+        if (Array.isArray(words) && words.every(Array.isArray))
+          expect(new Set(words.map((row) => JSON.stringify(row[1]))).size, `${field} is the same for all`).toBeGreaterThan(1);
+      }
+    });
+
+    it("holds before and after equal to the plain programs, field by field", () => {
+      expect(described(moment("before").program)).toEqual(described(fullAlone[0]));
+      expect(described(moment("after").program)).toEqual(described(fullAlone[1]));
+    });
+
+    it("holds an overlay of nothing that changed equal to the plain program, field by field", () => {
+      const [, alone] = fullAlone;
+      for (const same of [programIn(1), alone]) {
+        const { program } = markedProgram(programIn(1), same, sameDiff(same.nodeCount), "overlay");
+        expect(Object.keys(program).sort()).toEqual(Object.keys(alone).sort());
+        expect(described(program)).toEqual(described(alone));
+      }
+    });
+
+    it("holds what of an overlay is there after the pass equal to the plain program, field by field", () => {
+      const [before, now] = fullAlone;
+      for (const { program, overlay } of [moment("overlay"), markedProgram(before, now, full.diff(1)!, "overlay")]) {
+        const there = overlay!.after;
+        expect(described(program, { node: (n) => there[n] >= 0, graphs: now.graphCount })).toEqual(described(now));
+      }
+    });
+
+    it("gives a ghost of an overlay what it had before", () => {
+      const [before] = fullAlone;
+      const { program } = moment("overlay");
+      const ghost = named(program, "idle"),
+        was = named(before, "idle");
+      const link = program.links.start[ghost];
+      expect(program.strings.at(program.links.value[link])).toBe("forward_of");
+      expect(program.strings.at(program.nodeId[program.links.extra[link]])).toBe("exp");
+      expect(program.details(ghost)).toEqual(before.details(was));
+      expect(program.derivatives.negate).toEqual(before.derivatives.negate);
+    });
+
+    it("draws the operands of a fusion to its own parameters before, after and in both", () => {
+      for (const mode of ["before", "after", "overlay"] as const) {
+        const edges = drawn(moment(mode).program);
+        for (const [from, to] of [
+          ["sine", "exp"],
+          ["cosine", "log"],
+        ])
+          expect(edges, mode).toContainEqual(expect.stringMatching(new RegExp(`n:${from} -> \\S*n:${to}$`)));
+        expect(edges, mode).not.toContainEqual(expect.stringMatching(/n:sine -> \S*n:log$/));
+      }
     });
   });
 

@@ -1,4 +1,4 @@
-"""Writes a recording's wire to standard output, and for each snapshot the wire of its program alone, for the tests beside it."""
+"""Writes three recordings' wires to standard output, and for the first and the last the wire of each snapshot's program alone."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))
 
 from browser.recordings import record_shared, record_toy
+from complete import complete
 
+import opscope
 from opscope.recording.sources import read_recording
-from opscope.render.recording_wire import encode_recording
-from opscope.render.wire import encode_wire
+from opscope.render.wire.program import encode_wire
+from opscope.render.wire.recording import encode_recording
 
-with TemporaryDirectory() as folder:
-    recording = read_recording(record_toy(Path(folder, "toy.opscope")))
-    shared = read_recording(record_shared(Path(folder, "shared.opscope")))
-    blocks = [encode_recording(recording), encode_recording(shared), *(encode_wire(snapshot.program) for snapshot in recording)]
+with TemporaryDirectory() as directory:
+    full = Path(directory, "full.opscope")
+    with opscope.record(full) as rec:
+        rec.set(ids="names")
+        rec.snapshot(complete(after=False), "start")
+        rec.snapshot(complete(after=True), "clean up")
+    toy, shared = record_toy(Path(directory, "toy.opscope")), record_shared(Path(directory, "shared.opscope"))
+    recordings = [read_recording(path) for path in (toy, shared, full)]
+    programs = [snapshot.program for recording in (recordings[0], recordings[2]) for snapshot in recording]
+    blocks = [*map(encode_recording, recordings), *map(encode_wire, programs)]
 for block in blocks:
     sys.stdout.buffer.write(pack("<I", len(block)) + block)

@@ -4,6 +4,7 @@ import { mixOf } from "../../src/core/scene/categoryShares";
 import { categoryPaints } from "../../src/core/scene/categoryFill";
 import { PAINT_GROUP } from "../../src/core/scene";
 import { BoxKind, CATEGORIES, type Category, type ProgramData, type Visible } from "../../src/core/program/types";
+import { makeProgram } from "../view/program";
 import { NO_PROGRAM, visibleOf } from "./fixtures";
 
 interface NodeLiteral {
@@ -14,28 +15,12 @@ interface NodeLiteral {
 
 /** Graphs of nodes that only have an op, a category and calls. */
 function programOf(graphs: readonly (readonly NodeLiteral[])[]): ProgramData {
-  const nodes = graphs.flat();
-  const ops = [...new Set(nodes.map((node) => node.op))];
-  const starts = (counts: readonly number[]) => {
-    const sums = new Int32Array(counts.length + 1);
-    counts.forEach((count, i) => {
-      sums[i + 1] = sums[i] + count;
-    });
-    return sums;
-  };
-  return {
-    ...NO_PROGRAM,
-    strings: { length: ops.length, at: (i) => ops[i] },
-    graphCount: graphs.length,
-    graphStart: starts(graphs.map((graph) => graph.length)),
-    nodeCount: nodes.length,
-    nodeOp: Int32Array.from(nodes, (node) => ops.indexOf(node.op)),
-    nodeCategory: Uint8Array.from(nodes, (node) => CATEGORIES.indexOf(node.category)),
-    calls: {
-      start: starts(nodes.map((node) => node.calls?.length ?? 0)),
-      value: Int32Array.from(nodes.flatMap((node) => node.calls ?? [])),
-    },
-  };
+  return makeProgram(
+    graphs.map((nodes, g) => ({
+      name: `graph ${g}`,
+      nodes: nodes.map((node, n) => ({ ...node, id: `node ${n}`, calls: (node.calls ?? []).map((called) => `graph ${called}`) })),
+    })),
+  );
 }
 
 const shareOf = (visible: Visible, program: ProgramData, box: number): Record<string, number> => {

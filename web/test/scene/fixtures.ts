@@ -1,5 +1,6 @@
 /** Views written by hand, so that the scene can be tested without a program. */
-import { BoxKind, CATEGORIES, type Category, EdgeKind, type ProgramData, type Visible } from "../../src/core/program/types";
+import { BoxKind, CATEGORIES, type Category, EdgeKind, type Visible } from "../../src/core/program/types";
+import { makeProgram } from "../view/program";
 
 export interface BoxLiteral {
   readonly id: string;
@@ -50,32 +51,8 @@ export function visibleOf(boxes: readonly BoxLiteral[], edges: readonly EdgeLite
   };
 }
 
-const EMPTY = new Int32Array(0);
-const rows = { start: new Int32Array(1), value: EMPTY };
 /** A program without nodes: these views name none. */
-export const NO_PROGRAM: ProgramData = {
-  name: "none",
-  entry: 0,
-  strings: { length: 0, at: () => "" },
-  graphCount: 0,
-  graphStart: new Int32Array(1),
-  graphName: EMPTY,
-  graphOutputs: { ...rows, extra: EMPTY },
-  nodeCount: 0,
-  nodeId: EMPTY,
-  nodeOp: EMPTY,
-  nodeRole: new Uint8Array(0),
-  nodeCategory: new Uint8Array(0),
-  outputs: rows,
-  inputs: { ...rows, extra: EMPTY },
-  calls: rows,
-  control: rows,
-  links: { ...rows, extra: EMPTY },
-  types: { text: EMPTY, dtype: EMPTY, layout: EMPTY, bytes: new Float64Array(0), elements: new Float64Array(0) },
-  groupings: [],
-  nodeText: EMPTY,
-  details: () => undefined,
-};
+export const NO_PROGRAM = makeProgram([{ name: "none", nodes: [] }]);
 
 /** The picture of the design sketch: a transformer layer with its attention open. */
 export function transformerLayer(): Visible {

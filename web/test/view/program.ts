@@ -1,6 +1,6 @@
 /** Small programs for tests, written down as one would on paper. */
 
-import { type Csr, type Csr2, type Grouping, type ProgramData, ROLES } from "../../src/core/program/types";
+import { type Csr, type Csr2, type Grouping, type ProgramData, CATEGORIES, type Category, ROLES } from "../../src/core/program/types";
 
 export interface NodeSketch {
   id: string;
@@ -15,6 +15,8 @@ export interface NodeSketch {
   control?: string[];
   links?: [string, string][];
   text?: string;
+  /** "elementwise" if absent. */
+  category?: Category;
   /** The operand that a parameter stands for, or the first that a loop carries. */
   place?: number;
   attrs?: Record<string, unknown>;
@@ -75,7 +77,7 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     nodeOp: Int32Array.from(nodes, (node) => intern(node.op ?? "add")),
     nodePlace: Int32Array.from(nodes, (node) => node.place ?? -1),
     nodeRole: Uint8Array.from(nodes, (node) => ROLES.indexOf(node.role ?? "op")),
-    nodeCategory: Uint8Array.from(nodes, () => 1),
+    nodeCategory: Uint8Array.from(nodes, (node) => CATEGORIES.indexOf(node.category ?? "elementwise")),
     outputs,
     inputs: pairs(nodes.map((node, n) => (node.inputs ?? []).map((text) => reference(graphOfNode[n], text)))),
     calls: rows(nodes.map((node) => (node.calls ?? []).map((name) => graphNumber.get(name) as number))),
@@ -99,12 +101,20 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
       ),
     ),
     nodeText: Int32Array.from(nodes, (node) => (node.text === undefined ? -1 : intern(node.text))),
+    notes: [],
+    summary: undefined,
+    looks: undefined,
+    derivatives: {},
     details: (n) => ({ attrs: nodes[n].attrs ?? {}, source: [] }),
+    findAttribute: () => undefined,
+    findAttributes: () => undefined,
+    findSource: () => undefined,
   };
 }
 
 function lastNode(graph: GraphSketch, entry: string): string[] {
-  const last = graph.nodes[graph.nodes.length - 1];
+  const last = graph.nodes.at(-1);
+  if (!last) return [];
   return graph.name !== entry || last.op === "tuple" || last.role === "output" ? [last.id] : [];
 }
 

@@ -108,9 +108,9 @@ describe("bytes that Python wrote", () => {
   it("answer for all nodes at once which have an attribute or come from a line", () => {
     const call = expected.nodes.findIndex((node) => node.id === "call");
     const marked = (marks: Uint8Array | undefined): number[] => Array.from(marks?.keys() ?? []).filter((n) => marks?.[n] === 1);
-    expect(marked(program.findAttribute?.("op_name", (text) => text.includes("jit")))).toEqual([call]);
-    expect(marked(program.findAttribute?.("config", (text) => text.includes("[1,2,null]")))).toEqual([call]);
-    expect(marked(program.findSource?.((text) => text === "model.py:12 forward"))).toEqual([call]);
+    expect(marked(program.findAttribute("op_name", (text) => text.includes("jit")))).toEqual([call]);
+    expect(marked(program.findAttribute("config", (text) => text.includes("[1,2,null]")))).toEqual([call]);
+    expect(marked(program.findSource((text) => text === "model.py:12 forward"))).toEqual([call]);
   });
 
   it("are refused with a sentence when they are damaged", () => {

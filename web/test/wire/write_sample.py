@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from opscope.program import WHOLE, Frame, Link, ProgramBuilder, TensorType
-from opscope.render.wire import encode_details, encode_wire
+from opscope.render.wire.program import encode_details, encode_wire
 
 F32 = TensorType("f32", (2, 3), "{1,0}")
 builder = ProgramBuilder("größe → 名前 🙂", "main")

@@ -12,13 +12,11 @@ from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
-from opscope.analysis.derivatives import explanations
 from opscope.analysis.gradients import with_backward_links
-from opscope.analysis.groupings import MODULE, GroupTree, GroupTrees
+from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.analysis.loops import first_carried
-from opscope.analysis.summary_table import table_of
 from opscope.program import ROLES, Details, Frame, Graph, Node, Path, Program, TensorType
-from opscope.render.wire.file_styles import looks_of
+from opscope.render.wire.facts import facts_of
 from opscope.render.wire.sections import Interner, SectionWriter
 
 _LONGEST_TEXT = 80
@@ -96,11 +94,8 @@ class _ProgramWriter:
             out.block("details", self.details.encode(0))
         out.strings("strings", strings)
         entry = number_of[self.program.entry]
-        about = {"name": self.program.name, "entry": entry, "groupings": [tree.name for tree in trees]}
-        about["notes"] = [str(note) for note in self.program.attrs.get("notes", ())]
-        about |= self._summary(trees, entry)
-        about |= looks_of(self.program, {graph.name: start for graph, start in zip(graphs, starts, strict=False)})
-        return out.finish({**about, "derivatives": explanations(self.program)})
+        head = {"name": self.program.name, "entry": entry, "groupings": [tree.name for tree in trees]}
+        return out.finish({**head, **facts_of(self.program, trees)})
 
     def _columns(self, graphs: list[Graph], starts: list[int], number_of: dict[str, int]) -> _Columns:
         """Every node in one walk: a large program has a hundred thousand."""
@@ -159,21 +154,6 @@ class _ProgramWriter:
             self.details.add(attrs, source, details)
         text = node_text(node, attrs)
         return self.strings[text] if text else -1
-
-    def _summary(self, trees: list[GroupTree], entry: int) -> dict[str, Any]:
-        """The table of modules, each row with the number of its group (-1: it has none, because nothing of it is drawn)."""
-        table = table_of(self.program)
-        if table is None:
-            return {}
-        numbers: dict[tuple[int, str], int] = {}
-        for tree in trees:
-            if tree.name == MODULE:
-                numbers = {(tree.parents[g], name): g for g, name in enumerate(tree.names) if tree.graphs[g] == entry}
-        groups: dict[Path, int] = {(): -1}
-        for scope in table.scopes:
-            if scope:
-                groups[scope] = numbers.get((groups[scope[:-1]], scope[-1]), -1)
-        return {"summary": {**table._asdict(), "scopes": [groups[scope] for scope in table.scopes]}}
 
     def _write_groupings(self) -> list[GroupTree]:
         trees = self.trees.trees()
@@ -267,7 +247,7 @@ class DetailsWriter:
 
     def _number(self, value: Any) -> int:
         if type(value) is not str:
-            return self._texts[_json(value)]
+            return self._texts[json_text(value)]
         number = self._plain.get(value)
         if number is None:
             number = self._plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
@@ -296,7 +276,7 @@ class DetailsWriter:
         return out.finish({"start": start, "count": len(self._set_of)})
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
     """JSON that every parser takes: no NaN, no infinities; what is no JSON becomes its text."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_text)

@@ -6,12 +6,12 @@ touches it; a graph is the rows it is made of, as runs; a program is its graphs.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
-from opscope.analysis.derivatives import explanations
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.program import ROLES, Details, Frame, Graph, Node, Path, Program, TensorType
@@ -19,7 +19,8 @@ from opscope.recording.model import Recording
 from opscope.recording.rows import Row
 from opscope.recording.store.pages import runs
 from opscope.render.wire.compare_passes import compared
-from opscope.render.wire.program import DetailsWriter, Rows, node_text, operand_place, write_types
+from opscope.render.wire.facts import facts_of
+from opscope.render.wire.program import DetailsWriter, Rows, json_text, node_text, operand_place, write_types
 from opscope.render.wire.sections import Interner, SectionWriter
 
 Progress = Callable[[float], None]
@@ -73,13 +74,12 @@ class _RecordingWriter:
         self.nodes: dict[tuple[Any, ...], int] = {}
         self.graphs: dict[tuple[Any, ...], int] = {}
         self.programs: dict[int, dict[str, Any]] = {}
-        self.derivatives: dict[str, dict[str, Any]] = {}
+        self.facts = Interner()
         self.details = DetailsWriter()
         self._described: dict[int, _Described] = {}
         self._detail_count = 0
 
     def program(self, content: int, program: Program) -> None:
-        self.derivatives |= explanations(program)
         trees = GroupTrees(program)
         described = []
         for g, graph in enumerate(program):
@@ -98,7 +98,9 @@ class _RecordingWriter:
             graphs.append(self._graph(graph, described[first : first + len(graph)], numbers, paths))
             first += len(graph)
         names = list(program.graphs)
-        self.programs[content] = {"name": program.name, "entry": names.index(program.entry), "graphs": graphs, "groupings": numbers}
+        facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, known).items()}
+        head = {"name": program.name, "entry": names.index(program.entry)}
+        self.programs[content] = {**head, "graphs": graphs, "groupings": numbers, "facts": facts}
 
     def _describe(self, details: Details) -> _Described:
         known = self._described.get(id(details))
@@ -177,7 +179,8 @@ class _RecordingWriter:
             out.block(f"diff{index}", block)
         head = {"kind": "recording", "name": recording.name, "passes": pass_rows(recording, rows)}
         programs = {str(content): program for content, program in self.programs.items()}
-        return out.finish({**head, "programs": programs, "groupings": list(self.groupings), "derivatives": self.derivatives})
+        facts = [json.loads(fact) for fact in self.facts]
+        return out.finish({**head, "programs": programs, "groupings": list(self.groupings), "facts": facts})
 
 
 def _write_rows(

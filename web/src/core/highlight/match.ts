@@ -150,7 +150,7 @@ function inRange(program: ProgramData, { attribute, min, max }: RangeTest): Uint
 }
 
 function attributes(program: ProgramData, test: (key: string, value: string) => boolean): Uint8Array {
-  const all = program.findAttributes?.(test);
+  const all = program.findAttributes(test);
   if (all) return all;
   const marks = new Uint8Array(program.nodeCount);
   for (let n = 0; n < marks.length; n++) {

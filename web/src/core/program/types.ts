@@ -3,7 +3,10 @@
  * Nothing here or below knows the DOM.
  */
 
-/** A Program as it comes off the wire: columns over all nodes of all graphs. Node numbers are global. */
+/**
+ * A Program as it comes off the wire: columns over all nodes of all graphs. Node numbers are global. No field is optional, so that
+ * the compiler names every producer that a new one was forgotten in.
+ */
 export interface ProgramData {
   readonly name: string;
   readonly entry: number;
@@ -28,28 +31,28 @@ export interface ProgramData {
   readonly links: Csr2;
   readonly types: TypeTable;
   /** What a person should know about the program: why it is not what they asked for, what is missing in it. */
-  readonly notes?: readonly string[];
+  readonly notes: readonly string[];
   readonly groupings: readonly Grouping[];
-  /** The table of modules, of programs that were captured from some. */
-  readonly summary?: SummaryData;
-  /** Colours and edges that the program's own file asks for. */
-  readonly looks?: Looks;
+  /** The table of modules; undefined for programs without modules. */
+  readonly summary: SummaryData | undefined;
+  /** Colours and edges that the program's own file asks for; undefined where it asks for none. */
+  readonly looks: Looks | undefined;
   /** Derivative rules of the ops that have one, by the op's name. */
-  readonly derivatives?: Readonly<Record<string, DerivativeRule>>;
+  readonly derivatives: Readonly<Record<string, DerivativeRule>>;
   /** Short text of a constant or scalar parameter value, or -1. */
   readonly nodeText: Int32Array;
-  /** Which operand of a call a parameter stands for, or -1: as they are listed. Of a loop, the operand that becomes its first result. */
-  readonly nodePlace?: Int32Array;
+  /** Which operand of a call a parameter stands for; -1: as they are listed, -2: for none. Of a loop, the operand that becomes its first result. */
+  readonly nodePlace: Int32Array;
   /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
   readonly details: (node: number) => NodeDetails | undefined;
   /**
    * Marks (1) the nodes with an attribute of that name (lower case; the end of a dotted name will do) whose value passes the test,
-   * or with such a source frame ("file:line function"). Absent, or undefined, where details are not all here.
+   * or with such a source frame ("file:line function"). Undefined where details are not all here.
    */
-  readonly findAttribute?: (key: string, test: (value: string) => boolean) => Uint8Array | undefined;
+  readonly findAttribute: (key: string, test: (value: string) => boolean) => Uint8Array | undefined;
   /** Marks (1) the nodes with any attribute that passes the test; the value is text, JSON where it is no string. */
-  readonly findAttributes?: (test: (key: string, value: string) => boolean) => Uint8Array | undefined;
-  readonly findSource?: (test: (frame: string) => boolean) => Uint8Array | undefined;
+  readonly findAttributes: (test: (key: string, value: string) => boolean) => Uint8Array | undefined;
+  readonly findSource: (test: (frame: string) => boolean) => Uint8Array | undefined;
 }
 
 /** CSS colours of a box, where its file gives some. */

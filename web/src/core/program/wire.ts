@@ -46,7 +46,7 @@ export class Sections {
     if (at + count * width > this.bytes.byteOffset + this.bytes.byteLength)
       throw new Error(`the program ends within its column "${name}"; the file is cut short`);
     if (at % width !== 0) {
-      buffer = this.bytes.slice(this.base + offset, this.base + offset + count * width).buffer;
+      buffer = new Uint8Array(this.bytes.subarray(this.base + offset, this.base + offset + count * width)).buffer;
       at = 0;
     }
     switch (type) {
@@ -273,8 +273,8 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
     },
     notes: (sections.fields.notes ?? []) as readonly string[],
     derivatives: (sections.fields.derivatives ?? {}) as ProgramData["derivatives"],
-    ...(sections.fields.looks ? { looks: sections.fields.looks as NonNullable<ProgramData["looks"]> } : {}),
-    ...(sections.fields.summary ? { summary: sections.fields.summary as NonNullable<ProgramData["summary"]> } : {}),
+    looks: sections.fields.looks as ProgramData["looks"],
+    summary: sections.fields.summary as ProgramData["summary"],
     groupings: (sections.fields.groupings as string[]).map((name, i): Grouping => {
       const groupName = sections.integers(`grouping${i}.name`);
       return {

@@ -135,7 +135,7 @@ function scopeMatcher(program: ProgramData, term: Term): (node: number) => boole
 
 function detailMatcher(program: ProgramData, term: Term): (node: number) => boolean {
   const test = term.lowerCase ? (text: string): boolean => term.test(text.toLowerCase()) : term.test;
-  const marks = term.field === "attr" ? program.findAttribute?.(term.key, test) : program.findSource?.(test);
+  const marks = term.field === "attr" ? program.findAttribute(term.key, test) : program.findSource(test);
   if (marks) return (n) => marks[n] === 1;
   return (n) => {
     const details = program.details(n);

@@ -24,7 +24,7 @@ import { addValues } from "./boxes/values";
 export function build(program: ProgramData, spec: ViewSpec): Visible {
   const prepared = prepare(program);
   const options = readOptions(spec);
-  const remarks: string[] = [...(program.notes ?? [])];
+  const remarks: string[] = [...program.notes];
   const entry = spec.graph === undefined ? program.entry : prepared.graphNamed(spec.graph);
   if (entry < 0) throw new Error(`no graph named "${spec.graph}"`);
   const grouping = program.groupings.find((one) => one.name === spec.grouping) ?? program.groupings[0];

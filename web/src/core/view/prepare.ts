@@ -1,11 +1,11 @@
 /** What the view needs to know of a program beyond its columns: worked out once, kept as long as the program is. */
 
 import type { Csr, Csr2, ProgramData } from "../program/types";
+import { operandsOf, parametersOf } from "../program/parameters";
 import { transpose } from "../base/csr";
 import { findInputs } from "./ops/inputs";
 import { findPlumbing, type Plumbing } from "./ops/plumbing";
 import { findReducers } from "./ops/reducers";
-import { Role } from "./ops/roles";
 import { findSmall, type Small } from "./ops/inlineOperands";
 
 export interface Prepared {
@@ -51,7 +51,7 @@ export function prepare(program: ProgramData): Prepared {
 }
 
 function work(program: ProgramData): Prepared {
-  const { graphStart, graphCount, nodeCount, nodeId, nodeRole, strings } = program;
+  const { graphStart, graphCount, nodeCount, nodeId, strings } = program;
   const graphOf = new Int32Array(nodeCount);
   for (let g = 0; g < graphCount; g++) graphOf.fill(g, graphStart[g], graphStart[g + 1]);
   const isOutput = new Uint8Array(nodeCount);
@@ -63,20 +63,10 @@ function work(program: ProgramData): Prepared {
   const parameterStart = new Int32Array(graphCount + 1);
   const parameterList: number[] = [];
   const operandPlaces: number[] = [];
-  const place = program.nodePlace;
   for (let g = 0; g < graphCount; g++) {
-    const own: number[] = [];
-    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) {
-      const given = nodeRole[n] === Role.Gradient && program.inputs.start[n + 1] === program.inputs.start[n];
-      if (nodeRole[n] === Role.Parameter || given) own.push(n);
-    }
-    const given = place && own.every((n) => place[n] >= 0) ? [...own].sort((a, b) => place[a] - place[b]) : own;
-    const placeOf = new Map(given.map((n, i) => [n, i]));
-    const named = given !== own && place![given[given.length - 1]] >= own.length;
-    for (const n of own) {
-      parameterList.push(n);
-      operandPlaces.push(named ? place![n] : placeOf.get(n)!);
-    }
+    const parameters = parametersOf(program, g);
+    for (const parameter of parameters) parameterList.push(parameter);
+    for (const operand of operandsOf(program, parameters)) operandPlaces.push(operand);
     parameterStart[g + 1] = parameterList.length;
   }
 

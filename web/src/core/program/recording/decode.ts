@@ -13,6 +13,8 @@ interface ProgramRow {
   readonly entry: number;
   readonly graphs: readonly number[];
   readonly groupings: readonly number[];
+  /** Numbers of what is said about the program as a whole; most programs of a recording share it. */
+  readonly facts: { readonly [name in "notes" | "derivatives" | "summary" | "looks"]?: number };
 }
 
 export function isRecording(bytes: Uint8Array): boolean {
@@ -126,11 +128,20 @@ class Tables {
       links: this.links(rows, graphStart, graphOfName),
       types: this.types,
       groupings: row.groupings.map((grouping) => this.grouping(grouping, rows, graphStart)),
-      derivatives: this.sections.fields.derivatives as ProgramData["derivatives"],
+      notes: this.fact(row, "notes") ?? [],
+      derivatives: this.fact(row, "derivatives") ?? {},
+      summary: this.fact(row, "summary"),
+      looks: this.fact(row, "looks"),
       details: (node) => this.details.details(columns.detail[rows[node]]),
       findAttribute: (key, test) => this.marks(rows, this.details.findAttribute(key, test)),
+      findAttributes: (test) => this.marks(rows, this.details.findAttributes(test)),
       findSource: (test) => this.marks(rows, this.details.findSource(test)),
     };
+  }
+
+  private fact<Name extends keyof ProgramRow["facts"]>(row: ProgramRow, name: Name): ProgramData[Name] | undefined {
+    const number = row.facts[name];
+    return number === undefined ? undefined : (this.sections.fields.facts as ProgramData[Name][])[number];
   }
 
   private get details(): DetailsBlock {

@@ -2,7 +2,8 @@
  * Before and after in one program: everything that is there after a pass, and as ghosts what went. A ghost stands where it stood,
  * takes its values from what its operands became, and leads (as a control edge, which carries nothing) to those who used it.
  */
-import type { Csr, Csr2, Grouping, ProgramData, StringTable } from "../types";
+import { NO_OPERAND, PARAMETER } from "../parameters";
+import type { Csr, Csr2, Grouping, Looks, ProgramData, StringTable } from "../types";
 import type { PassDiff } from "./types";
 
 export interface Overlay {
@@ -84,7 +85,7 @@ class Merging {
           });
       }),
       control: this.control(),
-      links: { start: new Int32Array(after.length + 1), value: new Int32Array(0), extra: new Int32Array(0) },
+      links: this.links(),
       types:
         this.typeShift === 0
           ? now.types
@@ -105,8 +106,16 @@ class Merging {
               elements: Float64Array.from([...now.types.elements, ...old.types.elements]),
             },
       groupings: now.groupings.map((grouping) => this.grouping(grouping, after, before)),
-      ...(now.derivatives ? { derivatives: now.derivatives } : {}),
+      nodePlace: this.places(after, before),
+      notes: now.notes,
+      // Groups of after keep their numbers, which the summary goes by.
+      summary: now.summary,
+      looks: this.looks(),
+      derivatives: { ...old.derivatives, ...now.derivatives },
       details: (node) => (after[node] >= 0 ? now.details(after[node]) : old.details(before[node])),
+      findAttribute: (key, test) => this.marks((program) => program.findAttribute(key, test)),
+      findAttributes: (test) => this.marks((program) => program.findAttributes(test)),
+      findSource: (test) => this.marks((program) => program.findSource(test)),
     };
     return { program, after, before };
   }
@@ -184,11 +193,65 @@ class Merging {
     this.graphStart.push(this.afterOf.length);
   }
 
-  /** What a node of before is in the merged program, if it stands in the same graph. */
+  /** What a node of before is in the merged program, or -1. */
+  private numberOfBefore(node: number): number {
+    if (this.numberOfGhost[node] >= 0) return this.numberOfGhost[node];
+    return this.diff.back[node] >= 0 ? this.numberOfAfter[this.diff.back[node]] : -1;
+  }
+
+  /** The same, if it stands in the same graph. */
   private standsFor(node: number, graph: number): number {
-    const number =
-      this.numberOfGhost[node] >= 0 ? this.numberOfGhost[node] : this.diff.back[node] >= 0 ? this.numberOfAfter[this.diff.back[node]] : -1;
+    const number = this.numberOfBefore(node);
     return number >= this.graphStart[graph] && number < this.graphStart[graph + 1] ? number : -1;
+  }
+
+  /** Operands of a call that is there after the pass belong to the parameters that are there, and not to those that went. */
+  private places(after: Int32Array, before: Int32Array): Int32Array {
+    const { now, old } = this;
+    const graphAt = this.graphOfMerged();
+    return Int32Array.from(after, (node, i) => {
+      if (node >= 0) return now.nodePlace[node];
+      return old.nodeRole[before[i]] === PARAMETER && this.graphs[graphAt[i]].after >= 0 ? NO_OPERAND : old.nodePlace[before[i]];
+    });
+  }
+
+  private links(): Csr2 {
+    const { old, now } = this;
+    const extra: number[] = [];
+    const rows = this.rows((push) => (node, ghost) => {
+      const from = node >= 0 ? now.links : old.links;
+      each(from, node >= 0 ? node : ghost, (i) => {
+        const other = node >= 0 ? this.numberOfAfter[from.extra[i]] : this.numberOfBefore(from.extra[i]);
+        if (other < 0) return;
+        push(node >= 0 ? from.value[i] : this.shift(from.value[i]));
+        extra.push(other);
+      });
+    });
+    return { ...rows, extra: Int32Array.from(extra) };
+  }
+
+  private looks(): Looks | undefined {
+    const { old, now } = this;
+    const ghosts = (old.looks?.nodes ?? []).flatMap(([node, look]) =>
+      this.numberOfGhost[node] >= 0 ? [[this.numberOfGhost[node], look] as const] : [],
+    );
+    if (!now.looks && ghosts.length === 0) return undefined;
+    const { nodes = [], groups = [], overlays = [] } = now.looks ?? {};
+    return {
+      nodes: [...nodes.map(([node, look]) => [this.numberOfAfter[node], look] as const), ...ghosts],
+      groups,
+      overlays: overlays.map((overlay) => ({
+        ...overlay,
+        edges: overlay.edges.map(([from, to, words]) => [this.numberOfAfter[from], this.numberOfAfter[to], words] as const),
+      })),
+    };
+  }
+
+  /** Marks of both programs as marks of the merged one; undefined where one of them cannot tell. */
+  private marks(find: (program: ProgramData) => Uint8Array | undefined): Uint8Array | undefined {
+    const now = find(this.now),
+      old = find(this.old);
+    return now && old && Uint8Array.from(this.afterOf, (node, i) => (node >= 0 ? now[node] : old[this.beforeOf[i]]));
   }
 
   private rows(fill: (push: (value: number) => void) => (after: number, before: number, number: number) => void): Csr {

@@ -147,7 +147,7 @@ interface Next {
 function nextRound(at: Instance, parameter: number, output: number): Next | undefined {
   const { program, plumbing: pipes } = at.prepared;
   const { graphOutputs, inputs, outputs, nodePlace, types } = program;
-  const first = nodePlace ? nodePlace[at.caller] : -1;
+  const first = nodePlace[at.caller];
   const body = at.outer?.inside.get(at.caller)?.find((each) => yieldsForCaller(program, at.caller, each.graph));
   if (first < 0 || !body) return undefined;
   const from = graphOutputs.start[body.graph];

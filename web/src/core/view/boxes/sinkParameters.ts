@@ -23,7 +23,7 @@ export function movesInto(placement: Placement, instance: Instance, parameter: n
   const { calls, inputs, nodePlace } = program;
   const graph = calls.value[calls.start[call]];
   if (calls.start[call + 1] - calls.start[call] !== 1 || prepared.isFusionBody[graph]) return -1;
-  const isLoop = nodePlace !== undefined && nodePlace[call] >= 0;
+  const isLoop = nodePlace[call] >= 0;
   if (chooses(program, call) || isLoop) return -1;
   const { start } = prepared.parameters;
   return start[graph + 1] - start[graph] === inputs.start[call + 1] - inputs.start[call] ? call : -1;

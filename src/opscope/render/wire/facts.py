@@ -1,0 +1,37 @@
+"""What is said about a program as a whole, as fields of the wire's directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Any
+
+from opscope.analysis.derivatives import explanations
+from opscope.analysis.groupings import MODULE, GroupTree
+from opscope.analysis.summary_table import table_of
+from opscope.program import Path, Program
+from opscope.render.wire.file_styles import looks_of
+
+
+def facts_of(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
+    """Notes, derivative rules, and where there are some the summary and the file's own styles. `trees` are the program's groupings."""
+    starts = dict(zip(program.graphs, accumulate((len(graph) for graph in program), initial=0), strict=False))
+    notes = [str(note) for note in program.attrs.get("notes", ())]
+    return {"notes": notes, "derivatives": explanations(program), **_summary(program, trees), **looks_of(program, starts)}
+
+
+def _summary(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
+    """The table of modules, each row with the number of its group (-1: it has none, because nothing of it is drawn)."""
+    table = table_of(program)
+    if table is None:
+        return {}
+    entry = list(program.graphs).index(program.entry)
+    numbers: dict[tuple[int, str], int] = {}
+    for tree in trees:
+        if tree.name == MODULE:
+            numbers = {(tree.parents[g], name): g for g, name in enumerate(tree.names) if tree.graphs[g] == entry}
+    groups: dict[Path, int] = {(): -1}
+    for scope in table.scopes:
+        if scope:
+            groups[scope] = numbers.get((groups[scope[:-1]], scope[-1]), -1)
+    return {"summary": {**table._asdict(), "scopes": [groups[scope] for scope in table.scopes]}}

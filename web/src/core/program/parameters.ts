@@ -1,0 +1,29 @@
+/** What a caller's operands become inside a called graph. */
+import { type ProgramData, ROLES } from "./types";
+
+export const PARAMETER = ROLES.indexOf("parameter");
+const GRADIENT = ROLES.indexOf("gradient");
+/** The place of a parameter that no operand is for: of an overlay, one that the program after the pass has not. */
+export const NO_OPERAND = -2;
+
+/** The parameters of a graph that stand for operands, as they are listed. The gradient that a backward half is given is one of them. */
+export function parametersOf({ graphStart, inputs, nodePlace, nodeRole }: ProgramData, graph: number): number[] {
+  const parameters: number[] = [];
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) {
+    const isGiven = nodeRole[n] === GRADIENT && inputs.start[n + 1] === inputs.start[n];
+    if (nodePlace[n] !== NO_OPERAND && (nodeRole[n] === PARAMETER || isGiven)) parameters.push(n);
+  }
+  return parameters;
+}
+
+/**
+ * The operand that each of a graph's parameters stands for: in the order of their places where all of them have one, otherwise as they
+ * are listed. Places beyond their number are operands of the caller by themselves.
+ */
+export function operandsOf({ nodePlace }: ProgramData, parameters: readonly number[]): number[] {
+  if (!parameters.every((n) => nodePlace[n] >= 0)) return parameters.map((_, i) => i);
+  const inOrder = [...parameters].sort((a, b) => nodePlace[a] - nodePlace[b]);
+  if (parameters.length && nodePlace[inOrder[inOrder.length - 1]] >= parameters.length) return parameters.map((n) => nodePlace[n]);
+  const rank = new Map(inOrder.map((n, i) => [n, i]));
+  return parameters.map((n) => rank.get(n)!);
+}
