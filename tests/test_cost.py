@@ -9,6 +9,7 @@ from programs import F32
 
 import opscope
 from opscope.analysis.cost import Cost, CostModel
+from opscope.analysis.cost_metrics import BYTES, FLOPS, with_costs
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.readers import read
 from opscope.readers.source import Source
@@ -55,10 +56,13 @@ def test_flops_are_those_of_xla(name: str, compiled: bool) -> None:
     stage = jax.jit(function).lower(*args)
     if compiled:
         stage = stage.compile()
-    cost = CostModel(hlo(stage.as_text() if compiled else stage.as_text("hlo"))).total
+    costs = CostModel(hlo(stage.as_text() if compiled else stage.as_text("hlo")))
+    cost = costs.total
     xla = stage.cost_analysis()
     assert cost.flops == xla.get("flops", 0) + xla.get("transcendentals", 0)
     assert cost.unknown == 0
+    column = with_costs(costs.program).main.metrics["flops"]
+    assert sum(column.values()) == cost.flops, "the metric adds up to XLA's total, calls and their bodies counted once"
 
 
 @pytest.mark.parametrize("name", ["conv", "conv_gradient", "grouped", "grouped_gradient"])
@@ -145,6 +149,47 @@ ENTRY main {{ p = f32[10,4] parameter(0)
   ROOT w = {kind} fusion(p, i, u), kind=kLoop, calls=f }}
 """
     assert CostModel(hlo(text)).total.bytes == moved
+
+
+def test_metrics_say_what_each_node_costs_with_all_that_it_calls() -> None:
+    """A loop is its body for every iteration. The inside of a fusion moves no bytes, and a parameter costs nothing."""
+    text = """HloModule loop
+fused { p = f32[4,4] parameter(0)
+  n = f32[4,4] negate(p)
+  ROOT e = f32[4,4] exponential(n) }
+body { p = (s32[], f32[4,4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[4,4] get-tuple-element(p), index=1
+  y = f32[4,4] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  z = f32[4,4] fusion(y), kind=kLoop, calls=fused
+  ROOT t = (s32[], f32[4,4]) tuple(i, z) }
+condition { p = (s32[], f32[4,4]) parameter(0)
+  ROOT c = pred[] constant(true) }
+ENTRY main { p = (s32[], f32[4,4]) parameter(0)
+  w = (s32[], f32[4,4]) while(p), condition=condition, body=body, backend_config={"known_trip_count":{"n":"7"}}
+  r = f32[4,4] get-tuple-element(w), index=1
+  c = f32[4,4] custom-call(r), custom_call_target="mystery"
+  ROOT s = f32[2,8] reshape(c) }
+"""
+    program = with_costs(hlo(text))
+    assert dict(program.metrics) == {"flops": FLOPS, "bytes": BYTES}
+    flops = {graph.name: dict(graph.metrics["flops"]) for graph in program}
+    moved = {graph.name: dict(graph.metrics["bytes"]) for graph in program}
+    assert flops["fused"] == {"n": 16, "e": 16} and moved["fused"] == {}
+    assert flops["body"] == {"y": 128, "z": 32} and moved["body"] == {"y": 3 * 64, "z": 2 * 64}
+    assert flops["main"] == {"w": 7 * 160, "s": 0}, "nobody knows what the custom call computes"
+    assert moved["main"] == {"w": 7 * 5 * 64, "c": 2 * 64, "s": 2 * 64}
+    assert with_costs(program) is program
+    own = hlo(text).with_metric(opscope.Metric("flops", "FLOP", origin="measured"), {"w": 5})
+    kept = with_costs(own)
+    assert kept.metrics["flops"].origin == "measured" and dict(kept.main.metrics["flops"]) == {"w": 5}
+    assert kept.metrics["bytes"] == BYTES
+
+
+def test_a_program_without_costs_has_no_metrics_of_them() -> None:
+    builder = ProgramBuilder("p")
+    builder.graph("g").node("x", "mystery", outputs=[TensorType("f32", ("s0",))])
+    assert not with_costs(builder.build()).metrics
 
 
 def test_what_cannot_be_known_is_counted_as_unknown() -> None:

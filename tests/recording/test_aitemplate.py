@@ -106,9 +106,12 @@ def test_times_stand_with_their_operators() -> None:
 
     out, _ = linear()
     timed = with_times(opscope.capture(out), {"gemm_0": {"ms_per_iter": 0.25}})
-    assert timed.main["gemm_0"].attrs["ms_per_iter"] == 0.25 and "ms_per_iter" not in timed.main["elementwise_1"].attrs
+    assert timed.metrics["time"] == opscope.Metric("time", "s", "sum", "measured")
+    assert dict(timed.main.metrics["time"]) == {"gemm_0": 0.25e-3}
     with pytest.raises(opscope.OpscopeError, match="names no operators"):
         with_times(timed, {"gemm_0": 3})
+    with pytest.raises(opscope.OpscopeError, match="metric 'time' of 'gemm_0' must be a number, not 'fast'"):
+        with_times(timed, {"gemm_0": {"ms_per_iter": "fast"}})
 
 
 def test_its_transforms_are_recorded_and_operators_keep_their_identity(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 from opscope.analysis.category import CATEGORIES, category_of, plain_name
-from opscope.analysis.moved import Fused, bytes_moved, fused_bytes, size_of, values
+from opscope.analysis.moved import Fused, Sizes, bytes_moved, fused_bytes, output_sizes, size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
+from opscope.gc_pause import without_collecting
 from opscope.program import Graph, Node, Program, TensorType
 
 
@@ -29,6 +31,9 @@ class Cost(NamedTuple):
     def times(self, count: int) -> Cost:
         return Cost(self.flops * count, self.bytes * count, self.unknown)
 
+
+FREE = Cost()
+"""Of everything that is not an operation, and of plumbing."""
 
 _FREE = {
     *("tuple", "get_tuple_element", "getitem", "bitcast", "after_all", "create_token", "opt_barrier", "optimization_barrier"),
@@ -48,6 +53,9 @@ _ANNOTATIONS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "ann
 _TRIP_COUNT = re.compile(r'"?known_trip_count"?\s*:\s*\{\s*"?n"?\s*:\s*"?(\d+)')
 
 
+_Rule = Callable[[Graph, Node], int | None]
+
+
 class CostModel:
     """Costs of one program. Each graph is counted once, callees before callers, however deep the calls go."""
 
@@ -56,15 +64,20 @@ class CostModel:
         self.unknown_ops: dict[str, int] = {}
         self._graphs: dict[str, Cost] = {}
         self._fused: dict[str, Fused] = {}
-        for graph in _callees_first(program):
-            total = [0, 0, 0]
-            for node in graph.nodes:
-                cost = self.node(graph, node)
-                for i in range(3):
-                    total[i] += cost[i]
+        self._nodes: dict[str, list[Cost]] = {}
+        self._applied: set[str] = set()
+        self._run: set[str] = {program.entry}
+        with without_collecting():
+            self._count_graphs()
+
+    def _count_graphs(self) -> None:
+        for graph in _callees_first(self.program):
+            sizes = output_sizes(graph)
+            costs = self._nodes[graph.name] = [self._count(graph, node, sizes) for node in graph.nodes]
+            for node, cost in zip(graph.nodes, costs, strict=True):
                 if cost.unknown and not any(self._graphs[called].unknown for called in node.calls if called in self._graphs):
                     self.unknown_ops[node.op] = self.unknown_ops.get(node.op, 0) + 1
-            self._graphs[graph.name] = Cost(*total)
+            self._graphs[graph.name] = _sum(costs)
 
     def graph(self, name: str) -> Cost:
         """Cost of running a graph once."""
@@ -75,22 +88,36 @@ class CostModel:
         """Cost of running the program once."""
         return self._graphs[self.program.entry]
 
+    @property
+    def inlined(self) -> set[str]:
+        """Graphs that run inside an operation only (a fusion's body, a reducer): their values stay in registers."""
+        return self._applied - self._run
+
     def node(self, graph: Graph, node: Node) -> Cost:
         """Cost of running one node once, with all that it calls."""
+        return self._nodes[graph.name][graph.position[node.id]]
+
+    def nodes(self, graph: Graph) -> list[Cost]:
+        """The same for all nodes of a graph, in their order."""
+        return self._nodes[graph.name]
+
+    def _count(self, graph: Graph, node: Node, sizes: Sizes) -> Cost:
         name = plain_name(node.op)
         if node.role != "op" or name in _FREE:
-            return Cost()
-        if node.calls and name != "sort":
-            bodies = [self._graphs.get(called, Cost(unknown=1)) for called in node.calls]
-            if name != "fusion" and name not in _APPLIED:
-                return _control_flow(node, name, bodies)
+            return FREE
+        bodies = [self._graphs.get(called, Cost(unknown=1)) for called in node.calls]
+        if bodies and name not in ("fusion", "sort") and name not in _APPLIED:
+            self._run.update(node.calls)
+            return _control_flow(node, name, bodies)
+        self._applied.update(node.calls)
+        if bodies and name != "sort":
             times = 1 if name == "fusion" else _APPLIED[name](graph, node)
             inside = _sum(bodies)
             flops = None if times is None else inside.flops * times
             unknown = inside.unknown
         else:
-            flops, unknown = _flops(graph, node, name), 0
-        moved = bytes_moved(graph, node, name, self._fused_by(node) if name == "fusion" else None)
+            flops, unknown = _rule_of(node.op)(graph, node), 0
+        moved = bytes_moved(sizes, node, name, self._fused_by(node) if name == "fusion" else None)
         return Cost(flops or 0, moved or 0, unknown + (flops is None or moved is None))
 
     def _fused_by(self, node: Node) -> Fused | None:
@@ -113,7 +140,7 @@ def _control_flow(node: Node, name: str, bodies: list[Cost]) -> Cost:
 
 
 def _sum(costs: list[Cost]) -> Cost:
-    return Cost(*(sum(cost[i] for cost in costs) for i in range(3)))
+    return Cost(*map(sum, zip(*costs, strict=True))) if costs else FREE
 
 
 def _callees_first(program: Program) -> Iterator[Graph]:
@@ -153,21 +180,20 @@ def _elements(types: list[TensorType]) -> int | None:
     return total
 
 
-def _flops(graph: Graph, node: Node, name: str) -> int | None:
-    """Operations of a node that runs no other graph, or None where they are not known."""
-    rule = _RULES.get(name)
-    if rule is not None:
-        return rule(graph, node)
-    if is_product(node.op):
-        return _product(graph, node)
-    category = CATEGORIES[category_of(node.op, node.role)]
+@lru_cache(maxsize=4096)
+def _rule_of(op: str) -> _Rule:
+    """How to count the operations of a node that runs no other graph; the rule gives None where they are not known."""
+    name = plain_name(op)
+    if name in _RULES:
+        return _RULES[name]
+    if is_product(op):
+        return _product
+    category = CATEGORIES[category_of(op)]
     if category == "elementwise":
-        return _elements(list(node.outputs[:1]))
+        return _mapped
     if category in _NO_FLOPS:
-        return 0
-    if _PLAIN_REDUCTIONS.fullmatch(name):
-        return _elements(_input_types(graph, node)[:1])
-    return None
+        return _nothing
+    return _first_operand if _PLAIN_REDUCTIONS.fullmatch(name) else _not_known
 
 
 def _dot(graph: Graph, node: Node) -> int | None:
@@ -216,11 +242,20 @@ def _nothing(graph: Graph, node: Node) -> int | None:
     return 0
 
 
+def _not_known(graph: Graph, node: Node) -> int | None:
+    return None
+
+
+def _first_operand(graph: Graph, node: Node) -> int | None:
+    """One operation for each element that is reduced."""
+    return _elements(_input_types(graph, node)[:1])
+
+
 def _custom_call(graph: Graph, node: Node) -> int | None:
     return 0 if node.attrs.get("custom_call_target") in _ANNOTATIONS else None
 
 
-_RULES: dict[str, Callable[[Graph, Node], int | None]] = {
+_RULES: dict[str, _Rule] = {
     "dot": _dot,
     "dot_general": _dot,
     "sort": _sort,
@@ -245,6 +280,7 @@ def _windowed(graph: Graph, node: Node) -> int | None:
 
 
 def _mapped(graph: Graph, node: Node) -> int | None:
+    """One operation for each element of the result."""
     return _elements(list(node.outputs[:1]))
 
 
@@ -252,7 +288,7 @@ def _scattered(graph: Graph, node: Node) -> int | None:
     return _elements(_input_types(graph, node)[-1:])
 
 
-_APPLIED: dict[str, Callable[[Graph, Node], int | None]] = {
+_APPLIED: dict[str, _Rule] = {
     "reduce": _reduced,
     "all_reduce": _mapped,
     "all_reduce_start": _mapped,

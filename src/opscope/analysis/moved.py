@@ -5,7 +5,7 @@ The same holds inside a fusion, as in XLA's own analysis: a loop that reads a ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,10 +24,22 @@ class Fused(NamedTuple):
     written: dict[int, int]
 
 
-def bytes_moved(graph: Graph, node: Node, name: str, fused: Fused | None = None) -> int | None:
-    """What a node reads and writes, or None where a size is not a number."""
-    inputs = [bytes_of(values(graph, ref)) for ref in node.inputs]
-    outputs = [bytes_of([each]) for each in node.outputs]
+Sizes = Mapping[str, tuple[int | None, ...]]
+"""By node id, the bytes of each of its outputs."""
+
+
+def output_sizes(graph: Graph) -> Sizes:
+    """Bytes of all values of a graph, looked up once for each node and not once for each use."""
+    return {node.id: _sizes(node.outputs) for node in graph.nodes}
+
+
+def bytes_moved(sizes: Sizes, node: Node, name: str, fused: Fused | None = None) -> int | None:
+    """What a node reads and writes, or None where a size is not a number. `sizes` are those of its graph."""
+    inputs: list[int | None] = []
+    for source, index in node.inputs:
+        available = sizes[source]
+        inputs.append(_sum(available) if index == WHOLE else available[index] if index < len(available) else 0)
+    outputs = list(sizes[node.id])
     if fused is not None:
         inputs = [fused.read.get(i, size) for i, size in enumerate(inputs)]
         outputs = [fused.written.get(i, size) for i, size in enumerate(outputs)]
@@ -95,6 +107,11 @@ def _number(parameter: Node) -> int:
 
 def bytes_of(types: Iterable[TensorType]) -> int | None:
     return _sum([size_of(each)[1] for each in types])
+
+
+@lru_cache(maxsize=65536)
+def _sizes(types: tuple[TensorType, ...]) -> tuple[int | None, ...]:
+    return tuple([size_of(each)[1] for each in types])
 
 
 @lru_cache(maxsize=65536)

@@ -13,7 +13,7 @@ from opscope.errors import OpscopeError
 def plot_graph(tensors: Any, file_path: str | PathLike[str], file_with_time_profiles: str | PathLike[str] | None = None) -> None:
     """Write the graph of AITemplate tensors to a file, by its suffix: one offline HTML page, or .svg, .png, .pdf, .dot.
 
-    `file_with_time_profiles` is AITemplate's profile, {operator: {"ms_per_iter": …}}: its times are shown with the operators.
+    `file_with_time_profiles` is AITemplate's profile, {operator: {"ms_per_iter": …}}: its times become the metric "time".
     """
     from opscope.readers.aitemplate import capture, with_times
     from opscope.render import save

@@ -190,7 +190,7 @@ class Program:
         return self.with_columns({metric: columns})
 
     def with_columns(self, columns: Mapping[Metric, Mapping[str, Column]]) -> Program:
-        """The same for code that has whole columns, by graph, and knows that they are sound."""
+        """The same for code that has whole columns, by graph, and knows that they are sound. They are taken as they are, not copied."""
         defined = {metric.name: metric for metric in columns}
         metrics = {**self.metrics, **defined}
         for metric in metrics.values():
@@ -198,7 +198,7 @@ class Program:
         graphs = {}
         for name, graph in self.graphs.items():
             kept = {each: column for each, column in graph.metrics.items() if each not in defined}
-            added = {metric.name: MappingProxyType(dict(by_graph[name])) for metric, by_graph in columns.items() if name in by_graph}
+            added = {metric.name: MappingProxyType(by_graph[name]) for metric, by_graph in columns.items() if name in by_graph}
             graphs[name] = replace(graph, metrics=MappingProxyType(kept | added))
         return replace(self, graphs=MappingProxyType(graphs), metrics=MappingProxyType(metrics))
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.errors import OpscopeError, SourceError, blamed_on_source
-from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import GraphBuilder, Metric, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
 
@@ -213,16 +213,17 @@ def _dim(dim: Any) -> int | str:
     return str(attrs.get("name") or f"{values[0]}..{values[-1]}" if values else "?")
 
 
+TIME = Metric("time", "s", "sum", "measured")
+
+
 def with_times(program: Program, times: Mapping[str, Any]) -> Program:
-    """The program with `ms_per_iter` on the operators that a profile of AITemplate names."""
-    known = {name: entry["ms_per_iter"] for name, entry in times.items() if isinstance(entry, Mapping) and "ms_per_iter" in entry}
-    if not known:
+    """The program with the seconds that a profile of AITemplate gives for its operators."""
+    profile = {name: entry["ms_per_iter"] for name, entry in times.items() if isinstance(entry, Mapping) and "ms_per_iter" in entry}
+    if not profile:
         raise OpscopeError("the time profile names no operators: it should be {operator: {ms_per_iter: …}}")
-    made = ProgramBuilder(program.name, program.entry)
-    graph = made.graph(program.entry)
+    seconds = {}
     for node in program.main:
-        ms = known.get(node.id, known.get(str(node.attrs.get("name"))))
-        attrs = {**node.attrs, "ms_per_iter": ms} if ms is not None else node.attrs
-        graph.node(node.id, node.op, node.inputs, node.outputs, role=node.role, attrs=attrs)
-    graph.outputs = list(program.main.outputs)
-    return made.build()
+        milliseconds = profile.get(node.id, profile.get(str(node.attrs.get("name"))))
+        if milliseconds is not None:
+            seconds[node.id] = milliseconds / 1000 if isinstance(milliseconds, (int, float)) else milliseconds
+    return program.with_metric(TIME, seconds)

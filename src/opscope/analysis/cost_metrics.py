@@ -1,0 +1,33 @@
+"""FLOPs and bytes of every operation as metrics, so that the viewer, pictures and files show what `opscope info` adds up."""
+
+from __future__ import annotations
+
+from opscope.analysis.cost import FREE, CostModel
+from opscope.program import Metric, Program
+
+FLOPS = Metric("flops", "FLOP", "sum", "estimated")
+BYTES = Metric("bytes", "B", "sum", "estimated")
+"""Read and written by one run."""
+
+
+def with_costs(program: Program) -> Program:
+    """The program with estimated FLOPs and bytes, except those that it has already (a file that was saved with them).
+
+    An operation of unknown cost has no number, one that costs nothing has 0. What is inside a fusion or a reduction moves no bytes of its
+    own: its values never reach memory.
+    """
+    wanted = [metric for metric in (FLOPS, BYTES) if metric.name not in program.metrics]
+    if not wanted:
+        return program
+    costs = CostModel(program)
+    flops: dict[str, dict[str, float]] = {}
+    moved: dict[str, dict[str, float]] = {}
+    inlined = costs.inlined
+    for graph in program:
+        operations = [(node.id, cost) for node, cost in zip(graph.nodes, costs.nodes(graph), strict=True) if cost is not FREE]
+        flops[graph.name] = {id: cost.flops for id, cost in operations if cost.flops or not cost.unknown}
+        in_memory = () if graph.name in inlined else operations
+        moved[graph.name] = {id: cost.bytes for id, cost in in_memory if cost.bytes or not cost.unknown}
+    columns = {FLOPS: flops, BYTES: moved}
+    counted = [metric for metric in wanted if any(any(column.values()) for column in columns[metric].values())]
+    return program.with_columns({metric: columns[metric] for metric in counted}) if counted else program
