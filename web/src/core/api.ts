@@ -1,56 +1,47 @@
 /**
- * The core for hosts without a page (V8 inside Python): load a program's bytes, choose what to see, lay it out, draw it. Each step is
- * one call with JSON in and text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
+ * The core for hosts without a page (V8 inside Python): load a program's bytes, draw, write. Each step is one call with JSON in and
+ * text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
  */
-import { visibleToDot } from "./writers/dot";
 import { highlightsOf, layered, overlaid } from "./highlight/apply";
 import { dataColours } from "./highlight/dataColours";
+import { ownHighlights } from "./highlight/fileStyles";
 import { matchRules } from "./highlight/match";
 import { matchNodeData } from "./highlight/nodeData";
-import { ownHighlights } from "./highlight/fileStyles";
 import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
-import type { CompoundLayout } from "./layout";
-import { sceneToPdf } from "./writers/pdf";
+import { choose, type Colours, draw, FILE, type Picture, type PictureRequest } from "./picture";
 import { decodeRecording, isRecording } from "./program/recording/decode";
 import { markPaints } from "./program/recording/marks";
 import { type Moment, momentOf } from "./program/recording/moment";
 import type { RecordingData } from "./program/recording/types";
-import { buildScene, inOnePiece, isThread, layoutView, mergeLoneFrames, type Scene, type SceneOptions, THEMES, wrap } from "./scene";
-import { sceneToSvg } from "./writers/svg";
-import type { ProgramData, ViewSpec, Visible } from "./program/types";
-import { buildView } from "./view";
-import { halvesOf } from "./view/twoHalves/halves";
-import { escapeName } from "./view/choose/keys";
+import type { ProgramData, Visible } from "./program/types";
 import { decodeWire } from "./program/wire";
+import { THEMES } from "./scene";
+import { groupingOf } from "./view/groups/grouping";
+import { visibleToDot } from "./writers/dot";
+import { sceneToPdf } from "./writers/pdf";
+import { sceneToSvg } from "./writers/svg";
 
-/** What the numbers of a wrapped picture mean. */
-const CUT_ARROWS = "Numbers in circles join what was parted: an arrow that ends at a number goes on where the same number stands again.";
-
-export interface PictureOptions {
-  readonly theme?: "light" | "dark";
-  readonly direction?: "TB" | "LR";
-  readonly legend?: boolean;
-  /** Break a very long picture into columns: always, never, or (by default) where it is a thread. */
-  readonly wrap?: boolean;
-  readonly title?: string;
-  readonly fontCss?: string;
+/** What a file's picture shows. What is absent is as files have it. */
+interface FileRequest extends Omit<PictureRequest, "colours"> {
+  /** Of a recording: the program before or after its last pass, or both in one, with what it did in colour. */
+  readonly moment?: Moment;
   /** Style rules, or the name of predefined ones; and a file of data about nodes, whose first run colours the boxes. */
   readonly style?: unknown;
   readonly nodeData?: { readonly name: string; readonly file: unknown };
-  readonly grouping?: string;
+}
+
+/** How a drawn picture is written. */
+interface WriteOptions {
+  readonly theme?: "light" | "dark";
+  readonly title?: string;
+  readonly fontCss?: string;
 }
 
 let bytes = new Uint8Array(0);
 let program: ProgramData | undefined;
-let visible: Visible | undefined;
-let layout: CompoundLayout | undefined;
-let scene: Scene | undefined;
-let about: ReadonlySet<string> = new Set();
-let beside = false;
-let operands: boolean | undefined;
 let recording: RecordingData | undefined;
-let marks: Uint8Array | undefined;
+let picture: Picture | undefined;
 
 /** Room for the program's bytes, for the host to fill (V8 takes no byte strings as arguments). */
 export function allocate(length: number): Uint8Array {
@@ -60,91 +51,70 @@ export function allocate(length: number): Uint8Array {
 
 const steps: Record<string, (argument: never) => string> = {
   load(): string {
-    marks = undefined;
     recording = isRecording(bytes) ? decodeRecording(bytes) : undefined;
     program = recording ? recording.program(recording.passes[recording.passes.length - 1].content) : decodeWire(bytes);
     return JSON.stringify({ name: program.name, nodes: program.nodeCount });
   },
 
-  /** Of a recording: the program before or after its last pass, or both in one, with what it did marked. */
-  moment(mode: Moment | null): string {
-    const shown = recording && mode ? momentOf(recording, mode) : undefined;
-    if (shown) ({ program, marks } = shown);
-    return JSON.stringify({ nodes: need(program).nodeCount });
-  },
-
-  view(spec: ViewSpec): string {
-    visible = mergeLoneFrames(buildView(need(program), spec));
-    operands = spec.operands;
-    beside = spec.beside === true && halvesOf(visible) !== undefined;
-    const named = [...(spec.around?.nodes ?? []), ...(spec.paths ? [spec.paths.from, spec.paths.to] : [])];
-    about = new Set(named.map((name) => `n:${escapeName(name)}`));
-    return JSON.stringify({ boxes: visible.boxCount, edges: visible.edgeCount, remarks: visible.remarks });
-  },
-
-  layout(options: PictureOptions): string {
-    layout = layoutView(need(program), need(visible), beside, { direction: options.direction, now: Date.now, budget: 4000 });
-    return JSON.stringify({ width: layout.width, height: layout.height });
-  },
-
-  scene(options: PictureOptions): string {
-    const { legend = true } = options;
-    const direction = beside ? "TB" : (options.direction ?? "TB");
-    const whole = need(layout);
-    const seen = need(visible);
-    const broken = options.wrap ?? (!beside && isThread(whole, direction));
-    const placed = broken ? wrap(seen, whole, direction) : inOnePiece(seen, whole);
-    const told = broken && placed.labels.length ? { ...seen, remarks: [...seen.remarks, CUT_ARROWS] } : seen;
-    scene = buildScene(need(program), told, placed, {
-      direction,
-      legend,
-      operands,
-      emphasis: about,
-      ...(marks ? { paints: markPaints(seen, marks) } : chosenColours(need(program), seen, options)),
+  draw({ moment, style, nodeData, ...request }: FileRequest): string {
+    const marked = recording && moment ? momentOf(recording, moment) : undefined;
+    const shown = marked?.program ?? need(program);
+    const colours = (visible: Visible): Colours =>
+      marked ? { paints: markPaints(visible, marked.marks) } : chosenColours(shown, visible, request.spec.grouping, style, nodeData);
+    picture = draw(shown, { ...FILE, ...request, colours });
+    const { visible, scene } = picture;
+    return JSON.stringify({
+      width: Math.ceil(scene.width),
+      height: Math.ceil(scene.height),
+      boxes: visible.boxCount,
+      edges: visible.edgeCount,
+      remarks: visible.remarks,
     });
-    return JSON.stringify({ width: Math.ceil(scene.width), height: Math.ceil(scene.height) });
   },
 
-  svg(options: PictureOptions): string {
-    return sceneToSvg(need(scene), THEMES[options.theme ?? "light"], options);
+  svg(options: WriteOptions): string {
+    return sceneToSvg(need(picture).scene, THEMES[options.theme ?? "light"], options);
   },
 
-  dot(options: PictureOptions): string {
-    return visibleToDot(need(visible), THEMES[options.theme ?? "light"], options);
+  pdf(options: WriteOptions): string {
+    return sceneToPdf(need(picture).scene, THEMES[options.theme ?? "light"]);
   },
 
-  pdf(options: PictureOptions): string {
-    return sceneToPdf(need(scene), THEMES[options.theme ?? "light"]);
+  /** Needs no picture: places are Graphviz's to choose. */
+  dot({ theme = "light", title, ...request }: FileRequest & WriteOptions): string {
+    const { visible } = choose(need(program), { ...FILE, ...request });
+    return visibleToDot(visible, THEMES[theme], { title, direction: request.direction });
   },
 };
 
 /** What the person's rules and data say about the boxes of a view. */
 function chosenColours(
   data: ProgramData,
-  seen: Visible,
-  { style, nodeData, grouping }: PictureOptions,
-): Pick<SceneOptions, "highlights" | "legendRows" | "paints"> {
+  visible: Visible,
+  groupingName: string | undefined,
+  style: unknown,
+  nodeData: FileRequest["nodeData"],
+): Colours {
   const rules = rulesOf(style).map(compileRule);
   rules.forEach(({ problem }, i) => {
     if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
   });
-  const groups = data.groupings.find(({ name }) => name === grouping) ?? data.groupings[0];
+  const grouping = groupingOf(data, groupingName);
   const ruled = layered(
-    ownHighlights(data, groups, seen),
-    rules.length ? highlightsOf(seen, rules, matchRules(data, groups, rules)) : undefined,
+    ownHighlights(data, grouping, visible),
+    rules.length ? highlightsOf(visible, rules, matchRules(data, grouping, rules)) : undefined,
   );
   const run = nodeData && matchNodeData(data, nodeData.file, nodeData.name)[0];
-  const coloured = run && dataColours(run, seen);
+  const coloured = run && dataColours(run, visible);
   return {
-    highlights: overlaid(ruled, coloured?.highlights, seen),
+    highlights: overlaid(ruled, coloured?.highlights, visible),
     legendRows: coloured?.legend,
     ...(coloured ? { paints: coloured.paints } : {}),
   };
 }
 
 function need<T>(value: T | undefined): T {
-  if (value === undefined)
-    throw new Error("steps must come in order: load, view, layout, scene, then svg or pdf (dot needs the view only)");
+  if (value === undefined) throw new Error("steps must come in order: load, draw, then svg or pdf (dot needs load only)");
   return value;
 }
 

@@ -1,6 +1,6 @@
 /** What XLA's own dumper tells, told here too: operand numbers, where parameters come from, what is left out and how to add it. */
 import { describe, expect, it } from "vitest";
-import { buildScene, inOnePiece, layoutView } from "../../src/core/scene";
+import { draw } from "../../src/core/picture";
 import { edgeTooltip } from "../../src/core/scene/tooltips";
 import type { ProgramData, ViewSpec } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
@@ -9,8 +9,7 @@ import { boxNamed } from "./asText";
 import { makeProgram } from "./program";
 
 function sceneOf(program: ProgramData, spec: ViewSpec, operands?: boolean) {
-  const view = buildView(program, spec);
-  return buildScene(program, view, inOnePiece(view, layoutView(program, view, false, {})), { operands });
+  return draw(program, { spec: { ...spec, operands } }).scene;
 }
 
 const numbers = (program: ProgramData, operands?: boolean) =>

@@ -38,12 +38,12 @@ def run(wire: bytes, steps: Sequence[Step], progress: Progress | None = None) ->
         return _run_elsewhere(wire, steps)
     answers = []
     with _Isolate() as isolate:
-        isolate.load(wire)
-        for number, (name, argument) in enumerate(steps):
+        isolate.fill(wire)
+        for number, (name, argument) in enumerate([("load", None), *steps]):
             if progress:
-                progress(number / len(steps))
+                progress(number / (len(steps) + 1))
             answers.append(isolate.call(name, argument))
-    return answers
+    return answers[1:]
 
 
 class _Isolate:
@@ -70,11 +70,10 @@ class _Isolate:
     def __exit__(self, *_: object) -> None:
         self._v8.close()
 
-    def load(self, wire: bytes) -> None:
+    def fill(self, wire: bytes) -> None:
         room: memoryview = self._v8.eval(f"opscopeCore.allocate({len(wire)})")
         room[:] = wire
         room.release()
-        self.call("load", None)
 
     def call(self, step: str, argument: Any) -> str:
         try:

@@ -39,22 +39,26 @@ def draw(source: Program | Recording, options: ViewOptions, form: Literal["svg",
         raise OpscopeError("--diff shows what a pass did: name a pass of a recording (run.opscope@12)")
     if options.diff in (None, "after"):
         options.check(program)
-    how: dict[str, Any] = {"theme": options.theme, "direction": options.direction, "title": program.name, "fontCss": font_css}
-    if options.wrap is not None:
-        how["wrap"] = options.wrap
-    if options.style is not None:
-        how["style"] = style_rules(options.style)
-    if options.node_data:
-        how["nodeData"] = only_one(options.node_data)
-    if options.group_by is not None:
-        how["grouping"] = options.group_by
     details = options.style is not None or bool(options.node_data)
-    moment = [("moment", options.diff)] if options.diff is not None else []
-    steps: list[host.Step] = [*moment, ("view", options.spec), ("layout", how), ("scene", how), (form, how)]
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
-    view, _, scene, text = host.run(wire, steps, progress.get())[len(moment) :]
-    counts, size = json.loads(view), json.loads(scene)
-    return Drawn(text, size["width"], size["height"], counts["boxes"], counts["edges"], tuple(counts["remarks"]))
+    how = {"theme": options.theme, "title": program.name, "fontCss": font_css}
+    drawn, text = host.run(wire, [("draw", _request(options)), (form, how)], progress.get())
+    facts = json.loads(drawn)
+    return Drawn(text, facts["width"], facts["height"], facts["boxes"], facts["edges"], tuple(facts["remarks"]))
+
+
+def _request(options: ViewOptions) -> dict[str, Any]:
+    """The request for the drawing core (`FileRequest` in `web/src/core/api.ts`). Options that were not given are absent."""
+    request: dict[str, Any] = {"spec": options.spec, "direction": options.direction}
+    if options.wrap is not None:
+        request["wrap"] = options.wrap
+    if options.diff is not None:
+        request["moment"] = options.diff
+    if options.style is not None:
+        request["style"] = style_rules(options.style)
+    if options.node_data:
+        request["nodeData"] = only_one(options.node_data)
+    return request
 
 
 def only(programs: list[Program]) -> Program:

@@ -1,7 +1,7 @@
 """Graphviz DOT: the view that a picture would show, for papers and tools that take DOT.
 
 Everything is open unless `--depth` says otherwise, and repeats are not folded: who asks for DOT wants the graph. It is made by
-the TypeScript core (`web/src/core/dot.ts`), so that what a view shows is decided in one place.
+the TypeScript core (`web/src/core/writers/dot.ts`), so that what a view shows is decided in one place.
 """
 
 from __future__ import annotations
@@ -26,6 +26,6 @@ def dot_of(program: Program, options: ViewOptions) -> str:
     options.check(program)
     rules = {"foldRepeats": False, "stubs": False, "liftSingles": False}
     spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "rules": rules}
-    how = {"theme": options.theme, "direction": options.direction, "title": program.name}
-    _, text = host.run(encode_wire(program, details=False), [("view", spec), ("dot", how)], progress.get())
+    request = {"spec": spec, "direction": options.direction, "theme": options.theme, "title": program.name}
+    (text,) = host.run(encode_wire(program, details=False), [("dot", request)], progress.get())
     return text

@@ -91,6 +91,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
       ...(visible.edgeOperand ? operandLabels(visible.edgeOperand, placed.edge, curves, options.operands) : []),
       ...numbers,
     ],
+    legendRows: rows,
     legend: legend.entries.map((entry) => ({ ...entry, x: entry.x + margin, y: entry.y + graphHeight - 4 })),
     remarks: visible.remarks,
   };

@@ -1,7 +1,6 @@
 export { buildScene } from "./build";
 export { mergeLoneFrames } from "./mergeFrames";
 export { isThread } from "./wrap/cuts";
-export { layoutView } from "./layout";
 export { measure } from "./measure";
 export * from "./painter";
 export { inOnePiece, type Placed } from "./placed";

@@ -97,7 +97,9 @@ export interface Scene {
   readonly tip: Float64Array;
 
   readonly labels: readonly SceneLabel[];
-  /** At their places; empty unless asked for. */
+  /** What the colours mean. */
+  readonly legendRows: readonly LegendRow[];
+  /** The same at their places below the graph, with the remarks; empty unless asked for. */
   readonly legend: readonly LegendEntry[];
   readonly remarks: readonly string[];
 }

@@ -7,6 +7,7 @@ import { connectAll } from "./edges/connect";
 import { fittingDepth } from "./initial/depth";
 import { Edges } from "./edges/edges";
 import { finish } from "./toVisible";
+import { groupingOf } from "./groups/grouping";
 import { findRepeats } from "./groups/fold";
 import { showLeftOut } from "./boxes/omitted";
 import { readOptions } from "./choose/options";
@@ -27,7 +28,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   const remarks: string[] = [...program.notes];
   const entry = spec.graph === undefined ? program.entry : prepared.graphNamed(spec.graph);
   if (entry < 0) throw new Error(`no graph named "${spec.graph}"`);
-  const grouping = program.groupings.find((one) => one.name === spec.grouping) ?? program.groupings[0];
+  const grouping = groupingOf(program, spec.grouping);
   if (spec.grouping !== undefined && grouping.name !== spec.grouping)
     remarks.push(`There is no grouping "${spec.grouping}"; this is "${grouping.name}".`);
   const tree = groupTree(prepared, grouping);

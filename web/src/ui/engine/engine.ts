@@ -1,14 +1,24 @@
 /** Answers the page's questions about one program. Everything that takes time happens here, away from the page. */
 import { LayoutCache } from "../../core/layout";
-import { buildScene, inOnePiece, layoutView, type Scene, THEMES } from "../../core/scene";
+import {
+  type Colours,
+  compose,
+  draw,
+  FILE,
+  matchKeys,
+  numbersOf,
+  type Picture,
+  SCREEN,
+  type Stayed,
+  stayedBoxes,
+} from "../../core/picture";
+import { THEMES } from "../../core/scene";
 import { overlayRows } from "../../core/highlight/fileStyles";
-import { categoryRows } from "../../core/scene/legend";
-import type { Highlights, LegendRow } from "../../core/scene/types";
+import { markPaints } from "../../core/program/recording/marks";
 import { compileQuery, search } from "../../core/search/search";
 import { sceneToSvg } from "../../core/writers/svg";
-import type { CompoundLayout } from "../../core/layout/types";
 import type { Grouping, NodeDetails, ProgramData, ViewSpec, Visible } from "../../core/program/types";
-import { buildView } from "../../core/view";
+import { groupingOf } from "../../core/view/groups/grouping";
 import { decodeWire } from "../../core/program/wire";
 import { ScenePainter } from "../canvas/scenePainter";
 import { fontCss, loadFonts } from "../fonts";
@@ -18,15 +28,13 @@ import { RemoteDetails } from "./details";
 import { edgeFacts } from "./edgeFacts";
 import { groupFacts, nodeFacts, operationsInside, programFacts, scopeOf } from "./facts";
 import { markdownOf } from "./markdown";
-import { fitToScreen } from "../../core/view/initial/fitToScreen";
 import { Overlays } from "./highlights";
 import { Lookup } from "./nodeLookup";
-import { levelOf } from "./modules";
 import { matchElsewhere } from "./elsewhere";
 import { historyOf, namesIn, passFacts } from "./passAnswers";
 import { type Passes, type PassShown, passesOf } from "./passes";
 import type { PassRequest } from "./passProtocol";
-import { changeColours, keptFrom, type Kept, placesAcross } from "./passView";
+import { boxMarks, changeLegend, changeMarks } from "./passView";
 import { buffersOf, incidence, indexBoxes, indexEdges, outlineOf, packScene } from "./pack";
 import { picture, png } from "./pictures";
 import type { Answer, Method, Params, ProgramSummary, SearchResult, TableResult, ViewRequest, ViewResult, WireAt } from "./protocol";
@@ -36,27 +44,18 @@ import { trace } from "./trace";
 
 type Progress = (part: number, stage: string) => void;
 
-/** Layout may go on improving for this long; a picture that is a little better but late is worse. */
-const LAYOUT_BUDGET_MS = 2500;
-/** A chain of groups around a node is never longer than this. */
-const MOST_REVEAL_STEPS = 64;
 const MOST_SEARCH_ROWS = 200;
 const SAMPLE = 1500;
 
-interface Drawn {
-  readonly spec: string;
-  readonly asked: ViewSpec;
-  readonly visible: Visible;
-  readonly grouping: Grouping | undefined;
-  readonly layout: CompoundLayout;
-  readonly scene: Scene;
+interface Drawn extends Picture {
+  readonly grouping: Grouping;
   /** Of each box. */
   readonly operations: Int32Array;
-  readonly highlights: Highlights | undefined;
-  /** Where colours come from data: what the legend of a file says. */
-  readonly legendRows: readonly LegendRow[] | undefined;
   readonly painter: ScenePainter;
 }
+
+/** Another program of the recording is shown: says what of the picture stays. */
+type Turned = (visible: Visible) => Stayed | undefined;
 
 export class Engine {
   private lookup: Lookup | undefined;
@@ -136,10 +135,7 @@ export class Engine {
         return png(this.shown.painter, theme, part);
       }
       case "svg":
-        return sceneToSvg(this.withLegend(), THEMES[(params as Params<"svg">).theme], {
-          fontCss: fontCss(),
-          title: this.names.program.name,
-        });
+        return this.svg(params as Params<"svg">);
       case "passes":
         return (await this.passes?.refresh()) ?? [];
       case "passFacts":
@@ -214,15 +210,16 @@ export class Engine {
   }
 
   /** Make another program of the recording the one that is shown; says what of the picture stays. */
-  private async turnTo({ index, mode }: PassRequest): Promise<Kept | undefined> {
+  private async turnTo({ index, mode }: PassRequest): Promise<Turned | undefined> {
     const { passes, passShown: was } = this;
     if (!passes || (was && was.pass === passes.valid(index) && was.mode === mode)) return undefined;
     const shown = await passes.show(index, mode);
-    const kept = was && this.drawn ? keptFrom(this.drawn, await passes.mates(was, shown)) : undefined;
+    const mates = was && this.drawn ? await passes.mates(was, shown) : undefined;
+    const before = this.drawn?.visible;
     this.passShown = shown;
     this.use(shown.program);
     this.remote = shown.remote;
-    return kept ?? { boxes: () => undefined };
+    return (visible) => (before && mates ? stayedBoxes(before, visible, mates) : undefined);
   }
 
   private async view(asked: ViewRequest, progress: Progress): Promise<ViewResult> {
@@ -230,42 +227,29 @@ export class Engine {
     const turned = asked.pass ? await this.turnTo(asked.pass) : undefined;
     const program = this.names.program;
     const request = this.inThisProgram(asked);
-    progress(0.05, "Choosing what to show");
-    const before = this.drawn;
-    const see = (closed: readonly string[]) =>
-      this.see(program, closed.length ? { ...request, spec: { ...request.spec, closed } } : request, turned, progress);
-    const { visible, opened, revealed, stayed, spec, layout, layoutMs, closed } = request.room
-      ? fitToScreen(request.room, see)
-      : { ...see([]), closed: [] };
-    const laidOut = performance.now();
-    progress(0.85, "Drawing");
     const grouping = request.spec.grouping ?? "";
-    const changes = request.pass?.colours && this.passShown ? changeColours(visible, this.passShown) : undefined;
-    const colouring =
-      changes ?? colourBy(request.colour, this.names, visible, (node) => scopeOf(this.names, node, grouping).at(-1) ?? "", program.details);
-    const over = this.over.colours(visible, request.styles, grouping, request.colour);
-    const scene = buildScene(program, visible, inOnePiece(visible, layout), {
-      direction: request.direction,
-      operands: request.spec.operands,
-      highlights: over.highlights,
-      ...((over.data ?? colouring) ? { paints: (over.data ?? colouring)!.paints } : {}),
-    });
-    const legend =
-      over.data?.legend ?? colouring?.legend ?? categoryRows(scene.paint, scene.shape, scene.custom, scene.customs, scene.mixShares);
-    const said = [...legend, ...overlayRows(program, visible)];
+    const before = this.drawn;
+    const picture = draw(
+      program,
+      {
+        ...SCREEN,
+        spec: this.withNear(request),
+        direction: request.direction,
+        reveal: request.reveal === undefined ? undefined : { node: request.reveal, level: request.revealLevel },
+        room: request.room,
+        colours: (visible) => this.colours(request, visible),
+      },
+      { now: () => performance.now(), progress, cache: this.cache, before, stayed: turned },
+    );
+    const { visible, scene, stayed, layoutMs } = picture;
+    const marks = request.pass?.colours && this.passShown ? changeMarks(this.passShown) : undefined;
     const boxIndex = indexBoxes(scene),
       edgeIndex = indexEdges(scene);
     const operations = operationsInside(this.names, visible, request.spec.grouping);
     this.drawn = {
-      spec,
-      asked: request.spec,
-      visible,
-      grouping: this.groupingOf(grouping),
-      layout,
-      scene,
+      ...picture,
+      grouping: groupingOf(program, grouping),
       operations,
-      highlights: over.highlights,
-      legendRows: over.data?.legend,
       painter: new ScenePainter({ scene, boxIndex, edgeIndex }),
     };
     const at = numbersOf(visible.key);
@@ -284,55 +268,37 @@ export class Engine {
       edgeIndex: structuredClone(edgeIndex),
       incidentStart,
       incidentEdge,
-      before: stayed?.box ?? (before ? matchKeys(before.scene.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),
+      before: stayed?.box ?? (before ? matchKeys(before.visible.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),
       located: request.locate.map((key) => at.get(key) ?? stayed?.locate(key) ?? -1),
       ...(turned ? { program: this.summary(0) } : {}),
-      ...(changes ? { marks: changes.marks } : {}),
-      opened,
-      revealed,
-      closed,
-      legend: said,
+      ...(marks ? { marks: boxMarks(visible, marks) } : {}),
+      opened: picture.opened,
+      revealed: picture.revealed,
+      closed: picture.closed,
+      legend: marks && !this.over.run(request.colour) ? [...changeLegend(marks), ...overlayRows(program, visible)] : scene.legendRows,
       rules: this.over.report(request.styles, grouping),
       remarks: visible.remarks,
-      viewMs: laidOut - start - layoutMs,
+      viewMs: picture.viewMs,
       layoutMs,
       totalMs: performance.now() - start,
     };
   }
 
-  /** The boxes of a view and their places. */
-  private see(program: ProgramData, request: ViewRequest, turned: Kept | undefined, progress: Progress) {
-    const { visible, opened, revealed } = this.revealed(program, request);
-    const stayed = turned?.boxes(visible);
-    const spec = JSON.stringify([
-      request.spec,
-      [...(request.near?.nodes ?? [])],
-      request.near?.hops,
-      opened,
-      request.direction,
-      this.passShown?.pass,
-      this.passShown?.mode,
-    ]);
-    const start = performance.now();
-    const before = this.drawn;
-    const goesOn = before && request.direction === before.scene.direction && (stayed || isNextStep(before, request.spec, visible));
-    const layout =
-      before?.spec === spec
-        ? before.layout
-        : layoutView(
-            program,
-            visible,
-            request.spec.beside === true,
-            {
-              direction: request.direction,
-              budget: LAYOUT_BUDGET_MS,
-              now: () => performance.now(),
-              progress: (part) => progress(0.1 + part * 0.7, "Laying out"),
-            },
-            this.cache,
-            goesOn ? placesAcross(before, stayed?.box ?? matchKeys(before.scene.key, visible.key)) : undefined,
-          );
-    return { visible, opened, revealed, stayed, spec, layout, layoutMs: performance.now() - start };
+  /** What a pass did goes before what the person chose, and data before everything. */
+  private colours({ pass, colour, styles, spec }: ViewRequest, visible: Visible): Colours {
+    const grouping = spec.grouping ?? "";
+    const { highlights, data } = this.over.colours(visible, styles, grouping, colour);
+    if (data) return { highlights, paints: data.paints, legendRows: data.legend };
+    const marks = pass?.colours && this.passShown ? changeMarks(this.passShown) : undefined;
+    if (marks) return { highlights, paints: markPaints(visible, marks) };
+    const chosen = colourBy(
+      colour,
+      this.names,
+      visible,
+      (node) => scopeOf(this.names, node, grouping).at(-1) ?? "",
+      this.names.program.details,
+    );
+    return { highlights, ...(chosen ? { paints: chosen.paints, legendRows: chosen.legend } : {}) };
   }
 
   /** Names of tensors are among the details, which may still be with the host. */
@@ -351,39 +317,6 @@ export class Engine {
   private inThisProgram(request: ViewRequest): ViewRequest {
     const { graph, ...rest } = request.spec;
     return this.passes && graph !== undefined && this.names.graphNumber(graph) < 0 ? { ...request, spec: rest } : request;
-  }
-
-  /** The view asked for, with as many groups opened as it takes to see a node. */
-  private revealed(program: ProgramData, request: ViewRequest): { visible: Visible; opened: string[]; revealed: number } {
-    const opened: string[] = [];
-    const grouping = this.groupingOf(request.spec.grouping),
-      level = request.revealLevel ?? Number.POSITIVE_INFINITY;
-    const wanted = this.withNear(request);
-    let spec = wanted;
-    let visible = buildView(program, spec);
-    const node = request.reveal;
-    if (node === undefined) return { visible, opened, revealed: -1 };
-    for (let step = 0; step < MOST_REVEAL_STEPS; step++) {
-      const box: number = visible.boxOfNode[node];
-      if (box < 0 || !visible.expandable[box] || visible.node[box] === node || levelOf(visible, box, grouping) >= level) break;
-      opened.push(visible.key[box]);
-      const open = new Set(opened);
-      spec = { ...wanted, open: [...(wanted.open ?? []), ...opened], closed: (wanted.closed ?? []).filter((key) => !open.has(key)) };
-      visible = buildView(program, spec);
-    }
-    let revealed = visible.boxOfNode[node];
-    for (
-      let around = visible.parent[revealed] ?? -1;
-      around >= 0 && levelOf(visible, around, grouping) >= level;
-      around = visible.parent[around]
-    )
-      revealed = around;
-    return { visible, opened, revealed };
-  }
-
-  private groupingOf(name: string | undefined): Grouping | undefined {
-    const { groupings } = this.names.program;
-    return groupings.find((each) => each.name === name) ?? groupings[0];
   }
 
   /** Matches by number become names of the shown graph. */
@@ -440,7 +373,7 @@ export class Engine {
     const first = program.graphStart[graph],
       last = program.graphStart[graph + 1];
     if (request.attributes.length) await this.remote?.need(first, last);
-    const grouping = this.groupingOf(request.grouping);
+    const grouping = groupingOf(program, request.grouping);
     if (request.rows === "nodes") await this.needFor(request.filter);
     const matches = request.filter && request.rows === "nodes" ? search(program, request.filter, {}).nodes : undefined;
     this.table = new Table(this.names, request, grouping, matches, (node) => this.details(node), this.over.runs);
@@ -460,15 +393,14 @@ export class Engine {
     return [...found].sort();
   }
 
-  private withLegend(): Scene {
-    const { visible, layout, scene, highlights, legendRows } = this.shown;
-    return buildScene(this.names.program, visible, inOnePiece(visible, layout), {
-      direction: scene.direction,
-      legend: true,
-      paints: scene.paint,
-      highlights,
-      legendRows,
-    });
+  /** The picture as it is seen, with its legend; or as `opscope export` draws what is seen. */
+  private svg({ theme, as }: Params<"svg">): string {
+    const { program, request, spec } = this.shown;
+    const picture =
+      as === "file"
+        ? draw(program, { ...request, spec, reveal: undefined, room: undefined, ...FILE })
+        : compose(this.shown, { ...request, legend: true });
+    return sceneToSvg(picture.scene, THEMES[theme], { fontCss: fontCss(), title: program.name });
   }
 
   private font(): Promise<void> {
@@ -476,30 +408,4 @@ export class Engine {
     this.fonts ??= fonts ? loadFonts(fonts) : Promise.resolve();
     return this.fonts;
   }
-}
-
-function numbersOf(keys: readonly string[]): Map<string, number> {
-  const numbers = new Map<string, number>();
-  for (let i = keys.length - 1; i >= 0; i--) numbers.set(keys[i], i);
-  return numbers;
-}
-
-/** For each new key the place of the same key before, or -1. */
-/** In a drawing of this many boxes people would lose their way if opening a group moved the others, and wait for it besides. */
-const KEPT_BOXES = 3000;
-
-/** Whether a large view is the one before with a group opened or closed. */
-function isNextStep(before: Drawn, now: ViewSpec, visible: Visible): boolean {
-  if (Math.min(visible.boxCount, before.visible.boxCount) < KEPT_BOXES) return false;
-  const rest = (spec: ViewSpec) => JSON.stringify({ ...spec, open: 0, closed: 0 });
-  if (rest(before.asked) !== rest(now)) return false;
-  const all = (spec: ViewSpec) => [...(spec.open ?? []), ...(spec.closed ?? [])];
-  const were = new Set(all(before.asked));
-  const changed = all(now).filter((key) => !were.delete(key)).length + were.size;
-  return changed === 1;
-}
-
-function matchKeys(before: readonly string[], now: readonly string[]): Int32Array {
-  const numbers = numbersOf(before);
-  return Int32Array.from(now, (key) => numbers.get(key) ?? -1);
 }

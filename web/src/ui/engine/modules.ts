@@ -1,19 +1,8 @@
 /** Rows of modules and boxes of the picture: which belong together. */
-import { BoxKind, type Grouping, ROLES, type Visible } from "../../core/program/types";
+import { type Grouping, ROLES, type Visible } from "../../core/program/types";
+import { depthOf } from "../../core/view/groups/grouping";
 import type { Lookup } from "./nodeLookup";
 import type { ModulePlace } from "./protocol";
-
-/** How many groups a group's box stands in, itself included; 0 for everything that is no group. */
-export function levelOf(visible: Visible, box: number, grouping: Grouping | undefined): number {
-  const kind = visible.kind[box];
-  return grouping && (kind === BoxKind.Group || kind === BoxKind.Stack) ? depthOf(grouping, visible.group[box]) : 0;
-}
-
-function depthOf(grouping: Grouping, group: number): number {
-  let depth = 0;
-  for (let g = group; g >= 0; g = grouping.groupParent[g]) depth++;
-  return depth;
-}
 
 /** `groupOf` says which group of `grouping` a row stands for, or -1. */
 export class ModuleRows {

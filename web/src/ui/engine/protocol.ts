@@ -325,7 +325,8 @@ export interface Methods {
   moduleRow(params: { readonly key: string }): number;
   picture(params: PictureRequest): ImageBitmap;
   png(params: { readonly theme: "light" | "dark"; readonly part?: PictureRequest }): Blob;
-  svg(params: { readonly theme: "light" | "dark" }): string;
+  /** The picture as it is seen, or as a file of it would be drawn. */
+  svg(params: { readonly theme: "light" | "dark"; readonly as: "seen" | "file" }): string;
   markdown(params: { readonly nodes: readonly number[] }): string;
   /** The rows of a recording as far as they are known by now. */
   passes(params: Record<string, never>): readonly PassRow[];

@@ -28,7 +28,7 @@ export const actions = {
   zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedPieces, true),
 
   async saveSvg(session: Session): Promise<void> {
-    const svg = await session.ask("svg", { theme: session.theme.name });
+    const svg = await session.ask("svg", { theme: session.theme.name, as: "seen" });
     download(new Blob([svg], { type: "image/svg+xml" }), `${fileName(session)}.svg`);
   },
 

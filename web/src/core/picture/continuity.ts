@@ -1,0 +1,67 @@
+/** From one picture to the next: what stays keeps its place, so that people do not lose their way. */
+import type { ViewSpec, Visible } from "../program/types";
+import type { Arrangement } from "./types";
+
+/** For the boxes of the next view. */
+export interface Stayed {
+  /** The box before that each is, or -1. */
+  readonly box: Int32Array;
+  /** Where that is now which had this key before, or undefined. */
+  locate(key: string): number | undefined;
+}
+
+/** In a drawing of this many boxes people would lose their way if opening a group moved the others, and wait for it besides. */
+const KEPT_BOXES = 3000;
+
+/** Places across the flow from which the next layout goes on; undefined: it starts afresh. */
+export function placesBefore(
+  before: Arrangement,
+  { request, visible, direction, stayed }: Pick<Arrangement, "request" | "visible" | "direction" | "stayed">,
+): Float64Array | undefined {
+  if (direction !== before.direction || !(stayed || isNextStep(before, request.spec, visible))) return undefined;
+  const box = stayed?.box ?? matchKeys(before.visible.key, visible.key);
+  const across = direction === "LR" ? before.layout.y : before.layout.x;
+  return Float64Array.from(box, (old) => (old < 0 ? Number.NaN : across[old]));
+}
+
+/** Whether a large view is the one before with a group opened or closed. */
+function isNextStep(before: Arrangement, now: ViewSpec, visible: Visible): boolean {
+  if (Math.min(visible.boxCount, before.visible.boxCount) < KEPT_BOXES) return false;
+  const rest = (spec: ViewSpec) => JSON.stringify({ ...spec, open: 0, closed: 0 });
+  if (rest(before.request.spec) !== rest(now)) return false;
+  const all = (spec: ViewSpec) => [...(spec.open ?? []), ...(spec.closed ?? [])];
+  const were = new Set(all(before.request.spec));
+  const changed = all(now).filter((key) => !were.delete(key)).length + were.size;
+  return changed === 1;
+}
+
+/** For each new key the place of the same key before, or -1. */
+export function matchKeys(before: readonly string[], now: readonly string[]): Int32Array {
+  const numbers = numbersOf(before);
+  return Int32Array.from(now, (key) => numbers.get(key) ?? -1);
+}
+
+export function numbersOf(keys: readonly string[]): Map<string, number> {
+  const numbers = new Map<string, number>();
+  for (let i = keys.length - 1; i >= 0; i--) numbers.set(keys[i], i);
+  return numbers;
+}
+
+/** What a view of another program keeps of the one before. `mates`: for each new node the old one that it is. */
+export function stayedBoxes(was: Visible, now: Visible, mates: Int32Array): Stayed {
+  const byKey = new Map(was.key.map((key, box) => [key, box]));
+  const box = Int32Array.from(now.key, (key, b) => {
+    const node = now.node[b];
+    const mate = node >= 0 && now.boxOfNode[node] === b ? mates[node] : -1;
+    const old = mate >= 0 ? was.boxOfNode[mate] : -1;
+    return old >= 0 && was.node[old] === mate ? old : node >= 0 && mate < 0 ? -1 : (byKey.get(key) ?? -1);
+  });
+  return {
+    box,
+    locate: (key) => {
+      const node = was.node[byKey.get(key) ?? -1] ?? -1;
+      const next = node < 0 ? -1 : mates.indexOf(node);
+      return next < 0 || now.boxOfNode[next] < 0 ? undefined : now.boxOfNode[next];
+    },
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * The one way from a program to a picture: view, layout, scene. The page's engine and the Python host both come here, so what a
+ * person sees on screen and what they export are the same picture where they ask for the same.
+ */
+import { layoutBeside, layoutCompound } from "../layout";
+import type { ProgramData, ViewSpec, Visible } from "../program/types";
+import { buildScene, inOnePiece, isThread, measure, mergeLoneFrames, wrap } from "../scene";
+import { buildView } from "../view";
+import { escapeName } from "../view/choose/keys";
+import { fitToScreen } from "../view/initial/fitToScreen";
+import { reveal } from "../view/reveal";
+import { halvesOf } from "../view/twoHalves/halves";
+import { placesBefore } from "./continuity";
+import type { Arrangement, DrawContext, Picture, PictureRequest } from "./types";
+
+/** What the numbers of a wrapped picture mean. */
+const CUT_ARROWS = "Numbers in circles join what was parted: an arrow that ends at a number goes on where the same number stands again.";
+
+export function draw(program: ProgramData, request: PictureRequest, context: DrawContext = {}): Picture {
+  return compose(arrange(program, request, context), request, context);
+}
+
+/** Choose the boxes and give them places. */
+function arrange(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
+  context.progress?.(0.05, "Choosing what to show");
+  if (!request.room) return arrangeOnce(program, request, context);
+  const closing = (closed: readonly string[]) =>
+    arrangeOnce(program, closed.length ? { ...request, spec: { ...request.spec, closed } } : request, context);
+  return { ...fitToScreen(request.room, closing), request };
+}
+
+function arrangeOnce(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
+  const { now = Date.now, progress, cache, before } = context;
+  const start = now();
+  const { visible, spec, opened, revealed } = choose(program, request);
+  const halves = spec.beside ? halvesOf(visible, program) : undefined;
+  const direction = halves ? "TB" : (request.direction ?? "TB");
+  const stayed = context.stayed?.(visible);
+  const chosen = now();
+  const arrangement = {
+    program,
+    request,
+    spec,
+    visible,
+    direction,
+    twoHalves: halves !== undefined,
+    opened,
+    closed: [],
+    revealed,
+    stayed,
+    viewMs: chosen - start,
+  } as const;
+  if (before && isSame(before, arrangement)) return { ...arrangement, layout: before.layout, layoutMs: 0 };
+  const options = {
+    direction,
+    now,
+    budget: request.layoutBudget,
+    progress: progress && ((part: number) => progress(0.1 + part * 0.7, "Laying out")),
+  };
+  const graph = measure(visible, before && placesBefore(before, arrangement));
+  const layout = halves ? layoutBeside(graph, halves, options, cache) : layoutCompound(graph, options, cache);
+  return { ...arrangement, layout, layoutMs: now() - chosen };
+}
+
+interface Chosen {
+  readonly visible: Visible;
+  readonly spec: ViewSpec;
+  readonly opened: readonly string[];
+  readonly revealed: number;
+}
+
+/** The boxes of a picture, without places. */
+export function choose(program: ProgramData, request: PictureRequest): Chosen {
+  const { spec, mergeFrames } = request;
+  const chosen = request.reveal
+    ? reveal(program, spec, request.reveal.node, request.reveal.level)
+    : { visible: buildView(program, spec), spec, opened: [], revealed: -1 };
+  return mergeFrames ? { ...chosen, visible: mergeLoneFrames(chosen.visible) } : chosen;
+}
+
+/** Does a picture have the same boxes as the one before? */
+function isSame(before: Arrangement, { program, request, spec, direction }: Omit<Arrangement, "layout" | "layoutMs">): boolean {
+  const key = (of: ViewSpec, { mergeFrames }: PictureRequest, flow: string) => JSON.stringify([of, mergeFrames ?? false, flow]);
+  return before.program === program && key(before.spec, before.request, before.direction) === key(spec, request, direction);
+}
+
+/** Lines, texts and colours for boxes that have their places. */
+export function compose(arrangement: Arrangement, request: PictureRequest, { progress }: DrawContext = {}): Picture {
+  progress?.(0.85, "Drawing");
+  const { program, spec, visible, layout, direction, twoHalves } = arrangement;
+  const broken = request.wrap === "auto" ? !twoHalves && isThread(layout, direction) : request.wrap;
+  const placed = broken ? wrap(visible, layout, direction) : inOnePiece(visible, layout);
+  const explained = placed.labels.length ? { ...visible, remarks: [...visible.remarks, CUT_ARROWS] } : visible;
+  const scene = buildScene(program, explained, placed, {
+    direction,
+    legend: request.legend ?? false,
+    operands: spec.operands,
+    ...(request.emphasis ? { emphasis: namedBoxes(spec) } : {}),
+    ...request.colours?.(visible),
+  });
+  return { ...arrangement, request, scene };
+}
+
+/** Keys of the boxes that a description names. */
+function namedBoxes({ around, paths }: ViewSpec): ReadonlySet<string> {
+  const names = [...(around?.nodes ?? []), ...(paths ? [paths.from, paths.to] : [])];
+  return new Set(names.map((name) => `n:${escapeName(name)}`));
+}

@@ -1,0 +1,73 @@
+/** What a picture is asked for, what comes of it, and what the place where it is drawn adds. */
+import type { CompoundLayout, LayoutCache } from "../layout";
+import type { ProgramData, ViewSpec, Visible } from "../program/types";
+import type { Scene, SceneOptions } from "../scene";
+import type { Size } from "../view/initial/fitToScreen";
+import type { Stayed } from "./continuity";
+
+export type Colours = Pick<SceneOptions, "paints" | "highlights" | "legendRows">;
+
+/** Everything that decides how a picture looks. Screen and file differ in these fields and in nothing else. */
+export interface PictureRequest {
+  readonly spec: ViewSpec;
+  readonly direction?: "TB" | "LR";
+  /** Open the groups around a node until it is seen, or until the group around it at this level is (1: an outermost one). */
+  readonly reveal?: { readonly node: number; readonly level?: number } | undefined;
+  /** Close groups until the picture can be read in so many pixels. */
+  readonly room?: Size | undefined;
+  /** Draw frames that hold nothing but one other frame as one. For pictures that nobody clicks in. */
+  readonly mergeFrames?: boolean;
+  /** Break the picture into columns; "auto": where it is a thread that nobody can read on one page. */
+  readonly wrap?: boolean | "auto";
+  /** Give the nodes that `spec` names a strong border. */
+  readonly emphasis?: boolean;
+  /** Draw the legend and the remarks below the graph. */
+  readonly legend?: boolean;
+  /** Milliseconds that the layout may go on improving: a picture that is a little better but late is worse. */
+  readonly layoutBudget?: number;
+  /** Colours of the boxes and edges in place of those of the categories. */
+  readonly colours?: (visible: Visible) => Colours;
+}
+
+/** A picture in a file: nobody can click in it or scroll it, and it must explain itself. */
+export const FILE: Partial<PictureRequest> = { mergeFrames: true, wrap: "auto", emphasis: true, legend: true, layoutBudget: 4000 };
+/** A picture on a screen, where each frame can be closed and the page has the legend. */
+export const SCREEN: Partial<PictureRequest> = { mergeFrames: false, wrap: false, emphasis: false, legend: false, layoutBudget: 2500 };
+
+/** Boxes with their places. */
+export interface Arrangement {
+  readonly program: ProgramData;
+  readonly request: PictureRequest;
+  /** The request's spec with what was opened to reveal a node and closed to fit the screen: asked again, it gives the same boxes. */
+  readonly spec: ViewSpec;
+  readonly visible: Visible;
+  readonly layout: CompoundLayout;
+  /** Two halves are always laid out downwards, whatever was asked for. */
+  readonly direction: "TB" | "LR";
+  /** Are forward and backward beside each other? */
+  readonly twoHalves: boolean;
+  readonly opened: readonly string[];
+  readonly closed: readonly string[];
+  /** The box that stands for what was to be revealed, or -1. */
+  readonly revealed: number;
+  /** Which boxes were in the picture before, where another program is shown now. */
+  readonly stayed: Stayed | undefined;
+  readonly viewMs: number;
+  readonly layoutMs: number;
+}
+
+export interface Picture extends Arrangement {
+  readonly scene: Scene;
+}
+
+/** What the place where a picture is drawn gives besides the program. */
+export interface DrawContext {
+  /** Clock in milliseconds (V8 without a browser has no `performance`). */
+  readonly now?: () => number;
+  readonly progress?: (part: number, stage: string) => void;
+  readonly cache?: LayoutCache;
+  /** The picture before this one: a layout of the same boxes is used again, and what stays in a large one keeps its place. */
+  readonly before?: Arrangement | undefined;
+  /** Which boxes were in the picture before, where that was of another program. */
+  readonly stayed?: ((visible: Visible) => Stayed | undefined) | undefined;
+}
