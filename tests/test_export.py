@@ -243,14 +243,8 @@ def test_a_picture_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.
 
 
 def test_progress_is_told_in_order() -> None:
-    from opscope.render.draw.picture import progress
-
     told: list[float] = []
-    token = progress.set(told.append)
-    try:
-        svg_text(small())
-    finally:
-        progress.reset(token)
+    svg_text(small(), progress=told.append)
     assert told == sorted(told)
     assert len(told) == 4
 

@@ -12,7 +12,7 @@ class OpscopeError(Exception):
 
 
 class SourceError(OpscopeError):
-    """A source that cannot be read, with the place where reading stopped: `SOURCE:LINE:COL: message`.
+    """A source that cannot be read, with the place where reading stopped: `SOURCE:LINE:COL: message`; or that lacks what was asked for.
 
     `path` is the place within the model ("graphs[0].nodes[3].inputs[1]"), for sources that are the model written down.
     """

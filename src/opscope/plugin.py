@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import TypeAlias
+
+Progress: TypeAlias = Callable[[float], None]
+"""Called now and then with the part that is done, 0…1."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,6 @@ def command(source: str, module: str | None, reader: str | None, output: str, fo
     """
     from opscope.render import find_writer, write
     from opscope.render.draw.options import ViewOptions
-    from opscope.render.draw.picture import progress as drawing_progress
 
     options = ViewOptions(**views)
     if output == "-" and format is None:
@@ -56,22 +55,17 @@ def command(source: str, module: str | None, reader: str | None, output: str, fo
     programs: Any = [recording] if recording else read_all(source, reader, module)
     if not row.several:
         programs = [recording or choose(source, programs)]
-    if row.views and not recording:
+    with progress(f"writing {output}") as report:
         try:
-            options.check(programs[0])
-        except SourceError:
-            raise
-        except OpscopeError as error:
-            raise SourceError(str(error), source) from None
-    with progress(f"writing {output}") as tell:
-        drawing_progress.set(tell)
-        if output != "-":
-            write(programs, target, options, format)
-            return
-        with TemporaryDirectory() as folder:
-            made = Path(folder, "out")
-            write(programs, made, options, format)
-            sys.stdout.buffer.write(made.read_bytes())
+            if output != "-":
+                write(programs, target, options, row, report)
+                return
+            with TemporaryDirectory() as folder:
+                complete = Path(folder, "out")
+                write(programs, complete, options, row, report)
+                sys.stdout.buffer.write(complete.read_bytes())
+        except SourceError as error:
+            raise error.at(source) from None
 
 
 def _keep(source: Path, target: Path, begins: tuple[bytes, ...]) -> None:

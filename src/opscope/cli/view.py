@@ -62,10 +62,8 @@ def command(
     served = [one for source in sources for one in _served(source, module, reader)]
     try:
         options.check(served[0].program())
-    except SourceError:
-        raise
-    except OpscopeError as error:
-        raise SourceError(str(error), sources[0]) from None
+    except SourceError as error:
+        raise error.at(sources[0]) from None
     serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=initial(options), say=click.echo)
 
 

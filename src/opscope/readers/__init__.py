@@ -8,19 +8,17 @@ imported only inside the functions that need them. Outside packages add rows thr
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError, SourceError
 from opscope.plugin import Plugin
+from opscope.plugin import Progress as Progress
 from opscope.program import Program
 from opscope.readers.mistakes import known_mistake
 from opscope.readers.source import Source
-
-Progress = Callable[[float], None]
-"""Called now and then with the part that is done, 0…1."""
 
 
 class Verdict(NamedTuple):

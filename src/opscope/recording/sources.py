@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from opscope.errors import SourceError
-from opscope.plugin import Plugin
+from opscope.plugin import Plugin, Progress
 from opscope.recording.dumps.torch_trace import LOG_HEAD, is_log, read_dump
 from opscope.recording.model import Recording
 from opscope.recording.store.database import is_recording
 from opscope.recording.store.store import open_recording
-
-Progress = Callable[[float], None]
 
 DUMPS = (
     Plugin("xla", "opscope.recording.dumps.xla", "dumps of XLA (xla_dump_to)"),

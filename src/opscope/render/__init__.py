@@ -1,6 +1,6 @@
 """Files of a Program: pictures, pages, and what other tools read. This file is the table of writers and the way in: `save`.
 
-A writer module has `write(programs, target, options)`, where `target` is a Path to be made. Rows are data, so that listing the
+A writer module has `write(programs, target, options, progress)`, where `target` is a Path to be made. Rows are data, so that listing the
 formats imports nothing. The first row with a suffix is what that suffix means; the others are asked for by name (`--format`).
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
-from opscope.plugin import Plugin
+from opscope.plugin import Plugin, Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.draw.options import ViewOptions
@@ -94,9 +94,15 @@ def find_writer(target: Path, format: str | None = None) -> Writer:
     raise OpscopeError(f"{target}: {what}; there are: {known} (or --format NAME)")
 
 
-def write(programs: list[Program] | list[Recording], target: Path, options: ViewOptions, format: str | None = None) -> Writer:
-    """Make a file. It appears under its name only when it is complete."""
-    row = find_writer(target, format)
+def write(
+    programs: list[Program] | list[Recording],
+    target: Path,
+    options: ViewOptions,
+    writer: Writer | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Make a file with a writer, or with that of its suffix. It appears under its name only when it is complete."""
+    row = writer or find_writer(target)
     if row.missing:
         raise OpscopeError(f"writing {row.what} needs {', '.join(row.missing)}: {row.install_hint}")
     refused = [name for name in options.given if name not in row.views]
@@ -111,16 +117,15 @@ def write(programs: list[Program] | list[Recording], target: Path, options: View
             raise OpscopeError(f"{target}: is a folder; name a file in it")
         with TemporaryDirectory() as folder, target.open("wb") as device:
             made = Path(folder, "made")
-            row.load().write(programs, made, options)
+            row.load().write(programs, made, options, progress)
             device.write(made.read_bytes())
-        return row
+        return
     partial = target.with_name(f".{target.name}.part")
     try:
-        row.load().write(programs, partial, options)
+        row.load().write(programs, partial, options, progress)
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
-    return row
 
 
 def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **options: Any) -> None:
@@ -134,9 +139,10 @@ def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **opti
             x.to_csv(path)
             return
         x = x.program
+    row = find_writer(Path(path), format)
     programs: list[Program] | list[Recording]
     if isinstance(x, Recording):
-        programs = [x] if find_writer(Path(path), format).name == "html" else [x.snapshot(-1).program]
+        programs = [x] if row.name == "html" else [x.snapshot(-1).program]
     elif isinstance(x, Program):
         programs = [x]
     elif isinstance(x, (list, tuple)) and x and all(isinstance(each, Program) for each in x):
@@ -148,4 +154,4 @@ def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **opti
     unknown = [name for name in options if name not in ALL_VIEWS]
     if unknown:
         raise TypeError(f"save() has no option {unknown[0]!r}; there are: format, {', '.join(ALL_VIEWS)}")
-    write(programs, Path(path), ViewOptions(**options), format)
+    write(programs, Path(path), ViewOptions(**options), row)

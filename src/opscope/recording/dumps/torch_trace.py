@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opscope.errors import SourceError
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.torch.readable import program_of_text
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, joined
 from opscope.recording.hooks.torch_compile.lineage import partition_origins, placed, retargeted
 from opscope.recording.model import Origin, Recording
 from opscope.recording.store.store import StoreWriter
-
-Progress = Callable[[float], None]
 
 LOG_HEAD = 65536
 """How much of a file tells whether it is such a log."""

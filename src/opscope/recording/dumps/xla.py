@@ -10,19 +10,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opscope.errors import SourceError
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.dumps.cache import cached
 from opscope.recording.dumps.lazy_programs import Listed, is_closed, lazy_recording
 from opscope.recording.dumps.workers import packed_in_order
 from opscope.recording.model import Recording
 from opscope.recording.store.store import StoreWriter, open_recording
-
-Progress = Callable[[float], None]
 
 _STEP = re.compile(r"(?P<module>module_\d+\..+?)\.(?P<step>\d{4,})\.(?P<pipeline>.+?)\.after_(?P<after>.+?)(?:\.before_(?P<before>.+))?")
 _BEFORE = re.compile(r"(?P<module>module_\d+\..+?)\.before_optimizations")

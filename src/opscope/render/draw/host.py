@@ -12,17 +12,16 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from opscope.errors import OpscopeError
+from opscope.plugin import Progress
 
 Step: TypeAlias = tuple[str, Any]
 """A step of `web/src/core/api.ts` and its argument (anything that JSON can say)."""
-Progress: TypeAlias = Callable[[float], None]
-"""Called before each step with the part that is done, 0…1."""
 
 MEMORY_LIMIT = 1_400_000_000
 """Bytes of V8's heap. Beyond it a picture is refused; without it V8 would end the whole process at about 1.5 GB."""
@@ -33,7 +32,7 @@ _starting = threading.Lock()
 
 
 def run(wire: bytes, steps: Sequence[Step], progress: Progress | None = None) -> list[str]:
-    """Load a program's bytes and take the steps one by one. The answers, in order."""
+    """Load a program's bytes and take the steps one by one, with a report before each. The answers, in order."""
     if _first_user not in (None, os.getpid()):
         return _run_elsewhere(wire, steps)
     answers = []

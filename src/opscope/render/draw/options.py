@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from opscope.analysis.clusters import with_clusters
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
-from opscope.errors import OpscopeError
+from opscope.errors import SourceError
 from opscope.program import Graph, Program
 from opscope.render.draw.styling import NodeData, Style
 
@@ -94,17 +94,17 @@ class ViewOptions:
         """The graph to be shown. Names that are not in the program are refused with the closest that are."""
         name = self.graph or program.entry
         if name not in program.graphs:
-            raise OpscopeError(f"no graph named {name!r}{_closest(name, program.graphs)}")
+            raise SourceError(f"no graph named {name!r}{_closest(name, program.graphs)}")
         graph = program.graphs[name]
         for node in (*self.around, *self.stop_at, *(self.paths or ())):
             if node not in graph:
                 help = _elsewhere(program, node) or _closest(node, graph.position)
-                raise OpscopeError(f"no node named {node!r} in graph {name!r}{help}")
+                raise SourceError(f"no node named {node!r} in graph {name!r}{help}")
         if self.group_by is not None:
             own = dict.fromkeys(grouping for each in with_clusters(program) for grouping in each.groupings)
             known = [MODULE, *own, SOURCE_LINE, OP, DIRECTION]
             if self.group_by not in known:
-                raise OpscopeError(f"no grouping named {self.group_by!r}; there are: {', '.join(known)}")
+                raise SourceError(f"no grouping named {self.group_by!r}; there are: {', '.join(known)}")
         return graph
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple
 
 from opscope.errors import OpscopeError
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.draw import host
@@ -14,9 +14,6 @@ from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.styling import only_one, style_rules
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
-
-progress: ContextVar[host.Progress | None] = ContextVar("progress", default=None)
-"""Whoever wants to tell a person how far a long export is sets this (the command line does)."""
 
 
 class Drawn(NamedTuple):
@@ -30,7 +27,13 @@ class Drawn(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def draw(source: Program | Recording, options: ViewOptions, form: Literal["svg", "pdf"], font_css: str = "") -> Drawn:
+def draw(
+    source: Program | Recording,
+    options: ViewOptions,
+    form: Literal["svg", "pdf"],
+    font_css: str = "",
+    progress: Progress | None = None,
+) -> Drawn:
     """The picture of one program, or of what the last pass of a recording did: SVG text, or the content stream of a PDF page."""
     program: Program = source.snapshot(-1).program if isinstance(source, Recording) else source
     if isinstance(source, Recording):
@@ -39,10 +42,12 @@ def draw(source: Program | Recording, options: ViewOptions, form: Literal["svg",
         raise OpscopeError("--diff shows what a pass did: name a pass of a recording (run.opscope@12)")
     if options.diff in (None, "after"):
         options.check(program)
+    if progress:
+        progress(0)
     details = options.style is not None or bool(options.node_data)
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
     how = {"theme": options.theme, "title": program.name, "fontCss": font_css}
-    drawn, text = host.run(wire, [("draw", _request(options)), (form, how)], progress.get())
+    drawn, text = host.run(wire, [("draw", _request(options)), (form, how)], progress and (lambda part: progress(0.2 + 0.8 * part)))
     facts = json.loads(drawn)
     return Drawn(text, facts["width"], facts["height"], facts["boxes"], facts["edges"], tuple(facts["remarks"]))
 

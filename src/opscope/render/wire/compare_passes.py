@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from functools import lru_cache
 from pathlib import Path
 
+from opscope.plugin import Progress
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.processes import answers_in_order, cores, serve
 from opscope.recording.rows import Row, row_of
 from opscope.recording.store.comparison_cache import Comparison, Keeper, kept
 from opscope.recording.store.store import open_recording
 from opscope.render.wire.diff import encode_diff
-
-Progress = Callable[[float], None]
 
 _FEW = 60_000
 """Below this many nodes to compare starting processes costs more than it saves."""

@@ -7,13 +7,14 @@ touches it; a graph is the rows it is made of, as runs; a program is its graphs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTree, GroupTrees
+from opscope.plugin import Progress
 from opscope.program import ROLES, Details, Frame, Graph, Node, Path, Program, TensorType
 from opscope.recording.model import Recording
 from opscope.recording.rows import Row
@@ -23,7 +24,6 @@ from opscope.render.wire.facts import facts_of
 from opscope.render.wire.program import DetailsWriter, Rows, json_text, node_text, operand_place, write_types
 from opscope.render.wire.sections import Interner, SectionWriter
 
-Progress = Callable[[float], None]
 _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
 
 

@@ -9,23 +9,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw import host
 from opscope.render.draw.options import ViewOptions
-from opscope.render.draw.picture import only, progress
+from opscope.render.draw.picture import only
 from opscope.render.wire.program import encode_wire
 
 EVERYTHING = 1_000_000
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
-    target.write_text(dot_of(only(programs), options), "utf-8", errors="backslashreplace", newline="\n")
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
+    target.write_text(dot_of(only(programs), options, progress), "utf-8", errors="backslashreplace", newline="\n")
 
 
-def dot_of(program: Program, options: ViewOptions) -> str:
+def dot_of(program: Program, options: ViewOptions, progress: Progress | None = None) -> str:
     options.check(program)
     rules = {"foldRepeats": False, "stubs": False, "liftSingles": False}
     spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "rules": rules}
     request = {"spec": spec, "direction": options.direction, "theme": options.theme, "title": program.name}
-    (text,) = host.run(encode_wire(program, details=False), [("dot", request)], progress.get())
+    (text,) = host.run(encode_wire(program, details=False), [("dot", request)], progress)
     return text

@@ -9,12 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from opscope.plugin import Progress
 from opscope.program import Graph, Node, Program, TensorType, ValueRef
 from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.netron import category, kind, text
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     (program,) = programs
     graph = program.main
     model = {

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from opscope.errors import OpscopeError
+from opscope.plugin import Progress
 from opscope.program import WHOLE, Graph, Node, Program, TensorType
 from opscope.readers.hlo.attributes import names_computations, read_attributes
 from opscope.readers.hlo.details import HloDetails
@@ -21,7 +22,7 @@ _BESIDE_THE_POINT = ("original_value", "origin")
 _FRAME_ID = re.compile(r"\s*\bstack_frame_id=\d+")
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     """`opscope export x.hlo -o y.hlo --around NODE`: the node with what leads to it."""
     program = programs[0]
     graph = options.check(program)

@@ -19,10 +19,10 @@ from typing import Any
 
 from opscope.analysis.summary import MEASURED
 from opscope.errors import OpscopeError
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.draw.options import ViewOptions
-from opscope.render.draw.picture import progress
 from opscope.render.draw.styling import first_run, page_settings
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
@@ -75,7 +75,9 @@ def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str]
     yield f'<script type="application/json" id="opscope-config">{json_for_script(config)}</script>\n{script}\n</body>\n</html>\n'
 
 
-def document(programs: Sequence[Program | Recording], options: ViewOptions | None = None, **config: Any) -> Iterator[str]:
+def document(
+    programs: Sequence[Program | Recording], options: ViewOptions | None = None, *, progress: Progress | None = None, **config: Any
+) -> Iterator[str]:
     """The self-contained page of some programs and recordings, in pieces: a big one need not be in memory twice."""
     script = viewer_script()
     names = [f"opscope-data-{i}" for i in range(len(programs))]
@@ -83,16 +85,14 @@ def document(programs: Sequence[Program | Recording], options: ViewOptions | Non
     settings = {"sources": sources, "url": True, **initial(options or ViewOptions()), **config}
     if isinstance(programs[0], Program) and isinstance(programs[0].attrs.get(MEASURED), Mapping):
         settings["table"] = "modules"
-    blocks = (
-        f'<script type="application/octet-stream" id="{name}">{b64encode(packed_wire(program)).decode("ascii")}</script>\n'
-        for program, name in zip(programs, names, strict=True)
-    )
+    packed = ((name, packed_wire(program, progress=progress)) for program, name in zip(programs, names, strict=True))
+    blocks = (f'<script type="application/octet-stream" id="{name}">{b64encode(wire).decode("ascii")}</script>\n' for name, wire in packed)
     yield from page(programs[0].name, settings, f"<script>{script}</script>", blocks, policy(_hash(script)))
 
 
-def packed_wire(program: Program | Recording, details: bool = True) -> bytes:
+def packed_wire(program: Program | Recording, details: bool = True, progress: Progress | None = None) -> bytes:
     """The wire of a program or recording, compressed; the same bytes for the same program."""
-    wire = encode_recording(program, progress.get()) if isinstance(program, Recording) else encode_wire(program, details)
+    wire = encode_recording(program, progress) if isinstance(program, Recording) else encode_wire(program, details)
     return gzip.compress(wire, compresslevel=7, mtime=0)
 
 
@@ -119,10 +119,12 @@ def initial(options: ViewOptions) -> dict[str, Any]:
     return config
 
 
-def write(programs: Sequence[Program | Recording], target: Path, options: ViewOptions) -> None:
+def write(programs: Sequence[Program | Recording], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     """The writer's entry (see `opscope.render`)."""
+    if isinstance(programs[0], Program):
+        options.check(programs[0])
     with target.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(document(programs, options))
+        file.writelines(document(programs, options, progress=progress))
 
 
 def json_for_script(value: Any) -> str:

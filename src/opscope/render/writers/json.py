@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from opscope.native import chunks
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw.options import ViewOptions
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     with target.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
         stream.writelines(chunks(programs[0] if len(programs) == 1 else programs))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.model_explorer import encode
 from opscope.render.draw.options import ViewOptions
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
+    options.check(programs[0])
     encoded = [encode(program, options.group_by) for program in programs]
     several = [item for each in encoded for item in (each if isinstance(each, list) else [each])]
     whole = encoded[0] if len(encoded) == 1 else several

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from opscope.plugin import Progress
 from opscope.program import WHOLE, Graph, Node, Program, TensorType, ValueRef
 from opscope.render.draw.options import ViewOptions
 
@@ -21,7 +22,7 @@ _COLOURS = {
 """Netron's category for each of ours."""
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     (program,) = programs
     graphs = [program.main, *(graph for graph in program if graph.name != program.entry)]
     model = {

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import draw, only
@@ -22,15 +23,15 @@ LARGEST_PAGE = 14_400
 """Points. Larger pages count in units of several points each."""
 
 
-def pdf_bytes(program: Program, options: ViewOptions | None = None) -> bytes:
+def pdf_bytes(program: Program, options: ViewOptions | None = None, progress: Progress | None = None) -> bytes:
     """The picture of a program as a one-page document."""
     chosen = options or ViewOptions()
-    drawn = draw(program, chosen, "pdf")
+    drawn = draw(program, chosen, "pdf", progress=progress)
     return document(drawn.text, drawn.width * chosen.scale, drawn.height * chosen.scale, chosen.scale, program.name)
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
-    target.write_bytes(pdf_bytes(only(programs), options))
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
+    target.write_bytes(pdf_bytes(only(programs), options, progress))
 
 
 def document(content: str, width: float, height: float, scale: float, title: str) -> bytes:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from opscope.errors import OpscopeError
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import Drawn, draw, only
@@ -17,10 +18,10 @@ MOST_PIXELS = 400_000_000
 _BEYOND_FONT = re.compile(r"[\u0400-\u1fff\u2e80-\ud7ff\uf900-\ufaff\U00010000-\U0010ffff]")
 
 
-def png_bytes(program: Program, options: ViewOptions | None = None) -> bytes:
+def png_bytes(program: Program, options: ViewOptions | None = None, progress: Progress | None = None) -> bytes:
     """The picture of a program, `options.scale` pixels per unit."""
     chosen = options or ViewOptions()
-    return rasterize(draw(program, chosen, "svg"), chosen.scale)
+    return rasterize(draw(program, chosen, "svg", progress=progress), chosen.scale)
 
 
 def rasterize(drawn: Drawn, scale: float) -> bytes:
@@ -48,5 +49,5 @@ def rasterize(drawn: Drawn, scale: float) -> bytes:
     return bytes(image)
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
-    target.write_bytes(png_bytes(only(programs), options))
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
+    target.write_bytes(png_bytes(only(programs), options, progress))

@@ -6,6 +6,7 @@ from base64 import b64encode
 from functools import lru_cache
 from pathlib import Path
 
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import draw, only
@@ -15,9 +16,9 @@ FAMILY = "Opscope Sans"
 WEIGHTS = {"Regular": 400, "Bold": 600}
 
 
-def svg_text(program: Program, options: ViewOptions | None = None, *, embed_font: bool = True) -> str:
+def svg_text(program: Program, options: ViewOptions | None = None, *, embed_font: bool = True, progress: Progress | None = None) -> str:
     """The picture of a program as SVG text."""
-    return draw(program, options or ViewOptions(), "svg", font_css() if embed_font else "").text
+    return draw(program, options or ViewOptions(), "svg", font_css() if embed_font else "", progress).text
 
 
 @lru_cache(maxsize=1)
@@ -31,5 +32,5 @@ def font_css() -> str:
     return "".join(rules)
 
 
-def write(programs: list[Program], target: Path, options: ViewOptions) -> None:
-    target.write_text(svg_text(only(programs), options), encoding="utf-8")
+def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
+    target.write_text(svg_text(only(programs), options, progress=progress), encoding="utf-8")
