@@ -342,10 +342,10 @@ export type Method = keyof Methods;
 export type Params<M extends Method> = Parameters<Methods[M]>[0];
 export type Answer<M extends Method> = ReturnType<Methods[M]>;
 
-export interface Request {
+export interface Request<M extends Method = Method> {
   readonly id: number;
-  readonly method: Method;
-  readonly params: unknown;
+  readonly method: M;
+  readonly params: Params<M>;
 }
 
 export type Reply =

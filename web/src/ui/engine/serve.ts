@@ -1,14 +1,14 @@
 /** The engine's end: questions in, answers out. Runs in a worker, or beside the page where workers are forbidden. */
 import { Engine } from "./engine";
 import type { Carrier } from "./client";
-import type { Reply, Request } from "./protocol";
+import type { Method, Reply, Request } from "./protocol";
 
 interface Port {
   postMessage(message: unknown, transfer: Transferable[]): void;
 }
 
 /** Answers to one request. Progress is reported a few times a second, and once at the start, which says "I am at it". */
-async function answer(engine: Engine, request: Request, port: Port): Promise<void> {
+async function answer<M extends Method>(engine: Engine, request: Request<M>, port: Port): Promise<void> {
   const { id } = request;
   let last = performance.now();
   const progress = (part: number, stage: string) => {

@@ -1,0 +1,34 @@
+/** What is known of nodes, groups and edges, and what runs through them. */
+import { edgeFacts } from "../edgeFacts";
+import { groupFacts, nodeFacts, scopeOf } from "../facts";
+import { chainRule, gradientFacts, keptOverall } from "../gradient";
+import { markdownOf } from "../markdown";
+import { trace as traced } from "../trace";
+import type { Handler } from "./handler";
+
+export const node: Handler<"node"> = async (state, { node: number }) => {
+  await state.needDetails(number, number + 1);
+  const { names } = state;
+  return { ...nodeFacts(names, number, names.program.details(number), scopeOf(names, number, "")), data: state.overlays.of(number) };
+};
+
+export const group: Handler<"group"> = ({ names, shown }, { key }) => {
+  const box = shown.visible.key.indexOf(key);
+  return box < 0 ? undefined : groupFacts(names, shown.visible, box, shown.operations[box]);
+};
+
+export const edge: Handler<"edge"> = ({ names, shown }, { edge: number }) => edgeFacts(names, shown.visible, shown.scene, number);
+
+export const trace: Handler<"trace"> = ({ names }, { nodes, up, down }) => traced(names, nodes, up, down);
+
+export const gradient: Handler<"gradient"> = ({ names }, { node: number }) => gradientFacts(names, number);
+
+export const kept: Handler<"kept"> = ({ names }) => keptOverall(names);
+
+/** Whichever way the gradient runs between the two. */
+export const chain: Handler<"chain"> = ({ names }, { from, to }) => {
+  const steps = chainRule(names, from, to);
+  return steps.length ? steps : chainRule(names, to, from);
+};
+
+export const markdown: Handler<"markdown"> = ({ names, shown }, { nodes }) => markdownOf(names, shown.visible, nodes);

@@ -1,0 +1,38 @@
+/** Files of the picture, and parts of it that hold too much for one frame. */
+import { compose, draw, FILE } from "../../../core/picture";
+import { THEMES } from "../../../core/scene";
+import { sceneToSvg } from "../../../core/writers/svg";
+import { fontCss, loadFonts } from "../../fonts";
+import { picture as paint, png as encode } from "../pictures";
+import type { Handler } from "./handler";
+
+export const picture: Handler<"picture"> = async (state, request, { transfer }) => {
+  await fonts();
+  const bitmap = paint(state.shown.painter, request);
+  transfer.push(bitmap);
+  return bitmap;
+};
+
+export const png: Handler<"png"> = async (state, { theme, part }) => {
+  await fonts();
+  return encode(state.shown.painter, theme, part);
+};
+
+/** The picture as it is seen, with its legend; or what is seen as `opscope export` draws it. */
+export const svg: Handler<"svg"> = ({ shown }, { theme, as }) => {
+  const { program, request, spec } = shown;
+  const { scene } =
+    as === "file"
+      ? draw(program, { ...request, spec, reveal: undefined, room: undefined, ...FILE })
+      : compose(shown, { ...request, legend: true });
+  return sceneToSvg(scene, THEMES[theme], { fontCss: fontCss(), title: program.name });
+};
+
+let loading: Promise<void> | undefined;
+
+/** In a worker, fonts have to be loaded before they can be drawn with. */
+function fonts(): Promise<void> {
+  const { fonts: faces } = globalThis as unknown as { fonts?: FontFaceSet };
+  loading ??= faces ? loadFonts(faces) : Promise.resolve();
+  return loading;
+}

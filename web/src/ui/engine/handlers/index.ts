@@ -1,0 +1,38 @@
+/** Who answers which question. The type refuses a question without an answer. */
+import { chain, edge, gradient, group, kept, markdown, node, trace } from "./facts";
+import { picture, png, svg } from "./files";
+import type { Handlers } from "./handler";
+import { load, nodeData } from "./load";
+import { follow, history, match, passes, passFacts } from "./passes";
+import { attributes, find, search } from "./search";
+import { modulePlace, moduleRow, table, tableRows } from "./table";
+import { view } from "./view";
+
+export const HANDLERS: Handlers = {
+  load,
+  nodeData,
+  view,
+  search,
+  find,
+  attributes,
+  node,
+  group,
+  edge,
+  trace,
+  gradient,
+  kept,
+  chain,
+  markdown,
+  table,
+  tableRows,
+  modulePlace,
+  moduleRow,
+  picture,
+  png,
+  svg,
+  passes,
+  passFacts,
+  history,
+  follow,
+  match,
+};

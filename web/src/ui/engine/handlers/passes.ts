@@ -1,0 +1,16 @@
+/** What passes did, and how nodes run through them. */
+import { matchElsewhere } from "../elsewhere";
+import { historyOf, namesIn, passFacts as factsOf } from "../passAnswers";
+import type { Handler } from "./handler";
+
+export const passes: Handler<"passes"> = async (state) => (await state.passes?.refresh()) ?? [];
+
+export const passFacts: Handler<"passFacts"> = (state, { pass }) => state.passes && factsOf(state.passes, pass);
+
+export const history: Handler<"history"> = (state, { node }) =>
+  state.passes && state.passShown ? historyOf(state.passes, state.passShown, node) : [];
+
+export const follow: Handler<"follow"> = (state, { node, to }) =>
+  state.passes && state.passShown ? namesIn(state.passes, state.passShown, node, to) : [];
+
+export const match: Handler<"match"> = (state, asked) => matchElsewhere(state.names, state.origin, state.passShown, asked);

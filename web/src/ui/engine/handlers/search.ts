@@ -1,0 +1,52 @@
+/** Finding nodes by name, by what they are, and by their attributes. */
+import { compileQuery, search as searchProgram } from "../../../core/search/search";
+import type { EngineState } from "../state";
+import type { Handler } from "./handler";
+
+const MOST_ROWS = 200;
+/** Of a large graph so many nodes are asked for the names of their attributes. */
+const SAMPLE = 1500;
+
+export const search: Handler<"search"> = async (state, { query, limit, first }) => {
+  await needFor(state, query);
+  const start = performance.now();
+  const { nodes: hits, problem } = searchProgram(state.names.program, query);
+  const nodes = graphFirst(state, hits, first).slice(0, limit);
+  return {
+    nodes,
+    total: hits.length,
+    rows: Array.from(nodes.subarray(0, MOST_ROWS), (node) => state.names.name(node)),
+    milliseconds: performance.now() - start,
+    ...(problem ? { problem } : {}),
+  };
+};
+
+export const find: Handler<"find"> = ({ names }, { graph, id }) => names.find(graph ? names.graphNumber(graph) : names.program.entry, id);
+
+/** Names of attributes in a graph. */
+export const attributes: Handler<"attributes"> = async (state, { graph: name }) => {
+  const { program } = state.names;
+  const graph = Math.max(0, state.names.graphNumber(name));
+  const first = program.graphStart[graph],
+    last = program.graphStart[graph + 1];
+  await state.needDetails(first, Math.min(last, first + 1));
+  const names = new Set<string>();
+  const step = Math.max(1, Math.floor((last - first) / SAMPLE));
+  for (let n = first; n < last; n += step) for (const key of Object.keys(program.details(n)?.attrs ?? {})) names.add(key);
+  return [...names].sort();
+};
+
+/** Attributes that a query asks for may still be with the host. */
+export async function needFor(state: EngineState, query: string): Promise<void> {
+  if (compileQuery(query).terms.some(({ field }) => field === "attr" || field === "source")) await state.needDetails();
+}
+
+function graphFirst({ names }: EngineState, nodes: Int32Array, name: string): Int32Array {
+  const { graphStart } = names.program;
+  const graph = Math.max(0, names.graphNumber(name));
+  const from = nodes.findIndex((node) => node >= graphStart[graph]);
+  const after = nodes.findIndex((node) => node >= graphStart[graph + 1]);
+  if (from < 0) return nodes;
+  const to = after < 0 ? nodes.length : after;
+  return Int32Array.from([...nodes.subarray(from, to), ...nodes.subarray(0, from), ...nodes.subarray(to)]);
+}

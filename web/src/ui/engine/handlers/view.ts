@@ -1,0 +1,119 @@
+/** The picture on the page. */
+import { overlayRows } from "../../../core/highlight/fileStyles";
+import { type Colours, draw, matchKeys, numbersOf, type Picture, SCREEN } from "../../../core/picture";
+import { markPaints } from "../../../core/program/recording/marks";
+import type { ViewSpec, Visible } from "../../../core/program/types";
+import { groupingOf } from "../../../core/view/groups/grouping";
+import { ScenePainter } from "../../canvas/scenePainter";
+import { colourBy } from "../colours";
+import { operationsInside, scopeOf } from "../facts";
+import { Overlays } from "../highlights";
+import { buffersOf, incidence, indexBoxes, indexEdges, outlineOf, packScene } from "../pack";
+import { boxMarks, changeLegend, changeMarks } from "../passView";
+import type { ViewRequest, ViewResult } from "../protocol";
+import type { Drawn, EngineState } from "../state";
+import type { Handler, Progress } from "./handler";
+import { type Turned, turnTo } from "./turn";
+
+export const view: Handler<"view"> = async (state, asked, { progress, transfer }) => {
+  const start = performance.now();
+  if (Overlays.needsDetails(asked.styles)) await state.needDetails();
+  const turned = asked.pass ? await turnTo(state, asked.pass) : undefined;
+  const request = inThisProgram(state, asked);
+  const before = state.drawn;
+  const picture = drawView(state, request, turned, progress);
+  const result = resultOf(state, request, picture, before);
+  transfer.push(...buffersOf(result));
+  return { ...result, ...(turned ? { program: state.summary(0) } : {}), totalMs: performance.now() - start };
+};
+
+function drawView(state: EngineState, request: ViewRequest, stayed: Turned | undefined, progress: Progress): Picture {
+  return draw(
+    state.names.program,
+    {
+      ...SCREEN,
+      spec: withNear(state, request),
+      direction: request.direction,
+      reveal: request.reveal === undefined ? undefined : { node: request.reveal, level: request.revealLevel },
+      room: request.room,
+      colours: (visible) => coloursOf(state, request, visible),
+    },
+    { now: () => performance.now(), progress, cache: state.layouts, before: state.drawn, stayed },
+  );
+}
+
+/** What the page gets of a picture, which the engine keeps. */
+function resultOf(state: EngineState, request: ViewRequest, picture: Picture, before: Drawn | undefined): Omit<ViewResult, "totalMs"> {
+  const { program, visible, scene, stayed } = picture;
+  const grouping = request.spec.grouping ?? "";
+  const marks = marksFor(state, request);
+  const boxIndex = indexBoxes(scene),
+    edgeIndex = indexEdges(scene);
+  const operations = operationsInside(state.names, visible, request.spec.grouping);
+  state.drawn = {
+    ...picture,
+    grouping: groupingOf(program, grouping),
+    operations,
+    painter: new ScenePainter({ scene, boxIndex, edgeIndex }),
+  };
+  const at = numbersOf(visible.key);
+  const outline = outlineOf(visible, scene);
+  const { start: incidentStart, edge: incidentEdge } = incidence(scene);
+  return {
+    scene: packScene(scene),
+    kind: visible.kind.slice(),
+    node: visible.node.slice(),
+    open: visible.open.slice(),
+    operationsInside: operations.slice(),
+    boxOfNode: visible.boxOfNode.slice(),
+    outline: outline.order,
+    outlineDepth: outline.depth,
+    boxIndex: structuredClone(boxIndex),
+    edgeIndex: structuredClone(edgeIndex),
+    incidentStart,
+    incidentEdge,
+    before: stayed?.box ?? (before ? matchKeys(before.visible.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),
+    located: request.locate.map((key) => at.get(key) ?? stayed?.locate(key) ?? -1),
+    ...(marks ? { marks: boxMarks(visible, marks) } : {}),
+    opened: picture.opened,
+    revealed: picture.revealed,
+    closed: picture.closed,
+    legend: marks && !state.overlays.run(request.colour) ? [...changeLegend(marks), ...overlayRows(program, visible)] : scene.legendRows,
+    rules: state.overlays.report(request.styles, grouping),
+    remarks: visible.remarks,
+    viewMs: picture.viewMs,
+    layoutMs: picture.layoutMs,
+  };
+}
+
+/** What a pass did goes before what the person chose, and data before everything. */
+function coloursOf(state: EngineState, request: ViewRequest, visible: Visible): Colours {
+  const { names } = state;
+  const grouping = request.spec.grouping ?? "";
+  const { highlights, data } = state.overlays.colours(visible, request.styles, grouping, request.colour);
+  if (data) return { highlights, paints: data.paints, legendRows: data.legend };
+  const marks = marksFor(state, request);
+  if (marks) return { highlights, paints: markPaints(visible, marks) };
+  const group = (node: number) => scopeOf(names, node, grouping).at(-1) ?? "";
+  const chosen = colourBy(request.colour, names, visible, group, names.program.details);
+  return { highlights, ...(chosen ? { paints: chosen.paints, legendRows: chosen.legend } : {}) };
+}
+
+/** What the pass did to each node, where that is to be seen. */
+function marksFor({ passShown }: EngineState, { pass }: ViewRequest): Uint8Array | undefined {
+  return pass?.colours && passShown ? changeMarks(passShown) : undefined;
+}
+
+/** A graph that was walked into may not be there after another pass. */
+function inThisProgram({ passes, names }: EngineState, request: ViewRequest): ViewRequest {
+  const { graph, ...rest } = request.spec;
+  return passes && graph !== undefined && names.graphNumber(graph) < 0 ? { ...request, spec: rest } : request;
+}
+
+/** Matches by number become names of the shown graph. */
+function withNear(state: EngineState, { spec, near }: ViewRequest): ViewSpec {
+  if (!near) return spec;
+  const [first, last] = state.nodesOf(spec.graph);
+  const inGraph = near.nodes.filter((node) => node >= first && node < last);
+  return { ...spec, around: { nodes: Array.from(inGraph, (node) => state.names.id(node)), hops: near.hops } };
+}

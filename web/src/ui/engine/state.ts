@@ -1,0 +1,86 @@
+/** What the engine holds from one question to the next: the program, its picture, and what was laid over it. */
+import { LayoutCache } from "../../core/layout";
+import type { Picture } from "../../core/picture";
+import type { Grouping, ProgramData } from "../../core/program/types";
+import type { ScenePainter } from "../canvas/scenePainter";
+import type { RemoteDetails } from "./details";
+import { programFacts } from "./facts";
+import { Overlays } from "./highlights";
+import { Lookup } from "./nodeLookup";
+import type { Passes, PassShown } from "./passes";
+import type { ProgramSummary, WireAt } from "./protocol";
+import type { Table } from "./table";
+
+/** The picture on the page. */
+export interface Drawn extends Picture {
+  readonly grouping: Grouping;
+  /** How many operations each box stands for. */
+  readonly operations: Int32Array;
+  readonly painter: ScenePainter;
+}
+
+export class EngineState {
+  origin: WireAt | undefined;
+  passes: Passes | undefined;
+  passShown: PassShown | undefined;
+  /** Where attributes are that did not come with the program. */
+  remote: RemoteDetails | undefined;
+  drawn: Drawn | undefined;
+  table: Table | undefined;
+  layouts = new LayoutCache();
+  private loaded: { readonly names: Lookup; readonly overlays: Overlays } | undefined;
+
+  get names(): Lookup {
+    return this.program.names;
+  }
+
+  get overlays(): Overlays {
+    return this.program.overlays;
+  }
+
+  get shown(): Drawn {
+    if (!this.drawn) throw new Error("nothing is shown yet");
+    return this.drawn;
+  }
+
+  /** Make this the program that questions are about. */
+  use(program: ProgramData, remote: RemoteDetails | undefined): void {
+    this.remote = remote;
+    if (this.loaded?.names.program === program) return;
+    this.loaded = { names: new Lookup(program), overlays: new Overlays(program) };
+    this.table = undefined;
+  }
+
+  /** Have the attributes of these nodes here, or of all. */
+  async needDetails(from = 0, to = this.names.program.nodeCount): Promise<void> {
+    await this.remote?.need(from, to);
+  }
+
+  /** Nodes of a graph, from its first to before its last; the entry where none is named. */
+  nodesOf(graph: string | undefined): readonly [first: number, last: number] {
+    const { program } = this.names;
+    const number = graph === undefined ? program.entry : this.names.graphNumber(graph);
+    return [program.graphStart[number], program.graphStart[number + 1]];
+  }
+
+  summary(decodeMs: number): ProgramSummary {
+    const { names } = this;
+    const { program } = names;
+    return {
+      name: program.name,
+      nodes: program.nodeCount,
+      entry: names.graphName(program.entry),
+      graphs: Array.from({ length: program.graphCount }, (_, g) => names.graph(g)),
+      groupings: program.groupings.map((grouping) => grouping.name),
+      ...programFacts(names),
+      overlays: (program.looks?.overlays.length ?? 0) > 0,
+      decodeMs,
+      ...(this.passes ? { passes: this.passes.rows } : {}),
+    };
+  }
+
+  private get program(): { readonly names: Lookup; readonly overlays: Overlays } {
+    if (!this.loaded) throw new Error("no program is loaded");
+    return this.loaded;
+  }
+}
