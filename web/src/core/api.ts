@@ -9,7 +9,7 @@ import { matchRules } from "./highlight/match";
 import { matchNodeData } from "./highlight/nodeData";
 import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
-import { choose, type Colours, draw, FILE, type Picture, type PictureRequest } from "./picture";
+import { choose, type Colours, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
 import { decodeRecording, isRecording } from "./program/recording/decode";
 import { markPaints } from "./program/recording/marks";
 import { type Moment, momentOf } from "./program/recording/moment";
@@ -22,8 +22,9 @@ import { visibleToDot } from "./writers/dot";
 import { sceneToPdf } from "./writers/pdf";
 import { sceneToSvg } from "./writers/svg";
 
-/** What a file's picture shows. What is absent is as files have it. */
+/** What a file's picture shows. What is absent is as files have it, or as screens have it where that is asked for. */
 interface FileRequest extends Omit<PictureRequest, "colours"> {
+  readonly as?: "file" | "seen";
   /** Of a recording: the program before or after its last pass, or both in one, with what it did in colour. */
   readonly moment?: Moment;
   /** Style rules, or the name of predefined ones; and a file of data about nodes, whose first run colours the boxes. */
@@ -56,12 +57,12 @@ const steps: Record<string, (argument: never) => string> = {
     return JSON.stringify({ name: program.name, nodes: program.nodeCount });
   },
 
-  draw({ moment, style, nodeData, ...request }: FileRequest): string {
+  draw({ as, moment, style, nodeData, ...request }: FileRequest): string {
     const marked = recording && moment ? momentOf(recording, moment) : undefined;
     const shown = marked?.program ?? need(program);
     const colours = (visible: Visible): Colours =>
       marked ? { paints: markPaints(visible, marked.marks) } : chosenColours(shown, visible, request.spec.grouping, style, nodeData);
-    picture = draw(shown, { ...FILE, ...request, colours });
+    picture = draw(shown, { ...(as === "seen" ? SEEN : FILE), ...request, colours });
     const { visible, scene } = picture;
     return JSON.stringify({
       width: Math.ceil(scene.width),

@@ -33,8 +33,13 @@ def draw(
     form: Literal["svg", "pdf"],
     font_css: str = "",
     progress: Progress | None = None,
+    *,
+    as_: Literal["file", "seen"] = "file",
 ) -> Drawn:
-    """The picture of one program, or of what the last pass of a recording did: SVG text, or the content stream of a PDF page."""
+    """The picture of one program, or of what the last pass of a recording did: SVG text, or the content stream of a PDF page.
+
+    `as_="seen"` draws it as the viewer's Save SVG does: in one piece, and every frame by itself.
+    """
     program: Program = source.snapshot(-1).program if isinstance(source, Recording) else source
     if isinstance(source, Recording):
         source = source.only(-1)
@@ -47,7 +52,9 @@ def draw(
     details = options.style is not None or bool(options.node_data)
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
     how = {"theme": options.theme, "title": program.name, "fontCss": font_css}
-    drawn, text = host.run(wire, [("draw", _request(options)), (form, how)], progress and (lambda part: progress(0.2 + 0.8 * part)))
+    drawn, text = host.run(
+        wire, [("draw", _request(options) | {"as": as_}), (form, how)], progress and (lambda part: progress(0.2 + 0.8 * part))
+    )
     facts = json.loads(drawn)
     return Drawn(text, facts["width"], facts["height"], facts["boxes"], facts["edges"], tuple(facts["remarks"]))
 

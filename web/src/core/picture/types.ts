@@ -34,6 +34,9 @@ export const FILE: Partial<PictureRequest> = { mergeFrames: true, wrap: "auto", 
 /** A picture on a screen, where each frame can be closed and the page has the legend. */
 export const SCREEN: Partial<PictureRequest> = { mergeFrames: false, wrap: false, emphasis: false, legend: false, layoutBudget: 2500 };
 
+/** A file of what is on a screen. */
+export const SEEN: Partial<PictureRequest> = { ...SCREEN, legend: true };
+
 /** Boxes with their places. */
 export interface Arrangement {
   readonly program: ProgramData;

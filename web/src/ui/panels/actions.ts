@@ -27,8 +27,9 @@ export const actions = {
   fit: (session: Session) => session.stage?.fit(),
   zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedPieces, true),
 
-  async saveSvg(session: Session): Promise<void> {
-    const svg = await session.ask("svg", { theme: session.theme.name, as: "seen" });
+  /** As it is seen, or as a figure for a page: what `opscope export` makes of the same view. */
+  async saveSvg(session: Session, as: "seen" | "file"): Promise<void> {
+    const svg = await session.ask("svg", { theme: session.theme.name, as });
     download(new Blob([svg], { type: "image/svg+xml" }), `${fileName(session)}.svg`);
   },
 

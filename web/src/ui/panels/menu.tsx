@@ -121,7 +121,8 @@ function graphItems(session: Session): Item[] {
     { text: "Collapse all", press: "c", run: () => actions.collapseAll(session) },
     { text: "Back", press: "[", run: () => session.back() },
     { text: "Copy link", press: "y", run: () => void actions.copyLink(session) },
-    { text: "Save SVG", press: "s", run: () => void actions.saveSvg(session) },
+    { text: "Save SVG", press: "s", run: () => void actions.saveSvg(session, "seen") },
+    { text: "Save SVG as a figure", run: () => void actions.saveSvg(session, "file") },
     { text: "Save visible part as PNG", run: () => void actions.savePng(session, true) },
   ];
 }

@@ -106,7 +106,7 @@ export const KEYS: readonly Key[] = [
   { keys: "p", what: "Passes", press: "p", run: ({ panels, setPanels }) => setPanels({ ...panels, passes: !panels.passes }) },
   { keys: "[  ]", what: "Back, forward", press: "[", run: ({ session }) => session.back() },
   { keys: "", what: "", press: "]", run: ({ session }) => session.forward() },
-  { keys: "s", what: "Save SVG", press: "s", run: ({ session }) => void actions.saveSvg(session) },
+  { keys: "s", what: "Save SVG", press: "s", run: ({ session }) => void actions.saveSvg(session, "seen") },
   { keys: "y", what: "Copy link", press: "y", run: ({ session }) => void actions.copyLink(session) },
   {
     keys: "Esc",

@@ -84,7 +84,7 @@ export function Toolbar({
           options={colourOptions(session)}
           onChoose={(colour) => session.change({ ...view, colour }, { keepCamera: true })}
         />
-        <button type="button" class="tool" disabled={off} onClick={() => void actions.saveSvg(session)}>
+        <button type="button" class="tool" disabled={off} onClick={() => void actions.saveSvg(session, "seen")}>
           Save SVG
         </button>
         <IconButton name="Save PNG" icon="png" disabled={off} onClick={() => void actions.savePng(session, false)} />

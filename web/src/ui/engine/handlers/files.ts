@@ -1,5 +1,5 @@
 /** Files of the picture, and parts of it that hold too much for one frame. */
-import { compose, draw, FILE } from "../../../core/picture";
+import { compose, draw, FILE, SEEN } from "../../../core/picture";
 import { THEMES } from "../../../core/scene";
 import { sceneToSvg } from "../../../core/writers/svg";
 import { fontCss, loadFonts } from "../../fonts";
@@ -24,7 +24,7 @@ export const svg: Handler<"svg"> = ({ shown }, { theme, as }) => {
   const { scene } =
     as === "file"
       ? draw(program, { ...request, spec, reveal: undefined, room: undefined, ...FILE })
-      : compose(shown, { ...request, legend: true });
+      : compose(shown, { ...request, ...SEEN });
   return sceneToSvg(scene, THEMES[theme], { fontCss: fontCss(), title: program.name });
 };
 

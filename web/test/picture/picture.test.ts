@@ -1,0 +1,90 @@
+/** The page and the file: one picture where the same is asked for. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { allocate, call } from "../../src/core/api";
+import type { ViewSpec } from "../../src/core/program/types";
+import { Engine } from "../../src/ui/engine/engine";
+import type { Answer, Method, Params, ViewRequest } from "../../src/ui/engine/protocol";
+import { fontCss } from "../../src/ui/fonts";
+
+const root = join(import.meta.dirname, "../../..");
+const inside = join(root, ".venv/bin/python");
+const python = process.env.OPSCOPE_PYTHON ?? (existsSync(inside) ? inside : "python3");
+const engine = new Engine();
+let name = "";
+
+const ask = <M extends Method>(method: M, params: Params<M>): Promise<Answer<M>> => engine.answer(method, params, () => undefined, []);
+
+function step(method: string, argument: unknown): string {
+  const answer = call(method, JSON.stringify(argument));
+  expect(answer[0], answer.slice(0, 300)).toBe("+");
+  return answer.slice(1);
+}
+
+/** What the Python host gets for a request. */
+function fromHost(request: object): string {
+  step("draw", request);
+  return step("svg", { theme: "light", title: name, fontCss: fontCss() });
+}
+
+async function onPage(spec: ViewSpec, more: Partial<ViewRequest> = {}): Promise<Answer<"view">> {
+  return ask("view", { spec, direction: "TB", colour: "category", styles: [], locate: [], ...more });
+}
+
+beforeAll(async () => {
+  const script = join(import.meta.dirname, "write_sample.py");
+  const wire = execFileSync(python, [script, join(root, "tests/samples/hlo/step_compiled.hlo")], {
+    env: { ...process.env, PYTHONPATH: join(root, "src") },
+  });
+  allocate(wire.length).set(wire);
+  name = (JSON.parse(step("load", null)) as { name: string }).name;
+  await ask("load", { at: { kind: "bytes", bytes: new Uint8Array(wire).buffer } });
+});
+
+const VIEWS: readonly (readonly [string, ViewSpec])[] = [
+  ["as it comes", {}],
+  ["three deep", { depth: 3 }],
+  ["flat", { flatten: true }],
+  ["forward beside backward", { beside: true }],
+  ["by operation", { grouping: "op" }],
+  ["with names and operand numbers", { names: true, operands: true }],
+];
+
+describe.each(VIEWS)("a view %s", (_, spec) => {
+  it("is the same file from the page and from the host", async () => {
+    await onPage(spec);
+    expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec }));
+  });
+
+  it("is the same from the host as it is seen on the page", async () => {
+    await onPage(spec, { direction: "LR" });
+    expect(await ask("svg", { theme: "light", as: "seen" })).toBe(fromHost({ spec, direction: "LR", as: "seen" }));
+  });
+});
+
+it("a neighbourhood has its centre emphasised in both files", async () => {
+  const node = (await ask("search", { query: "op:dot", limit: 1, first: "" })).rows[0];
+  const spec: ViewSpec = { graph: node.graph, around: { nodes: [node.id], hops: 2 } };
+  await onPage(spec);
+  expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec }));
+});
+
+it("what was closed to fit the screen and opened to reveal a node is so in the file too", async () => {
+  const { closed } = await onPage({ depth: 4 }, { room: { width: 300, height: 200 } });
+  expect(closed.length).toBeGreaterThan(0);
+  expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec: { depth: 4, closed } }));
+  const node = (await ask("search", { query: "op:dot", limit: 1, first: "" })).nodes[0];
+  const { opened } = await onPage({ depth: 0 }, { reveal: node });
+  expect(opened.length).toBeGreaterThan(0);
+  expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec: { depth: 0, open: opened } }));
+});
+
+it("the legend of a file says what the chosen colours mean", async () => {
+  const { legend } = await onPage({}, { colour: "op" });
+  const svg = await ask("svg", { theme: "light", as: "seen" });
+  expect(legend.length).toBeGreaterThan(2);
+  for (const { text } of legend)
+    expect(svg).toContain(`>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")}<`);
+});

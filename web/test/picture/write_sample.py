@@ -1,0 +1,8 @@
+"""Writes the wire of a source to standard output: `write_sample.py SOURCE`."""
+
+import sys
+
+from opscope.loading import load_all
+from opscope.render.wire.program import encode_wire
+
+sys.stdout.buffer.write(encode_wire(load_all(sys.argv[1])[0]))
