@@ -74,22 +74,23 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	echo "• benchmarks: minutes, and a quiet machine makes them mean something"
 	$(BIN)/python benchmarks/make_hlo.py --layers 4
 	$(BIN)/python benchmarks/make_hlo.py --layers 24
-	$(BIN)/python benchmarks/parse_hlo.py
-	$(BIN)/python benchmarks/backward_links.py .bench/transformer4_lowered.hlo .bench/transformer4.hlo .bench/transformer24.hlo
-	$(BIN)/python benchmarks/diff.py
-	$(BIN)/python benchmarks/diff.py --without-metadata || true
+	$(BIN)/python benchmarks/parse_hlo.py --keep
+	$(BIN)/python benchmarks/backward_links.py --keep .bench/transformer4_lowered.hlo .bench/transformer4.hlo .bench/transformer24.hlo
+	$(BIN)/python benchmarks/diff.py --keep
+	$(BIN)/python benchmarks/diff.py --keep --without-metadata || true
 	for python in .venv-hidet-*/bin/python; do
 	  test -x $$python && (cd .bench && PYTHONPATH=../src ../$$python ../examples/passes_hidet.py hidet.opscope > /dev/null 2>&1) \
-	    && $(BIN)/python benchmarks/diff.py --recorded .bench/hidet.opscope
+	    && $(BIN)/python benchmarks/diff.py --keep --recorded .bench/hidet.opscope
 	done || true
-	$(BIN)/python benchmarks/timeline.py
-	$(BIN)/python benchmarks/diff.py --speed
-	$(BIN)/python benchmarks/record.py
-	$(BIN)/python benchmarks/pt2.py
+	$(BIN)/python benchmarks/timeline.py --keep
+	$(BIN)/python benchmarks/diff.py --keep --speed
+	$(BIN)/python benchmarks/record.py --keep
+	$(BIN)/python benchmarks/pt2.py --keep
 	(cd benchmarks/layout && npm install --no-save --loglevel=error > /dev/null)
 	$(BIN)/python benchmarks/layout_graphs.py gpt2 .bench/transformer{4,4_lowered,24,24_lowered}.hlo .bench/transformer24.hlo --open
-	node benchmarks/layout/run.mjs .bench/layout_{gpt2,transformer4,transformer4_lowered,transformer24,transformer24_lowered,transformer24_open}.json
-	$(BIN)/python benchmarks/viewer.py
+	node benchmarks/layout/run.mjs --keep .bench/layout_{gpt2,transformer4,transformer4_lowered,transformer24,transformer24_lowered,transformer24_open}.json
+	$(BIN)/python benchmarks/viewer.py --keep
+	$(BIN)/python benchmarks/report.py
 
 gallery: .stamps/frameworks $(BUNDLE)
 	$(BIN)/python docs/gallery/make.py

@@ -6,6 +6,8 @@
     python benchmarks/diff.py --without-metadata   the same with op_name, scopes and source lines taken away too
     python benchmarks/diff.py --recorded SOURCE …  live recordings: against what the compiler told itself
 
+`--keep` appends the figures to benchmarks/results/diff.jsonl.
+
 Of two consecutive snapshots every instruction and computation of the second gets a random name, in its text; nothing else changes.
 The programs are matched without names, and compared with the names before. "Surviving" are nodes whose name is in both; "wrong" are
 surviving nodes (of either side) that were matched to another one. Of those, "alike" are in graphs that nobody calls and that say the
@@ -22,6 +24,7 @@ import time
 from pathlib import Path
 
 from make_dump import dump
+from results import Figure, keep
 
 from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
@@ -53,8 +56,8 @@ def nodes(program: Program) -> dict[str, tuple[str, str]]:
     return {node.id: (graph.name, node.id) for graph in program for node in graph}
 
 
-def truth_of(folder: Path, metadata: bool) -> tuple[float, float]:
-    """Prints a line for each changed step; returns the worst shares of right and wrong."""
+def truth_of(folder: Path, metadata: bool) -> list[Figure]:
+    """Prints a line for each changed step; returns the shares of all steps, and those of the worst step."""
     steps, _ = find_steps(folder)
     worst_right, worst_wrong = 1.0, 0.0
     survived = found_right = found_wrong = changed = 0
@@ -77,7 +80,16 @@ def truth_of(folder: Path, metadata: bool) -> tuple[float, float]:
     shares = f"{found_right / survived:.3%} right, {found_wrong / survived:.3%} wrong"
     print(f"{changed} changed steps, {survived:,} surviving nodes: {shares}")
     print(f"worst step: {worst_right:.2%} right (wanted 97 %), {worst_wrong:.2%} wrong (wanted under 1 %)")
-    return worst_right, worst_wrong
+    graph = folder.name + ("" if metadata else ", without metadata")
+    return [
+        *shares_of(graph, survived, found_right / survived, found_wrong / survived),
+        *shares_of(f"{graph}, worst step", None, worst_right, worst_wrong),
+    ]
+
+
+def shares_of(graph: str, survived: int | None, right: float, wrong: float) -> list[Figure]:
+    matched = Figure("surviving nodes matched, names taken away", 100 * right, "%", graph, survived, at_least=97)
+    return [matched, Figure("surviving nodes matched wrongly", 100 * wrong, "%", graph, survived, at_most=1)]
 
 
 def compare(a: Program, text: str, step: Step, seed: int) -> tuple[str, int, int, int]:
@@ -108,7 +120,7 @@ def _dead_and_alike(program: Program, one: str, other: str) -> bool:
     return one not in program.callers and other not in program.callers and text(one) == text(other)
 
 
-def recorded_truth(recording: Recording) -> tuple[float, float]:
+def recorded_truth(recording: Recording) -> list[Figure]:
     """Matching without ids and without being told, against the ids that live on and the origins that the compiler told."""
     survived = right = wrong = 0
     for snapshot in recording:
@@ -131,14 +143,14 @@ def recorded_truth(recording: Recording) -> tuple[float, float]:
     shares = right / max(1, survived), wrong / max(1, survived)
     said = f"{shares[0]:.2%} right (wanted 97 %), {shares[1]:.2%} wrong (wanted under 1 %)"
     print(f"{Path(recording.name).name}, {recording.attrs.get('producer', '')}: {survived:,} surviving nodes, {said}")
-    return shares
+    return shares_of(Path(recording.name).name, survived, *shares)
 
 
 def keys_of_ops(program: Program) -> set[tuple[str, str]]:
     return {(graph.name, node.id) for graph in program for node in graph if node.role == "op"}
 
 
-def speed() -> None:
+def speed() -> list[Figure]:
     """The compiled 24-layer step against itself under other names."""
     from make_hlo import make
 
@@ -146,11 +158,17 @@ def speed() -> None:
     text = compiled.read_text()
     (a,) = parse_hlo(text)
     (b,) = parse_hlo(renamed(text, 1)[0])
+    figures = []
     for title, other, ids in (("by names", a, "names"), ("without names", b, "positions")):
         started = time.perf_counter()
         found = diff(a, other, ids=ids)
+        seconds = time.perf_counter() - started
+        size = sum(len(graph.nodes) for graph in a)
+        figures.append(Figure(f"compare with itself {title}", seconds, "s", "compiled 24-layer HLO", size, at_most=20))
         counts = f"+{len(found.added):,} −{len(found.removed):,} ~{len(found.changed):,}"
         print(f"{len(a):,} against {len(other):,} nodes {title}: {time.perf_counter() - started:.1f} s ({counts}; wanted under 20 s)")
+
+    return figures
 
 
 def main() -> None:
@@ -159,16 +177,18 @@ def main() -> None:
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--without-metadata", action="store_true")
     parser.add_argument("--recorded", action="store_true")
+    parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     if options.speed:
-        speed()
-        return
-    if options.recorded:
-        results = [recorded_truth(read_recording(source)) for source in options.folders]
-        sys.exit(any(right < 0.97 or wrong >= 0.01 for right, wrong in results))
-    results = [truth_of(folder, not options.without_metadata) for folder in options.folders or [dump(4)]]
-    if not options.without_metadata and any(right < 0.97 or wrong >= 0.01 for right, wrong in results):
-        sys.exit(1)
+        figures = speed()
+    elif options.recorded:
+        figures = [figure for source in options.folders for figure in recorded_truth(read_recording(source))]
+    else:
+        folders = options.folders or [dump(4)]
+        figures = [figure for folder in folders for figure in truth_of(folder, not options.without_metadata)]
+    if options.keep:
+        keep("diff", figures)
+    sys.exit(not options.speed and not options.without_metadata and any(figure.met is False for figure in figures))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python benchmarks/parse_hlo.py                 the compiled 24-layer train step (made first if it is not there)
     python benchmarks/parse_hlo.py --layers 4      a small one
     python benchmarks/parse_hlo.py FILE.hlo        any HLO text
-    --json prints the figures for other programs
+    --json prints the figures for other programs, --keep appends them to benchmarks/results/parse_hlo.jsonl
 
 Exits with 1 if ours took longer than XLA's, or if `opscope info` needed 600 MB or more.
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from make_hlo import make
+from results import Figure, keep
 
 ROUNDS = 5
 MOST_MEMORY = 600
@@ -70,6 +71,7 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path, help="HLO text; without it the generated train step")
     parser.add_argument("--layers", type=int, default=24, help="layers of the generated train step (default 24)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--keep", action="store_true", help="append the figures to benchmarks/results/parse_hlo.jsonl")
     options = parser.parse_args()
     figures = measure(options.file or make(options.layers)[1])
     if options.json:
@@ -80,6 +82,13 @@ def main() -> None:
         print(f"XLA    {figures['xla_seconds']:.3f} s")
         print(f"ratio  {figures['ratio']:.2f}")
         print(f"peak   {figures['info_peak_mb']:.0f} MB for opscope info")
+    if options.keep:
+        graph, size = figures["file"], figures["instructions"]
+        read = Figure("read HLO text", figures["ours_seconds"], "s", graph, size, at_most=figures["xla_seconds"])
+        xla = Figure("read HLO text", figures["xla_seconds"], "s", graph, size, tool="XLA's C++ parser")
+        keep(
+            "parse_hlo", [read, xla, Figure("peak memory of opscope info", figures["info_peak_mb"], "MB", graph, size, at_most=MOST_MEMORY)]
+        )
     sys.exit(figures["ratio"] > 1 or figures["info_peak_mb"] >= MOST_MEMORY)
 
 

@@ -1,16 +1,19 @@
 """How long a `.pt2` file of 10,000 nodes takes to open: opscope's reader, and torch.export.load for comparison.
 
-python benchmarks/pt2.py [--nodes 10000] [--no-torch-load]
+python benchmarks/pt2.py [--nodes 10000] [--no-torch-load] [--keep]
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from results import Figure, keep
 
 READ = """
 import sys, time
@@ -65,13 +68,20 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--nodes", type=int, default=10_000)
     options.add_argument("--no-torch-load", action="store_true")
+    options.add_argument("--keep", action="store_true", help="append the figures to benchmarks/results/pt2.jsonl")
     chosen = options.parse_args()
+    figures = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "deep.pt2"
         write_model(path, chosen.nodes)
         print(f"file: {path.stat().st_size / 1e6:.1f} MB")
         for script in [READ] if chosen.no_torch_load else [READ, LOAD]:
-            subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+            printed = subprocess.run([sys.executable, "-c", script, str(path)], check=True, capture_output=True, text=True).stdout
+            print(printed, end="")
+            tool, nodes, seconds = re.findall(r"^(.*): (\d+) nodes in ([\d.]+) s", printed)[0]
+            figures.append(Figure("read a .pt2 file", float(seconds), "s", "deep.pt2", int(nodes), tool))
+    if chosen.keep:
+        keep("pt2", figures)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 python benchmarks/record.py                 the 4-layer transformer's dump (made if it is not there)
 python benchmarks/record.py --layers 24     383 MB of text
 python benchmarks/record.py FOLDER …        other dumps of XLA
+
+`--keep` appends the figures to benchmarks/results/record.jsonl.
 """
 
 from __future__ import annotations
@@ -14,13 +16,14 @@ import time
 from pathlib import Path
 
 from make_dump import dump
+from results import Figure, keep
 
 from opscope.recording.dumps.xla import read_dump
 from opscope.recording.store.store import open_recording
 from opscope.render.wire.compare_passes import compared_rows
 
 
-def measure(folder: Path) -> None:
+def measure(folder: Path) -> list[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "run.opscope")
         started = time.perf_counter()
@@ -37,7 +40,16 @@ def measure(folder: Path) -> None:
         print(f"  slowest snapshot opens in {slowest:.3f} s from a cold file (wanted 0.2 s)")
         started = time.perf_counter()
         count = sum(not row.unchanged for row in compared_rows(open_recording(path)))
-        print(f"  all passes compared in {time.perf_counter() - started:.1f} s ({count} changed something)")
+        compared = time.perf_counter() - started
+        print(f"  all passes compared in {compared:.1f} s ({count} changed something)")
+    name, size = folder.name, len(recording)
+    return [
+        Figure("dump read and recorded", took, "s", name, size),
+        Figure("text per byte of the recording", text / stored, "×", name, size, at_least=50),
+        Figure("peak memory", max(own, children), "GB", name, size, at_most=2),
+        Figure("slowest snapshot to open", slowest, "s", name, size, at_most=0.2),
+        Figure("all passes compared", compared, "s", name, size),
+    ]
 
 
 def _seconds_to_open(path: Path, index: int) -> float:
@@ -50,9 +62,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
-    for folder in options.folders or [dump(options.layers)]:
-        measure(folder)
+    figures = [figure for folder in options.folders or [dump(options.layers)] for figure in measure(folder)]
+    if options.keep:
+        keep("record", figures)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How large a recording is as one HTML file, and how long people wait for it, measured in real Chromium with Playwright.
 
-    python benchmarks/timeline.py [FOLDER or run.opscope …]
+    python benchmarks/timeline.py [--keep] [FOLDER or run.opscope …]
 
 Prints for each source: passes, nodes of the largest snapshot, the file's megabytes, seconds to the first picture, and the
 milliseconds (median and worst) from pressing `j` to the picture of the next change, with its motion (180 ms), over all changes.
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
+from results import Figure, keep
 
 from opscope.recording.sources import read_recording
 from opscope.render.draw.options import ViewOptions
@@ -27,18 +28,21 @@ DEFAULT = Path(__file__).resolve().parent.parent / ".bench" / "transformer4_pass
 
 
 def main() -> None:
-    sources = [Path(name) for name in sys.argv[1:]] or [DEFAULT]
+    sources = [Path(word) for word in sys.argv[1:] if word != "--keep"] or [DEFAULT]
+    figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for source in sources:
             if not source.exists():
                 print(f"{source.name}: not here (benchmarks/make_dump.py makes it)")
                 continue
-            measure(source, Path(folder, "page.html"), browser)
+            figures += measure(source, Path(folder, "page.html"), browser)
         browser.close()
+    if "--keep" in sys.argv:
+        keep("timeline", figures)
 
 
-def measure(source: Path, page_file: Path, browser: Any) -> None:
+def measure(source: Path, page_file: Path, browser: Any) -> list[Figure]:
     recording = read_recording(source)
     started = time.perf_counter()
     write([recording], page_file, ViewOptions())
@@ -68,6 +72,13 @@ def measure(source: Path, page_file: Path, browser: Any) -> None:
     print(f"  first picture     {opened:.2f} s")
     print(f"  next change       {statistics.median(steps):.0f} ms median, {max(steps):.0f} ms worst (with motion)")
     print(f"  of that, engine   {statistics.median(engine):.0f} ms median, {max(engine):.0f} ms worst")
+    name, size = source.name, len(recording)
+    return [
+        Figure("one HTML file", page_file.stat().st_size / 1e6, "MB", name, size),
+        Figure("first picture", opened, "s", name, size),
+        Figure("next change, median", statistics.median(steps), "ms", name, size),
+        Figure("next change, worst", max(steps), "ms", name, size),
+    ]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How long people wait for the viewer, measured in real Chromium (headless, no GPU) with Playwright.
 
-    python benchmarks/viewer.py [--sizes 1000,10000,50000] [--only opscope|model-explorer|netron] [--json FILE]
+    python benchmarks/viewer.py [--sizes 1000,10000,50000] [--only opscope|model-explorer|netron] [--json FILE] [--keep]
 
 Opens one-file pages of the transformer training graph, of the compiled 24-layer HLO (`.bench/transformer24.hlo`, made by
 benchmarks/make_hlo.py) and of 100,000 boxes, and prints the time to the first picture, of Expand all and of Flatten (both with
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
+from results import Figure, keep
 from training_graph import training_graph
 
 import opscope
@@ -64,6 +65,7 @@ def main() -> None:
     parser.add_argument("--boxes", type=int, default=100_000, help="graph size for the frame times; 0 leaves them out")
     parser.add_argument("--only", choices=["opscope", "model-explorer", "netron"])
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", action="store_true", help="append the figures to benchmarks/results/viewer.jsonl")
     arguments = parser.parse_args()
     sizes = [int(size) for size in arguments.sizes.split(",") if size]
     results: list[dict[str, Any]] = []
@@ -93,6 +95,8 @@ def main() -> None:
                     break
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1))
+    if arguments.keep:
+        keep("viewer", [figure for row in results for figure in figures_of(row)])
 
 
 def measure(program: Program, name: str, folder: Path) -> dict[str, Any]:
@@ -135,10 +139,10 @@ def frames(program: Program, name: str, folder: Path) -> dict[str, Any]:
             "nodes": len(program),
             "boxes": page.evaluate("window.opscope.state().boxes"),
         }
-        row["pan far ms"], row["pan far worst"] = moving(page, lambda: drag(page))
-        row["zoom ms"], row["zoom worst"] = moving(page, lambda: wheel(page))
+        row["pan far ms"], row["pan far worst ms"] = moving(page, lambda: drag(page))
+        row["zoom ms"], row["zoom worst ms"] = moving(page, lambda: wheel(page))
         page.evaluate("window.opscope.whenIdle()")
-        row["pan near ms"], row["pan near worst"] = moving(page, lambda: drag(page))
+        row["pan near ms"], row["pan near worst ms"] = moving(page, lambda: drag(page))
         row["longest block ms"] = page.evaluate("window.blocked")
     return row
 
@@ -199,8 +203,22 @@ def wait(page: Page, condition: str) -> None:
         time.sleep(0.01)
 
 
+def asked_of(row: dict[str, Any]) -> dict[str, float]:
+    return {"longest block ms": LONGEST_BLOCK_MS, **ASKED.get(row["graph"], {})} if row["tool"] == "opscope" else {}
+
+
+def figures_of(row: dict[str, Any]) -> Iterator[Figure]:
+    """A figure for each cell: its last word is the unit."""
+    for cell, value in row.items():
+        if cell in ("tool", "graph", "nodes", "boxes"):
+            continue
+        name, _, unit = cell.rpartition(" ")
+        note = f"over {PATIENCE:.0f} s" if value == NEVER else ""
+        yield Figure(name or "file", value, unit, row["graph"], row["nodes"], row["tool"], asked_of(row).get(cell), note=note)
+
+
 def show(row: dict[str, Any]) -> None:
-    asked = {"longest block ms": LONGEST_BLOCK_MS, **ASKED.get(row["graph"], {})} if row["tool"] == "opscope" else {}
+    asked = asked_of(row)
     cells = []
     for name, value in row.items():
         if name in ("tool", "graph"):

@@ -3,12 +3,13 @@
  * graphs given as JSON files ({"width": [], "height": [], "source": [], "target": [], "parent": []?}, one entry a box or edge);
  * below it each figure that the layout should reach, and whether it does.
  *
- *   node benchmarks/layout/run.mjs [--engines a,b] [--families a,b] [--sizes 1000,…] [--cap 60] [FILE…]
+ *   node benchmarks/layout/run.mjs [--engines a,b] [--families a,b] [--sizes 1000,…] [--cap 60] [--keep] [FILE…]
  *
  * Others are compared where they are found: `npm install` in this folder gives dagre and elk, `pip install netron` in .venv
  * gives Netron's layout, dot comes with Graphviz. Each layout runs in a process of its own that may use `--cap` seconds of CPU;
  * who did not finish a graph is not tried on larger ones of its kind. CPU seconds are those of the layout call, cold, and the
  * least of three runs where one takes under three seconds. Crossings are counted on the drawn lines up to 12,000 boxes.
+ * `--keep` appends the figures to benchmarks/results/layout.jsonl.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -17,7 +18,7 @@ import { fileURLToPath } from "node:url";
 import os from "node:os";
 import { engines, netronFile } from "./engines.mjs";
 import { families } from "./families.mjs";
-import { verdicts } from "./figures.mjs";
+import { line, measured, targets } from "./figures.mjs";
 
 const REPEATS = 3;
 const REPEATED_SECONDS = 3;
@@ -32,9 +33,11 @@ const flags = {
   "--sizes": "1000,10000,100000",
 };
 const files = [];
+let keep = false;
 for (let i = 2; i < process.argv.length; i++) {
   const word = process.argv[i];
   if (word in flags) flags[word] = process.argv[++i];
+  else if (word === "--keep") keep = true;
   else files.push(word);
 }
 const cap = Number(flags["--cap"]);
@@ -91,17 +94,17 @@ row(columns);
 const graphs = [];
 for (const size of flags["--sizes"].split(",").map(Number)) {
   for (const family of flags["--families"].split(",").filter(Boolean)) {
-    graphs.push({ name: `${family} ${size / 1000}k`, series: family, kind: family, size, target: size });
+    graphs.push({ name: `${family} ${size / 1000}k`, graph: family, series: family, kind: family, size, target: size });
   }
 }
 /** Files of one series have names that differ in their number: transformer4 and transformer24. */
 for (const file of files) {
   const name = basename(file, ".json").replace(/^layout_/, "");
-  graphs.push({ name, series: name.replace(/\d+/, ""), kind: "file", size: file });
+  graphs.push({ name, graph: name, series: `file ${name.replace(/\d+/, "")}`, kind: "file", size: file });
 }
 const results = [];
 const gaveUp = new Map();
-for (const { name, series, kind, size, target } of graphs) {
+for (const { name, graph, series, kind, size, target } of graphs) {
   for (const engine of flags["--engines"].split(",")) {
     if (missing(engine)) continue;
     const key = `${engine} ${series}`;
@@ -114,8 +117,12 @@ for (const { name, series, kind, size, target } of graphs) {
       const { nodes, edges, cpu, rss, crossings, length, width } = result;
       row([name, String(nodes), String(edges), engine, cpu.toFixed(2), rss.toFixed(0), short(crossings), short(length), short(width)]);
     }
-    results.push({ name, series, target, engine, ...result });
+    results.push({ name, graph, target, engine, ...result });
   }
 }
 console.log();
-for (const line of verdicts(results)) console.log(line);
+for (const target of targets(results)) console.log(line(target));
+if (keep) {
+  const input = [...measured(results), ...targets(results)].map((figure) => JSON.stringify(figure)).join("\n");
+  execFileSync(join(here, "../../.venv/bin/python"), [join(here, "../results.py"), "layout"], { input });
+}

@@ -1,11 +1,16 @@
-"""Makes the pictures of the viewer that the README shows: python docs/viewer/make.py (needs Chromium and .bench/transformer24.hlo)."""
+"""Makes the pictures of the viewer for README.md and docs/viewer.md: `python docs/viewer/make.py [NAME…]`.
+
+Needs Chromium, and `.bench/transformer2_lowered.hlo` and `.bench/transformer24.hlo`, which benchmarks/make_hlo.py makes.
+"""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -35,6 +40,13 @@ def find(page: Page, query: str) -> None:
     idle(page)
 
 
+def train_step(page: Page) -> None:
+    """Forward and backward side by side, large enough to read in a README."""
+    for key in ("o", "g", "f"):
+        page.keyboard.press(key)
+        idle(page)
+
+
 def attention(page: Page) -> None:
     """A layer opened down to its softmax, with everything about it."""
     find(page, "op:exponential scope:layer_0")
@@ -59,28 +71,43 @@ def everything(page: Page) -> None:
     press(page, "Fold repeats", "Expand all")
 
 
-PICTURES: dict[str, tuple[str, str, Callable[[Page], None]]] = {
-    "attention": ("examples/train_step.hlo", "light", attention),
-    "compiled": (".bench/transformer24.hlo", "dark", compiled),
-    "table": ("examples/train_step.hlo", "light", table),
-    "everything": (".bench/transformer24.hlo", "dark", everything),
+class Picture(NamedTuple):
+    source: str
+    act: Callable[[Page], None]
+    scheme: str = "light"
+    width: int = 1600
+    height: int = 1000
+    scale: float = 1
+
+
+PICTURES = {
+    "train_step": Picture(".bench/transformer2_lowered.hlo", train_step, width=1120, height=740, scale=1.5),
+    "attention": Picture("examples/train_step.hlo", attention),
+    "compiled": Picture(".bench/transformer24.hlo", compiled, "dark"),
+    "table": Picture("examples/train_step.hlo", table),
+    "everything": Picture(".bench/transformer24.hlo", everything, "dark"),
 }
 
 
-def main() -> None:
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+def main(names: list[str]) -> None:
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as directory:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        for name, (source, scheme, act) in PICTURES.items():
-            target = Path(folder, f"{name}.html")
-            opscope.save(opscope.load(ROOT / source), target)
-            page = browser.new_page(viewport={"width": 1600, "height": 1000}, color_scheme=scheme)  # type: ignore[arg-type]
+        for name in names or PICTURES:
+            picture = PICTURES[name]
+            target = Path(directory, f"{name}.html")
+            opscope.save(opscope.load(ROOT / picture.source), target)
+            page = browser.new_page(
+                viewport={"width": picture.width, "height": picture.height},
+                device_scale_factor=picture.scale,
+                color_scheme=picture.scheme,  # type: ignore[arg-type]
+            )
             page.goto(target.as_uri())
             idle(page)
-            act(page)
+            picture.act(page)
             page.screenshot(path=HERE / f"{name}.png")
             page.close()
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
