@@ -23,9 +23,10 @@ class Viewer:
         return found
 
     def idle(self) -> dict[str, Any]:
-        """Wait until nothing moves; the state then."""
-        self.page.evaluate("window.opscope.whenIdle()")
-        return self.state()
+        """Wait until nothing moves; the state at that very moment. Asked for separately, it could be one in which a message from the
+        server has changed what is wanted and not yet what is shown."""
+        settled: dict[str, Any] = self.page.evaluate("window.opscope.whenIdle().then(() => window.opscope.state())")
+        return settled
 
     def press(self, name: str) -> dict[str, Any]:
         self.page.get_by_role("button", name=name, exact=True).click()

@@ -1,6 +1,13 @@
 /** Small structures over typed arrays that the view's parts share. */
 
-import type { Csr } from "../program/types";
+/** Rows of numbers: row i is value[start[i]] … value[start[i+1]-1]. */
+export interface Csr {
+  readonly start: Int32Array;
+  readonly value: Int32Array;
+}
+export interface Csr2 extends Csr {
+  readonly extra: Int32Array;
+}
 
 /** Turns the rows around: row v of the answer lists the rows of `csr` that hold v, in order, as often as they do. */
 export function transpose(csr: Csr, valueCount: number): Csr {

@@ -1,14 +1,6 @@
 /** From one picture to the next: what stays keeps its place, so that people do not lose their way. */
 import type { ViewSpec, Visible } from "../program/types";
-import type { Arrangement } from "./types";
-
-/** For the boxes of the next view. */
-export interface Stayed {
-  /** The box before that each is, or -1. */
-  readonly box: Int32Array;
-  /** Where that is now which had this key before, or undefined. */
-  locate(key: string): number | undefined;
-}
+import type { Arrangement, Stayed } from "./types";
 
 /** In a drawing of this many boxes people would lose their way if opening a group moved the others, and wait for it besides. */
 const KEPT_BOXES = 3000;

@@ -1,3 +1,13 @@
-export { matchKeys, numbersOf, type Stayed, stayedBoxes } from "./continuity";
+export { matchKeys, numbersOf, stayedBoxes } from "./continuity";
 export { choose, compose, draw } from "./draw";
-export { type Arrangement, type Colours, type DrawContext, FILE, type Picture, type PictureRequest, SCREEN, SEEN } from "./types";
+export {
+  type Arrangement,
+  type Colours,
+  type DrawContext,
+  FILE,
+  type Picture,
+  type PictureRequest,
+  SCREEN,
+  SEEN,
+  type Stayed,
+} from "./types";

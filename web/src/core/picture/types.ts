@@ -3,7 +3,6 @@ import type { CompoundLayout, LayoutCache } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import type { Scene, SceneOptions } from "../scene";
 import type { Size } from "../view/initial/fitToScreen";
-import type { Stayed } from "./continuity";
 
 export type Colours = Pick<SceneOptions, "paints" | "highlights" | "legendRows">;
 
@@ -61,6 +60,14 @@ export interface Arrangement {
 
 export interface Picture extends Arrangement {
   readonly scene: Scene;
+}
+
+/** What a view keeps of the one before. */
+export interface Stayed {
+  /** The box before that each is, or -1. */
+  readonly box: Int32Array;
+  /** Where that is now which had this key before, or undefined. */
+  locate(key: string): number | undefined;
 }
 
 /** What the place where a picture is drawn gives besides the program. */

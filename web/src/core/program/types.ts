@@ -2,6 +2,9 @@
  * The contract between the core's parts: program → view → (layout) → scene → painter.
  * Nothing here or below knows the DOM.
  */
+import type { Csr, Csr2 } from "../base/csr";
+
+export type { Csr, Csr2 };
 
 /**
  * A Program as it comes off the wire: columns over all nodes of all graphs. Node numbers are global. No field is optional, so that
@@ -99,15 +102,6 @@ export interface DerivativeRule {
 export interface StringTable {
   readonly length: number;
   at(index: number): string;
-}
-
-/** Rows of numbers: row i is value[start[i]] … value[start[i+1]-1]. */
-export interface Csr {
-  readonly start: Int32Array;
-  readonly value: Int32Array;
-}
-export interface Csr2 extends Csr {
-  readonly extra: Int32Array;
 }
 
 export interface TypeTable {

@@ -3,7 +3,7 @@
  * `render/wire/sections.py`). Strings stay UTF-8 until somebody reads them, details until somebody asks for a node.
  */
 
-import { attributeNamed } from "../search/query";
+import { attributeNamed } from "./attributes";
 import type { Csr, Csr2, Grouping, NodeDetails, ProgramData, StringTable } from "./types";
 import { decodeUtf8 } from "../base/utf8";
 

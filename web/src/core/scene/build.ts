@@ -8,7 +8,7 @@ import { countLabels, operandLabels } from "./labels";
 import { categoryRows, LEGEND_HEIGHT, placeLegend, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
 import { mixOf } from "./categoryShares";
-import { overlayRows, overlayTexts } from "../highlight/fileStyles";
+import { overlayRows, overlayTexts } from "./fileOverlays";
 import { categoryPaints } from "./categoryFill";
 import { depths, type Placed } from "./placed";
 import { type Scene, type SceneOptions, Shape } from "./types";

@@ -3,7 +3,8 @@
  * 100,000 nodes take milliseconds.
  */
 
-import { attributeNamed, compileQuery, type Query, type Term } from "./query";
+import { compileQuery, type Query, type Term } from "./query";
+import { attributeNamed } from "../program/attributes";
 import { CATEGORIES, type ProgramData, ROLES } from "../program/types";
 
 export { compileQuery } from "./query";

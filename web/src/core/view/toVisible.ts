@@ -5,7 +5,7 @@ import type { Boxes } from "./boxes/boxes";
 import { TripleMap } from "../base/csr";
 import type { Edges } from "./edges/edges";
 import { INLINED, type Instance, noEnds, PASSED_ON, sources } from "./boxes/instance";
-import type { Placement } from "./boxes/placeBoxes";
+import type { Placement } from "./boxes/placement";
 import { Kind } from "./ops/plumbing";
 import { WHOLE } from "./ops/roles";
 

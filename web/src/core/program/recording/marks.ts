@@ -1,6 +1,4 @@
-/** What a pass did to each node, and how the boxes that show it are coloured. */
-import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } from "../../scene/types";
-import type { Visible } from "../types";
+/** What a pass did to each node. */
 import { EVIDENCE, type PassDiff } from "./types";
 
 export const SAME = 0,
@@ -8,7 +6,6 @@ export const SAME = 0,
   REMOVED = 2,
   CHANGED = 3;
 const REWRITE = EVIDENCE.indexOf("rewrite");
-const PAINT = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED];
 export const MARK_NAMES = ["unchanged", "added", "removed", "changed"] as const;
 
 export function marksAfter(diff: PassDiff): Uint8Array {
@@ -38,24 +35,6 @@ export function marksBefore(diff: PassDiff): Uint8Array {
   }
   for (const node of diff.removed) marks[node] = REMOVED;
   return marks;
-}
-
-/** Row of the theme's paints for every box: its own mark, or what happened to all that a closed box holds. */
-export function markPaints(visible: Visible, marks: Uint8Array): Uint8Array {
-  const seen = new Uint8Array(visible.boxCount);
-  for (let node = 0; node < marks.length; node++) {
-    const box = visible.boxOfNode[node];
-    if (box >= 0) seen[box] |= 1 << marks[node];
-  }
-  return Uint8Array.from(seen, (bits, box) => {
-    const node = visible.node[box];
-    const own = node >= 0 ? marks[node] : SAME;
-    if (visible.open[box]) return own === SAME ? PAINT_GROUP : PAINT[own];
-    if (own !== SAME) return PAINT[own];
-    if (bits === 1 << ADDED) return PAINT_ADDED;
-    if (bits === 1 << REMOVED) return PAINT_REMOVED;
-    return bits & ~(1 << SAME) ? PAINT_CHANGED : PAINT_SAME;
-  });
 }
 
 /** How many nodes have each mark. */

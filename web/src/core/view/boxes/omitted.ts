@@ -3,7 +3,7 @@
 import { BoxKind, EdgeKind } from "../../program/types";
 import type { LeftOut } from "../edges/connect";
 import type { Edges } from "../edges/edges";
-import type { Placement } from "./placeBoxes";
+import type { Placement } from "./placement";
 import { plural } from "./texts";
 
 export function showLeftOut(placement: Placement, edges: Edges, leftOut: LeftOut): void {

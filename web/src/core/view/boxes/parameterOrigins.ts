@@ -1,7 +1,7 @@
 /** A graph that is called from one place: its parameters say where their values come from. */
 import type { ProgramData } from "../../program/types";
 import { bindOperands } from "./instance";
-import type { Placement } from "./placeBoxes";
+import type { Placement } from "./placement";
 import type { Prepared } from "../prepare";
 
 /** The one node that runs a graph and which of its calls that is, or undefined. */

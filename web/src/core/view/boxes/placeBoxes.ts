@@ -1,44 +1,21 @@
 /** From groups and nodes to boxes: which are seen, which are open, and where every node of an instance is found. */
 
 import { BoxKind, CATEGORIES } from "../../program/types";
-import type { Boxes } from "./boxes";
-import type { Folding } from "../groups/fold";
 import { onlyUser } from "../groups/stackParameters";
 import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
 import { escapeName } from "../choose/keys";
 import { isOpenCall, movesInto, receives } from "./sinkParameters";
-import { isOpen, type Options } from "../choose/options";
+import { isOpen } from "../choose/options";
 import { bareOp, Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
-import type { Repeats } from "../groups/repeats";
+import type { Placement } from "./placement";
 import { Role } from "../ops/roles";
 import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, typeText } from "./texts";
-import type { GroupTree } from "../groups/tree";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
 /** Beyond this many boxes calls stay closed, however deep the view was asked to be. */
 const MOST_BOXES = 400_000;
-
-export interface Placement {
-  readonly prepared: Prepared;
-  readonly tree: GroupTree;
-  readonly options: Options;
-  /** How many levels of groups, and of called graphs, are open unless said otherwise. */
-  readonly groupDepth: number;
-  readonly callDepth: number;
-  readonly boxes: Boxes;
-  readonly instances: Instance[];
-  /** Boxes that the instances so far may come to. */
-  promised: number;
-  /** Nodes of the shown graph that are part of the view (by global number); absent: all. */
-  readonly kept: Uint8Array | undefined;
-  /** 1: a person asked for this node by name, so no rule may hide it. */
-  readonly named: Uint8Array | undefined;
-  readonly folding: Folding | undefined;
-  readonly repeats: Repeats;
-  readonly remarks: string[];
-}
 
 /** Places the shown graph and everything that is open in it. */
 export function placeAll(placement: Placement, graph: number): void {

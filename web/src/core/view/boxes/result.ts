@@ -4,7 +4,7 @@ import { BoxKind, CATEGORIES, EdgeKind } from "../../program/types";
 import { isReturnedUnchanged } from "../edges/connect";
 import type { Edges } from "../edges/edges";
 import { noEnds, sources } from "./instance";
-import type { Placement } from "./placeBoxes";
+import type { Placement } from "./placement";
 import { Kind } from "../ops/plumbing";
 import { Role } from "../ops/roles";
 import { placeOperands } from "../edges/ports";

@@ -10,7 +10,7 @@ import { Input } from "../ops/inputs";
 import { chooses, type Instance } from "./instance";
 import { escapeName } from "../choose/keys";
 import { isOpen } from "../choose/options";
-import type { Placement } from "./placeBoxes";
+import type { Placement } from "./placement";
 
 /** The open call that a parameter of this instance moves into, or -1. */
 export function movesInto(placement: Placement, instance: Instance, parameter: number): number {

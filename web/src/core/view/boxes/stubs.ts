@@ -7,7 +7,7 @@ import { BoxKind, CATEGORIES, EdgeKind } from "../../program/types";
 import type { Boxes } from "./boxes";
 import { byClass } from "../../base/csr";
 import type { Edges } from "../edges/edges";
-import type { Placement } from "./placeBoxes";
+import type { Placement } from "./placement";
 import { Role } from "../ops/roles";
 import { plural } from "./texts";
 

@@ -4,7 +4,7 @@ import { BoxKind, CATEGORIES, EdgeKind } from "../../program/types";
 import type { Boxes } from "./boxes";
 import { TripleMap } from "../../base/csr";
 import type { Edges } from "../edges/edges";
-import type { Placement } from "./placeBoxes";
+import type { Placement } from "./placement";
 import { Role } from "../ops/roles";
 
 const DATA = CATEGORIES.indexOf("data");

@@ -3,7 +3,7 @@
 import { EdgeKind } from "../../program/types";
 import type { Edges } from "./edges";
 import { Carried, INLINED, type Instance, noEnds, NOWHERE, sources } from "../boxes/instance";
-import type { Placement } from "../boxes/placeBoxes";
+import type { Placement } from "../boxes/placement";
 import { Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
 import { Role } from "../ops/roles";

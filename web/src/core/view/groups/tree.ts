@@ -8,7 +8,7 @@ import { adopt } from "./assignUngrouped";
 import { bareOp, Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
 import { isModelParameter, Role } from "../ops/roles";
-import { SPREADS } from "../ops/inlineOperands";
+import { SPREADS } from "../ops/spreads";
 
 export interface GroupTree {
   readonly name: string;

@@ -11,6 +11,7 @@ import { Input } from "./inputs";
 import { bareOp } from "./plumbing";
 import { Role } from "./roles";
 import { rank } from "./shapes";
+import { SPREADS } from "./spreads";
 
 export interface Small {
   /** 1: may become text. */
@@ -19,19 +20,6 @@ export interface Small {
   readonly root: Int32Array;
 }
 
-/** Ops that only spread or convert a value. */
-export const SPREADS = new Set([
-  "broadcast",
-  "broadcast_in_dim",
-  "convert",
-  "reshape",
-  "bitcast",
-  "bitcast-convert",
-  "expand",
-  "convert_element_type",
-  "copy",
-  "_to_copy",
-]);
 const MOST_ELEMENTS = 4;
 const LONGEST = 18;
 const MOST_USES = 4;

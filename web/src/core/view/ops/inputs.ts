@@ -10,7 +10,7 @@ import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";
 import { bareOp } from "./plumbing";
 import { Role } from "./roles";
 import { isInteger, rank } from "./shapes";
-import { SPREADS } from "./inlineOperands";
+import { SPREADS } from "./spreads";
 
 const NOTHING = -1;
 const SEVERAL = -2;

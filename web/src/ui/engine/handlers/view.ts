@@ -1,8 +1,8 @@
 /** The picture on the page. */
-import { overlayRows } from "../../../core/highlight/fileStyles";
 import { type Colours, draw, matchKeys, numbersOf, type Picture, SCREEN } from "../../../core/picture";
-import { markPaints } from "../../../core/program/recording/marks";
 import type { ViewSpec, Visible } from "../../../core/program/types";
+import { markPaints } from "../../../core/scene/changePaints";
+import { overlayRows } from "../../../core/scene/fileOverlays";
 import { groupingOf } from "../../../core/view/groups/grouping";
 import { ScenePainter } from "../../canvas/scenePainter";
 import { colourBy } from "../colours";

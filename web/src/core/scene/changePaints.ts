@@ -1,0 +1,25 @@
+/** Colours of what a pass did. */
+import { ADDED, REMOVED, SAME } from "../program/recording/marks";
+import type { Visible } from "../program/types";
+import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } from "./types";
+
+/** Rows of the theme's paints by mark. */
+export const MARK_PAINTS = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED] as const;
+
+/** Row of the theme's paints for every box: its own mark, or what happened to all that a closed box holds. */
+export function markPaints(visible: Visible, marks: Uint8Array): Uint8Array {
+  const seen = new Uint8Array(visible.boxCount);
+  for (let node = 0; node < marks.length; node++) {
+    const box = visible.boxOfNode[node];
+    if (box >= 0) seen[box] |= 1 << marks[node];
+  }
+  return Uint8Array.from(seen, (bits, box) => {
+    const node = visible.node[box];
+    const own = node >= 0 ? marks[node] : SAME;
+    if (visible.open[box]) return own === SAME ? PAINT_GROUP : MARK_PAINTS[own];
+    if (own !== SAME) return MARK_PAINTS[own];
+    if (bits === 1 << ADDED) return PAINT_ADDED;
+    if (bits === 1 << REMOVED) return PAINT_REMOVED;
+    return bits & ~(1 << SAME) ? PAINT_CHANGED : PAINT_SAME;
+  });
+}

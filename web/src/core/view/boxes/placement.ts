@@ -1,0 +1,28 @@
+/** A view in the making: what was chosen, and the boxes placed so far. */
+import type { Options } from "../choose/options";
+import type { Folding } from "../groups/fold";
+import type { Repeats } from "../groups/repeats";
+import type { GroupTree } from "../groups/tree";
+import type { Prepared } from "../prepare";
+import type { Boxes } from "./boxes";
+import type { Instance } from "./instance";
+
+export interface Placement {
+  readonly prepared: Prepared;
+  readonly tree: GroupTree;
+  readonly options: Options;
+  /** How many levels of groups, and of called graphs, are open unless said otherwise. */
+  readonly groupDepth: number;
+  readonly callDepth: number;
+  readonly boxes: Boxes;
+  readonly instances: Instance[];
+  /** Boxes that the instances so far may come to. */
+  promised: number;
+  /** Nodes of the shown graph that are part of the view (by global number); absent: all. */
+  readonly kept: Uint8Array | undefined;
+  /** 1: a person asked for this node by name, so no rule may hide it. */
+  readonly named: Uint8Array | undefined;
+  readonly folding: Folding | undefined;
+  readonly repeats: Repeats;
+  readonly remarks: string[];
+}
