@@ -8,6 +8,7 @@ import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,25 @@ settings.load_profile("opscope")
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["OPSCOPE_CACHE"] = "off"  # tests leave nothing in anybody's home
+
+
+FRAMEWORK_DIRECTORIES = {"pytorch", "executorch", "jax_functions"}
+"""Tests in these directories need a framework; others say so with a mark of their own."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tiers: `make test-fast` leaves out what needs a framework, a browser or patience."""
+    for item in items:
+        directory = item.path.relative_to(ROOT / "tests").parts[0]
+        if directory in FRAMEWORK_DIRECTORIES:
+            item.add_marker(pytest.mark.frameworks)
+        if directory == "browser" or "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Without torch, the directories that import it at the top cannot even be collected."""
+    return True if collection_path.name in FRAMEWORK_DIRECTORIES and find_spec("torch") is None else None
 
 
 @pytest.fixture(scope="session")

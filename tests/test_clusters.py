@@ -121,6 +121,7 @@ def test_clusters_are_a_grouping_and_stand_inside_partitions_and_nothing_is_lost
     assert with_clusters(plain) is plain
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_clusters_takes_linear_time_and_no_recursion() -> None:
     lines = ["v0 = input()"]
     for i in range(5000):

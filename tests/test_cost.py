@@ -48,6 +48,7 @@ def _cases() -> dict[str, tuple[Any, tuple[Any, ...]]]:
 NAMES = ["matmul", "batched", "conv", "conv_gradient", "grouped", "grouped_gradient", "pool", "softmax_sort", "branch", "scatter"]
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("compiled", [False, True], ids=["lowered", "compiled"])
 def test_flops_are_those_of_xla(name: str, compiled: bool) -> None:
@@ -65,6 +66,7 @@ def test_flops_are_those_of_xla(name: str, compiled: bool) -> None:
     assert sum(column.values()) == cost.flops, "the metric adds up to XLA's total, calls and their bodies counted once"
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("name", ["conv", "conv_gradient", "grouped", "grouped_gradient"])
 def test_convolutions_cost_the_same_in_stablehlo_and_jaxpr(name: str) -> None:
     """Each names dimensions, strides and padding in its own way."""
@@ -101,6 +103,7 @@ ENTRY main { p = (s32[], f32[4,4]) parameter(0)
     assert unknown.total.flops == 2 * 4 * 4 * 4 and unknown.total.unknown == 1 and unknown.unknown_ops == {"while": 1}
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("update", [False, True], ids=["rows", "update"])
 def test_a_loop_that_touches_rows_is_charged_the_rows_as_by_xla(update: bool) -> None:
     """Fused slices and updates move a row, not the whole table. XLA counts the body of a loop once."""

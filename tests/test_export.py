@@ -79,6 +79,7 @@ def test_svg_is_wellformed_and_shows_names_types_and_keys() -> None:
     assert "@font-face" not in svg_text(small(), embed_font=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(programs())
 def test_any_program_gives_wellformed_svg(program: Program) -> None:
@@ -233,6 +234,7 @@ def test_what_was_asked_for_has_a_strong_border() -> None:
     assert [group.get("data-key") for group in groups if group.find(f"{SVG}rect[@stroke-width='2.4']") is not None] == ["n:tanh.0"]
 
 
+@pytest.mark.slow
 def test_a_picture_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the limit V8 would end the whole process, and a notebook with it."""
     monkeypatch.setattr(host, "MEMORY_LIMIT", 40_000_000)

@@ -21,6 +21,7 @@ from opscope.program import KnownDetails, Node, Program, ProgramBuilder
 SCHEMA = json.loads(files("opscope").joinpath("schema/opscope-1.schema.json").read_text("utf-8"))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_reading_what_was_written_gives_an_equal_program_and_the_same_bytes(program: Program) -> None:
@@ -175,6 +176,7 @@ PLACES = [path for path in places(document()) if path]
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(PLACES), st.sampled_from([*ODD_VALUES, "delete", "rename"]))
 def test_schema_and_reader_agree_on_what_is_well_formed(path: tuple[Any, ...], value: Any) -> None:
@@ -202,6 +204,7 @@ def test_schema_and_reader_agree_on_what_is_well_formed(path: tuple[Any, ...], v
 ABOUT_REFERENCES = ("names no", "duplicate", "asks for output", "is no graph of the program")
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_nodes_are_read_back_with_shared_parts() -> None:
     """Types, scopes and operation names that repeat are in memory once."""
     builder = ProgramBuilder("big")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.frameworks
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "docs/python.md")
 SNIPPETS = [

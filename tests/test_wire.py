@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 
+import pytest
 from hypothesis import given
 from programs import everything, programs
 from support.wire_reader import WireReader, read_details
@@ -61,6 +62,7 @@ def test_one_of_everything_arrives() -> None:
     _check(everything())
 
 
+@pytest.mark.slow
 @given(programs())
 def test_any_program_arrives(program: Program) -> None:
     _check(program)

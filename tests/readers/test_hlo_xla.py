@@ -13,6 +13,8 @@ from xla_structure import plain_structure, structure_of, xla_structure
 
 from opscope.readers.hlo import body, parse_hlo
 
+pytestmark = pytest.mark.frameworks
+
 SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "hlo"
 NOT_FOR_XLA = {
     "several.hlo": "XLA reads one module per text",

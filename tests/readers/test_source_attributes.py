@@ -20,6 +20,8 @@ from opscope.recording.diff import diff
 from opscope.render.writers.hlo import extract
 
 jax = pytest.importorskip("jax")
+
+pytestmark = pytest.mark.frameworks
 jnp = jax.numpy
 
 STEP = """HloModule jit_step

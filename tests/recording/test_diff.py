@@ -145,11 +145,13 @@ def check_truth(texts: list[str]) -> int:
     return steps
 
 
+@pytest.mark.slow
 def test_names_taken_away_are_found_again_on_every_step_of_a_real_gpu_dump(gpu_dump: Path) -> None:
     steps, _ = find_steps(gpu_dump)
     assert check_truth([step.path.read_text() for step in steps]) > 50
 
 
+@pytest.mark.frameworks
 def test_names_taken_away_are_found_again_on_every_step_of_a_train_step(tmp_path: Path) -> None:
     """The promise, on what JAX's own XLA does to two layers with gradients: at least 97 % right, under 1 % wrong."""
     jax = pytest.importorskip("jax")

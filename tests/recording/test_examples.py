@@ -12,6 +12,8 @@ import pytest
 import opscope
 from opscope.recording.model import Recording
 
+pytestmark = pytest.mark.frameworks
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -19,6 +19,8 @@ from opscope.recording.diff import diff
 from opscope.recording.model import Recording
 from opscope.render.wire.compare_passes import compared_rows
 
+pytestmark = pytest.mark.frameworks
+
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.6.1", "0.3.1")
 

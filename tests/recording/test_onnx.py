@@ -10,6 +10,8 @@ import pytest
 import opscope
 from opscope.program import Program, TensorType
 
+pytestmark = pytest.mark.frameworks
+
 np = pytest.importorskip("numpy")
 onnx = pytest.importorskip("onnx")
 helper, FLOAT, BOOL = onnx.helper, onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL

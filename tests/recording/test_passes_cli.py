@@ -128,6 +128,7 @@ def page_data(page: Path) -> bytes:
     return gzip.decompress(b64decode(packed[1]))
 
 
+@pytest.mark.slow
 def test_a_module_is_named_alike_for_every_command(run: Run, tmp_path: Path) -> None:
     """XLA's files say module_0042.jit_step where the program says jit_step: either is taken, and the timeline stays."""
     with opscope.record(tmp_path / "run.opscope") as rec:

@@ -116,6 +116,7 @@ def test_modules_are_followed_apart() -> None:
     assert recording.diff(2).added == (("main", "c"),) and recording.diff(3).same
 
 
+@pytest.mark.frameworks
 def test_a_jax_function_is_recorded_while_it_compiles() -> None:
     jax = pytest.importorskip("jax")
 

@@ -58,6 +58,7 @@ def test_tuples_in_attributes_stay_tuples() -> None:
     assert dict(writer.recording()[0].program["g"]["n"].attrs) == {"shape": (1, (2, [3, (4,)])), "text": "\x00tuple"}
 
 
+@pytest.mark.slow
 @given(programs(), programs())
 @hypothesis_settings(max_examples=60)
 def test_any_programs_come_back_equal(first: Program, second: Program) -> None:
@@ -69,6 +70,7 @@ def test_any_programs_come_back_equal(first: Program, second: Program) -> None:
     assert recording[0].content == recording[2].content
 
 
+@pytest.mark.slow
 def test_what_stays_the_same_is_stored_once(tmp_path: Path) -> None:
     """100 passes that change one node each cost little more than the first."""
     one, many = tmp_path / "one.opscope", tmp_path / "many.opscope"

@@ -17,6 +17,8 @@ from opscope.recording.model import Recording, Snapshot
 from opscope.render.wire.compare_passes import compared_rows
 
 torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.frameworks
 nn = torch.nn
 
 

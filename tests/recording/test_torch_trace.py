@@ -176,6 +176,8 @@ def test_a_log_without_graphs_says_so(tmp_path: Path) -> None:
 
 SCRIPT = """
 import json, sys, torch, opscope
+
+pytestmark = pytest.mark.frameworks
 def step(x, w):
     return torch.nn.functional.gelu(x @ w).sum()
 w = torch.randn(4, 4, requires_grad=True)

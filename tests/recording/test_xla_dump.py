@@ -136,6 +136,7 @@ def gpu_dump(corpus: Corpus) -> Path:
     return next(path for path in corpus("xla_gpu_scan_passes").rglob("*") if path.is_dir() and find_steps(path)[0])
 
 
+@pytest.mark.slow
 def test_a_real_gpu_dump_is_small_and_whole(gpu_dump: Path, tmp_path: Path) -> None:
     """The promise: at most 1/50 of the text, and every snapshot equal to its text."""
     path = tmp_path / "gpu.opscope"

@@ -24,7 +24,7 @@ def lowered() -> Any:
     """The benchmarks' model, small."""
     import jax.numpy as jnp
 
-    path = Path(__file__).resolve().parent.parent / "benchmarks" / "make_hlo.py"
+    path = Path(__file__).resolve().parents[2] / "benchmarks" / "make_hlo.py"
     spec = importlib.util.spec_from_file_location("make_hlo", path)
     assert spec is not None and spec.loader is not None
     model = importlib.util.module_from_spec(spec)
