@@ -11,6 +11,7 @@ const LAYERS = [
   "core/program",
   "core/search",
   "core/view",
+  "core/metrics",
   "core/layout",
   "core/scene",
   "core/highlight",

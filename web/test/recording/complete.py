@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opscope.program import Frame, Link, Program, ProgramBuilder, TensorType
+from opscope.program import Frame, Link, Metric, Program, ProgramBuilder, TensorType
 
 X = TensorType("f32", (8, 16), "{1,0}")
 HERE = [Frame("model.py", 12, "forward"), Frame("train.py", 3)]
@@ -38,6 +38,11 @@ def complete(after: bool) -> Program:
     main.node("c", "constant", outputs=[TensorType("f32")], role="constant", attrs={"value": "0.5"})
     main.node("sum", "reduce", [("fusion", 0), ("c", 0)], [TensorType("f32"), X], scope=("layer: Layer", "head: Head"))
     main.outputs += [("sum", 0), ("x", 0)]
+    builder.metric(Metric("time", "s", "sum", "measured"))
+    builder.metric(Metric("speed", "1/s", "ratio:time/time"))
+    main.measure("time", "sine", 0.25 - after)
+    main.measure("time", "cosine", 3)
+    body.measure("time", "exp", 2**53)
     for name in ("sine", "sum"):
         main.group("partition", name, ("partition 0",))
     return builder.build()

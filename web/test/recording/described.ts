@@ -81,6 +81,8 @@ export function described(program: ProgramData, part: Part = { node: () => true,
       }),
       perNode((n) => (ROLES[program.nodeRole[n]] === "parameter" ? "above" : program.nodePlace[n])),
     ],
+    metrics: () =>
+      program.metrics.map(({ values, ratio, ...definition }) => [definition, ratio?.map(({ name }) => name), perNode((n) => values[n])]),
     details: () => perNode((n) => program.details(n)),
     findAttribute: () => marked(program.findAttribute("config", (value) => value.includes("[1,null]"))),
     findAttributes: () => marked(program.findAttributes((key, value) => key === "kind" || value === "0.5")),

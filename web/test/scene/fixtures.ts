@@ -20,6 +20,7 @@ export function visibleOf(boxes: readonly BoxLiteral[], edges: readonly EdgeLite
   const column = <T>(pick: (box: BoxLiteral) => T) => boxes.map(pick);
   return {
     graph: 0,
+    grouping: 0,
     boxCount: boxes.length,
     kind: Uint8Array.from(column((b) => b.kind ?? BoxKind.Node)),
     parent: Int32Array.from(column((b) => (b.parent === undefined ? -1 : at.get(b.parent)!))),

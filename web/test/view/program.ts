@@ -1,5 +1,6 @@
 /** Small programs for tests, written down as one would on paper. */
 
+import { type MetricData, type MetricDefinition, withRatios } from "../../src/core/program/metrics";
 import { type Csr, type Csr2, type Grouping, type ProgramData, CATEGORIES, type Category, ROLES } from "../../src/core/program/types";
 
 export interface NodeSketch {
@@ -21,6 +22,7 @@ export interface NodeSketch {
   place?: number;
   attrs?: Record<string, unknown>;
   groups?: Record<string, string>;
+  metrics?: Record<string, number>;
 }
 
 export interface GraphSketch {
@@ -101,6 +103,7 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
       ),
     ),
     nodeText: Int32Array.from(nodes, (node) => (node.text === undefined ? -1 : intern(node.text))),
+    metrics: makeMetrics(nodes),
     notes: [],
     summary: undefined,
     looks: undefined,
@@ -111,6 +114,28 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     findSource: () => undefined,
   };
 }
+
+/** Sums in FLOP, unless METRICS says otherwise. */
+function makeMetrics(nodes: NodeSketch[]): MetricData[] {
+  const names = [...new Set(nodes.flatMap((node) => Object.keys(node.metrics ?? {})))];
+  const definitions = names.map(
+    (name): MetricDefinition =>
+      METRICS.find((metric) => metric.name === name) ?? { name, unit: "FLOP", combine: "sum", origin: "estimated" },
+  );
+  const plain = definitions.map((definition): MetricData => {
+    const values = Float64Array.from(nodes, (node) => node.metrics?.[definition.name] ?? Number.NaN);
+    return { ...definition, values, ratio: undefined };
+  });
+  const ratios = METRICS.filter(({ combine }) => combine.startsWith("ratio:"));
+  return withRatios([...definitions, ...ratios], plain);
+}
+
+export const METRICS: readonly MetricDefinition[] = [
+  { name: "bytes", unit: "B", combine: "sum", origin: "estimated" },
+  { name: "peak", unit: "B", combine: "max", origin: "measured" },
+  { name: "step", unit: "1", combine: "last", origin: "given" },
+  { name: "intensity", unit: "FLOP/B", combine: "ratio:flops/bytes", origin: "estimated" },
+];
 
 function lastNode(graph: GraphSketch, entry: string): string[] {
   const last = graph.nodes.at(-1);

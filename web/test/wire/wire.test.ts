@@ -31,6 +31,7 @@ interface Expected {
     source: unknown;
   }[];
   outputs: number[][][];
+  metrics: { name: string; values: (number | null)[] }[];
 }
 
 describe("bytes that Python wrote", () => {
@@ -49,6 +50,17 @@ describe("bytes that Python wrote", () => {
     Array.from(csr.value.subarray(csr.start[i], csr.start[i + 1]));
   const pairs = (csr: { start: Int32Array; value: Int32Array; extra: Int32Array }, i: number): number[][] =>
     row(csr, i).map((value, k) => [value, csr.extra[csr.start[i] + k]]);
+
+  it("hold every number of every metric, exactly; ratios know what they divide", () => {
+    const found = program.metrics.map(({ values, ratio, ...definition }) => ({
+      ...definition,
+      values: ratio ? ratio.map(({ name }) => name) : Array.from(values, (value) => (Number.isNaN(value) ? null : value)),
+    }));
+    const parts = { speed: ["flops", "time"] } as Record<string, unknown>;
+    expect(found).toEqual(expected.metrics.map((metric) => ({ ...metric, values: parts[metric.name] ?? metric.values })));
+    expect(found.map(({ name }) => name)).toEqual(["time", "speed", "flops", "bytes"]);
+    expect(found[0].values.filter((value) => value !== null)).toHaveLength(300);
+  });
 
   it("hold the same program, node for node", () => {
     const { strings, types } = program;

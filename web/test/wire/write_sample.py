@@ -4,7 +4,8 @@ import json
 import sys
 from pathlib import Path
 
-from opscope.program import WHOLE, Frame, Link, ProgramBuilder, TensorType
+from opscope.analysis.cost_metrics import with_costs
+from opscope.program import WHOLE, Frame, Link, Metric, ProgramBuilder, TensorType
 from opscope.render.wire.program import encode_details, encode_wire
 
 F32 = TensorType("f32", (2, 3), "{1,0}")
@@ -25,10 +26,15 @@ main.node(
 )
 for i in range(300):
     main.node(f"many.{i}", "add", [("call" if i == 0 else f"many.{i - 1}", 0), ("x", 0)], [F32], scope=("layer_1", f"part_{i % 7}"))
+    main.measure("time", f"many.{i}", i / 7)
 main.outputs.append(("many.299", 0))
+builder.metric(Metric("time", "s", "max", "measured"))
+builder.metric(Metric("speed", "FLOP/s", "ratio:flops/time"))
+builder.metric(Metric("flops", "FLOP", "sum", "given"))
+main.measure("flops", "many.7", 2**40)
 program = builder.build()
 
-graphs = list(program)
+graphs = list(with_costs(program))
 starts = [sum(len(g) for g in graphs[:i]) for i in range(len(graphs))]
 expected = {
     "name": program.name,
@@ -47,6 +53,13 @@ expected = {
             "source": [{"file": f.file, "line": f.line, **({"function": f.function} if f.function else {})} for f in node.source],
         }
         for g, graph in enumerate(graphs) for node in graph
+    ],
+    "metrics": [
+        {
+            "name": metric.name, "unit": metric.unit, "combine": metric.combine, "origin": metric.origin,
+            "values": [graph.metrics.get(metric.name, {}).get(node.id) for graph in graphs for node in graph],
+        }
+        for metric in with_costs(program).metrics.values()
     ],
     "outputs": [[[starts[g] + graph.position[name], index] for name, index in graph.outputs] for g, graph in enumerate(graphs)],
 }

@@ -12,11 +12,13 @@ from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
+from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.analysis.loops import first_carried
 from opscope.program import ROLES, Details, Frame, Graph, Node, Path, Program, TensorType
 from opscope.render.wire.facts import facts_of
+from opscope.render.wire.metrics import MetricRows
 from opscope.render.wire.sections import Interner, SectionWriter
 
 _LONGEST_TEXT = 80
@@ -24,7 +26,7 @@ _LONGEST_TEXT = 80
 
 def encode_wire(program: Program, details: bool = True) -> bytes:
     """The whole program as bytes; without details it is a third of the size and shows the same picture."""
-    return _ProgramWriter(with_backward_links(with_clusters(program)), details).encode()
+    return _ProgramWriter(with_costs(with_backward_links(with_clusters(program))), details).encode()
 
 
 def encode_details(program: Program, start: int, stop: int) -> bytes:
@@ -48,6 +50,7 @@ class _Columns:
         self.categories = bytearray()
         self.texts: list[int] = []
         self.places: list[int] = []
+        self.metrics: list[int] = []
         self.inputs, self.outputs, self.calls, self.control, self.links, self.results = (Rows() for _ in range(6))
 
     def write(self, out: SectionWriter) -> None:
@@ -56,6 +59,7 @@ class _Columns:
         out.block("nodeCategory", bytes(self.categories))
         out.integers("nodeText", self.texts)
         out.integers("nodePlace", self.places)
+        out.integers("nodeMetrics", self.metrics)
         self.inputs.write(out, "inputs", "back")
         self.outputs.write(out, "outputs")
         self.calls.write(out, "calls")
@@ -70,6 +74,7 @@ class _ProgramWriter:
         self.strings = Interner()
         self.types: dict[TensorType, int] = {}
         self.trees = GroupTrees(program)
+        self.metrics = MetricRows()
         self.details = DetailsWriter() if details else None
         self.out = SectionWriter()
         self._decoded: dict[int, tuple[Mapping[str, Any], Path, tuple[Frame, ...], Details]] = {}
@@ -95,7 +100,7 @@ class _ProgramWriter:
         out.strings("strings", strings)
         entry = number_of[self.program.entry]
         head = {"name": self.program.name, "entry": entry, "groupings": [tree.name for tree in trees]}
-        return out.finish({**head, **facts_of(self.program, trees)})
+        return out.finish({**head, **facts_of(self.program, trees), "metrics": self.metrics.write(out)})
 
     def _columns(self, graphs: list[Graph], starts: list[int], number_of: dict[str, int]) -> _Columns:
         """Every node in one walk: a large program has a hundred thousand."""
@@ -108,6 +113,7 @@ class _ProgramWriter:
             base, position = starts[g], graph.position
             has_kinds = graph.attrs.get("kind") == "autograd"
             self.trees.start_graph(g, graph.groupings)
+            columns.metrics.extend(self.metrics.of(self.program, graph))
             for here, node in enumerate(graph.nodes, base):
                 columns.ops.append(strings[node.op])
                 columns.roles.append(role_number[node.role])

@@ -12,6 +12,7 @@ from typing import Any
 
 from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
+from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.plugin import Progress
@@ -21,6 +22,7 @@ from opscope.recording.rows import Row
 from opscope.recording.store.pages import runs
 from opscope.render.wire.compare_passes import compared
 from opscope.render.wire.facts import facts_of
+from opscope.render.wire.metrics import MetricRows
 from opscope.render.wire.program import DetailsWriter, Rows, json_text, node_text, operand_place, write_types
 from opscope.render.wire.sections import Interner, SectionWriter
 
@@ -34,7 +36,7 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     diffs: dict[int, bytes] = {}
     for snapshot, found in zip(recording, compared(recording, progress), strict=True):
         if snapshot.content not in writer.programs:
-            writer.program(snapshot.content, with_backward_links(with_clusters(snapshot.program)))
+            writer.program(snapshot.content, with_costs(with_backward_links(with_clusters(snapshot.program))))
         rows.append(Row(snapshot, *found[:4]))
         if found.diff:
             diffs[snapshot.index] = found.diff
@@ -75,6 +77,7 @@ class _RecordingWriter:
         self.graphs: dict[tuple[Any, ...], int] = {}
         self.programs: dict[int, dict[str, Any]] = {}
         self.facts = Interner()
+        self.metrics = MetricRows()
         self.details = DetailsWriter()
         self._described: dict[int, _Described] = {}
         self._detail_count = 0
@@ -95,7 +98,8 @@ class _RecordingWriter:
         graphs = []
         for graph in program:
             paths = list(zip(*(column[first : first + len(graph)] for column in columns), strict=True))
-            graphs.append(self._graph(graph, described[first : first + len(graph)], numbers, paths))
+            metrics = self.metrics.of(program, graph)
+            graphs.append(self._graph(graph, described[first : first + len(graph)], numbers, paths, metrics))
             first += len(graph)
         names = list(program.graphs)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, known).items()}
@@ -120,12 +124,17 @@ class _RecordingWriter:
         return [numbers[group] if group >= 0 else -1 for group in tree.of_node]
 
     def _graph(
-        self, graph: Graph, described: list[tuple[Mapping[str, Any], int]], groupings: list[int], paths: list[tuple[int, ...]]
+        self,
+        graph: Graph,
+        described: list[tuple[Mapping[str, Any], int]],
+        groupings: list[int],
+        paths: list[tuple[int, ...]],
+        metrics: list[int],
     ) -> int:
         kinds = graph.attrs.get("kind") == "autograd"
         members = []
-        for node, (attrs, detail), own in zip(graph.nodes, described, paths, strict=True):
-            row = self._row(node, attrs, detail, kinds, tuple(zip(groupings, own, strict=True)))
+        for node, (attrs, detail), own, numbers in zip(graph.nodes, described, paths, metrics, strict=True):
+            row = (*self._row(node, attrs, detail, kinds, tuple(zip(groupings, own, strict=True))), numbers)
             members.append(self.nodes.setdefault(row, len(self.nodes)))
         outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
         return self.graphs.setdefault((self.strings[graph.name], tuple(runs(members)), outputs), len(self.graphs))
@@ -151,14 +160,15 @@ class _RecordingWriter:
 
     def encode(self, recording: Recording, rows: list[Row], diffs: dict[int, bytes]) -> bytes:
         out = SectionWriter()
-        columns = list(zip(*self.nodes, strict=True)) or [()] * 13
-        ids, ops, roles, categories, texts, places, details, outputs, inputs, calls, control, links, paths = columns
+        columns = list(zip(*self.nodes, strict=True)) or [()] * 14
+        ids, ops, roles, categories, texts, places, details, outputs, inputs, calls, control, links, paths, metrics = columns
         out.deltas("nodeId", ids)
         out.integers("nodeOp", ops)
         out.block("nodeRole", bytes(roles))
         out.block("nodeCategory", bytes(categories))
         out.integers("nodeText", texts)
         out.integers("nodePlace", places)
+        out.integers("nodeMetrics", metrics)
         out.deltas("nodeDetail", details)
         _write_rows(out, "outputs", outputs)
         _write_rows(out, "inputs", [row[::2] for row in inputs], [row[1::2] for row in inputs], ids)
@@ -180,6 +190,7 @@ class _RecordingWriter:
         head = {"kind": "recording", "name": recording.name, "passes": pass_rows(recording, rows)}
         programs = {str(content): program for content, program in self.programs.items()}
         facts = [json.loads(fact) for fact in self.facts]
+        head["metrics"] = self.metrics.write(out)
         return out.finish({**head, "programs": programs, "groupings": list(self.groupings), "facts": facts})
 
 

@@ -6,6 +6,8 @@ import type { Csr, Csr2 } from "../base/csr";
 
 export type { Csr, Csr2 };
 
+import type { MetricData } from "./metrics";
+
 /**
  * A Program as it comes off the wire: columns over all nodes of all graphs. Node numbers are global. No field is optional, so that
  * the compiler names every producer that a new one was forgotten in.
@@ -46,6 +48,8 @@ export interface ProgramData {
   readonly nodeText: Int32Array;
   /** Which operand of a call a parameter stands for; -1: as they are listed, -2: for none. Of a loop, the operand that becomes its first result. */
   readonly nodePlace: Int32Array;
+  /** Numbers about nodes that came with the program. */
+  readonly metrics: readonly MetricData[];
   /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
   readonly details: (node: number) => NodeDetails | undefined;
   /**
@@ -224,6 +228,8 @@ export const enum EdgeKind {
 export interface Visible {
   /** The graph that is shown (others are seen inside of it, where calls are open). */
   readonly graph: number;
+  /** Which of the program's groupings the groups are of. */
+  readonly grouping: number;
   readonly boxCount: number;
   readonly kind: Uint8Array;
   readonly parent: Int32Array;

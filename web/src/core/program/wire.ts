@@ -4,6 +4,7 @@
  */
 
 import { attributeNamed } from "./attributes";
+import { decodeMetrics } from "./metrics";
 import type { Csr, Csr2, Grouping, NodeDetails, ProgramData, StringTable } from "./types";
 import { decodeUtf8 } from "../base/utf8";
 
@@ -288,6 +289,7 @@ export function decodeWire(bytes: Uint8Array, fetched?: (node: number) => NodeDe
     }),
     nodeText: sections.integers("nodeText"),
     nodePlace: sections.integers("nodePlace"),
+    metrics: decodeMetrics(sections, sections.integers("nodeMetrics")),
     details: (node) => (included ? block()?.details(node) : fetched?.(node)),
     findAttribute: (key, test) => block()?.findAttribute(key, test),
     findAttributes: (test) => block()?.findAttributes(test),

@@ -16,6 +16,7 @@ export function finish(placement: Placement, edges: Edges): Visible {
   }
   return {
     graph: placement.instances[0].graph,
+    grouping: placement.prepared.program.groupings.findIndex(({ name }) => name === placement.tree.name),
     boxCount: boxes.count,
     kind: Uint8Array.from(boxes.kind),
     parent: Int32Array.from(boxes.parent),

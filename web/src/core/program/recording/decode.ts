@@ -2,6 +2,7 @@
  * Reads what `opscope.render.wire.recording` writes: tables of everything that any pass has seen, from which the program after
  * one pass is put together when it is asked for.
  */
+import { decodeMetrics } from "../metrics";
 import type { Csr, Csr2, Grouping, ProgramData } from "../types";
 import { decodeDetails, type DetailsBlock, Sections } from "../wire";
 import { decodeDiff } from "./diff";
@@ -58,6 +59,7 @@ class Tables {
       category: sections.octets("nodeCategory"),
       text: sections.integers("nodeText"),
       place: sections.integers("nodePlace"),
+      metrics: sections.integers("nodeMetrics"),
       detail: sections.integers("nodeDetail"),
       outputs: sections.rows("outputs"),
       inputs: sections.pairs("inputs"),
@@ -121,6 +123,7 @@ class Tables {
       nodeCategory: Uint8Array.from(rows, (at) => columns.category[at]),
       nodeText: picked(columns.text, rows),
       nodePlace: picked(columns.place, rows),
+      metrics: decodeMetrics(this.sections, picked(columns.metrics, rows)),
       outputs: copied(columns.outputs, rows),
       inputs,
       calls,

@@ -3,6 +3,7 @@
  * takes its values from what its operands became, and leads (as a control edge, which carries nothing) to those who used it.
  */
 import { NO_OPERAND, PARAMETER } from "../parameters";
+import { type MetricData, withRatios } from "../metrics";
 import type { Csr, Csr2, Grouping, Looks, ProgramData, StringTable } from "../types";
 import type { PassDiff } from "./types";
 
@@ -107,6 +108,7 @@ class Merging {
             },
       groupings: now.groupings.map((grouping) => this.grouping(grouping, after, before)),
       nodePlace: this.places(after, before),
+      metrics: this.metrics(after),
       notes: now.notes,
       // Groups of after keep their numbers, which the summary goes by.
       summary: now.summary,
@@ -118,6 +120,15 @@ class Merging {
       findSource: (test) => this.marks((program) => program.findSource(test)),
     };
     return { program, after, before };
+  }
+
+  /** What is gone has no numbers: it would be added to groups that are still there. */
+  private metrics(after: Int32Array): MetricData[] {
+    const { metrics } = this.now;
+    const plain = metrics
+      .filter(({ ratio }) => !ratio)
+      .map((metric) => ({ ...metric, values: Float64Array.from(after, (node) => metric.values[node] ?? Number.NaN) }));
+    return withRatios(metrics, plain);
   }
 
   /** Ids; a ghost whose name somebody else has now gets a name of its own. */

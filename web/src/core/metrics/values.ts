@@ -1,0 +1,105 @@
+/**
+ * The numbers of a metric on nodes, graphs, groups and boxes. A node that runs other graphs and has no number of its own has the number
+ * of these graphs together. A group combines the nodes of its own graph: what these call is already in their numbers.
+ */
+import type { MetricData } from "../program/metrics";
+import { BoxKind, type Grouping, type ProgramData, type Visible } from "../program/types";
+import { calleesFirst } from "../program/callees";
+import { findRepeats } from "../view/groups/fold";
+import { groupTree } from "../view/groups/tree";
+import { prepare } from "../view/prepare";
+
+/** Which group each node is in, and each group: a grouping as its file gives it, or as it is drawn. */
+export interface Groups {
+  readonly parent: Int32Array;
+  readonly nodeGroup: Int32Array;
+}
+
+export interface MetricValues {
+  /** NaN where there is no number, here and below. */
+  readonly node: Float64Array;
+  /** Of one run of each graph. */
+  readonly graph: Float64Array;
+  groups(groups: Groups): Float64Array;
+  boxes(visible: Visible): Float64Array;
+}
+
+const known = new WeakMap<MetricData, MetricValues>();
+
+export function valuesOf(program: ProgramData, metric: MetricData): MetricValues {
+  let values = known.get(metric);
+  if (!values) {
+    values = metric.ratio ? ratioOf(valuesOf(program, metric.ratio[0]), valuesOf(program, metric.ratio[1])) : combined(program, metric);
+    known.set(metric, values);
+  }
+  return values;
+}
+
+function ratioOf(above: MetricValues, below: MetricValues): MetricValues {
+  const divided = (a: Float64Array, b: Float64Array) => a.map((value, i) => (b[i] === 0 ? Number.NaN : value / b[i]));
+  return {
+    node: divided(above.node, below.node),
+    graph: divided(above.graph, below.graph),
+    groups: (groups) => divided(above.groups(groups), below.groups(groups)),
+    boxes: (visible) => divided(above.boxes(visible), below.boxes(visible)),
+  };
+}
+
+function combined(program: ProgramData, metric: MetricData): MetricValues {
+  const { calls, graphCount, graphStart } = program;
+  const combine = COMBINE[metric.combine] ?? sum;
+  const node = metric.values.slice();
+  const graph = new Float64Array(graphCount).fill(Number.NaN);
+  for (const g of calleesFirst(program)) {
+    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) {
+      for (let c = calls.start[n]; c < calls.start[n + 1] && Number.isNaN(metric.values[n]); c++)
+        node[n] = combine(node[n], graph[calls.value[c]]);
+      graph[g] = combine(graph[g], node[n]);
+    }
+  }
+  const groups = ({ parent, nodeGroup }: Groups): Float64Array => {
+    if (combine === last) return lastOfGroups(node, parent, nodeGroup);
+    const group = new Float64Array(parent.length).fill(Number.NaN);
+    for (let n = 0; n < node.length; n++) if (nodeGroup[n] >= 0) group[nodeGroup[n]] = combine(group[nodeGroup[n]], node[n]);
+    for (let g = parent.length - 1; g >= 0; g--) if (parent[g] >= 0) group[parent[g]] = combine(group[parent[g]], group[g]);
+    return group;
+  };
+  return { node, graph, groups, boxes: (visible) => boxValues(program, visible, { node, graph, groups }, combine) };
+}
+
+type Combine = (so: number, more: number) => number;
+
+const sum: Combine = (so, more) => (Number.isNaN(more) ? so : Number.isNaN(so) ? more : so + more);
+const max: Combine = (so, more) => (Number.isNaN(more) || so >= more ? so : more);
+const last: Combine = (so, more) => (Number.isNaN(more) ? so : more);
+const COMBINE: Readonly<Record<string, Combine>> = { sum, max, last };
+
+/** Of the last node in a group, or in a group within it, that has a number. */
+function lastOfGroups(node: Float64Array, parent: Int32Array, nodeGroup: Int32Array): Float64Array {
+  const at = new Int32Array(parent.length).fill(-1);
+  for (let n = 0; n < node.length; n++) if (nodeGroup[n] >= 0 && !Number.isNaN(node[n])) at[nodeGroup[n]] = n;
+  for (let g = parent.length - 1; g >= 0; g--) if (parent[g] >= 0 && at[g] > at[parent[g]]) at[parent[g]] = at[g];
+  return Float64Array.from(at, (n) => (n < 0 ? Number.NaN : node[n]));
+}
+
+function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricValues, "boxes">, combine: Combine): Float64Array {
+  const prepared = prepare(program);
+  const tree = groupTree(prepared, program.groupings[visible.grouping]);
+  const group = values.groups(tree);
+  const value = (item: number): number => (item < tree.groupCount ? group[item] : values.node[item - tree.groupCount]);
+  return Float64Array.from(visible.kind, (kind, box) => {
+    const node = visible.node[box];
+    if (kind === BoxKind.Value || kind === BoxKind.Omitted) return Number.NaN;
+    if (kind === BoxKind.Call && visible.group[box] >= 0) return values.graph[visible.group[box]];
+    if (node < 0 && visible.group[box] < 0) return Number.NaN;
+    const item = node >= 0 ? tree.groupCount + node : visible.group[box];
+    if (kind !== BoxKind.Stack) return value(item);
+    const repeats = findRepeats(prepared, tree);
+    return repeats.members(repeats.stackOf[item]).reduce((so, member) => combine(so, value(member)), Number.NaN);
+  });
+}
+
+/** A grouping as its file gives it. */
+export function groupsOf({ groupParent, nodeGroup }: Grouping): Groups {
+  return { parent: groupParent, nodeGroup };
+}

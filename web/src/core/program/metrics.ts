@@ -1,0 +1,47 @@
+/** Numbers about nodes, as `opscope.render.wire.metrics` writes them. What they mean is the same as `opscope.Metric` says. */
+import type { Sections } from "./wire";
+
+export interface MetricDefinition {
+  readonly name: string;
+  /** "s", "B", "FLOP", "1" for a plain number, or another short text. */
+  readonly unit: string;
+  /** How a group gets its number from its nodes: "sum", "max", "last", or "ratio:a/b". */
+  readonly combine: string;
+  readonly origin: "estimated" | "measured" | "given";
+}
+
+/** A metric on one program. */
+export interface MetricData extends MetricDefinition {
+  /** The number of each node, of one run with all that the node calls; NaN where it has none. A ratio has none of its own. */
+  readonly values: Float64Array;
+  /** Of a ratio: what is divided by what. */
+  readonly ratio: readonly [MetricData, MetricData] | undefined;
+}
+
+/**
+ * The metrics that a program has numbers of. `rows` says for each node which row of the tables holds its numbers: nodes that are equal
+ * share one.
+ */
+export function decodeMetrics(sections: Sections, rows: Int32Array): MetricData[] {
+  const definitions = (sections.fields.metrics ?? []) as readonly MetricDefinition[];
+  const plain = definitions.flatMap((definition, i): MetricData[] => {
+    if (!sections.has(`metrics.${i}`)) return [];
+    const table = sections.floats(`metrics.${i}`);
+    const values = Float64Array.from(rows, (row) => table[row]);
+    return values.some((value) => !Number.isNaN(value)) ? [{ ...definition, values, ratio: undefined }] : [];
+  });
+  return withRatios(definitions, plain);
+}
+
+/** All metrics in the order of their definitions; a ratio needs both of its parts. */
+export function withRatios(definitions: readonly MetricDefinition[], plain: readonly MetricData[]): MetricData[] {
+  const byName = new Map(plain.map((metric) => [metric.name, metric]));
+  return definitions.flatMap((definition): MetricData[] => {
+    const known = byName.get(definition.name);
+    if (known) return [known];
+    const [above, below] = (/^ratio:(.*)\/(.*)$/.exec(definition.combine) ?? []).slice(1).map((name) => byName.get(name));
+    return above && below ? [{ ...definition, values: NOTHING, ratio: [above, below] }] : [];
+  });
+}
+
+const NOTHING = new Float64Array(0);

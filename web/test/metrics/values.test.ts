@@ -1,0 +1,170 @@
+/** Groups, calls and stacks have the number that a metric declares, and nothing is counted twice. */
+import { describe, expect, it } from "vitest";
+import { groupsOf, valuesOf } from "../../src/core/metrics/values";
+import { metricsOf } from "../../src/core/metrics/counted";
+import { calleesFirst } from "../../src/core/program/callees";
+import type { ProgramData, ViewSpec } from "../../src/core/program/types";
+import { buildView } from "../../src/core/view";
+import { type GraphSketch, makeProgram } from "../view/program";
+
+const metric = (program: ProgramData, name: string) => metricsOf(program).find((each) => each.name === name)!;
+const nodeNamed = (program: ProgramData, id: string) => Array.from(program.nodeId, (text) => program.strings.at(text)).indexOf(id);
+
+/** By title, what the boxes of a view have. */
+function boxes(program: ProgramData, name: string, spec: ViewSpec): Record<string, number> {
+  const visible = buildView(program, spec);
+  const values = valuesOf(program, metric(program, name)).boxes(visible);
+  return Object.fromEntries(visible.title.map((title, box) => [title, values[box]]));
+}
+
+const layer = (i: number, flops: number): GraphSketch["nodes"] => [
+  {
+    id: `dot.${i}`,
+    op: "dot",
+    inputs: [i ? `exp.${i - 1}` : "x"],
+    scope: `layer_${i}/mlp`,
+    metrics: { flops, bytes: 8, peak: flops, step: i },
+  },
+  { id: `exp.${i}`, op: "exp", inputs: [`dot.${i}`], scope: `layer_${i}`, metrics: { flops: 1, bytes: 2, peak: 5, step: 10 - i } },
+];
+const layers = makeProgram([
+  {
+    name: "main",
+    nodes: [
+      { id: "x", role: "parameter" },
+      ...layer(0, 100),
+      ...layer(1, 200),
+      ...layer(2, 300),
+      { id: "free", op: "neg", inputs: ["exp.2"] },
+    ],
+  },
+]);
+
+describe("a group", () => {
+  it.each([
+    ["flops", { layer_0: 101, layer_1: 201, layer_2: 301 }],
+    ["peak", { layer_0: 100, layer_1: 200, layer_2: 300 }],
+    ["step", { layer_0: 10, layer_1: 9, layer_2: 8 }],
+    ["intensity", { layer_0: 10.1, layer_1: 20.1, layer_2: 30.1 }],
+  ])("combines %s of its nodes as the metric says", (name, expected) => {
+    expect(boxes(layers, name, { depth: 0, rules: { foldRepeats: false } })).toMatchObject(expected);
+    expect(boxes(layers, name, { depth: 2, rules: { foldRepeats: false } })).toMatchObject(expected);
+  });
+
+  it.each([
+    ["flops", 603],
+    ["peak", 300],
+    ["step", 8],
+    ["intensity", 603 / 30],
+  ])("that stands for its repeats has %s of all of them", (name, expected) => {
+    expect(boxes(layers, name, { depth: 0 })["layer_0 … layer_2"]).toBe(expected);
+  });
+
+  it("takes the last number of the groups in it, wherever that stands", () => {
+    const nodes = [
+      { id: "a", scope: "g/inner", metrics: { step: 1 } },
+      { id: "b", inputs: ["a"], scope: "g", metrics: { step: 2 } },
+      { id: "c", inputs: ["b"], scope: "g/inner", metrics: { step: 3 } },
+      { id: "d", inputs: ["c"], scope: "g" },
+    ];
+    const program = makeProgram([{ name: "main", nodes: [...nodes, { id: "e", inputs: ["d"] }] }]);
+    expect(boxes(program, "step", { depth: 0 })).toMatchObject({ g: 3 });
+  });
+
+  it("has none where none of its nodes has one", () => {
+    expect(boxes(layers, "flops", { depth: 9 })).toMatchObject({ neg: Number.NaN, x: Number.NaN });
+  });
+});
+
+describe("a call", () => {
+  const body: GraphSketch = {
+    name: "body",
+    nodes: [
+      { id: "p", role: "parameter" },
+      { id: "t", op: "tanh", inputs: ["p"], scope: "inner", metrics: { flops: 5, peak: 4 } },
+      { id: "u", op: "sin", inputs: ["t"], metrics: { flops: 2, peak: 9 } },
+    ],
+  };
+  const program = makeProgram(
+    [
+      body,
+      {
+        name: "main",
+        nodes: [
+          { id: "x", role: "parameter" },
+          { id: "loop", op: "while", inputs: ["x"], calls: ["body"], scope: "g", metrics: { flops: 70 } },
+          { id: "call", op: "call", inputs: ["loop"], calls: ["body"], scope: "g" },
+          { id: "twice", op: "call", inputs: ["call"], calls: ["body", "body"], scope: "h" },
+        ],
+      },
+    ],
+    "main",
+  );
+
+  it("counts with its own number, or with that of what it runs, and never with both", () => {
+    const { node, graph } = valuesOf(program, metric(program, "flops"));
+    expect([node[nodeNamed(program, "loop")], node[nodeNamed(program, "call")], node[nodeNamed(program, "twice")]]).toEqual([70, 7, 14]);
+    expect(Array.from(graph)).toEqual([7, 91]);
+    expect(valuesOf(program, metric(program, "peak")).node[nodeNamed(program, "loop")]).toBe(9);
+    for (const depth of [0, 1, 5]) expect(boxes(program, "flops", { depth })).toMatchObject({ g: 77, h: 14 });
+  });
+
+  it("shows in its body what one run of the body has", () => {
+    expect(boxes(program, "flops", { depth: 1, open: ["g:g>n:loop", "n:loop"] })).toMatchObject({ while: 70 });
+    expect(boxes(program, "flops", { graph: "body", depth: 0 })).toMatchObject({ sin: 2 });
+  });
+
+  it("in a circle ends", () => {
+    const circle = makeProgram([
+      {
+        name: "a",
+        nodes: [
+          { id: "x", calls: ["b"] },
+          { id: "y", metrics: { flops: 1 } },
+        ],
+      },
+      {
+        name: "b",
+        nodes: [
+          { id: "z", calls: ["a"] },
+          { id: "w", metrics: { flops: 2 } },
+        ],
+      },
+    ]);
+    expect(Array.from(valuesOf(circle, metric(circle, "flops")).graph)).toEqual([3, 2]);
+  });
+
+  it("comes after what it calls, however deep", () => {
+    const deep = makeProgram(
+      Array.from({ length: 20_000 }, (_, i) => ({
+        name: `g${i}`,
+        nodes: [{ id: "n", calls: i < 19_999 ? [`g${i + 1}`] : [], metrics: (i < 19_999 ? {} : { flops: 3 }) as Record<string, number> }],
+      })),
+    );
+    expect(calleesFirst(deep)[0]).toBe(19_999);
+    expect(valuesOf(deep, metric(deep, "flops")).graph[0]).toBe(3);
+  });
+});
+
+describe("every program", () => {
+  it("has sizes and numbers of operands and users", () => {
+    const program = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", types: ["f32[2]", "f32[3]"] },
+          { id: "y", inputs: ["x", "x"] },
+          { id: "z", inputs: ["x#1", "y"] },
+        ],
+      },
+    ]);
+    expect(Array.from(metric(program, "output bytes").values)).toEqual([20, 16, 16]);
+    expect(Array.from(metric(program, "inputs").values)).toEqual([0, 2, 2]);
+    expect(Array.from(metric(program, "users").values)).toEqual([2, 1, 0]);
+  });
+
+  it("has the groups that its file gives, too", () => {
+    const values = valuesOf(layers, metric(layers, "flops")).groups(groupsOf(layers.groupings[0]));
+    expect(Array.from(values)).toEqual([101, 100, 201, 200, 301, 300]);
+  });
+});
