@@ -64,7 +64,7 @@ format: .stamps/lint .stamps/npm
 
 docs: .stamps/docs $(BUNDLE)
 	echo "• building the documentation into site/"
-	$(BIN)/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 wheel: .stamps/package $(BUNDLE)
 	echo "• building the wheel into dist/"
