@@ -11,7 +11,7 @@ from test_xla_dump import gpu_dump as gpu_dump  # a fixture
 
 import opscope
 from opscope.program import Program, ProgramBuilder, TensorType
-from opscope.recording.diff import Diff, diff
+from opscope.recording.diff import Diff, diff, diff_passes
 from opscope.recording.dumps.xla import find_steps
 from opscope.recording.model import Origin
 
@@ -44,11 +44,12 @@ def test_the_same_program_has_no_difference_under_any_names() -> None:
     for other in (AFTER, hidden):
         found = diff(parse(AFTER), parse(other))
         assert found.same and len(found.matched) == len(parse(AFTER))
+        assert found.names == ("used" if other is AFTER else "ignored")
 
 
 def test_without_names_the_same_nodes_are_found() -> None:
     hidden, new = renamed(AFTER)
-    found = diff(parse(BEFORE), parse(hidden), ids="positions")
+    found = diff(parse(BEFORE), parse(hidden), match_by_name=False)
     pairs = {a[1]: b[1] for a, b in found.pairs()}
     for name in ("x", "w", "dot.3", "zero.6", "reduce.7", "broadcast.8", "add.9", "a", "b", "sum"):
         assert pairs[name] == new[name]
@@ -79,7 +80,7 @@ def test_what_the_compiler_told_goes_before_everything() -> None:
         Origin((("main", "1"),), (("main", "1"),), "rewrite", "swap activations"),
         Origin((("main", "2"), ("main", "3")), (("main", "2"), ("main", "3")), "rewrite", "both"),
     ]
-    found = diff(before, after, origins=told)
+    found = diff_passes(before, after, origins=told)
     by_rule = {match.rule: match for match in found.matched if match.rule}
     assert by_rule["swap activations"].b == (("main", "1"),) and by_rule["swap activations"].changes[0].field == "op"
     assert by_rule["both"].a == (("main", "2"), ("main", "3"))
@@ -119,7 +120,7 @@ def test_cycles_and_graphs_that_call_themselves_do_not_break_it() -> None:
     graph.node("b", "op", [("a", 0)], [F32])
     program = builder.build()
     assert diff(program, program).same
-    assert len(diff(program, program, ids="positions").matched) == 2
+    assert len(diff(program, program, match_by_name=False).matched) == 2
 
 
 def truth(a_text: str, b_text: str, seed: int) -> tuple[int, int, int]:
@@ -129,7 +130,7 @@ def truth(a_text: str, b_text: str, seed: int) -> tuple[int, int, int]:
     key_b = {node.id: (graph.name, node.id) for graph in b for node in graph}
     survive = {(graph.name, node.id): key_b[new[node.id]] for graph in a for node in graph if node.id in new and new[node.id] in key_b}
     taken = set(survive.values())
-    pairs = list(diff(a, b, ids="positions").pairs())
+    pairs = list(diff_passes(a, b, ids="positions").pairs())
     right = sum(survive.get(x) == y for x, y in pairs)
     wrong = sum((x in survive or y in taken) and survive.get(x) != y for x, y in pairs)
     return len(survive), right, wrong

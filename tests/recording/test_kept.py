@@ -59,9 +59,9 @@ def test_graphs_that_no_pass_touched_are_matched_as_if_they_were_looked_at(run: 
     fusion = recording.snapshot("fusion")
     before = recording.before(fusion)
     assert before is not None
-    stored = diff(before.program, fusion.program, ids="names")
+    stored = diff(before.program, fusion.program, match_by_name=True)
     other = open_recording(run)[fusion.index].program  # equal, and none of its graphs is the same object
-    fresh = diff(before.program, other, ids="names")
+    fresh = diff(before.program, other, match_by_name=True)
     assert stored.untouched == {"region_0.1"} and fresh.untouched == set()
     assert encode_diff(stored) == encode_diff(fresh)
     assert sorted(stored.matched) == sorted(fresh.matched) and sorted(stored.pairs()) == sorted(fresh.pairs())

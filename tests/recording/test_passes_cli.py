@@ -68,8 +68,35 @@ def test_diff_of_two_files_and_of_two_passes(run: Run, tmp_path: Path) -> None:
     assert "these 2 became fusion.12: tanh.4, negate.5" in told
     assert "+ fusion.12: f32[8, 8] = fusion(dot.3)  in main.9" in told
     assert "type f32[8, 8]{1,0} → f32[8, 8]{0,1}" in told
-    by_structure = json.loads(run("diff", "a.txt", "b.txt", "--no-names", "--json").stdout)
+    by_structure = json.loads(run("diff", "a.txt", "b.txt", "--no-match-by-name", "--json").stdout)
     assert "name" not in {match["evidence"] for match in by_structure["matched"]}
+
+
+def test_diff_says_whether_it_matched_by_name(run: Run, tmp_path: Path) -> None:
+    """Names of two compilations mean nothing if they contradict each other, also where each is recorded; those of one do."""
+    before, after = (_chain(names) for names in ("abcdef", "bcdefa"))
+    for folder, text in (("one", before), ("two", after)):
+        (tmp_path / folder).mkdir()
+        for step in ("before_optimizations", "0001.inner.after_dce.before_cse", "cpu_after_optimizations"):
+            (tmp_path / folder / f"module_0007.jit_step.{step}.txt").write_text(after if step.startswith("cpu") else text)
+    (tmp_path / "a.txt").write_text(before)
+    (tmp_path / "b.txt").write_text(after)
+    for pair in (("a.txt", "b.txt"), ("one@1", "two@1")):
+        told = run("diff", *pair).stdout
+        assert told.startswith("+0 added, −0 removed, ~0 changed, 0 moved\nmatched by structure, names ignored\n")
+        assert json.loads(run("diff", *pair, "--json").stdout)["names"] == "ignored"
+        assert "\nmatched by name\n" in run("diff", *pair, "--match-by-name").stdout
+    recorded = json.loads(run("diff", "one@1", "@2", "--json").stdout)
+    assert recorded["names"] == "used" and any(match["changed"] for match in recorded["matched"])
+
+
+def _chain(names: str) -> str:
+    """One node after another, each in a scope of its own."""
+    lines = ["  %x = f32[8]{0} parameter(0)"]
+    for i, (taken, name) in enumerate(zip("x" + names, names, strict=False)):
+        root = "ROOT " if i == len(names) - 1 else ""
+        lines.append(f'  {root}%{name} = f32[8]{{0}} tanh(%{taken}), metadata={{op_name="jit(step)/layer_{i}/tanh"}}')
+    return "HloModule jit_step\n\nENTRY %main (x: f32[8]) -> f32[8] {\n" + "\n".join(lines) + "\n}\n"
 
 
 def test_lines_of_a_diff_name_outputs_values_and_parameters(run: Run, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -24,50 +24,61 @@ MOST_LINES = 20
 @click.argument("a", metavar="A", type=click.Path(allow_dash=True))
 @click.argument("b", metavar="B", type=click.Path(allow_dash=True))
 @click.option("--module", metavar="NAME", help="The module to take where a source holds several.")
-@click.option("--names/--no-names", default=None, help="Trust names of nodes, or do not (default: find out).")
+@click.option(
+    "--match-by-name/--no-match-by-name",
+    default=None,
+    help="Take nodes of one name for the same node, or ignore names. Default: as a recording says, else whichever diff is smaller.",
+)
 @click.option("--all", "everything", is_flag=True, help="List every difference instead of the first ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pair of nodes.")
-def command(a: str, b: str, module: str | None, names: bool | None, everything: bool, as_json: bool) -> None:
+def command(a: str, b: str, module: str | None, match_by_name: bool | None, everything: bool, as_json: bool) -> None:
     """What changed between two programs, or two passes of a recording.
 
     A and B are any sources, or passes: run.opscope@12, dump-folder@12. With B given as @13, it is a pass of A's recording.
     """
-    from opscope.recording.diff import diff
-
     if b.startswith("@"):
         b = a.rpartition("@")[0] + b
-    first, ids, _ = _read(a, module)
-    second, ids_b, origins = _read(b, module)
-    if names is not None:
-        ids = "names" if names else "positions"
-    elif ids != ids_b:
-        ids = None
-    told = origins if _follows(a, b) else ()
+    first, second = _read(a, module), _read(b, module)
     with progress("comparing"):
-        found = diff(first, second, origins=told, ids=ids)
+        found = _compare(first, second, match_by_name)
         text = json.dumps(found.to_json(), ensure_ascii=False) if as_json else diff_text(found, None if everything else MOST_LINES)
     click.echo(text)
 
 
-def _read(source: str, module: str | None) -> tuple[Program, str | None, tuple[Origin, ...]]:
-    """A program, what its ids mean where a recording says so, and where its nodes came from."""
+class _State(NamedTuple):
+    """A program, and where it is a state of a compilation, which one and what its recording says."""
+
+    program: Program
+    compilation: tuple[str, str] | None = None
+    """The recording and the module in it."""
+    number: int = 0
+    ids: str | None = None
+    origins: tuple[Origin, ...] = ()
+
+
+def _read(source: str, module: str | None) -> _State:
     from opscope.recording.sources import open_passes, split_at
 
     base, which = split_at(source)
     if not which:
-        return choose(source, read_all(source, None, module)), None, ()
+        return _State(choose(source, read_all(source, None, module)))
     with progress(f"reading {base}") as report:
         recording = open_passes(base, report)
         snapshot = recording.snapshot(which, module)
-        return snapshot.program, recording.attrs.get("ids"), snapshot.origins
+        return _State(snapshot.program, (base, snapshot.module), snapshot.index, recording.attrs.get("ids"), snapshot.origins)
 
 
-def _follows(a: str, b: str) -> bool:
-    """Whether b is the pass right after a: only then does what the compiler told about b speak of a's nodes."""
-    from opscope.recording.sources import split_at
+def _compare(a: _State, b: _State, match_by_name: bool | None) -> Diff:
+    """States of one compilation share their names; of two, equal names may be chance.
 
-    (base_a, pass_a), (base_b, pass_b) = split_at(a), split_at(b)
-    return base_a == base_b and pass_a.isdigit() and pass_b.isdigit() and int(pass_b) == int(pass_a) + 1
+    What the compiler told about a state speaks of the state right before it, and of no other.
+    """
+    from opscope.recording.diff import diff, diff_passes
+
+    if a.compilation is None or a.compilation != b.compilation:
+        return diff(a.program, b.program, match_by_name=match_by_name)
+    ids = a.ids if match_by_name is None else "names" if match_by_name else "positions"
+    return diff_passes(a.program, b.program, origins=b.origins if b.number == a.number + 1 else (), ids=ids)
 
 
 def diff_text(found: Diff, most: int | None) -> str:
@@ -100,6 +111,7 @@ def _facts(found: Diff) -> str:
         counts += f", ×{found.copied:,} copied"
     if came or went:
         counts += f" (in rewrites: +{came:,} −{went:,})"
+    counts += "\nmatched by name" if found.names == "used" else "\nmatched by structure, names ignored"
     summary = found.summary
     rows = [("", "before", "after"), ("nodes", *(f"{n:,}" for n in summary["nodes"]))]
     rows += [("parameters", *map(short_number, summary["parameter_elements"])), ("FLOPs", *map(short_number, summary["flops"]))]

@@ -9,9 +9,15 @@ from typing import Any, NamedTuple
 
 from opscope.gc_pause import without_collecting
 from opscope.program import Node, Program, TensorType
-from opscope.recording.match import Matching, match_programs
+from opscope.recording.match import Matcher, Matching
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
+from opscope.recording.match.names import contradictions, names_are_stable
+from opscope.recording.match.places import match_places
 from opscope.recording.model import NodeKey, Origin
+
+_CLEARLY = 0.9
+"""Of two diffs one is smaller if it has less than this share of the other. Where names are right a diff without them can be smaller
+by chance (91 % of the other at least, in all steps of two dumps of XLA); where they were numbered anew it has 71 % or less."""
 
 
 class Change(NamedTuple):
@@ -126,6 +132,21 @@ class Diff:
         return len(derived) - len({x for x in derived.values() if pairs.mate_a[x] < 0})
 
     @property
+    def size(self) -> int:
+        """How many nodes were added, removed or changed."""
+        return len(self.added) + len(self.removed) + len(self.changed)
+
+    @property
+    def single_differences(self) -> int:
+        """As `size`, with every single change of a node counted: nodes that do not belong together differ in many respects."""
+        return len(self.added) + len(self.removed) + sum(len(match.changes) for match in self.changed)
+
+    @property
+    def names(self) -> str:
+        """Whether equal names were taken to mean the same node: "used" or "ignored"."""
+        return "ignored" if self._matching.ids == "positions" else "used"
+
+    @property
     def same(self) -> bool:
         return not (self.added or self.removed or self.changed or self._matching.groups)
 
@@ -175,6 +196,7 @@ class Diff:
     def to_json(self) -> dict[str, Any]:
         """The contract of `opscope diff --json`; fusions and changes in full are beside it."""
         return {
+            "names": self.names,
             "matched": [
                 {
                     "a": [list(key) for key in match.a],
@@ -238,11 +260,49 @@ class Diff:
         return True
 
 
-def diff(a: Program, b: Program, *, origins: Iterable[Origin] = (), ids: str | None = None) -> Diff:
-    """What changed from program a to program b. Takes anything that has a `program`, such as a Snapshot, too."""
+def diff(a: Program, b: Program, *, match_by_name: bool | None = None) -> Diff:
+    """What changed from program a to program b. Takes anything that has a `program`, such as a Snapshot, too.
+
+    `match_by_name` says whether nodes of one name are the same node. By default both are tried where they could differ, and the
+    smaller diff is taken: two compilations give the same names to other nodes as soon as one instruction more comes before them.
+    """
     first, second = _program(a), _program(b)
     with without_collecting():
-        return Diff(first, second, match_programs(first, second, origins, ids))
+        matcher = Matcher(first, second)
+        if match_by_name is None:
+            return _smaller(first, second, matcher)
+        return Diff(first, second, matcher.match("names")) if match_by_name else _without_names(first, second, matcher)
+
+
+def diff_passes(a: Program, b: Program, *, origins: Iterable[Origin] = (), ids: str | None = None) -> Diff:
+    """What changed between two states of one compilation, of which a recording says what equal ids mean."""
+    with without_collecting():
+        return Diff(a, b, Matcher(a, b, origins).match(ids))
+
+
+def _smaller(a: Program, b: Program, matcher: Matcher) -> Diff:
+    """The diff by names, or the one without them where it is smaller. Each is made only where it can be the one."""
+    names = matcher.begin("names")
+    if not (names.pairs.fresh or names.pairs.a.same):
+        return _without_names(a, b, matcher)
+    plausible, at_least = names_are_stable(names.pairs), contradictions(names.pairs)
+    by_name = None if at_least else Diff(a, b, matcher.finish(names))
+    if by_name and plausible and not by_name.changed:
+        return by_name
+    without = _without_names(a, b, matcher)
+    if without.size < at_least * _CLEARLY:
+        return without
+    by_name = by_name or Diff(a, b, matcher.finish(names))
+    for one, other in ((by_name.size, without.size), (by_name.single_differences, without.single_differences)):
+        if min(one, other) < max(one, other) * _CLEARLY:
+            return by_name if one < other else without
+    return by_name if plausible else without
+
+
+def _without_names(a: Program, b: Program, matcher: Matcher) -> Diff:
+    beginning = matcher.begin("positions")
+    match_places(beginning.pairs)
+    return Diff(a, b, matcher.finish(beginning))
 
 
 def _program(given: Any) -> Program:

@@ -166,7 +166,7 @@ class Recording(Sequence[Snapshot]):
 
     def diff(self, which: int | str) -> Diff | None:
         """What one pass did; None for the first snapshot of a module."""
-        from opscope.recording.diff import diff
+        from opscope.recording.diff import diff_passes
 
         snapshot = self.snapshot(which)
         earlier = self.before(snapshot)
@@ -176,7 +176,7 @@ class Recording(Sequence[Snapshot]):
             while len(self._diffs) >= _KEPT_DIFFS:
                 del self._diffs[next(iter(self._diffs))]
             stable = self.attrs.get("ids")
-            self._diffs[snapshot.index] = diff(earlier.program, snapshot.program, origins=snapshot.origins, ids=stable)
+            self._diffs[snapshot.index] = diff_passes(earlier.program, snapshot.program, origins=snapshot.origins, ids=stable)
         return self._diffs[snapshot.index]
 
     def history(self, node: str | NodeKey, which: int | str = -1) -> list[Step]:

@@ -31,6 +31,14 @@ class Group(NamedTuple):
     rule: str = ""
 
 
+class Beginning(NamedTuple):
+    """What is known before structure is looked at."""
+
+    pairs: Pairs
+    groups: list[Group]
+    ids: str
+
+
 class Matching(NamedTuple):
     pairs: Pairs
     groups: list[Group]
@@ -43,28 +51,42 @@ class Matching(NamedTuple):
     """What equal ids were taken to mean."""
 
 
-def match_programs(a: Program, b: Program, origins: Iterable[Origin] = (), ids: str | None = None) -> Matching:
-    """`ids` says what equal node ids mean: "names" that the compiler keeps, "objects" that live on, "positions" that mean nothing.
+class Matcher:
+    """Matches two programs, once or in several ways: what does not depend on names is prepared once.
 
-    Not knowing, the programs themselves are asked whether their names are stable.
+    `ids` says what equal node ids mean: "names" that the compiler keeps, "objects" that live on, "positions" that mean nothing.
     """
-    origins = list(origins)
-    same = untouched(a, b, origins)
-    side_a, side_b = Side(a, same), Side(b, same)
-    pairs = Pairs(side_a, side_b, Labels(side_a, side_b))
-    for name in same:
-        pairs.pair_graphs(side_a.graph_number[name], side_b.graph_number[name])
-    groups = _recorded(pairs, origins)
-    if ids is None:
-        ids = "names" if names_are_stable(pairs) else "positions"
-    if ids != "positions":
-        match_names(pairs, "identity" if ids == "objects" else "name")
-    match_outputs(pairs)
-    match_structure(pairs)
-    copies = derive(pairs)
-    copied = set(copies.values())
-    gone = {x: y for x, y in absorbed(pairs).items() if x not in copied}
-    return Matching(pairs, groups, copies, gone, ids)
+
+    def __init__(self, a: Program, b: Program, origins: Iterable[Origin] = ()) -> None:
+        self._origins = list(origins)
+        self._same = untouched(a, b, self._origins)
+        self._a, self._b = Side(a, self._same), Side(b, self._same)
+        self._labels = Labels(self._a, self._b)
+
+    def match(self, ids: str | None) -> Matching:
+        return self.finish(self.begin(ids))
+
+    def begin(self, ids: str | None) -> Beginning:
+        """What the compiler told, and names where they mean something. If nobody says so, the programs themselves are asked."""
+        pairs = Pairs(self._a, self._b, self._labels)
+        for name in self._same:
+            pairs.pair_graphs(self._a.graph_number[name], self._b.graph_number[name])
+        groups = _recorded(pairs, self._origins)
+        if ids is None:
+            ids = "names" if names_are_stable(pairs) else "positions"
+        if ids != "positions":
+            match_names(pairs, "identity" if ids == "objects" else "name")
+        return Beginning(pairs, groups, ids)
+
+    def finish(self, beginning: Beginning) -> Matching:
+        """Match what is still free by outputs and structure."""
+        pairs, groups, ids = beginning
+        match_outputs(pairs)
+        match_structure(pairs)
+        copies = derive(pairs)
+        copied = set(copies.values())
+        gone = {x: y for x, y in absorbed(pairs).items() if x not in copied}
+        return Matching(pairs, groups, copies, gone, ids)
 
 
 def _recorded(pairs: Pairs, origins: Iterable[Origin]) -> list[Group]:

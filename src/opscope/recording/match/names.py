@@ -61,6 +61,30 @@ def names_are_stable(pairs: Pairs) -> bool:
     return agreed >= both * _ENOUGH
 
 
+def contradictions(pairs: Pairs) -> int:
+    """How many nodes matched by name every diff by these names lists as changed, whatever else it matches.
+
+    They have another type, or take a value from a node whose name belongs to another one.
+    """
+    kind_a, kind_b = pairs.labels.of["kind"]
+    count = 0
+    for x, y in enumerate(pairs.mate_a):
+        if y >= 0:
+            count += kind_a[x] != kind_b[y] or _operands_contradict(pairs, pairs.a.operands[x], pairs.b.operands[y])
+    return count
+
+
+def _operands_contradict(pairs: Pairs, edges_a: list[int], edges_b: list[int]) -> bool:
+    """Whether operands cannot be each other's mates. One that is still free may become a mate, or a copy."""
+    if len(edges_a) != len(edges_b):
+        return True
+    for edge_a, edge_b in zip(edges_a, edges_b, strict=True):
+        mate = pairs.mate_b[edge_b // TAGS]
+        if edge_a % TAGS != edge_b % TAGS or (mate >= 0 and mate != edge_a // TAGS):
+            return True
+    return False
+
+
 def _operand_names(side: Side, i: int) -> list[str]:
     return [side.nodes[edge // TAGS].id for edge in side.operands[i]]
 

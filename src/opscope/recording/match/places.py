@@ -1,0 +1,33 @@
+"""Matching by places in the user's program, for two compilations of it: a compiler numbers names anew, a user's scopes stay."""
+
+from __future__ import annotations
+
+from opscope.recording.match.indexed_program import Side
+from opscope.recording.match.pairs import Pairs
+
+_Place = tuple[int, str | tuple[str, ...]]
+
+
+def match_places(pairs: Pairs) -> int:
+    """Match nodes that are the only ones of their kind in their place, in both programs.
+
+    Graphs that both programs have are left out: they are matched as a whole.
+    """
+    kind_a, kind_b = pairs.labels.of["kind"]
+    content_a, content_b = pairs.labels.content
+    places_a, places_b = _places(pairs.a, kind_a, content_a, set(content_b)), _places(pairs.b, kind_b, content_b, set(content_a))
+    return pairs.by_class(list(places_a), list(places_a.values()), list(places_b), list(places_b.values()), most=1)
+
+
+def _places(side: Side, kind: list[int], content: list[int], shared: set[int]) -> dict[int, _Place]:
+    """By node, for those that have a place: XLA's `op_name` says it to the operation, and for parameters too."""
+    places: dict[int, _Place] = {}
+    for g, same in enumerate(content):
+        if same in shared:
+            continue
+        for i in side.members(g):
+            node = side.nodes[i]
+            place = str(node.attrs.get("metadata.op_name", "")) or node.scope
+            if place:
+                places[i] = (kind[i], place)
+    return places
