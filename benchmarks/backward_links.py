@@ -36,7 +36,7 @@ def main(words: list[str]) -> None:
         figures.append(Figure("backward instructions linked to forward", linked, "%", Path(path).name, len(links)))
         mean = sum(len(link.forward) for link in links) / max(1, len(links))
         print(
-            f"{path:44} {len(program):8,} {len(links):9,} {share['place']:>7} {share['scope']:>7} {share['source']:>7} "
+            f"{path:44} {program.node_count:8,} {len(links):9,} {share['place']:>7} {share['scope']:>7} {share['source']:>7} "
             f"{share['operands']:>9} {share['none']:>6} {mean:10.1f} {seconds:6.2f}"
         )
     if "--keep" in words:

@@ -31,7 +31,7 @@ from opscope.readers.hlo import parse_hlo
 from opscope.recording.diff import diff, diff_passes
 from opscope.recording.dumps.xla import Step, find_steps
 from opscope.recording.model import Recording
-from opscope.recording.sources import read_recording
+from opscope.recording.sources import open_recording
 
 _NAME = re.compile(r"%([A-Za-z_][\w.-]*)")
 _PARAMETER = re.compile(r"(?<=[(,] )?([A-Za-z_][\w.-]*)(?=: )")
@@ -171,7 +171,7 @@ def timed(title: str, a: Program, b: Program, match_by_name: bool | None) -> Fig
     found = diff(a, b, match_by_name=match_by_name)
     seconds = time.perf_counter() - started
     counts = f"+{len(found.added):,} −{len(found.removed):,} ~{len(found.changed):,}, names {found.names}"
-    print(f"{len(a):,} against {len(b):,} nodes {title}: {seconds:.1f} s ({counts}; wanted under 20 s)")
+    print(f"{a.node_count:,} against {b.node_count:,} nodes {title}: {seconds:.1f} s ({counts}; wanted under 20 s)")
     size = sum(len(graph.nodes) for graph in a)
     return Figure(f"compare with itself {title}", seconds, "s", "compiled 24-layer HLO", size, at_most=20)
 
@@ -192,7 +192,7 @@ def main() -> None:
     if options.speed:
         figures = speed()
     elif options.recorded:
-        figures = [figure for source in options.folders for figure in recorded_truth(read_recording(source))]
+        figures = [figure for source in options.folders for figure in recorded_truth(open_recording(source))]
     else:
         folders = options.folders or [dump(4)]
         figures = [figure for folder in folders for figure in truth_of(folder, not options.without_metadata)]

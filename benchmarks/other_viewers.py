@@ -45,7 +45,7 @@ def measure_model_explorer(program: Program, name: str, folder: Path, patience: 
         return None
     target = folder / "model_explorer.json"
     opscope.save(program, target, format="model-explorer")
-    row: dict[str, Any] = {"tool": "Model Explorer", "graph": name, "nodes": len(program), "MB": target.stat().st_size / 1e6}
+    row: dict[str, Any] = {"tool": "Model Explorer", "graph": name, "nodes": program.node_count, "MB": target.stat().st_size / 1e6}
     with _server(command, target) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
@@ -78,7 +78,7 @@ def measure_netron(program: Program, name: str, folder: Path, patience: float) -
         return None
     target = folder / "graph.netron"
     opscope.save(program, target)
-    row: dict[str, Any] = {"tool": "Netron", "graph": name, "nodes": len(program), "MB": target.stat().st_size / 1e6}
+    row: dict[str, Any] = {"tool": "Netron", "graph": name, "nodes": program.node_count, "MB": target.stat().st_size / 1e6}
     port = _free_port()
     with subprocess.Popen([command, str(target), "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         _until_open(port)

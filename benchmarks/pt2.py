@@ -20,8 +20,8 @@ import sys, time
 start = time.perf_counter()
 from opscope.readers import read
 from opscope.readers.source import Source
-(program,) = read(Source(sys.argv[1]), reader="torch")
-print(f"opscope: {len(program)} nodes in {time.perf_counter() - start:.2f} s, imports included")
+(program,) = read(Source(sys.argv[1]), format="torch")
+print(f"opscope: {program.node_count} nodes in {time.perf_counter() - start:.2f} s, imports included")
 assert "torch" not in sys.modules
 """
 

@@ -19,7 +19,7 @@ from make_dump import dump
 from results import Figure, keep
 
 from opscope.recording.dumps.xla import read_dump
-from opscope.recording.store.store import open_recording
+from opscope.recording.sources import open_recording
 from opscope.render.wire.compare_passes import compared_rows
 
 
@@ -31,7 +31,7 @@ def measure(folder: Path) -> list[Figure]:
         took = time.perf_counter() - started
         text = sum((folder / snapshot.attrs["file"]).stat().st_size for snapshot in recording)
         stored = path.stat().st_size
-        print(f"\n{folder.name}: {len(recording)} snapshots, {text / 1e6:.1f} MB of text, last {len(recording[-1].program):,} nodes")
+        print(f"\n{folder.name}: {len(recording)} snapshots, {text / 1e6:.1f} MB of text, last {recording[-1].program.node_count:,} nodes")
         print(f"  read and recorded in {took:.1f} s ({text / 1e6 / took:.1f} MB/s)")
         print(f"  {stored / 1e3:.0f} kB: 1/{text / stored:.0f} of the text (wanted 1/50)")
         own, children = (resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

@@ -18,7 +18,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 from results import Figure, keep
 
-from opscope.recording.sources import read_recording
+from opscope.recording.sources import open_recording
 from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def measure(source: Path, page_file: Path, browser: Any) -> list[Figure]:
-    recording = read_recording(source)
+    recording = open_recording(source)
     started = time.perf_counter()
     write([recording], page_file, ViewOptions())
     written = time.perf_counter() - started

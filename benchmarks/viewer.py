@@ -114,7 +114,7 @@ def measure(program: Program, name: str, folder: Path) -> dict[str, Any]:
     return {
         "tool": "opscope",
         "graph": name,
-        "nodes": len(program),
+        "nodes": program.node_count,
         "export s": export,
         "MB": target.stat().st_size / 1e6,
         "first picture s": first,
@@ -136,7 +136,7 @@ def frames(program: Program, name: str, folder: Path) -> dict[str, Any]:
         row: dict[str, Any] = {
             "tool": "opscope",
             "graph": name,
-            "nodes": len(program),
+            "nodes": program.node_count,
             "boxes": page.evaluate("window.opscope.state().boxes"),
         }
         row["pan far ms"], row["pan far worst ms"] = moving(page, lambda: drag(page))

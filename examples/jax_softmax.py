@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
         opscope.save(program, folder / f"{name}.html")
         opscope.save(program, folder / f"{name}.svg")
         opscope.save(program, folder / f"{name}.png", scale=2.0)
-        print(f"{name}: {len(program)} nodes, written to {folder / name}.{{hlo.txt,html,svg,png}}")
+        print(f"{name}: {program.node_count} nodes, written to {folder / name}.{{hlo.txt,html,svg,png}}")
 
 
 if __name__ == "__main__":

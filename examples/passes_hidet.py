@@ -51,7 +51,7 @@ def main(path: str = "hidet.opscope") -> None:
     with opscope.record(path, overwrite=True, times=True) as rec, hidet.graph.PassContext() as ctx:
         ctx.instruments.append(rec.hidet())
         hidet.graph.optimize(graph)
-    recording = opscope.load(path)
+    recording = opscope.open_recording(path)
     for snapshot in recording:
         for origin in snapshot.origins:
             if origin.rule:

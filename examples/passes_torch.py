@@ -46,7 +46,7 @@ def main(folder: Path) -> None:
         loss.backward()
 
     opscope_command(["passes", str(path)])
-    recording = opscope.load(path)
+    recording = opscope.open_recording(path)
     for snapshot in recording:
         for origin in snapshot.origins:
             if origin.where is not None and len(origin.old) > 8:

@@ -46,7 +46,7 @@ def main(path: str = "toy.opscope") -> None:
         code = drop_double_negation(code)
         rec.snapshot(show(code), "drop double negation")
         rec.snapshot(show(fuse(code)), "fuse", provenance={"fused.1": [name for name, _, _ in code]})
-    for snapshot in opscope.load(path):
+    for snapshot in opscope.open_recording(path):
         print(f"{snapshot.index}  {snapshot.name:22} {[node.op for node in snapshot.program.main if node.role == 'op']}")
 
 

@@ -27,7 +27,7 @@ def main(path: str = "xla.opscope") -> None:
     with opscope.record(path, overwrite=True) as rec:
         step = rec.jax(jax.value_and_grad(loss), weights, x)
     print("loss", step(weights, x)[0])
-    recording = opscope.load(path)
+    recording = opscope.open_recording(path)
     for snapshot in recording:
         found = recording.diff(snapshot.index)
         if found is None or not found.same:

@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
     for name, program in programs.items():
         for suffix in ("html", "svg"):
             opscope.save(program, folder / f"{name}.{suffix}")
-        print(f"{name}: {len(program)} nodes, written to {folder / name}.{{html,svg}}")
+        print(f"{name}: {program.node_count} nodes, written to {folder / name}.{{html,svg}}")
 
     dot = make_dot(values, params=dict(critic.named_parameters()), show_attrs=True, show_saved=True)
     print("make_dot, as with torchviz:", dot.render(str(folder / "critic_make_dot"), format="svg", cleanup=True))

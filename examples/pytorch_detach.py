@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
     program = opscope.capture(SelfDistillation(), torch.rand(5, 8), stage="autograd")
     for suffix in ("html", "svg"):
         opscope.save(program, folder / f"detach.{suffix}")
-    print(f"detach: {len(program)} nodes, written to {folder / 'detach'}.{{html,svg}}")
+    print(f"detach: {program.node_count} nodes, written to {folder / 'detach'}.{{html,svg}}")
     for node in program.main:
         if node.op.startswith("cut: "):
             print(f"  {node.source[0]}: {node.attrs['cut']}")

@@ -28,7 +28,7 @@ def main(folder: Path) -> None:
     done = time.perf_counter()
     opscope.save(program, folder / "gpt2.svg", depth=2)
     print(f"torch.export {exporting - start:.1f} s, from its graph to the page {done - exporting:.1f} s")
-    print(f"gpt2: {len(program)} nodes, written to {folder / 'gpt2'}.{{html,svg}}")
+    print(f"gpt2: {program.node_count} nodes, written to {folder / 'gpt2'}.{{html,svg}}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
         program = opscope.capture(Policy(hard), torch.rand(100, 4), stage="autograd", show_saved=True)
         for suffix in ("html", "svg"):
             opscope.save(program, folder / f"{name}.{suffix}")
-        print(f"{name}: {len(program)} nodes, written to {folder / name}.{{html,svg}}")
+        print(f"{name}: {program.node_count} nodes, written to {folder / name}.{{html,svg}}")
         for note in program.attrs.get("notes", []):
             print(f"  {note}")
 

@@ -76,7 +76,7 @@ def main(folder: Path) -> None:
     opscope.save(lowered, folder / "lowered.html", group_by="qdq cluster", depth=2, style="clusters")
     opscope.save(lowered, folder / "lowered.svg", group_by="qdq cluster", depth=2, style="clusters")
     clusters = set(program.main.groupings["qdq cluster"].values())
-    print(f"{len(program)} nodes in {len(clusters)} clusters; written to {folder}/{{partitions,lowered}}.{{html,svg}}")
+    print(f"{program.node_count} nodes in {len(clusters)} clusters; written to {folder}/{{partitions,lowered}}.{{html,svg}}")
 
 
 if __name__ == "__main__":

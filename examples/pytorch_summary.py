@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
 
     for suffix in ("html", "svg"):  # the page opens with the table, whose rows and the picture are linked
         opscope.save(table, folder / f"encoder.{suffix}")
-    print(f"encoder: {len(table.program)} nodes, written to {folder / 'encoder'}.{{html,svg}}")
+    print(f"encoder: {table.program.node_count} nodes, written to {folder / 'encoder'}.{{html,svg}}")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ import opscope
 from opscope import Metric, native
 from opscope.errors import OpscopeError, SourceError
 from opscope.program import Program, ProgramBuilder
+from opscope.recording.sources import open_recording
 from opscope.recording.store.program_blob import pack, unpack
-from opscope.recording.store.store import StoreWriter, open_recording
+from opscope.recording.store.store import StoreWriter
 
 
 def two_graphs() -> Program:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from programs import F32, everything
 
-from opscope.errors import OpscopeError, SourceError
-from opscope.loading import select_program
+from opscope.ellipsis import ellipsize
+from opscope.errors import SourceError
 from opscope.program import Graph, Node, ProgramBuilder, TensorType, dtype_bits
 
 
@@ -101,14 +101,34 @@ def test_sizes_of_types() -> None:
     assert {dtype: dtype_bits(dtype) for dtype in sizes} == sizes
 
 
-def test_one_of_several_modules_is_chosen_by_name() -> None:
-    one, two = everything(), everything()
-    object.__setattr__(two, "name", "other")
-    assert select_program([one, two], "other") is two and select_program([one], None) is one
-    with pytest.raises(OpscopeError, match="2 modules in it; choose one with --module NAME: jit_step, other"):
-        select_program([one, two], None)
-    with pytest.raises(OpscopeError, match="no module named 'x'; there are: jit_step, other"):
-        select_program([one, two], "x")
+def test_a_graph_reads_like_a_list_of_nodes_that_knows_their_ids() -> None:
+    graph = everything().main
+    assert list(graph) == [graph[i] for i in range(len(graph))] == list(graph[:]) and list(reversed(graph)) == list(graph[::-1])
+    assert graph[1] is graph[graph[1].id] and graph[-1] is graph.nodes[-1] and graph[1:3] == graph.nodes[1:3]
+    assert all(node in graph and node.id in graph for node in graph)
+    assert graph[0]._replace(op="other") not in graph and "nowhere" not in graph and 0 not in graph
+    with pytest.raises(KeyError):
+        graph["nowhere"]
+    with pytest.raises(IndexError):
+        graph[len(graph)]
+
+
+def test_a_program_reads_like_a_list_of_graphs_that_knows_their_names() -> None:
+    program = everything()
+    assert list(program) == [program[i] for i in range(len(program))] == list(program.graphs.values())
+    assert len(program) == 2 and program.node_count == sum(len(graph) for graph in program) == 6
+    assert program[0] is program[program[0].name] and program[:1] == (program[0],)
+    assert all(graph in program and graph.name in program for graph in program)
+    assert Graph("main.7", ()) not in program and "nowhere" not in program
+    assert bool(program) and not Graph("empty", ())
+    with pytest.raises(KeyError):
+        program["nowhere"]
+
+
+def test_long_texts_are_cut_to_the_length_that_is_asked_for() -> None:
+    assert ellipsize("abcdefgh", 8) == "abcdefgh" == ellipsize("abcdefgh", 8, middle=True)
+    assert ellipsize("abcdefgh", 5) == "abcd…" and ellipsize("abcdefgh", 5, middle=True) == "ab…gh"
+    assert ellipsize("abcdefgh", 4, middle=True) == "ab…h" and ellipsize("abcdefgh", 1, middle=True) == "…"
 
 
 def test_equality_looks_at_content_not_at_how_details_are_kept() -> None:

@@ -72,7 +72,7 @@ def test_details_can_be_left_out_and_sent_in_pieces() -> None:
     program = everything()
     assert "details" not in WireReader(encode_wire(program, details=False))
     whole = read_details(WireReader(encode_wire(program)).block("details"))
-    pieces = [read_details(encode_details(program, start, start + 2)) for start in range(0, len(program), 2)]
+    pieces = [read_details(encode_details(program, start, start + 2)) for start in range(0, program.node_count, 2)]
     assert [entry for piece in pieces for entry in piece] == whole
     assert WireReader(encode_details(program, 2, 4)).fields["start"] == 2
 

@@ -1,8 +1,9 @@
 """opscope: see the graphs your model becomes, and what every compiler pass does to them.
 
-    program = opscope.load("step.hlo")     # or a .json, a folder of dumps, …
-    print(program.main)                    # one line per node
-    opscope.save(program, "step.dot")      # or .json, by suffix
+    program = opscope.load("step.hlo")                # or a .onnx, .pt2, .mlir, .json …
+    print(program.main)                               # one line per node
+    opscope.save(program, "step.svg")                 # or .html, .pdf, .dot …, by suffix
+    recording = opscope.open_recording("dump_dir")    # what a compiler's passes did
 
 Everything is imported when it is first used: `import opscope` costs a few milliseconds and loads no framework.
 """
@@ -16,6 +17,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "load": "opscope.loading",
+    "load_all": "opscope.loading",
+    "open_recording": "opscope.recording.sources",
     "capture": "opscope.loading",
     "save": "opscope.render",
     "summary": "opscope.analysis.summary",
@@ -30,12 +33,18 @@ _HOMES = {
     "Link": "opscope.program",
     "Metric": "opscope.program",
     "ProgramBuilder": "opscope.program",
+    "Recording": "opscope.recording.model",
+    "Snapshot": "opscope.recording.model",
+    "Diff": "opscope.recording.diff",
+    "Summary": "opscope.analysis.summary",
+    "ViewOptions": "opscope.render.draw.options",
     "OpscopeError": "opscope.errors",
     "SourceError": "opscope.errors",
 }
 """Where each public name lives. Tests check that `__all__` and `docs/python.md` agree."""
 
 __all__ = [
+    "Diff",
     "Frame",
     "Graph",
     "Link",
@@ -44,11 +53,17 @@ __all__ = [
     "OpscopeError",
     "Program",
     "ProgramBuilder",
+    "Recording",
+    "Snapshot",
     "SourceError",
+    "Summary",
     "TensorType",
+    "ViewOptions",
     "capture",
     "diff",
     "load",
+    "load_all",
+    "open_recording",
     "record",
     "save",
     "show",
@@ -56,13 +71,16 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from opscope.analysis.summary import summary
+    from opscope.analysis.summary import Summary, summary
     from opscope.errors import OpscopeError, SourceError
-    from opscope.loading import capture, load
+    from opscope.loading import capture, load, load_all
     from opscope.program import Frame, Graph, Link, Metric, Node, Program, ProgramBuilder, TensorType
-    from opscope.recording.diff import diff
+    from opscope.recording.diff import Diff, diff
+    from opscope.recording.model import Recording, Snapshot
     from opscope.recording.recorder import record
+    from opscope.recording.sources import open_recording
     from opscope.render import save
+    from opscope.render.draw.options import ViewOptions
     from opscope.serve.notebook import show
 
 
@@ -71,15 +89,8 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'opscope' has no attribute {name!r}")
     value = getattr(import_module(home), name)
-    import_module("opscope.program").display_with(_display)
     globals()[name] = value
     return value
-
-
-def _display(program: Program) -> dict[str, Any]:
-    """How a notebook shows a Program; loaded when one first does."""
-    bundle: dict[str, Any] = import_module("opscope.serve.notebook").mimebundle(program)
-    return bundle
 
 
 def __dir__() -> list[str]:

@@ -39,6 +39,17 @@ class SourceError(OpscopeError):
 
 
 @contextmanager
+def in_source(source: str) -> Iterator[None]:
+    """What goes wrong inside is about this source."""
+    try:
+        yield
+    except SourceError as error:
+        raise error.at(source) from None
+    except OpscopeError as error:
+        raise SourceError(str(error), source) from error
+
+
+@contextmanager
 def blamed_on_source(what: str, help: str = "", source: str = "") -> Iterator[None]:
     """Plain code stumbles over data of another shape than it was written for. That is said of the source, in one line."""
     try:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from opscope.analysis.clusters import with_clusters
-from opscope.errors import OpscopeError, SourceError
+from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.naming import find_module, listed
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
 from opscope.recording.model import NOTHING_RECORDED, Recording
-from opscope.recording.sources import is_recording_source, open_passes, read_recording, split_at
+from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 
 _QUANTIZED = (".pt2", ".onnx")
 """Files of models that may be quantized: their clusters are a grouping, as they are of a captured model."""
@@ -25,17 +26,16 @@ _QUANTIZED = (".pt2", ".onnx")
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 
 
-def load(
-    source: str | PathLike[str], *, module: str | None = None, reader: str | None = None, progress: Progress | None = None
-) -> Program | list[Program] | Recording:
-    """Read a source. One program comes as it is; a file with several modules gives a list, unless `module` names one.
+def load(source: str | PathLike[str], *, module: str | None = None, format: str | None = None, progress: Progress | None = None) -> Program:
+    """The program of a source, or the one of a module by the module's name or the program's own.
 
-    A recording, or a folder of a compiler's dumps, comes as a Recording; `run.opscope@12` is the program after one pass.
+    A source with several modules is refused with their names, unless `module` names one: `load_all` gives all of them. A recording, and a
+    directory of a compiler's dumps, is refused too: `open_recording` gives it, and `run.opscope@12` is the program after one of its passes.
     """
-    if module is None and reader is None and is_recording_source(Path(source)):
-        return read_recording(fspath(source), progress)
-    programs = load_all(source, module=module, reader=reader, progress=progress)
-    return programs[0] if len(programs) == 1 else programs
+    name = fspath(source)
+    if format is None and is_recording_source(Path(name)):
+        raise SourceError(f"is a recording; use opscope.open_recording, or name one of its passes: {name}@12", name)
+    return only_program(name, load_all(name, module=module, format=format, progress=progress))
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program:
@@ -44,48 +44,45 @@ def capture(obj: Any, *args: Any, **options: Any) -> Program:
 
 
 def load_all(
-    source: str | PathLike[str], *, module: str | None = None, reader: str | None = None, progress: Progress | None = None
+    source: str | PathLike[str], *, module: str | None = None, format: str | None = None, progress: Progress | None = None
 ) -> list[Program]:
-    """Every program of a source, in its order, or the one of a module by the module's name or the program's own."""
-    modules = _by_module(fspath(source), reader, progress)
+    """Every program of a source, in its order, or the one of a module. Of a recording, what each module became in the end."""
+    name = fspath(source)
+    modules = _by_module(name, format, progress)
     programs = [program for _, program in modules]
     if module is None:
         return programs
-    own = [program.name for program in programs]
-    try:
-        return [programs[find_module(module, own if own.count(module) == 1 else [name for name, _ in modules])]]
-    except OpscopeError as error:
-        raise SourceError(str(error), fspath(source)) from None
+    names = [program.name for program in programs]
+    with in_source(name):
+        return [programs[find_module(module, names if names.count(module) == 1 else [name for name, _ in modules])]]
 
 
-def _by_module(name: str, reader: str | None, progress: Progress | None) -> list[tuple[str, Program]]:
+def only_program(source: str, programs: Sequence[Program]) -> Program:
+    """The one program of a source."""
+    if len(programs) == 1:
+        return programs[0]
+    names = listed([program.name for program in programs])
+    raise SourceError(f"has {len(programs)} modules; choose one with --module NAME (in Python module=NAME): {names}", source)
+
+
+def _by_module(name: str, format: str | None, progress: Progress | None) -> list[tuple[str, Program]]:
     """Programs, each with the name of what was compiled: in a recording that is not always the program's own."""
     found = _OBJECT.fullmatch(name)
     if found and not Path(name).exists():
         return _named(_programs_of(name, _resolve(name, found[1], found[2])))
-    if reader is None:
+    if format is None:
         base, which = split_at(name)
         if which:
             snapshot = open_passes(base, progress).snapshot(which)
             return [(snapshot.module, snapshot.program)]
         if is_recording_source(Path(name)):
-            return _last_programs(read_recording(name, progress))
-    programs = read(Source(name), reader, progress)
+            return _last_programs(open_recording(name, progress))
+    programs = read(Source(name), format, progress)
     return _named([with_clusters(program) for program in programs] if Path(name).suffix in _QUANTIZED else programs)
 
 
 def _named(programs: list[Program]) -> list[tuple[str, Program]]:
     return [(program.name, program) for program in programs]
-
-
-def select_program(programs: list[Program], name: str | None) -> Program:
-    """The one program of a source, or the named one of several."""
-    names = [program.name for program in programs]
-    if name is not None:
-        return programs[find_module(name, names)]
-    if len(programs) == 1:
-        return programs[0]
-    raise OpscopeError(f"{len(programs)} modules in it; choose one with --module NAME: {listed(names)}")
 
 
 def _last_programs(recording: Recording) -> list[tuple[str, Program]]:
@@ -127,12 +124,8 @@ def _programs_of(name: str, found: Any) -> list[Program]:
     if isinstance(found, list) and found and all(isinstance(each, Program) for each in found):
         return found
     obj, *inputs = found if type(found) is tuple and found else (found,)
-    try:
+    with in_source(name):
         return [_captured(obj, inputs)]
-    except SourceError as error:
-        raise error.at(name) from None
-    except OpscopeError as error:
-        raise SourceError(str(error), name) from error
 
 
 def _captured(obj: Any, inputs: list[Any]) -> Program:

@@ -29,8 +29,8 @@ def test_it_shows_the_program(viewer: Viewer) -> None:
     assert state["status"] == "ready"
     assert state["program"] == "network"
     assert state["graph"] == "main"
-    assert state["nodes"] == len(network())
-    assert 0 < state["boxes"] <= len(network()) + 10
+    assert state["nodes"] == network().node_count
+    assert 0 < state["boxes"] <= network().node_count + 10
     assert state["lastLayoutMs"] > 0
 
 
@@ -312,4 +312,4 @@ def test_search_results_have_room(viewer: Viewer) -> None:
 
 def test_several_sources_can_be_chosen(open_file: Open) -> None:
     viewer = open_file(network(), network(5))
-    assert viewer.choose("Source", "1")["nodes"] == len(network(5))
+    assert viewer.choose("Source", "1")["nodes"] == network(5).node_count

@@ -42,7 +42,7 @@ def test_several_viewers_on_one_page(open_address: Open, tmp_path: Path) -> None
         until(lambda frame=frame: frame.evaluate("!!window.opscope && window.opscope.state().status === 'ready'"))
         frame.evaluate("window.opscope.whenIdle()")
         counts.append(frame.evaluate("window.opscope.state().nodes"))
-    assert counts == [len(network(2)), len(network(4))]
+    assert counts == [network(2).node_count, network(4).node_count]
     frames[0].get_by_role("button", name="Flatten", exact=True).click()
     frames[0].evaluate("window.opscope.whenIdle()")
     assert [frame.evaluate("window.opscope.state().flatten") for frame in frames] == [True, False]

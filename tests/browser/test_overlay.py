@@ -9,7 +9,7 @@ from browser.harness import Open, Viewer
 from browser.recordings import X
 from browser.test_timeline import choose_pass, legend, options
 from opscope.program import Program, ProgramBuilder
-from opscope.recording.sources import read_recording
+from opscope.recording.sources import open_recording
 from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
 
@@ -47,7 +47,7 @@ def shown(open_address: Open, folder: Path) -> Viewer:
         rec.set(ids="names")
         rec.snapshot(calls(), "start")
         rec.snapshot(inlined(), "inline")
-    write([read_recording(folder / "run.opscope")], folder / "page.html", ViewOptions())
+    write([open_recording(folder / "run.opscope")], folder / "page.html", ViewOptions())
     return open_address((folder / "page.html").as_uri())
 
 

@@ -12,7 +12,7 @@ from browser.harness import Open, Viewer
 from browser.recordings import start
 from browser.test_timeline import choose_pass, history, select_node
 from opscope.program import Program, ProgramBuilder
-from opscope.recording.sources import read_recording
+from opscope.recording.sources import open_recording
 from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
 
@@ -50,7 +50,7 @@ def viewer(request: pytest.FixtureRequest, open_address: Open, server: Callable[
             rec.snapshot(program, name)
         rec.snapshot(without(renamed(True), "idle.1"), "dce")
     if request.param == "file":
-        write([read_recording(path)], tmp_path / "page.html", ViewOptions())
+        write([open_recording(path)], tmp_path / "page.html", ViewOptions())
         return open_address((tmp_path / "page.html").as_uri())
     return open_address(server(path))
 

@@ -130,10 +130,10 @@ def test_watch_shows_the_changed_file(server: Server, open_address: Open, tmp_pa
     source = tmp_path / "network.json"
     opscope.save(network(2), source)
     viewer = open_address(server(source, "--watch"))
-    assert viewer.state()["nodes"] == len(network(2))
+    assert viewer.state()["nodes"] == network(2).node_count
     viewer.press("Flatten")
     opscope.save(network(4), source)
-    until(lambda: viewer.state()["nodes"] == len(network(4)))
+    until(lambda: viewer.state()["nodes"] == network(4).node_count)
     assert viewer.idle()["flatten"] is True, "what was chosen stays"
 
 
@@ -151,7 +151,7 @@ def test_several_sources(server: Server, open_address: Open, tmp_path: Path) -> 
         opscope.save(network(layers), tmp_path / name)
     viewer = open_address(server(tmp_path / "a.json", tmp_path / "b.json", "--direction", "LR"))
     assert viewer.state()["direction"] == "LR"
-    assert viewer.choose("Source", "1")["nodes"] == len(network(5))
+    assert viewer.choose("Source", "1")["nodes"] == network(5).node_count
 
 
 def test_it_prints_the_way_in_from_another_machine(tmp_path: Path) -> None:
@@ -192,8 +192,8 @@ def test_a_file_that_changed_while_no_page_was_open_is_read_again(server: Server
     opscope.save(network(2), source)
     address = server(source, "--watch")
     viewer = open_address(address)
-    assert viewer.state()["nodes"] == len(network(2))
+    assert viewer.state()["nodes"] == network(2).node_count
     viewer.page.goto("about:blank")
     opscope.save(network(4), source)
     viewer.page.goto(address)
-    until(lambda: viewer.page.evaluate("window.opscope?.state().nodes") == len(network(4)))
+    until(lambda: viewer.page.evaluate("window.opscope?.state().nodes") == network(4).node_count)

@@ -15,7 +15,7 @@ from browser.harness import Open, Viewer
 from browser.recordings import record_toy, renamed, rewritten, start, without_idle
 from browser.test_access import findings
 from opscope.recording.model import Origin
-from opscope.recording.sources import read_recording
+from opscope.recording.sources import open_recording
 from opscope.render import write as write_picture
 from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
@@ -28,7 +28,7 @@ def viewer(request: pytest.FixtureRequest, open_address: Open, server: Callable[
         found = open_address(server(recording))
     else:
         page = tmp_path / "page.html"
-        write([read_recording(recording)], page, ViewOptions())
+        write([open_recording(recording)], page, ViewOptions())
         found = open_address(page.as_uri())
     found.page.get_by_text("4 changed", exact=True).wait_for()
     return found
@@ -41,7 +41,7 @@ def from_file(open_address: Open, tmp_path: Path) -> Callable[..., Viewer]:
     def from_file(state: str = "", **settings: Any) -> Viewer:
         page = tmp_path / "page.html"
         if not page.exists():
-            write([read_recording(record_toy(tmp_path / "toy.opscope"))], page, ViewOptions())
+            write([open_recording(record_toy(tmp_path / "toy.opscope"))], page, ViewOptions())
         return open_address(f"{page.as_uri()}{state}", **settings)
 
     return from_file
@@ -149,7 +149,7 @@ def test_what_the_compiler_told_it_rewrote_is_listed_with_its_rule(open_address:
     with opscope.record(path) as rec:
         rec.snapshot(start(), "start")
         rec.snapshot(rewritten(), "rewrite sums", provenance=[told])
-    write([read_recording(path)], tmp_path / "told.html", ViewOptions())
+    write([open_recording(path)], tmp_path / "told.html", ViewOptions())
     viewer = open_address((tmp_path / "told.html").as_uri() + "#pass=1")
     viewer.page.get_by_role("heading", name="Rewritten (1)").wait_for()
     line = viewer.page.get_by_role("listitem").filter(has_text="sum_to_tree")
@@ -282,7 +282,7 @@ def test_a_strip_of_many_passes_holds_only_the_cards_in_sight(open_address: Open
         for i in range(400):
             rec.snapshot(start() if i % 2 else rewritten(), f"pass {i}")
     page = tmp_path / "long.html"
-    write([read_recording(tmp_path / "long.opscope")], page, ViewOptions())
+    write([open_recording(tmp_path / "long.opscope")], page, ViewOptions())
     viewer = open_address(page.as_uri())
     assert 5 < options(viewer).count() < 40
     viewer.page.get_by_role("listbox", name="Timeline").focus()
@@ -303,7 +303,7 @@ def test_the_strip_and_panes_are_accessible(from_file: Callable[..., Viewer], sc
 
 def test_a_picture_of_what_a_pass_did(tmp_path: Path) -> None:
     """`--diff overlay` draws the ghost of what the pass removed, in the colours of the timeline."""
-    recording = read_recording(record_toy(tmp_path / "toy.opscope"))
+    recording = open_recording(record_toy(tmp_path / "toy.opscope"))
     opscope.save(recording.only("dce").snapshot(-1).program, tmp_path / "plain.svg")
     write_picture([recording.only("dce")], tmp_path / "diff.svg", ViewOptions(diff="overlay"))
     plain, diff = (tmp_path / "plain.svg").read_text(), (tmp_path / "diff.svg").read_text()
@@ -316,7 +316,7 @@ def test_of_several_modules_the_largest_comes_first_and_each_can_be_chosen(open_
         rec.snapshot(without_idle("default"), "as written", module="jit_convert")
         rec.snapshot(start(), "as written", module="jit_train")
     page = tmp_path / "page.html"
-    write([read_recording(tmp_path / "run.opscope")], page, ViewOptions())
+    write([open_recording(tmp_path / "run.opscope")], page, ViewOptions())
     viewer = open_address(page.as_uri())
     assert viewer.idle()["pass"] == 1
     cards = viewer.page.get_by_role("listbox", name="Timeline").get_by_role("option")

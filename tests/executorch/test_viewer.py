@@ -91,7 +91,7 @@ def test_partitions_and_clusters_in_the_viewer_then_another_program_in_the_same_
     until(lambda: showing(viewer.page) == len(opscope.capture(stages().lowered)))
     assert viewer.idle()["grouping"] == "module"
     visualize_graph(stages().tagged.graph_module, stages().tagged, reuse_server=True)
-    until(lambda: showing(viewer.page) == len(program))
+    until(lambda: showing(viewer.page) == program.node_count)
 
 
 def test_nobody_without_the_token_can_put_a_program_there(shown: Path) -> None:

@@ -393,20 +393,20 @@ def test_other_archives_of_torch_say_what_they_are(tmp_path: Path) -> None:
     """Weights, TorchScript and damaged files are no programs; nothing in them is unpickled."""
     torch.save({"weight": torch.ones(2)}, tmp_path / "weights.pt2")
     with pytest.raises(OpscopeError, match="holds pickled weights and no graph"):
-        read(Source(tmp_path / "weights.pt2"), reader="torch")
+        read(Source(tmp_path / "weights.pt2"), format="torch")
     torch.export.save(torch.export.export(Block(), (torch.ones(2, 8),)), tmp_path / "good.pt2")
     data = (tmp_path / "good.pt2").read_bytes()
     (tmp_path / "cut.pt2").write_bytes(data[: len(data) // 2])
     with pytest.raises(OpscopeError, match="damaged archive"):
-        read(Source(tmp_path / "cut.pt2"), reader="torch")
+        read(Source(tmp_path / "cut.pt2"), format="torch")
     entry = data.rindex(b"PK\x01\x02")
     (tmp_path / "newer.pt2").write_bytes(data[: entry + 6] + b"\xff" + data[entry + 7 :])
     with pytest.raises(OpscopeError, match="damaged archive"):
-        read(Source(tmp_path / "newer.pt2"), reader="torch")
+        read(Source(tmp_path / "newer.pt2"), format="torch")
     with zipfile.ZipFile(tmp_path / "odd.pt2", "w") as archive:
         archive.writestr("odd/models/model.json", '{"graph_module": {}, "schema_version": {"major": 9, "minor": 1}}')
     with pytest.raises(OpscopeError, match=r"models/model.json in it is not laid out as torch.export writes it \(schema 9.1"):
-        read(Source(tmp_path / "odd.pt2"), reader="torch")
+        read(Source(tmp_path / "odd.pt2"), format="torch")
 
 
 def test_archives_of_older_torch(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def test_archives_of_older_torch(tmp_path: Path) -> None:
         archive.writestr("version", "5.1")
         archive.writestr("serialized_exported_program.json", json.dumps(written))
         archive.writestr("serialized_state_dict.pt", b"never looked at")
-    (old,), (new,) = (read(Source(tmp_path / f"{age}.pt2"), reader="torch") for age in ("old", "new"))
+    (old,), (new,) = (read(Source(tmp_path / f"{age}.pt2"), format="torch") for age in ("old", "new"))
     assert old.main.nodes == new.main.nodes
 
 
@@ -448,7 +448,7 @@ def test_broken_files_are_told_and_never_crash(tmp_path: Path) -> None:
             for name, value in damaged.items():
                 archive.writestr(name, json.dumps(value))
         try:
-            for program in read(Source("damaged.pt2", packed.getvalue()), reader="torch"):
+            for program in read(Source("damaged.pt2", packed.getvalue()), format="torch"):
                 assert str(program)
         except OpscopeError as error:
             refused += 1

@@ -107,7 +107,7 @@ def test_a_saved_file_gives_the_same_program(name: str, tmp_path: Path) -> None:
     """What the reader without torch sees is what the live object shows, node by node, with attributes, groups and frames."""
     path = tmp_path / "saved.pt2"
     torch.export.save(exported(name), path)
-    (saved,) = read(Source(path), reader="torch")
+    (saved,) = read(Source(path), format="torch")
     live = captured(name)
     assert list(saved.graphs) == list(live.graphs)
     for graph in live:

@@ -153,7 +153,7 @@ def test_elided_operands_of_a_compact_print_are_noted() -> None:
 def test_several_modules_in_a_file_are_several_programs() -> None:
     programs = parse_hlo((SAMPLES / "several.hlo").read_text())
     assert [p.name for p in programs] == ["first", "second", "module_e", "module_e.2"]
-    assert [len(p) for p in programs] == [2, 3, 2, 2]
+    assert [p.node_count for p in programs] == [2, 3, 2, 2]
 
 
 def test_pasted_lines_are_read_and_what_they_lack_becomes_parameters() -> None:
@@ -178,7 +178,7 @@ def test_line_ends_and_a_missing_last_one_change_nothing(name: str) -> None:
 
 
 def test_tests_of_xla_that_begin_with_a_hash_are_read() -> None:
-    assert len(one("# RUN: hlo-translate %s | FileCheck %s\nHloModule m\n# CHECK: x\nENTRY e {\n  x = f32[] parameter(0)\n}\n")) == 1
+    assert len(one("# RUN: hlo-translate %s | FileCheck %s\nHloModule m\n# CHECK: x\nENTRY e {\n  x = f32[] parameter(0)\n}\n").main) == 1
 
 
 def test_a_line_of_a_megabyte_is_read() -> None:

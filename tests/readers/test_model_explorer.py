@@ -40,7 +40,7 @@ FORMS = {
 def test_every_field_that_goes_in_comes_out(form: str, tmp_path: Path) -> None:
     source, again = tmp_path / "in.json", tmp_path / "out.json"
     source.write_text(json.dumps(FORMS[form]))
-    opscope.save(opscope.load(source), again, format="model-explorer")
+    opscope.save(opscope.load_all(source), again, format="model-explorer")
     assert json.loads(again.read_text()) == FORMS[form]
 
 
@@ -88,7 +88,7 @@ def test_mistakes_are_told_with_what_is_wrong(document: str, message: str, tmp_p
     source = tmp_path / "in.json"
     source.write_text(document)
     with pytest.raises(OpscopeError, match=message):
-        opscope.load(source, reader="model-explorer")
+        opscope.load(source, format="model-explorer")
 
 
 def test_a_grouping_becomes_the_namespaces(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import opscope
-from opscope.recording.model import Recording
 
 pytestmark = pytest.mark.frameworks
 
@@ -25,16 +24,10 @@ def run_example(name: str, folder: Path, python: Path | str = sys.executable, th
     return done.stdout
 
 
-def recorded(path: Path) -> Recording:
-    found = opscope.load(path)
-    assert isinstance(found, Recording)
-    return found
-
-
 def test_the_toy_compiler(tmp_path: Path) -> None:
     told = run_example("passes_toy.py", tmp_path)
     assert "['exp+tanh']" in told
-    recording = recorded(tmp_path / "toy.opscope")
+    recording = opscope.open_recording(tmp_path / "toy.opscope")
     assert [s.nodes for s in recording] == [5, 3, 2]
     (match,) = [match for match in recording.diff(2).matched if match.evidence == "rewrite"]
     assert [id for _, id in match.a] == ["a", "d"]
@@ -48,7 +41,7 @@ def test_a_jax_function_through_xla(tmp_path: Path) -> None:
     pytest.importorskip("jax")
     told = run_example("passes_xla.py", tmp_path)
     assert "before optimizations" in told and "became" in told
-    assert len(recorded(tmp_path / "xla.opscope")) > 20
+    assert len(opscope.open_recording(tmp_path / "xla.opscope")) > 20
 
 
 @pytest.mark.parametrize("version", ["0.6.1", "0.3.1"])
@@ -58,13 +51,13 @@ def test_hidets_tutorial(version: str, tmp_path: Path) -> None:
         pytest.skip(f"no environment with hidet {version} (tests/support/hidet_env.sh)")
     told = run_example("passes_hidet.py", tmp_path, python)
     assert "return Rearrange" in told and "SubgraphRewritePass: " in told
-    assert recorded(tmp_path / "hidet.opscope").snapshot("FuseOperatorPass").nodes > 30
+    assert opscope.open_recording(tmp_path / "hidet.opscope").snapshot("FuseOperatorPass").nodes > 30
 
 
 def test_aitemplates_transforms(tmp_path: Path) -> None:
     """With objects of AITemplate's shape: it is on no package index. From a checkout the example runs as its first lines say."""
     run_example("passes_aitemplate.py", tmp_path, through=ROOT / "tests" / "support" / "aitemplate_standin.py")
-    recording = recorded(tmp_path / "aitemplate.opscope")
+    recording = opscope.open_recording(tmp_path / "aitemplate.opscope")
     fusing = recording.diff("fuse_mm_elementwise")
     (match,) = [match for match in fusing.matched if match.evidence == "output" and match.changes]
     assert len(match.a) == 2 and match.b[0][1].startswith("gemm_rcr_bias_add") and fusing.added == fusing.removed == ()

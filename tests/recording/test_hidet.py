@@ -47,7 +47,7 @@ def tutorial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     command = [str(python), str(script), str(outs / "run.opscope"), str(outs)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=outs, check=False)
     assert done.returncode == 0, done.stderr
-    recording = opscope.load(outs / "run.opscope")
+    recording = opscope.open_recording(outs / "run.opscope")
     assert isinstance(recording, Recording)
     return Tutorial(json.loads(done.stdout.splitlines()[-1]), done.stderr, recording, outs)
 
@@ -100,7 +100,7 @@ def test_fused_operators_are_called_graphs_and_explained(tutorial: Tutorial) -> 
 
 
 def test_its_own_folder_gives_the_same_passes(tutorial: Tutorial) -> None:
-    saved = opscope.load(tutorial.outs / "passes")
+    saved = opscope.open_recording(tutorial.outs / "passes")
     assert isinstance(saved, Recording)
     assert [s.name for s in saved] == tutorial.passes()
     live = [len([node for node in s.program.main if node.role == "op"]) for s in tutorial.recording]
@@ -154,7 +154,7 @@ def test_saved_folders_of_larger_models_open(saved: Path) -> None:
     folders = sorted(path.parent for path in saved.rglob("0_Origin.json"))
     assert len(folders) >= 3
     for folder in folders:
-        recording = opscope.load(folder)
+        recording = opscope.open_recording(folder)
         assert isinstance(recording, Recording) and recording.skipped == []
         found = list(compared_rows(recording))
         assert any(not row.unchanged for row in found)

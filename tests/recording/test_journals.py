@@ -18,9 +18,10 @@ from test_store import chain
 
 import opscope
 from opscope.errors import SourceError
+from opscope.recording.sources import open_recording
 from opscope.recording.store.comparison_cache import Keeper, kept
 from opscope.recording.store.database import journal_of
-from opscope.recording.store.store import StoreWriter, open_recording, save_recording
+from opscope.recording.store.store import StoreWriter, save_recording
 from opscope.render.wire.compare_passes import compared
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")

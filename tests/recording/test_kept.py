@@ -12,7 +12,8 @@ from hlo_texts import write_dump
 from opscope.recording.diff import diff
 from opscope.recording.dumps.xla import read_dump
 from opscope.recording.model import Recording
-from opscope.recording.store.store import open_recording, save_recording
+from opscope.recording.sources import open_recording
+from opscope.recording.store.store import save_recording
 from opscope.render.wire.compare_passes import compared, compared_rows
 from opscope.render.wire.diff import encode_diff
 

@@ -13,7 +13,7 @@ from conftest import Corpus, Run
 from hlo_texts import AFTER, BEFORE, write_dump
 
 import opscope
-from opscope.recording.sources import open_passes, read_recording
+from opscope.recording.sources import open_passes, open_recording
 
 
 def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_module_is_named_alike_for_every_command(run: Run, tmp_path: Path) -> 
         assert run("diff", "run.opscope@pass 0", "@pass 1", "--module", name).returncode == 0
         assert "fusion" in run("info", "run.opscope", "--module", name).stdout, name
         assert run("export", "run.opscope", "-o", f"{name}.opscope", "--module", name).returncode == 0
-        assert len(read_recording(tmp_path / f"{name}.opscope")) == 2
+        assert len(open_recording(tmp_path / f"{name}.opscope")) == 2
         assert run("export", "run.opscope", "-o", f"{name}.html", "--module", name).returncode == 0
         data = page_data(tmp_path / f"{name}.html")
         assert b"pass 0" in data and b"pass 1" in data and b"jit_other" not in data, "the page keeps the timeline of that module"
@@ -180,8 +180,8 @@ def test_a_module_is_named_alike_for_every_command(run: Run, tmp_path: Path) -> 
 @pytest.mark.parametrize(("name", "first"), [("hidet_passes", "0_Origin.json"), ("aitemplate_doc_passes", "00-*_graph.json")])
 def test_one_pass_of_other_compilers_folders_is_read_alone(name: str, first: str, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = min(corpus(name).rglob(first)).parent
-    whole = read_recording(folder)
-    monkeypatch.setattr("opscope.recording.sources.read_recording", None)
+    whole = open_recording(folder)
+    monkeypatch.setattr("opscope.recording.sources.open_recording", None)
     lazy = open_passes(folder)
     assert [s.name for s in lazy] == [s.name for s in whole]
     assert lazy[3].program == whole[3].program and lazy.attrs["ids"] == whole.attrs["ids"]

@@ -36,7 +36,7 @@ def test_a_toy_compiler_in_ten_lines(tmp_path: Path) -> None:
 
         rec.snapshot(program("neg", "relu", "exp"), "as written")
         drop_relu(program("neg", "relu", "exp"))
-    recording = opscope.load(path)
+    recording = opscope.open_recording(path)
     assert [s.name for s in recording] == ["as written", "drop_relu"]
     assert recording[1].seconds is not None and recording[0].seconds is None
     assert recording.diff(1).removed == () and [m.a for m in recording.diff(1).matched if len(m.a) > 1] == [
@@ -103,7 +103,7 @@ def test_a_compiler_that_fails_leaves_what_was_recorded(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), opscope.record(path) as rec:
         rec.snapshot(program("neg"), "one")
         raise ZeroDivisionError
-    recording = opscope.load(path)
+    recording = opscope.open_recording(path)
     assert len(recording) == 1 and "finished" not in recording.attrs
 
 

@@ -18,9 +18,10 @@ from programs import everything, programs
 from opscope.errors import OpscopeError, SourceError
 from opscope.program import Frame, Program, ProgramBuilder, TensorType
 from opscope.recording.model import Origin
+from opscope.recording.sources import open_recording
 from opscope.recording.store.database import APPLICATION_ID, FORMAT_VERSION
 from opscope.recording.store.pages import PageIndex
-from opscope.recording.store.store import StoreWriter, open_recording, save_recording
+from opscope.recording.store.store import StoreWriter, save_recording
 
 
 def chain(length: int, changed: int = -1) -> Program:

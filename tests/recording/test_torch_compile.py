@@ -105,7 +105,7 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         result.square().sum().backward()
     assert (patched(), settings()) == before
     gradients = {name: parameter.grad.clone() for name, parameter in module.named_parameters()}
-    loaded = opscope.load(path)
+    loaded = opscope.open_recording(path)
     assert isinstance(loaded, Recording)
     yield Run(loaded, module, inputs, result.detach(), gradients)
 
@@ -307,7 +307,7 @@ def test_a_recording_listens_by_itself_and_leaves_torch_as_it_was(tmp_path: Path
     with opscope.record(tmp_path / "run.opscope"), torch.no_grad():
         torch.testing.assert_close(compiled(torch.ones(3)), doubled(torch.ones(3)))
     assert (patched(), torch._TorchCompileInductorWrapper.__call__) == (before, call)
-    recording = opscope.load(tmp_path / "run.opscope")
+    recording = opscope.open_recording(tmp_path / "run.opscope")
     assert isinstance(recording, Recording)
     assert {"dynamo", "post-grad"} <= {s.pipeline[0] for s in recording} and "scheduler" not in {s.pipeline[0] for s in recording}
 
@@ -340,5 +340,5 @@ def test_the_example_prints_the_passes_and_writes_the_recording(tmp_path: Path, 
     runpy.run_path(str(example))["main"](tmp_path)
     printed = capsys.readouterr().out
     assert "_sfdp_pattern_11_training made 13 nodes of 48" in printed and "forward and backward" in printed
-    assert len(opscope.load(tmp_path / "run.opscope")) > 40
+    assert len(opscope.open_recording(tmp_path / "run.opscope")) > 40
     assert (tmp_path / "passes.html").stat().st_size > 10_000

@@ -89,11 +89,11 @@ def test_inner_graphs_symbols_methods_and_operators_are_read() -> None:
 
 
 def test_every_cut_of_a_text_reads_or_is_refused_with_a_sentence() -> None:
-    whole = len(program_of_text(WITH_INNER_GRAPHS))
+    whole = program_of_text(WITH_INNER_GRAPHS).node_count
     read = 0
     for end in range(0, len(WITH_INNER_GRAPHS), 7):
         try:
-            read += len(program_of_text(WITH_INNER_GRAPHS[:end])) <= whole
+            read += program_of_text(WITH_INNER_GRAPHS[:end]).node_count <= whole
         except SourceError as error:
             assert "no fx graph in this text" in str(error)
     assert read > len(WITH_INNER_GRAPHS) / 7 / 2
@@ -113,7 +113,7 @@ def test_text_is_never_run(tmp_path: Path) -> None:
 
 
 def test_a_log_keeps_compile_ids_apart_and_follows_each_through_its_stages() -> None:
-    recording = opscope.load(SAMPLE)
+    recording = opscope.open_recording(SAMPLE)
     assert isinstance(recording, Recording) and not recording.skipped
     assert recording.modules == ["forward 0/0", "torch_dynamo_resume_in_forward_at_8 1/0", "forward 0/1"]
     titles = [s.title for s in recording if s.module == "forward 0/0"]
@@ -155,7 +155,7 @@ def test_a_folder_of_ranks_is_one_recording(tmp_path: Path) -> None:
     for rank in (0, 1):
         (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_abc.log").write_bytes(SAMPLE.read_bytes())
     (tmp_path / "notes.txt").write_text("not a log")
-    recording = opscope.load(tmp_path)
+    recording = opscope.open_recording(tmp_path)
     assert isinstance(recording, Recording)
     assert recording.modules[0] == "rank 0: forward 0/0" and recording.modules[-1] == "rank 1: forward 0/1"
 
@@ -164,14 +164,14 @@ def test_a_log_that_lost_its_forward_graph_is_read(tmp_path: Path) -> None:
     """Logs are cut, filtered and pasted: the backward half alone is followed through its stages."""
     log = tmp_path / "half.log"
     log.write_text(SAMPLE.read_text().replace('"aot_forward_graph"', '"lost"').replace('"aot_joint_graph"', '"lost"'))
-    assert any("backward" in snapshot.title for snapshot in opscope.load(log))
+    assert any("backward" in snapshot.title for snapshot in opscope.open_recording(log))
 
 
 def test_a_log_without_graphs_says_so(tmp_path: Path) -> None:
     log = tmp_path / "empty.log"
     log.write_text('V1115 09:17:13.180000 27326 torch/_logging/_internal.py:1328] {"chromium_event": {}}\n\t{}\n')
     with pytest.raises(SourceError, match="without any graph"):
-        opscope.load(log)
+        opscope.open_recording(log)
 
 
 SCRIPT = """
@@ -193,7 +193,7 @@ def test_a_log_and_a_recording_of_the_same_run_hold_the_same_graphs(tmp_path: Pa
     folder.mkdir()
     run = [sys.executable, "-c", SCRIPT, str(tmp_path / "run.opscope")]
     subprocess.run(run, check=True, env={**os.environ, "TORCH_TRACE": str(folder)}, capture_output=True)
-    recorded, logged = opscope.load(tmp_path / "run.opscope"), opscope.load(folder)
+    recorded, logged = opscope.open_recording(tmp_path / "run.opscope"), opscope.open_recording(folder)
     assert isinstance(recorded, Recording) and isinstance(logged, Recording)
     for name in ("graph of Dynamo", "joint graph", "forward and backward"):
         (mine,), (theirs,) = ([s for s in recording if s.name == name] for recording in (recorded, logged))

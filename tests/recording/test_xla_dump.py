@@ -14,8 +14,7 @@ from opscope.errors import OpscopeError, SourceError
 from opscope.readers.source import Source
 from opscope.recording.dumps.xla import Step, find_steps, pipelines, read_dump
 from opscope.recording.model import Recording, Snapshot
-from opscope.recording.sources import open_passes
-from opscope.recording.store.store import open_recording
+from opscope.recording.sources import open_passes, open_recording
 from opscope.render.wire.compare_passes import compared_rows
 
 

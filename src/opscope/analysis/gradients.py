@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.category import plain_name
 from opscope.analysis.derivatives import REDUCING
-from opscope.program import DIRECTION_ATTR, Details, Graph, Link, Node, Program
+from opscope.program import DIRECTION_ATTR, Details, Graph, Link, Node, NodeKey, Program
 
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
 BACKWARD_OF = "backward_of"
@@ -163,8 +163,6 @@ def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
 
 _Key: TypeAlias = tuple[object, ...]
 _MOST_COMPARED = 24
-NodeKey: TypeAlias = tuple[str, str]
-"""(graph name, node id)."""
 
 
 class _Origin(NamedTuple):

@@ -89,7 +89,7 @@ def info_of(program: Program) -> Info:
     return Info(
         name=program.name,
         entry=program.entry,
-        nodes=len(program),
+        nodes=program.node_count,
         graphs=tuple(graphs),
         ops=tuple(sorted(by_op.values(), key=lambda each: (-each.nodes, each.op))),
         **_sizes("parameter", taken["parameter"]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import choose, read_all
+from opscope.cli.source import read_one
 from opscope.cli.table import table
 from opscope.quantities import short_bytes, short_number
 
@@ -61,7 +61,7 @@ def _read(source: str, module: str | None) -> _State:
 
     base, which = split_at(source)
     if not which:
-        return _State(choose(source, read_all(source, None, module)))
+        return _State(read_one(source, None, module))
     with progress(f"reading {base}") as report:
         recording = open_passes(base, report)
         snapshot = recording.snapshot(which, module)

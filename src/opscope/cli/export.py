@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import choose, read_all, source_options
+from opscope.cli.source import read_all, read_one, source_options
 from opscope.cli.view_options import view_options
 from opscope.errors import OpscopeError, SourceError
 
@@ -52,9 +52,7 @@ def command(source: str, module: str | None, reader: str | None, output: str, fo
     if output != "-" and not force:
         _keep(Path(source), target, row.begins)
     recording = _recording(source, module, row.name == "html", options.diff is not None) if reader is None else None
-    programs: Any = [recording] if recording else read_all(source, reader, module)
-    if not row.several:
-        programs = [recording or choose(source, programs)]
+    programs: Any = [recording] if recording else read_all(source, reader, module) if row.several else [read_one(source, reader, module)]
     with progress(f"writing {output}") as report:
         try:
             if output != "-":
@@ -82,13 +80,13 @@ def _keep(source: Path, target: Path, begins: tuple[bytes, ...]) -> None:
 
 def _recording(source: str, module: str | None, page: bool, diff: bool) -> Recording | None:
     """The recording whose passes are shown: all of them in a page, one of them (run.opscope@12) in a picture of what it did."""
-    from opscope.recording.sources import is_recording_source, read_recording, split_at
+    from opscope.recording.sources import is_recording_source, open_recording, split_at
 
     base, which = split_at(source)
     if not (which and diff) and not (page and not which and is_recording_source(Path(source))):
         return None
     with progress(f"reading {base}") as tell:
-        recording = read_recording(base, tell)
+        recording = open_recording(base, tell)
     if which:
         return recording.only(recording.snapshot(which, module).index)
     return recording if module is None else recording.of_module(module)
@@ -96,15 +94,15 @@ def _recording(source: str, module: str | None, page: bool, diff: bool) -> Recor
 
 def _record(source: str, module: str | None, target: Path, force: bool) -> None:
     """A folder of a compiler's dumps, or a recording, as one recording file."""
-    from opscope.recording.sources import read_recording
-    from opscope.recording.store.store import open_recording, save_recording
+    from opscope.recording.sources import open_recording
+    from opscope.recording.store.store import open_store, save_recording
     from opscope.render.wire.compare_passes import compared
 
     with progress(f"reading {source}") as tell:
-        recording = read_recording(source, tell)
+        recording = open_recording(source, tell)
     if module is not None:
         recording = recording.of_module(module)
     with progress(f"writing {target}"):
         save_recording(recording, target, overwrite=force)
     with progress("comparing passes") as tell:
-        deque(compared(open_recording(target), tell), maxlen=0)
+        deque(compared(open_store(target), tell), maxlen=0)

@@ -31,11 +31,11 @@ def command(source: str, module: str | None, everything: bool, as_json: bool) ->
     SOURCE is a recording (.opscope) or a folder that a compiler wrote: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
     torch's TORCH_TRACE logs.
     """
-    from opscope.recording.sources import read_recording
+    from opscope.recording.sources import open_recording
     from opscope.render.wire.compare_passes import compared_rows
 
     with progress(f"reading {source}") as report:
-        recording = read_recording(source, report)
+        recording = open_recording(source, report)
     if module is not None:
         module = recording.module_named(module)
     with progress("comparing passes") as report:

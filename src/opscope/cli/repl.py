@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import choose, read_all, source_options
+from opscope.cli.source import read_one, source_options
 from opscope.errors import OpscopeError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def command(source: str, module: str | None, reader: str | None, live: bool, out
 
     if live and out:
         raise OpscopeError("--live draws in the browser and --out into files; give one of them")
-    program = choose(source, read_all(source, reader, module))
+    program = read_one(source, reader, module)
     folder = Path(out) if out else None
     drawer = LiveDrawer(program, click.echo) if live else FileDrawer(folder)
     most = _MOST_LISTED if sys.stdout.isatty() else None
@@ -59,7 +59,7 @@ def command(source: str, module: str | None, reader: str | None, live: bool, out
 
 def _history(source: str, program: Program) -> Callable[[str, str], list[Step]] | None:
     """Follows nodes of the program through the passes of the recording that it was taken from; nothing for other sources."""
-    from opscope.recording.sources import is_recording_source, read_recording, split_at
+    from opscope.recording.sources import is_recording_source, open_recording, split_at
 
     base, which = split_at(source)
     if not is_recording_source(Path(base)):
@@ -68,7 +68,7 @@ def _history(source: str, program: Program) -> Callable[[str, str], list[Step]] 
     @cache
     def recording() -> Recording:
         with progress(f"reading {base}") as report:
-            return read_recording(base, report)
+            return open_recording(base, report)
 
     def history(graph: str, node: str) -> list[Step]:
         found = recording()

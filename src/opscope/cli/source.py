@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from opscope.cli.progress import progress
-from opscope.errors import OpscopeError, SourceError
 
 if TYPE_CHECKING:
     from opscope.program import Program
@@ -23,19 +22,16 @@ def source_options(command: Command) -> Command:
     return click.argument("source", metavar="SOURCE", type=click.Path(allow_dash=True))(command)
 
 
-def read_all(source: str, reader: str | None = None, module: str | None = None) -> list[Program]:
+def read_all(source: str, format: str | None = None, module: str | None = None) -> list[Program]:
     """Every program of SOURCE, or that of the module alone, with a progress bar if it takes long."""
     from opscope.loading import load_all
 
     with progress(f"reading {source}") as report:
-        return load_all(source, module=module, reader=reader, progress=report)
+        return load_all(source, module=module, format=format, progress=report)
 
 
-def choose(source: str, programs: list[Program]) -> Program:
+def read_one(source: str, format: str | None = None, module: str | None = None) -> Program:
     """The one program that a command is about."""
-    from opscope.loading import select_program
+    from opscope.loading import only_program
 
-    try:
-        return select_program(programs, None)
-    except OpscopeError as error:
-        raise SourceError(str(error), source) from None
+    return only_program(source, read_all(source, format, module))

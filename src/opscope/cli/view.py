@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import read_all
+from opscope.cli.source import read_all, read_one
 from opscope.cli.view_options import view_options
 from opscope.errors import OpscopeError, SourceError
 
@@ -69,7 +69,6 @@ def command(
 
 def _served(source: str, module: str | None, reader: str | None) -> list[Served]:
     """A source is read now, so that what is wrong with it is said at once, and again when its file changes."""
-    from opscope.loading import select_program
     from opscope.recording.sources import is_recording_source
     from opscope.serve.sources import Served
 
@@ -80,8 +79,7 @@ def _served(source: str, module: str | None, reader: str | None) -> list[Served]
     short = Path(source).name or source
 
     def again(name: str) -> Program:
-        fresh = read_all(source, reader, module)
-        return fresh[0] if len(fresh) == 1 else select_program(fresh, name)
+        return read_one(source, reader, module if len(programs) == 1 else name)
 
     named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]
     return [Served(name, partial(again, program.name), path, program) for name, program in named]
@@ -89,12 +87,12 @@ def _served(source: str, module: str | None, reader: str | None) -> list[Served]
 
 def _served_recording(source: str) -> Served:
     from opscope.recording.model import Recording
-    from opscope.recording.sources import read_recording
+    from opscope.recording.sources import open_recording
     from opscope.serve.recordings import ServedRecording
 
     def read() -> Recording:
         with progress(f"reading {source}") as report:
-            return read_recording(source, report)
+            return open_recording(source, report)
 
     path = Path(source) if Path(source).is_file() else None
     return ServedRecording(Path(source).name or source, read, read(), path)

@@ -63,7 +63,7 @@ class Dot:
         self.format = "pdf"
         self.filename = "Digraph.gv"
         self.directory = ""
-        self.graph_attr: dict[str, str] = {"size": _size_text(len(program))}
+        self.graph_attr: dict[str, str] = {"size": _size_text(program.node_count)}
         self.node_attr: dict[str, str] = dict(_NODE_STYLE)
         self.edge_attr: dict[str, str] = {}
         self._body = _body(program, show_attrs, show_saved)

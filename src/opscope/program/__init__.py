@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.metric import COMBINES, ORIGINS, Column, Metric, MetricOrigin
-from opscope.program.model import Graph, Node, Program, display_with
+from opscope.program.model import Graph, Node, Program
 from opscope.program.values import (
     DIRECTION_ATTR,
     EMPTY,
@@ -25,6 +25,7 @@ from opscope.program.values import (
     Frame,
     KnownDetails,
     Link,
+    NodeKey,
     Path,
     Role,
     TensorType,
@@ -51,12 +52,12 @@ __all__ = [
     "Metric",
     "MetricOrigin",
     "Node",
+    "NodeKey",
     "Path",
     "Program",
     "ProgramBuilder",
     "Role",
     "TensorType",
     "ValueRef",
-    "display_with",
     "dtype_bits",
 ]

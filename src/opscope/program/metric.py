@@ -16,6 +16,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
 from opscope.errors import OpscopeError
+from opscope.program.values import NodeKey
 
 MetricOrigin: TypeAlias = Literal["estimated", "measured", "given"]
 ORIGINS: tuple[MetricOrigin, ...] = ("estimated", "measured", "given")
@@ -24,7 +25,7 @@ _RATIO = "ratio:"
 
 Column: TypeAlias = Mapping[str, float]
 """Node ids and their numbers."""
-NodeValues: TypeAlias = Mapping[str, float] | Mapping[tuple[str, str], float] | Mapping[str | tuple[str, str], float]
+NodeValues: TypeAlias = Mapping[str, float] | Mapping[NodeKey, float] | Mapping[str | NodeKey, float]
 """Numbers by node id, for nodes of the entry graph, or by (graph name, node id)."""
 
 

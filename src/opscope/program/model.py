@@ -1,16 +1,24 @@
-"""Node, Graph and Program: immutable, indexed when somebody asks, and readable as text."""
+"""Node, Graph and Program: immutable, indexed when somebody asks, and readable as text.
+
+A Graph reads like a list of its nodes and a Program like a list of its graphs: iteration, `len()`, `[0]`, `[1:3]` and `in`. Both also know
+their parts by name: `graph["add.3"]`, `"add.3" in graph`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
+from opscope.display import Displayed
+from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
-from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Details, Frame, Link, Path, Role, TensorType, ValueRef
+from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Details, Frame, Link, NodeKey, Path, Role, TensorType, ValueRef
+
+_LONGEST_VALUE = 97
 
 
 class Node(NamedTuple):
@@ -67,9 +75,8 @@ class Node(NamedTuple):
         return f"<Node {self.short_text}>"
 
 
-def _short(value: Any, most: int = 96) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
+def _short(value: Any) -> str:
+    return ellipsize(value if isinstance(value, str) else repr(value), _LONGEST_VALUE, middle=True)
 
 
 @dataclass(frozen=True)
@@ -102,20 +109,26 @@ class Graph:
     def parameters(self) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes if node.role == "parameter")
 
-    def __getitem__(self, node_id: str) -> Node:
-        return self.nodes[self.position[node_id]]
+    @overload
+    def __getitem__(self, key: str | int) -> Node: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Node, ...]: ...
+    def __getitem__(self, key: str | int | slice) -> Node | tuple[Node, ...]:
+        """A node by its id or its place, or several by a slice."""
+        return self.nodes[self.position[key] if isinstance(key, str) else key]
 
-    def __contains__(self, node_id: object) -> bool:
-        return node_id in self.position
+    def __contains__(self, item: object) -> bool:
+        """Whether it has a node of that id, or that node."""
+        if not isinstance(item, Node):
+            return item in self.position
+        place = self.position.get(item.id)
+        return place is not None and self.nodes[place] == item
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
 
     def __len__(self) -> int:
         return len(self.nodes)
-
-    def __bool__(self) -> bool:
-        return True
 
     def lines(self) -> Iterator[str]:
         """Readable text, one line per node: typed result, op, operands and attributes."""
@@ -134,7 +147,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Program:
+class Program(Displayed):
     """Named graphs, one of them the entry."""
 
     name: str
@@ -148,23 +161,37 @@ class Program:
         """The entry graph."""
         return self.graphs[self.entry]
 
-    def __getitem__(self, graph_name: str) -> Graph:
-        return self.graphs[graph_name]
+    @overload
+    def __getitem__(self, key: str | int) -> Graph: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Graph, ...]: ...
+    def __getitem__(self, key: str | int | slice) -> Graph | tuple[Graph, ...]:
+        """A graph by its name or its place, or several by a slice."""
+        return self.graphs[key] if isinstance(key, str) else self._in_order[key]
+
+    def __contains__(self, item: object) -> bool:
+        """Whether it has a graph of that name, or that graph."""
+        return self.graphs.get(item.name) == item if isinstance(item, Graph) else item in self.graphs
 
     def __iter__(self) -> Iterator[Graph]:
         return iter(self.graphs.values())
 
     def __len__(self) -> int:
-        """How many nodes, over all graphs."""
-        return sum(len(graph) for graph in self.graphs.values())
-
-    def __bool__(self) -> bool:
-        return True
+        return len(self.graphs)
 
     @cached_property
-    def callers(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
-        """For each called graph, who calls it: (graph name, node id)."""
-        callers: dict[str, list[tuple[str, str]]] = {}
+    def _in_order(self) -> tuple[Graph, ...]:
+        return tuple(self.graphs.values())
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes all graphs have together."""
+        return sum(len(graph) for graph in self)
+
+    @cached_property
+    def callers(self) -> Mapping[str, tuple[NodeKey, ...]]:
+        """For each called graph, the nodes that call it."""
+        callers: dict[str, list[NodeKey]] = {}
         for graph in self:
             for node in graph:
                 for called in node.calls:
@@ -205,25 +232,6 @@ class Program:
     def __str__(self) -> str:
         return "\n\n".join(str(graph) for graph in self)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What a notebook shows."""
-        return _display(self) if _display is not None else {"text/plain": repr(self)}
-
-    def _mime_(self) -> tuple[str, str]:
-        """The same for marimo, which shows several kinds as tabs and wants one."""
-        bundle = self._repr_mimebundle_()
-        kind = "text/html" if "text/html" in bundle else "text/plain"
-        return kind, bundle[kind]
-
     def __repr__(self) -> str:
         graphs = "1 graph" if len(self.graphs) == 1 else f"{len(self.graphs)} graphs"
-        return f"<Program {self.name}: {len(self)} nodes in {graphs}, entry {self.entry}>"
-
-
-_display: Callable[[Program], dict[str, Any]] | None = None
-
-
-def display_with(display: Callable[[Program], dict[str, Any]]) -> None:
-    """How notebooks show a Program is for outer layers to say; the model knows none of them."""
-    global _display
-    _display = display
+        return f"<Program {self.name}: {self.node_count} nodes in {graphs}, entry {self.entry}>"

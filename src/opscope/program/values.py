@@ -16,6 +16,9 @@ ValueRef: TypeAlias = tuple[str, int]
 """(node id, output index). The index WHOLE means all outputs together: a tuple that is passed on as one value."""
 WHOLE = -1
 
+NodeKey: TypeAlias = tuple[str, str]
+"""(graph name, node id): a node of a Program."""
+
 Path: TypeAlias = tuple[str, ...]
 """Group names from the outside in. A name "mlp: LlamaMLP" is the group `mlp` of class `LlamaMLP`."""
 

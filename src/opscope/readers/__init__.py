@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
-from opscope.errors import OpscopeError, SourceError
+from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.plugin import Plugin
 from opscope.plugin import Progress as Progress
 from opscope.program import Program
@@ -87,15 +87,13 @@ def find_reader(source: Source, name: str | None = None) -> Reader:
     return best[1]
 
 
-def read(source: Source, reader: str | None = None, progress: Progress | None = None) -> list[Program]:
+def read(source: Source, format: str | None = None, progress: Progress | None = None) -> list[Program]:
     """The programs of a source: one, or several where a file holds several modules."""
-    row = find_reader(source, reader)
+    row = find_reader(source, format)
     if row.missing:
         raise SourceError(f"reading {row.what} needs {', '.join(row.missing)}: {row.install_hint}", source.name)
-    try:
+    with in_source(source.name):
         programs: list[Program] = row.load().read(source, progress)
-    except SourceError as error:
-        raise error.at(source.name) from None
     return programs
 
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from opscope.gc_pause import without_collecting
-from opscope.program import Node, Program, TensorType
+from opscope.program import Node, NodeKey, Program, TensorType
 from opscope.recording.match import Matcher, Matching
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
 from opscope.recording.match.names import contradictions, names_are_stable
 from opscope.recording.match.places import match_places
-from opscope.recording.model import NodeKey, Origin
+from opscope.recording.model import Origin
 
 _CLEARLY = 0.9
 """Of two diffs one is smaller if it has less than this share of the other. Where names are right a diff without them can be smaller

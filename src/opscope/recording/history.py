@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from opscope.recording.model import NodeKey, Recording, Snapshot
+from opscope.program import NodeKey
+from opscope.recording.model import Recording, Snapshot
 
 if TYPE_CHECKING:
     from opscope.recording.diff import Change, Diff, Fusion, Match

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from opscope.display import Displayed
 from opscope.errors import OpscopeError
 from opscope.naming import find_module
-from opscope.program import EMPTY, Frame, Path, Program
+from opscope.program import EMPTY, Frame, NodeKey, Path, Program
 
 if TYPE_CHECKING:
     from opscope.recording.diff import Diff
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 _KEPT_DIFFS = 4
 _MOST_NAMED = 16
-
-NodeKey: TypeAlias = tuple[str, str]
-"""(graph name, node id): a node of a Program."""
 
 NOTHING_RECORDED = (
     "nothing was recorded: no compiler ran while the recording was open. Code that runs eagerly, or that was compiled before, makes no "
@@ -75,7 +73,7 @@ class Snapshot:
         return " / ".join((*self.pipeline, self.name))
 
 
-class Recording(Sequence[Snapshot]):
+class Recording(Displayed, Sequence[Snapshot]):
     """Snapshots in order, from a file, a folder of dumps or a live compiler."""
 
     def __init__(self, name: str, snapshots: Sequence[Snapshot], attrs: Mapping[str, Any] = EMPTY, file: FilePath | None = None) -> None:
@@ -86,7 +84,11 @@ class Recording(Sequence[Snapshot]):
         self.attrs = attrs
         self._diffs: dict[int, Diff] = {}
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Snapshot: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Snapshot, ...]: ...
+    def __getitem__(self, index: int | slice) -> Snapshot | tuple[Snapshot, ...]:
         return self.snapshots[index]
 
     def __len__(self) -> int:

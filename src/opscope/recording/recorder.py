@@ -22,8 +22,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from opscope.errors import OpscopeError
-from opscope.program import EMPTY, Frame, Graph, Program
-from opscope.recording.model import NodeKey, Origin, Recording, Snapshot
+from opscope.program import EMPTY, Frame, Graph, NodeKey, Program
+from opscope.recording.model import Origin, Recording, Snapshot
 from opscope.recording.store.store import StoreWriter
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -107,9 +107,9 @@ class Recorder:
         self._count = index + 1
         if self._times:
             took = "" if seconds is None else f"{seconds:9.3f} s"
-            print(f"{took:>12}  {' / '.join((*path, name))}  {len(program):,} nodes", file=sys.stderr)
+            print(f"{took:>12}  {' / '.join((*path, name))}  {program.node_count:,} nodes", file=sys.stderr)
         if self._folder is not None:
-            self._write_json(program, Snapshot(index, name, path, module, seconds, len(program)))
+            self._write_json(program, Snapshot(index, name, path, module, seconds, program.node_count))
         return index
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from opscope.program import NodeKey
 from opscope.recording.diff import Diff
-from opscope.recording.model import NodeKey, Recording, Snapshot
+from opscope.recording.model import Recording, Snapshot
 
 
 class Row(NamedTuple):

@@ -11,7 +11,7 @@ from opscope.plugin import Plugin, Progress
 from opscope.recording.dumps.torch_trace import LOG_HEAD, is_log, read_dump
 from opscope.recording.model import Recording
 from opscope.recording.store.database import is_recording
-from opscope.recording.store.store import open_recording
+from opscope.recording.store.store import open_store
 
 DUMPS = (
     Plugin("xla", "opscope.recording.dumps.xla", "dumps of XLA (xla_dump_to)"),
@@ -33,7 +33,7 @@ def is_recording_source(path: Path) -> bool:
     return is_recording(head[:100]) or path.suffix == ".opscope" or is_log(head)
 
 
-def read_recording(source: str | Path, progress: Progress | None = None) -> Recording:
+def open_recording(source: str | Path, progress: Progress | None = None) -> Recording:
     """The recording that a file or folder holds."""
     path = Path(source)
     if path.is_dir():
@@ -46,7 +46,7 @@ def read_recording(source: str | Path, progress: Progress | None = None) -> Reco
         with path.open("rb") as stream:
             if is_log(stream.read(LOG_HEAD)):
                 return read_dump(path, progress)
-    return open_recording(path)
+    return open_store(path)
 
 
 def split_at(source: str) -> tuple[str, str]:
@@ -66,7 +66,7 @@ def open_passes(source: str | Path, progress: Progress | None = None) -> Recordi
         lazy: Recording | None = next((kind.open_dump(path) for kind in kinds if kind.is_dump(path, names)), None)
         if lazy is not None:
             return lazy
-    return read_recording(source, progress)
+    return open_recording(source, progress)
 
 
 def _folder_reader(folder: Path) -> Callable[[Path, Progress | None], Recording] | None:

@@ -7,9 +7,8 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 
-from opscope.program import Program
+from opscope.program import NodeKey, Program
 from opscope.recording.diff import diff
-from opscope.recording.model import NodeKey
 from opscope.serve.recordings import ServedRecording
 from opscope.serve.sources import Served
 

@@ -23,6 +23,7 @@ from opscope.render.writers.html import document
 
 HEIGHT = 520
 _MOST_NODES_IN_SVG = 20_000
+_MOST_NODES_AS_TEXT = 200
 _MOST_CHARACTERS_INSTEAD = 400_000
 _FRAME_STYLE = f"width:100%;height:{HEIGHT}px;border:1px solid rgba(128,128,140,.3);border-radius:8px"
 
@@ -34,7 +35,8 @@ def mimebundle(program: Program | Recording, options: ViewOptions | None = None)
     try:
         bundle["text/html"] = frame(program, options, svg)
     except OpscopeError:
-        bundle["text/plain"] = str(program) if len(program) <= 200 else repr(program)
+        if isinstance(program, Program) and program.node_count <= _MOST_NODES_AS_TEXT:
+            bundle["text/plain"] = str(program)
     if svg:
         bundle["image/svg+xml"] = svg
     return bundle
@@ -62,7 +64,7 @@ def _instead(name: str, svg: str | None) -> str:
 
 def _static(program: Program, options: ViewOptions | None) -> str | None:
     """A picture for places without scripts; none if it would be too much for them, or cannot be drawn here."""
-    if len(program) > _MOST_NODES_IN_SVG:
+    if program.node_count > _MOST_NODES_IN_SVG:
         return None
     try:
         from opscope.render.writers.svg import svg_text

@@ -17,7 +17,7 @@ from opscope.program import Program
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
 from opscope.recording.rows import Row
 from opscope.recording.store.comparison_cache import Comparison
-from opscope.recording.store.store import open_recording
+from opscope.recording.store.store import open_store
 from opscope.render.wire.compare_passes import compare, compared
 from opscope.render.wire.program import encode_details, encode_wire
 from opscope.render.wire.recording import pass_rows
@@ -81,7 +81,7 @@ class ServedRecording(Served):
         if what == "wire":
             return gzip.compress(encode_wire(program, details=False), 4, mtime=0), BYTES
         if what == "details":
-            start, stop = int(query["start"]), min(int(query["stop"]), len(program))
+            start, stop = int(query["start"]), min(int(query["stop"]), program.node_count)
             return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES
         raise KeyError(what)
 
@@ -96,7 +96,7 @@ class ServedRecording(Served):
                 if rows is self._rows:
                     self._diff(snapshot)
             return
-        for found in zip(recording, compared(open_recording(recording.file)), strict=True):
+        for found in zip(recording, compared(open_store(recording.file)), strict=True):
             with self._reading:
                 if rows is not self._rows:
                     return

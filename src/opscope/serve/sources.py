@@ -71,6 +71,6 @@ class Served:
 
     def details(self, start: int, stop: int) -> bytes:
         program = self.program()
-        if not 0 <= start < stop <= max(len(program), start + 1) + 4096:
-            raise OpscopeError(f"there are {len(program)} nodes")
-        return encode_details(program, start, min(stop, len(program)))
+        if not 0 <= start < stop <= max(program.node_count, start + 1) + 4096:
+            raise OpscopeError(f"there are {program.node_count} nodes")
+        return encode_details(program, start, min(stop, program.node_count))

@@ -13,7 +13,7 @@ from browser.recordings import record_shared, record_toy
 from complete import complete
 
 import opscope
-from opscope.recording.sources import read_recording
+from opscope.recording.sources import open_recording
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
 
@@ -24,7 +24,7 @@ with TemporaryDirectory() as directory:
         rec.snapshot(complete(after=False), "start")
         rec.snapshot(complete(after=True), "clean up")
     toy, shared = record_toy(Path(directory, "toy.opscope")), record_shared(Path(directory, "shared.opscope"))
-    recordings = [read_recording(path) for path in (toy, shared, full)]
+    recordings = [open_recording(path) for path in (toy, shared, full)]
     programs = [snapshot.program for recording in (recordings[0], recordings[2]) for snapshot in recording]
     blocks = [*map(encode_recording, recordings), *map(encode_wire, programs)]
 for block in blocks:

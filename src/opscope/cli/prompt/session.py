@@ -289,12 +289,12 @@ class Session:
     def do_diff(self, words: list[str]) -> None:
         """diff OTHER  what differs from another file"""
         from opscope.cli.diff import MOST_LINES, diff_text
-        from opscope.loading import load_all, select_program
+        from opscope.loading import load_all, only_program
         from opscope.recording.diff import diff
 
         if len(words) != 1:
             raise OpscopeError("the form is: diff OTHER")
-        self.say(diff_text(diff(self.program, select_program(load_all(words[0]), None)), MOST_LINES))
+        self.say(diff_text(diff(self.program, only_program(words[0], load_all(words[0]))), MOST_LINES))
 
     def switch(self, name: str, words: list[str]) -> None:
         """backend_config [on|off]  show it in `info`

@@ -21,7 +21,7 @@ from opscope.recording.dumps.cache import cached
 from opscope.recording.dumps.lazy_programs import Listed, is_closed, lazy_recording
 from opscope.recording.dumps.workers import packed_in_order
 from opscope.recording.model import Recording
-from opscope.recording.store.store import StoreWriter, open_recording
+from opscope.recording.store.store import StoreWriter, open_store
 
 _STEP = re.compile(r"(?P<module>module_\d+\..+?)\.(?P<step>\d{4,})\.(?P<pipeline>.+?)\.after_(?P<after>.+?)(?:\.before_(?P<before>.+))?")
 _BEFORE = re.compile(r"(?P<module>module_\d+\..+?)\.before_optimizations")
@@ -134,7 +134,7 @@ def read_dump(folder: str | Path, progress: Progress | None = None, path: str | 
     if path is None and sum(each.stat().st_size for each in files) >= _WORTH_KEEPING:
         kept = cached(folder, folder.iterdir(), lambda part: _write(part, folder, steps, skipped, progress, jobs))
         if kept is not None:
-            return _named(open_recording(kept), str(folder))
+            return _named(open_store(kept), str(folder))
     return _named(_write(path, folder, steps, skipped, progress, jobs).recording(), str(folder if path is None else path))
 
 

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opscope.program import Frame
+from opscope.program import Frame, NodeKey
 from opscope.readers.hidet.flow import FlowNames, flow_graph_program
 from opscope.recording.hooks.subclasses import subclasses
-from opscope.recording.model import NodeKey, Origin
+from opscope.recording.model import Origin
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opscope.program import Program
+from opscope.program import NodeKey, Program
 from opscope.recording.match.absorb import absorbed
 from opscope.recording.match.derive import derive
 from opscope.recording.match.indexed_program import Labels, Side
@@ -17,7 +17,7 @@ from opscope.recording.match.names import match_names, match_outputs, names_are_
 from opscope.recording.match.pairs import FREE, GROUPED, Pairs
 from opscope.recording.match.same import untouched
 from opscope.recording.match.structure import match_structure
-from opscope.recording.model import NodeKey, Origin
+from opscope.recording.model import Origin
 
 EVIDENCE = ("rewrite", "identity", "name", "output", "neighbourhood", "similarity")
 

@@ -83,7 +83,7 @@ class StoreWriter:
             raise OpscopeError(f"{self.path}: writing failed before; nothing more can be recorded into it")
         self._failed = True
         body = absorb(self._encoder, program) if isinstance(program, Packed) else self._encoder.program(program)
-        nodes = program.nodes if isinstance(program, Packed) else len(program)
+        nodes = program.nodes if isinstance(program, Packed) else program.node_count
         digest = hashlib.blake2b(body, digest_size=16).digest()
         run = self._connection.execute
         known = run("SELECT id FROM program WHERE digest = ?", (digest,)).fetchone()
@@ -115,7 +115,7 @@ class StoreWriter:
     def recording(self) -> Recording:
         """What was written, to be read. A recording in memory goes on living with it."""
         if self.path is not None:
-            return open_recording(self.path)
+            return open_store(self.path)
         return _read(self._rows, "recording")
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
@@ -123,7 +123,7 @@ class StoreWriter:
             return self._connection.execute(query, values).fetchall()
 
 
-def open_recording(path: str | Path) -> Recording:
+def open_store(path: str | Path) -> Recording:
     """A recording file, checked before anything is believed."""
     with _faults_of(str(path)):
         file = RecordingFile(Path(path))

@@ -13,7 +13,7 @@ from opscope.recording.model import Recording, Snapshot
 from opscope.recording.processes import answers_in_order, cores, serve
 from opscope.recording.rows import Row, row_of
 from opscope.recording.store.comparison_cache import Comparison, Keeper, kept
-from opscope.recording.store.store import open_recording
+from opscope.recording.store.store import open_store
 from opscope.render.wire.diff import encode_diff
 
 _FEW = 60_000
@@ -70,7 +70,7 @@ def _found(recording: Recording, missing: list[Snapshot]) -> Iterator[Comparison
         yield compare(recording, snapshot) if isinstance(answer, str) else Comparison(*marshal.loads(answer))
 
 
-_opened = lru_cache(maxsize=1)(open_recording)
+_opened = lru_cache(maxsize=1)(open_store)
 
 
 def _answer(question: str) -> bytes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from opscope.program import Program
+from opscope.program import NodeKey, Program
 from opscope.recording.diff import Change, Diff, Match
 from opscope.recording.match import EVIDENCE
-from opscope.recording.model import NodeKey, Origin
+from opscope.recording.model import Origin
 from opscope.render.wire.program import Rows
 from opscope.render.wire.sections import Interner, SectionWriter
 

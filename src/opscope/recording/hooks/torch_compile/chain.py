@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from opscope.program import Path, Program
+from opscope.program import NodeKey, Path, Program
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, program_of, result_names
 from opscope.recording.hooks.torch_compile.inherit import Places, lowered_places
 from opscope.recording.hooks.torch_compile.lineage import aot_origins, partition_origins, placed, retargeted
 from opscope.recording.hooks.torch_compile.rewrites import Rewrites
-from opscope.recording.model import NodeKey, Origin
+from opscope.recording.model import Origin
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder

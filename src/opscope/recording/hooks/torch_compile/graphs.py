@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opscope.program import EMPTY, WHOLE, Graph, GraphBuilder, KnownDetails, Node, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import EMPTY, WHOLE, Graph, GraphBuilder, KnownDetails, Node, NodeKey, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.export import ENTRY, program_of_graph_module
 from opscope.readers.torch.fx import INPUT, Placeholder, Signature, attribute
 from opscope.readers.torch.names import attribute_path
-from opscope.recording.model import NodeKey
 
 FORWARD, BACKWARD = "forward", "backward"
 

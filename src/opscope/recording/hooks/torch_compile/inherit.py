@@ -8,9 +8,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opscope.program import Frame, KnownDetails, Node, Path, Program
+from opscope.program import Frame, KnownDetails, Node, NodeKey, Path, Program
 from opscope.readers.torch.direction import common_scope
-from opscope.recording.model import NodeKey, Origin
+from opscope.recording.model import Origin
 
 
 class Place(NamedTuple):

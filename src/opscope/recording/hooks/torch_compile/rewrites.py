@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any, NamedTuple
 
-from opscope.program import Frame
-from opscope.recording.model import NodeKey, Origin
+from opscope.program import Frame, NodeKey
+from opscope.recording.model import Origin
 
 Keys = Mapping[Any, NodeKey]
 """From fx nodes to where they stand in a program."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from opscope.program import GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import GraphBuilder, Node, NodeKey, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.export import ENTRY
 from opscope.readers.torch.values import dimension
 from opscope.recording.hooks.torch_compile.remarks import Remarks
-from opscope.recording.model import NodeKey, Origin
+from opscope.recording.model import Origin
 
 if TYPE_CHECKING:
     from opscope.recording.hooks.torch_compile.chain import Chain
