@@ -9,7 +9,7 @@ import { orderElements, orderOf } from "./order/ordering";
 import { surround } from "./order/outerAnchors";
 import { packParcels } from "./compound/packing";
 import { assignRanks } from "./ranks/ranking";
-import { draw, GATE_GAP } from "./routing/routing";
+import { draw, BOUNDARY_PORT_GAP } from "./routing/routing";
 import type { Fastenings } from "./coordinates/straighten";
 import { placeTurned } from "./order/backEdges";
 import type { FlatGraph, FlatLayout, LayoutOptions, Places } from "./types";
@@ -28,7 +28,7 @@ const COUNTED_EFFORT = 0.3;
 export function layoutFlat(graph: FlatGraph, options: LayoutOptions = {}, effort = 1): FlatLayout {
   const { count, of } = findComponents(graph.nodeCount, graph.edgeSource, graph.edgeTarget);
   if (count === 1) return layoutConnected(graph, options, effort);
-  return joinParts(graph, inGateOrder(graph, inEarlierOrder(graph, splitParts(graph, count, of))), options, effort);
+  return joinParts(graph, inBoundaryPortOrder(graph, inEarlierOrder(graph, splitParts(graph, count, of))), options, effort);
 }
 
 interface Part {
@@ -63,14 +63,14 @@ function inEarlierOrder({ previousX }: FlatGraph, parts: Part[]): Part[] {
   return keyed.sort((a, b) => (a.x === b.x ? 0 : a.x - b.x)).map(({ part }) => part);
 }
 
-/** Parts with gates stand as the outside would have these. */
-function inGateOrder({ gateOrder, pin, previousX }: FlatGraph, parts: Part[]): Part[] {
-  if (!gateOrder || !pin || previousX) return parts;
+/** Parts with boundary ports stand as the outside would have these. */
+function inBoundaryPortOrder({ boundaryPortOrder, pin, previousX }: FlatGraph, parts: Part[]): Part[] {
+  if (!boundaryPortOrder || !pin || previousX) return parts;
   const most = new Float64Array(3);
-  for (let v = 0; v < pin.length; v++) if (gateOrder[v] > most[pin[v]]) most[pin[v]] = gateOrder[v];
+  for (let v = 0; v < pin.length; v++) if (boundaryPortOrder[v] > most[pin[v]]) most[pin[v]] = boundaryPortOrder[v];
   const middle = (part: Part): number => {
-    const gates = part.nodes.filter((v) => !Number.isNaN(gateOrder[v]));
-    return gates.length === 0 ? 1 : gates.reduce((sum, v) => sum + gateOrder[v] / (most[pin[v]] || 1), 0) / gates.length;
+    const ports = part.nodes.filter((v) => !Number.isNaN(boundaryPortOrder[v]));
+    return ports.length === 0 ? 1 : ports.reduce((sum, v) => sum + boundaryPortOrder[v] / (most[pin[v]] || 1), 0) / ports.length;
   };
   return parts
     .map((part) => ({ part, at: middle(part) }))
@@ -97,7 +97,7 @@ function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array):
     weight: graph.weight && pick(graph.weight, edges),
     pin: graph.pin && pick(graph.pin, nodes),
     previousX: graph.previousX && pick(graph.previousX, nodes),
-    gateOrder: graph.gateOrder && pick(graph.gateOrder, nodes),
+    boundaryPortOrder: graph.boundaryPortOrder && pick(graph.boundaryPortOrder, nodes),
     start: graph.start && {
       x: pick(graph.start.x, nodes),
       across: pick(graph.start.across, edges),
@@ -129,7 +129,7 @@ function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effo
       : layoutConnected(partGraph(graph, part, local), options, effort),
   );
   const has = (part: Part, pin: number): boolean => graph.pin !== undefined && part.nodes.some((v) => graph.pin![v] === pin);
-  const marginAt = (pin: number): number => (graph.pin?.includes(pin) ? GATE_GAP : 0);
+  const marginAt = (pin: number): number => (graph.pin?.includes(pin) ? BOUNDARY_PORT_GAP : 0);
   const margin = { top: marginAt(1), bottom: marginAt(2) };
   const down = new Float64Array(parts.length);
   const packed = packParcels(

@@ -27,7 +27,7 @@ export interface FlatGraph {
   /** The x that a box had in an earlier layout (NaN: new). What stayed keeps its order. */
   readonly previousX?: Float64Array;
   /** For pinned boxes: their order along the border as the outside would have it (NaN: no matter). */
-  readonly gateOrder?: Float64Array;
+  readonly boundaryPortOrder?: Float64Array;
   /** Where boxes and edges stood in a drawing of the same content. It is only to be bettered, or where ranks are given, to be kept. */
   readonly start?: Places;
 }
@@ -73,7 +73,7 @@ export interface CompoundGraph {
   readonly targetSlot: Float32Array;
   /**
    * The value that an edge carries: edges with the same number leave their source together, cross a group's border through
-   * one gate, and fan out late. -1: alone.
+   * one boundary port, and fan out late. -1: alone.
    */
   readonly edgeValue: Int32Array;
   /** 1: this edge closes a loop (see FlatGraph). */

@@ -78,9 +78,9 @@ export function contentOf(graph: FlatGraph, nodeGap: number, rankGap: number): F
   return content;
 }
 
-/** The same content, seen with the order that the outside asks of its gates. */
-export function withGateOrder(content: Float64Array, gateOrder: Float64Array): Float64Array {
-  return extended(content, 1, gateOrder);
+/** The same content, seen with the order that the outside asks of its boundary ports. */
+export function withBoundaryPortOrder(content: Float64Array, boundaryPortOrder: Float64Array): Float64Array {
+  return extended(content, 1, boundaryPortOrder);
 }
 
 /** The same content as it stood when its boxes had these places; they may be given from any origin. */

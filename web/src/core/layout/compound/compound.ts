@@ -1,10 +1,10 @@
 import { bucketBy } from "../../base/arrays";
-import { contentOf, LayoutCache, withGateOrder, withPlaces } from "./cache";
+import { contentOf, LayoutCache, withBoundaryPortOrder, withPlaces } from "./cache";
 import { isLarge } from "./previousLayouts";
 import { layoutFlat, NODE_GAP, RANK_GAP } from "../flat";
 import { outsideOrder } from "./boundaryPorts";
-import { cutEdges, depths, type Pieces } from "./segments";
-import { GATE_GAP } from "../routing/routing";
+import { cutEdges, depths, type EdgeParts } from "./edgeParts";
+import { BOUNDARY_PORT_GAP } from "../routing/routing";
 import { stitch } from "./stitch";
 import type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOptions } from "../types";
 
@@ -43,9 +43,9 @@ interface Insets {
 }
 
 /**
- * Lays out boxes in boxes: every open container alone, the innermost first, with the edges that cross its frame ending at
- * gates on it; a container is then a box for its parent, with its gates as ports. Finally positions become absolute and the
- * pieces of each edge one line. A cache that outlives the call makes opening one group cost that group and its ancestors.
+ * Lays out nested boxes. Each open container is laid out alone, innermost first; edges that cross its frame end at boundary ports
+ * on it. For its parent, a container is then one box with its boundary ports as ports. Finally, positions become absolute and the
+ * parts of each edge become one line. A cache that outlives the call makes opening one group cost that group and its ancestors.
  */
 export function layoutCompound(graph: CompoundGraph, options: LayoutOptions = {}, cache: LayoutCache = new LayoutCache()): CompoundLayout {
   const sideways = options.direction === "LR";
@@ -57,13 +57,13 @@ class CompoundRun {
   private readonly nodeGap: number;
   private readonly rankGap: number;
   private readonly padding: number;
-  private readonly pieces: Pieces;
+  private readonly parts: EdgeParts;
   private readonly depth: Int32Array;
   private readonly children: { start: Int32Array; items: Int32Array };
   private readonly localIndex: Int32Array;
-  /** Where a gate stands along its frame, from the left. */
-  private readonly gateOffset: Float64Array;
-  private readonly localGate: Int32Array;
+  /** Where a boundary port stands along its frame, from the left. */
+  private readonly boundaryPortOffset: Float64Array;
+  private readonly localBoundaryPort: Int32Array;
   private readonly w: Float64Array;
   private readonly h: Float64Array;
   private readonly layouts: FlatLayout[];
@@ -74,7 +74,7 @@ class CompoundRun {
   private readonly effort: number;
   /** How often frames are laid out again with a look at their outside. */
   private readonly rounds: number;
-  private readonly gateOrder: Float64Array;
+  private readonly boundaryPortOrder: Float64Array;
   private readonly deadline: number | undefined;
   private laidOut = 0;
   private reused = 0;
@@ -93,7 +93,7 @@ class CompoundRun {
     this.rankGap = options.rankGap ?? RANK_GAP;
     this.padding = options.padding ?? PADDING;
     this.depth = depths(graph);
-    this.pieces = cutEdges(graph, this.depth);
+    this.parts = cutEdges(graph, this.depth);
     const inside = new Int32Array(boxCount);
     for (let b = 0; b < boxCount; b++) inside[b] = graph.parent[b] < 0 ? boxCount : graph.parent[b];
     this.children = bucketBy(inside, boxCount + 1);
@@ -103,10 +103,10 @@ class CompoundRun {
         this.localIndex[this.children.items[k]] = k - this.children.start[c];
       }
     }
-    const gates = this.pieces.gateContainer.length;
-    this.gateOffset = new Float64Array(gates);
-    this.gateOrder = new Float64Array(gates).fill(Number.NaN);
-    this.localGate = new Int32Array(gates);
+    const ports = this.parts.boundaryPortContainer.length;
+    this.boundaryPortOffset = new Float64Array(ports);
+    this.boundaryPortOrder = new Float64Array(ports).fill(Number.NaN);
+    this.localBoundaryPort = new Int32Array(ports);
     this.w = graph.width.slice();
     this.h = graph.height.slice();
     this.layouts = new Array(boxCount + 1);
@@ -119,7 +119,7 @@ class CompoundRun {
     const byDepth = this.containersByDepth();
     let best = this.layoutInsideOut(byDepth);
     for (let round = 0; round < this.rounds && best.crossings > 0; round++) {
-      outsideOrder(this.pieces, best.layouts, best.originX, round % 2, this.gateOrder);
+      outsideOrder(this.parts, best.layouts, best.originX, round % 2, this.boundaryPortOrder);
       const next = this.layoutInsideOut(byDepth);
       const gain = 1 - next.crossings / best.crossings;
       if (gain > 0) best = next;
@@ -128,7 +128,7 @@ class CompoundRun {
     if (this.rounds > 0) this.remember(best);
     const { layouts, x, y, w, h, originX, originY } = best;
     const whole = layouts[this.graph.boxCount];
-    const lines = stitch(this.pieces, layouts, originX, originY, y, h);
+    const lines = stitch(this.parts, layouts, originX, originY, y, h);
     return { width: whole.width, height: whole.height, x, y, w, h, ...lines, laidOut: this.laidOut, reused: this.reused };
   }
 
@@ -186,7 +186,7 @@ class CompoundRun {
   private layoutContainer(container: number): void {
     const flat = this.contentGraph(container);
     const content = contentOf(flat, this.nodeGap, this.rankGap);
-    const key = flat.gateOrder ? withGateOrder(content, flat.gateOrder) : content;
+    const key = flat.boundaryPortOrder ? withBoundaryPortOrder(content, flat.boundaryPortOrder) : content;
     let layout = this.asItStood(container, content) ?? this.cache.find(key);
     if (layout) this.reused++;
     else {
@@ -207,29 +207,30 @@ class CompoundRun {
     this.h[container] = Math.max(insets.leastHeight, height);
     this.contentX[container] = insets.left + (this.w[container] - width) / 2;
     this.contentY[container] = insets.top;
-    const { gatesOf } = this.pieces;
+    const { boundaryPortsOf } = this.parts;
     const boxes = this.children.start[container + 1] - this.children.start[container];
-    for (let k = gatesOf.start[container]; k < gatesOf.start[container + 1]; k++) {
-      const gate = gatesOf.items[k];
-      this.gateOffset[gate] = this.contentX[container] + layout.x[boxes + k - gatesOf.start[container]];
+    for (let k = boundaryPortsOf.start[container]; k < boundaryPortsOf.start[container + 1]; k++) {
+      const port = boundaryPortsOf.items[k];
+      this.boundaryPortOffset[port] = this.contentX[container] + layout.x[boxes + k - boundaryPortsOf.start[container]];
     }
   }
 
   /** What did not change since the drawing before stays, whatever the outside would now ask of it. */
   private asItStood(container: number, content: Float64Array): FlatLayout | undefined {
     const { previousX } = this.graph;
-    if (!previousX || this.rounds === 0 || !this.hasGates(container)) return undefined;
+    if (!previousX || this.rounds === 0 || !this.hasBoundaryPorts(container)) return undefined;
     return this.cache.find(withPlaces(content, this.placesOf(container, previousX)));
   }
 
   private remember({ layouts, contents, x }: Placed): void {
     for (const container of this.containersByDepth()) {
-      if (this.hasGates(container)) this.cache.keep(withPlaces(contents[container], this.placesOf(container, x)), layouts[container]);
+      if (this.hasBoundaryPorts(container))
+        this.cache.keep(withPlaces(contents[container], this.placesOf(container, x)), layouts[container]);
     }
   }
 
-  private hasGates(container: number): boolean {
-    const { start } = this.pieces.gatesOf;
+  private hasBoundaryPorts(container: number): boolean {
+    const { start } = this.parts.boundaryPortsOf;
     return start[container + 1] - start[container] > 1;
   }
 
@@ -246,12 +247,13 @@ class CompoundRun {
   private insetsOf(container: number): Insets {
     const { width, height } = this.graph;
     const { padding, sideways } = this;
-    const { gatesOf, gateOutward } = this.pieces;
-    const gated = [false, false];
-    for (let k = gatesOf.start[container]; k < gatesOf.start[container + 1]; k++) gated[gateOutward[gatesOf.items[k]]] = true;
-    // The gap beside the gates is room enough.
-    const roomBefore = (room: number): number => (gated[0] ? Math.max(0, room - GATE_GAP) : room);
-    const bottom = gated[1] ? Math.max(0, padding - GATE_GAP) : padding;
+    const { boundaryPortsOf, boundaryPortOutward } = this.parts;
+    const bounded = [false, false];
+    for (let k = boundaryPortsOf.start[container]; k < boundaryPortsOf.start[container + 1]; k++)
+      bounded[boundaryPortOutward[boundaryPortsOf.items[k]]] = true;
+    // The gap beside the boundary ports is room enough.
+    const roomBefore = (room: number): number => (bounded[0] ? Math.max(0, room - BOUNDARY_PORT_GAP) : room);
+    const bottom = bounded[1] ? Math.max(0, padding - BOUNDARY_PORT_GAP) : padding;
     if (sideways) {
       // The axes are swapped: the title's line is above the frame's content on screen, which is to its left here.
       const left = padding + width[container];
@@ -261,35 +263,35 @@ class CompoundRun {
     return { left: padding, right: padding, top, bottom, leastWidth: width[container], leastHeight: 0 };
   }
 
-  /** The content of one container as a graph of its own: its children, then its gates, joined by the pieces within. */
+  /** The content of one container as a graph of its own: its children, then its boundary ports, joined by the parts within. */
   private contentGraph(container: number): FlatGraph {
-    const { pieces, children, graph } = this;
-    const { piecesOf, gatesOf } = pieces;
+    const { parts, children, graph } = this;
+    const { partsOf, boundaryPortsOf } = parts;
     const first = children.start[container];
     const boxes = children.start[container + 1] - first;
-    const gates = gatesOf.start[container + 1] - gatesOf.start[container];
-    const count = boxes + gates;
+    const ports = boundaryPortsOf.start[container + 1] - boundaryPortsOf.start[container];
+    const count = boxes + ports;
     const width = new Float64Array(count);
     const height = new Float64Array(count);
     const pin = new Uint8Array(count);
     const previousX = graph.previousX ? new Float64Array(count).fill(Number.NaN) : undefined;
-    let gateOrder: Float64Array | undefined;
+    let boundaryPortOrder: Float64Array | undefined;
     for (let i = 0; i < boxes; i++) {
       const box = children.items[first + i];
       width[i] = this.w[box];
       height[i] = this.h[box];
       if (previousX && graph.previousX) previousX[i] = graph.previousX[box] + width[i] / 2;
     }
-    for (let i = 0; i < gates; i++) {
-      const gate = gatesOf.items[gatesOf.start[container] + i];
-      this.localGate[gate] = boxes + i;
-      pin[boxes + i] = pieces.gateOutward[gate] ? 2 : 1;
-      if (Number.isNaN(this.gateOrder[gate])) continue;
-      gateOrder ??= new Float64Array(count).fill(Number.NaN);
-      gateOrder[boxes + i] = this.gateOrder[gate];
+    for (let i = 0; i < ports; i++) {
+      const port = boundaryPortsOf.items[boundaryPortsOf.start[container] + i];
+      this.localBoundaryPort[port] = boxes + i;
+      pin[boxes + i] = parts.boundaryPortOutward[port] ? 2 : 1;
+      if (Number.isNaN(this.boundaryPortOrder[port])) continue;
+      boundaryPortOrder ??= new Float64Array(count).fill(Number.NaN);
+      boundaryPortOrder[boxes + i] = this.boundaryPortOrder[port];
     }
-    const from = piecesOf.start[container];
-    const edges = piecesOf.start[container + 1] - from;
+    const from = partsOf.start[container];
+    const edges = partsOf.start[container + 1] - from;
     const edgeSource = new Int32Array(edges);
     const edgeTarget = new Int32Array(edges);
     const sourcePort = new Float64Array(edges);
@@ -297,16 +299,16 @@ class CompoundRun {
     const closes = graph.edgeCloses && new Uint8Array(edges);
     const weight = graph.edgeWeight && new Int32Array(edges);
     for (let i = 0; i < edges; i++) {
-      const p = piecesOf.items[from + i];
-      const e = pieces.edge[p];
+      const p = partsOf.items[from + i];
+      const e = parts.edge[p];
       if (closes) closes[i] = graph.edgeCloses![e];
       if (weight) weight[i] = graph.edgeWeight![e];
-      const u = pieces.fromBox[p];
-      const v = pieces.toBox[p];
-      edgeSource[i] = u < 0 ? this.localGate[pieces.fromGate[p]] : this.localIndex[u];
-      edgeTarget[i] = v < 0 ? this.localGate[pieces.toGate[p]] : this.localIndex[v];
-      if (u >= 0) sourcePort[i] = this.portOf(u, pieces.fromGate[p], graph.sourceSlot[e]);
-      if (v >= 0) targetPort[i] = this.portOf(v, pieces.toGate[p], graph.targetSlot[e]);
+      const u = parts.fromBox[p];
+      const v = parts.toBox[p];
+      edgeSource[i] = u < 0 ? this.localBoundaryPort[parts.fromBoundaryPort[p]] : this.localIndex[u];
+      edgeTarget[i] = v < 0 ? this.localBoundaryPort[parts.toBoundaryPort[p]] : this.localIndex[v];
+      if (u >= 0) sourcePort[i] = this.portOf(u, parts.fromBoundaryPort[p], graph.sourceSlot[e]);
+      if (v >= 0) targetPort[i] = this.portOf(v, parts.toBoundaryPort[p], graph.targetSlot[e]);
     }
     const earlier = this.layouts[container];
     const start = earlier && { x: earlier.x, across: earlier.across };
@@ -322,14 +324,14 @@ class CompoundRun {
       weight,
       pin,
       previousX,
-      gateOrder,
+      boundaryPortOrder,
       start,
     };
   }
 
-  /** Offset from the box's centre: at the gate of an open group, else at the slot (NaN: free). */
-  private portOf(box: number, gate: number, slot: number): number {
-    if (gate >= 0) return this.gateOffset[gate] - this.w[box] / 2;
+  /** Offset from the box's centre: at the boundary port of an open group, else at the slot (NaN: free). */
+  private portOf(box: number, port: number, slot: number): number {
+    if (port >= 0) return this.boundaryPortOffset[port] - this.w[box] / 2;
     return (slot - 0.5) * this.w[box];
   }
 }

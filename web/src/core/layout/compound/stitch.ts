@@ -1,4 +1,4 @@
-import type { Pieces } from "./segments";
+import type { EdgeParts } from "./edgeParts";
 import { simplify } from "../routing/polyline";
 import type { FlatLayout } from "../types";
 
@@ -9,36 +9,36 @@ export interface Lines {
 }
 
 /**
- * Joins the pieces of each edge into one line from source to target. A piece that begins or ends at its container's own gate
- * is drawn out to the frame, where the next piece goes on.
+ * Joins the parts of each edge into one line from source to target. A part that begins or ends at its container's own boundary port
+ * is drawn out to the frame, where the next part goes on.
  */
 export function stitch(
-  pieces: Pieces,
+  parts: EdgeParts,
   layouts: readonly FlatLayout[],
   originX: Float64Array,
   originY: Float64Array,
   boxY: Float64Array,
   boxHeight: Float64Array,
 ): Lines {
-  const { container, fromBox, fromGate, toBox, gateFeed, lastPieceOfEdge, piecesOf } = pieces;
-  const edgeCount = lastPieceOfEdge.length;
-  const localPiece = new Int32Array(container.length);
-  for (let c = 0; c + 1 < piecesOf.start.length; c++) {
-    for (let k = piecesOf.start[c]; k < piecesOf.start[c + 1]; k++) localPiece[piecesOf.items[k]] = k - piecesOf.start[c];
+  const { container, fromBox, fromBoundaryPort, toBox, boundaryPortFeed, lastPartOfEdge, partsOf } = parts;
+  const edgeCount = lastPartOfEdge.length;
+  const localPart = new Int32Array(container.length);
+  for (let c = 0; c + 1 < partsOf.start.length; c++) {
+    for (let k = partsOf.start[c]; k < partsOf.start[c + 1]; k++) localPart[partsOf.items[k]] = k - partsOf.start[c];
   }
-  const before = (piece: number): number => (fromGate[piece] < 0 ? -1 : gateFeed[fromGate[piece]]);
-  const lengthOf = (piece: number): number => {
-    const { pointStart } = layouts[container[piece]];
-    const local = localPiece[piece];
-    return pointStart[local + 1] - pointStart[local] + (fromBox[piece] < 0 ? 1 : 0) + (toBox[piece] < 0 ? 1 : 0);
+  const before = (part: number): number => (fromBoundaryPort[part] < 0 ? -1 : boundaryPortFeed[fromBoundaryPort[part]]);
+  const lengthOf = (part: number): number => {
+    const { pointStart } = layouts[container[part]];
+    const local = localPart[part];
+    return pointStart[local + 1] - pointStart[local] + (fromBox[part] < 0 ? 1 : 0) + (toBox[part] < 0 ? 1 : 0);
   };
   const reversed = new Uint8Array(edgeCount);
   const mostStart = new Int32Array(edgeCount + 1);
   for (let e = 0; e < edgeCount; e++) {
     let length = 0;
-    for (let p = lastPieceOfEdge[e]; p >= 0; p = before(p)) {
+    for (let p = lastPartOfEdge[e]; p >= 0; p = before(p)) {
       length += lengthOf(p);
-      if (layouts[container[p]].reversed[localPiece[p]]) reversed[e] = 1;
+      if (layouts[container[p]].reversed[localPart[p]]) reversed[e] = 1;
     }
     mostStart[e + 1] = mostStart[e] + length;
   }
@@ -47,9 +47,9 @@ export function stitch(
   let out = 0;
   for (let e = 0; e < edgeCount; e++) {
     let end = mostStart[e + 1];
-    for (let p = lastPieceOfEdge[e]; p >= 0; p = before(p)) {
+    for (let p = lastPartOfEdge[e]; p >= 0; p = before(p)) {
       end -= lengthOf(p);
-      writePiece(p, end);
+      writePart(p, end);
     }
     pointStart[e] = out;
     out = simplify(points, mostStart[e], mostStart[e + 1], out);
@@ -57,14 +57,14 @@ export function stitch(
   pointStart[edgeCount] = out;
   return { reversed, points: points.slice(0, 2 * out), pointStart };
 
-  function writePiece(piece: number, at: number): void {
-    const c = container[piece];
+  function writePart(part: number, at: number): void {
+    const c = container[part];
     const layout = layouts[c];
-    const local = localPiece[piece];
+    const local = localPart[part];
     const first = layout.pointStart[local];
     const last = layout.pointStart[local + 1] - 1;
     let i = 2 * at;
-    if (fromBox[piece] < 0) {
+    if (fromBox[part] < 0) {
       points[i++] = layout.points[2 * first] + originX[c];
       points[i++] = boxY[c];
     }
@@ -72,7 +72,7 @@ export function stitch(
       points[i++] = layout.points[2 * p] + originX[c];
       points[i++] = layout.points[2 * p + 1] + originY[c];
     }
-    if (toBox[piece] < 0) {
+    if (toBox[part] < 0) {
       points[i++] = layout.points[2 * last] + originX[c];
       points[i++] = boxY[c] + boxHeight[c];
     }

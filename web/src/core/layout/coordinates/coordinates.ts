@@ -79,7 +79,7 @@ export function keepX(elements: Elements, position: Int32Array, { width, pin }: 
   return x;
 }
 
-/** Least distance between the centres of neighbours. A gate is where a line passes a frame, so it needs no more than a line. */
+/** Least distance between the centres of neighbours. A boundary port is where a line passes a frame, so it needs no more than a line. */
 function distances(elements: Elements, separations: Separations, width: Float64Array, gaps: Gaps, pin?: Uint8Array): Float64Array {
   const { boxCount } = elements;
   const distance = new Float64Array(separations.count);

@@ -81,7 +81,7 @@ class Fan {
   }
 }
 
-/** What comes through a frame's gate has a history out there, and what leaves through one goes on: longer than anything within. */
+/** What comes through a frame's boundary port has a history out there, and what leaves through one goes on: longer than anything within. */
 const OUTSIDE = 1 << 20;
 
 /** How many boxes (parameters apart) lie on the longest way from any source to each element, and from it to any sink. */

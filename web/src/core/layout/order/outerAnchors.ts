@@ -10,7 +10,7 @@ export interface Anchors {
 }
 
 /**
- * A content's elements with one anchor outside of every gate whose place out there is known: one more rank above and below, in
+ * A content's elements with one anchor outside of every boundary port whose place out there is known: one more rank above and below, in
  * an order that stands. Crossings outside the frame then count like those inside.
  */
 export interface Surrounded {
@@ -22,11 +22,11 @@ export interface Surrounded {
 }
 
 export function surround(graph: FlatGraph, reversed: Uint8Array, rank: Int32Array): Surrounded | undefined {
-  const { nodeCount, pin, gateOrder } = graph;
-  if (!pin || !gateOrder) return undefined;
-  const known = Array.from(gateOrder.keys()).filter((v) => pin[v] > 0 && !Number.isNaN(gateOrder[v]));
+  const { nodeCount, pin, boundaryPortOrder } = graph;
+  if (!pin || !boundaryPortOrder) return undefined;
+  const known = Array.from(boundaryPortOrder.keys()).filter((v) => pin[v] > 0 && !Number.isNaN(boundaryPortOrder[v]));
   if (known.length === 0) return undefined;
-  known.sort((a, b) => gateOrder[a] - gateOrder[b]);
+  known.sort((a, b) => boundaryPortOrder[a] - boundaryPortOrder[b]);
   const count = nodeCount + known.length;
   const down = known.some((v) => pin[v] === 1) ? 1 : 0;
   const last = rank.reduce((most, r) => Math.max(most, r), 0) + down + 1;

@@ -17,7 +17,7 @@ interface Edges {
  * and the one against which less runs is taken: a walk along the edges, which cuts a cycle where it is come upon last, and
  * where that turns any, one that has the boxes first from which most leaves (of two groups that feed each other, the one that
  * feeds the other more).
- * Edges that are known to close a loop are turned where they run against the order. Their pieces to and from a border are
+ * Edges that are known to close a loop are turned where they run against the order. Their parts to and from a border are
  * ordinary edges.
  */
 export function breakCycles(graph: Pick<FlatGraph, "nodeCount" | "edgeSource" | "edgeTarget" | "pin" | "closes" | "weight">): Uint8Array {

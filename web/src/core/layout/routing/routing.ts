@@ -82,9 +82,9 @@ export function draw(graph: FlatGraph, elements: Elements, x: Float64Array, reve
 const LEVEL_WAY = 160;
 const WAY_PER_HEIGHT = 12;
 
-/** A frame's gates take no more room than its sides: the gap beside them is this high where edges come in straight. */
-export const GATE_GAP = 16;
-const GATE_LEVEL_WAY = 48;
+/** A frame's boundary ports take no more room than its sides: the gap beside them is this high where edges come in straight. */
+export const BOUNDARY_PORT_GAP = 16;
+const BOUNDARY_PORT_LEVEL_WAY = 48;
 
 function gapHeights(
   { edgeSource, edgeTarget, pin }: FlatGraph,
@@ -103,11 +103,11 @@ function gapHeights(
     way[below] = Math.max(way[below], Math.abs(sourceX[e] - (s < 0 ? targetX[e] : x[s])));
     if (s >= 0) way[above] = Math.max(way[above], Math.abs(x[s] - targetX[e]));
   }
-  const gates = { first: pin?.includes(1), last: pin?.includes(2) };
+  const ports = { first: pin?.includes(1), last: pin?.includes(2) };
   return way.map((w, rank) => {
-    const atGates = (rank === 0 && gates.first) || (rank === rankCount - 2 && gates.last);
-    const least = atGates ? Math.min(GATE_GAP, rankGap) : rankGap;
-    const level = atGates ? GATE_LEVEL_WAY : LEVEL_WAY;
+    const atBoundaryPorts = (rank === 0 && ports.first) || (rank === rankCount - 2 && ports.last);
+    const least = atBoundaryPorts ? Math.min(BOUNDARY_PORT_GAP, rankGap) : rankGap;
+    const level = atBoundaryPorts ? BOUNDARY_PORT_LEVEL_WAY : LEVEL_WAY;
     return Math.min(1.8 * rankGap, least + Math.max(0, (w - level) / WAY_PER_HEIGHT));
   });
 }

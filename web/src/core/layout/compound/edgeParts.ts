@@ -1,7 +1,7 @@
 import { type Buckets, bucketBy } from "../../base/arrays";
 import type { CompoundGraph } from "../types";
 
-/** A list of numbers that grows; the number of pieces is not known before the edges are cut. */
+/** A list of numbers that grows; the number of parts is not known before the edges are cut. */
 class Column {
   private cells = new Int32Array(64);
   length = 0;
@@ -29,31 +29,31 @@ class Column {
 }
 
 /**
- * Edges cut at the frames they cross. Each frame has one gate per value and direction, so a value enters a group once and
- * fans out inside. A piece lies within one container and runs from a child (or the container's own inward gate) to a child
- * (or its own outward gate); where the child is an open group, the piece ends at that group's gate.
+ * Edges cut at the frames they cross. Each frame has one boundary port per value and direction, so a value enters a group once and
+ * fans out inside. A part lies within one container and runs from a child (or the container's own inward boundary port) to a child
+ * (or its own outward boundary port); where the child is an open group, the part ends at that group's boundary port.
  *
- * Every gate is fed by one piece, so an edge is found again from its last piece backwards.
+ * Every boundary port is fed by one part, so an edge is found again from its last part backwards.
  */
-export interface Pieces {
+export interface EdgeParts {
   /** Containers are numbered by box; the whole drawing is number `boxCount`. */
   readonly container: Int32Array;
-  /** Child box at either end, or -1 for the container's own gate. */
+  /** Child box at either end, or -1 for the container's own boundary port. */
   readonly fromBox: Int32Array;
   readonly toBox: Int32Array;
-  /** Gate at either end (the child's, or the container's own), or -1 for a plain box end. */
-  readonly fromGate: Int32Array;
-  readonly toGate: Int32Array;
-  /** The edge for which the piece was made; it knows the slots of plain box ends. */
+  /** Boundary port at either end (the child's, or the container's own), or -1 for a plain box end. */
+  readonly fromBoundaryPort: Int32Array;
+  readonly toBoundaryPort: Int32Array;
+  /** The edge for which the part was made; it knows the slots of plain box ends. */
   readonly edge: Int32Array;
-  readonly lastPieceOfEdge: Int32Array;
-  readonly gateContainer: Int32Array;
-  /** 0: values come in through the gate, 1: they go out. */
-  readonly gateOutward: Int32Array;
-  /** The piece that feeds a gate, or -1 where the edge begins at the frame itself. */
-  readonly gateFeed: Int32Array;
-  readonly piecesOf: Buckets;
-  readonly gatesOf: Buckets;
+  readonly lastPartOfEdge: Int32Array;
+  readonly boundaryPortContainer: Int32Array;
+  /** 0: values come in through the boundary port, 1: they go out. */
+  readonly boundaryPortOutward: Int32Array;
+  /** The part that feeds a boundary port, or -1 where the edge begins at the frame itself. */
+  readonly boundaryPortFeed: Int32Array;
+  readonly partsOf: Buckets;
+  readonly boundaryPortsOf: Buckets;
 }
 
 /** Depth of every box (0 at the top); iterative, since nesting is as deep as the user's program. */
@@ -73,39 +73,39 @@ export function depths(graph: CompoundGraph): Int32Array {
   return depth;
 }
 
-export function cutEdges(graph: CompoundGraph, depth: Int32Array): Pieces {
+export function cutEdges(graph: CompoundGraph, depth: Int32Array): EdgeParts {
   const { boxCount, parent, edgeSource, edgeTarget } = graph;
   const root = boxCount;
   const container = new Column();
   const fromBox = new Column();
   const toBox = new Column();
-  const fromGate = new Column();
-  const toGate = new Column();
+  const fromBoundaryPort = new Column();
+  const toBoundaryPort = new Column();
   const edge = new Column();
-  const gateContainer = new Column();
-  const gateOutward = new Column();
-  const gateFeed = new Column();
-  const lastPieceOfEdge = new Int32Array(edgeSource.length).fill(-1);
-  const gateOf = [new Int32Array(boxCount), new Int32Array(boxCount)];
+  const boundaryPortContainer = new Column();
+  const boundaryPortOutward = new Column();
+  const boundaryPortFeed = new Column();
+  const lastPartOfEdge = new Int32Array(edgeSource.length).fill(-1);
+  const boundaryPortOf = [new Int32Array(boxCount), new Int32Array(boxCount)];
   const stamp = [new Int32Array(boxCount).fill(-1), new Int32Array(boxCount).fill(-1)];
 
-  const addPiece = (where: number, from: number, gateFrom: number, to: number, gateTo: number, e: number): number => {
+  const addPart = (where: number, from: number, boundaryPortFrom: number, to: number, boundaryPortTo: number, e: number): number => {
     container.push(where < 0 ? root : where);
     fromBox.push(from);
-    fromGate.push(gateFrom);
+    fromBoundaryPort.push(boundaryPortFrom);
     toBox.push(to);
-    toGate.push(gateTo);
+    toBoundaryPort.push(boundaryPortTo);
     edge.push(e);
     return container.length - 1;
   };
-  const addGate = (where: number, outward: number, value: number): number => {
-    const gate = gateContainer.length;
-    gateContainer.push(where);
-    gateOutward.push(outward);
-    gateFeed.push(-1);
+  const addBoundaryPort = (where: number, outward: number, value: number): number => {
+    const port = boundaryPortContainer.length;
+    boundaryPortContainer.push(where);
+    boundaryPortOutward.push(outward);
+    boundaryPortFeed.push(-1);
     stamp[outward][where] = value;
-    gateOf[outward][where] = gate;
-    return gate;
+    boundaryPortOf[outward][where] = port;
+    return port;
   };
   const values = valuesInOrder(graph);
   for (let i = 0; i < values.edges.length; i++) {
@@ -127,65 +127,65 @@ export function cutEdges(graph: CompoundGraph, depth: Int32Array): Pieces {
 
     // Outwards: from the source up to the common container.
     let box = s;
-    let gate = -1;
+    let port = -1;
     while (!fromFrame && parent[box] !== common) {
       const where = parent[box];
       const known = stamp[1][where] === value;
-      const out = known ? gateOf[1][where] : addGate(where, 1, value);
-      if (!known) gateFeed.set(out, addPiece(where, box, gate, -1, out, e));
+      const out = known ? boundaryPortOf[1][where] : addBoundaryPort(where, 1, value);
+      if (!known) boundaryPortFeed.set(out, addPart(where, box, port, -1, out, e));
       box = where;
-      gate = out;
+      port = out;
     }
     if (toFrame) {
       const known = stamp[1][t] === value;
-      const out = known ? gateOf[1][t] : addGate(t, 1, value);
-      if (!known) gateFeed.set(out, addPiece(t, box, gate, -1, out, e));
-      lastPieceOfEdge[e] = gateFeed.get(out);
+      const out = known ? boundaryPortOf[1][t] : addBoundaryPort(t, 1, value);
+      if (!known) boundaryPortFeed.set(out, addPart(t, box, port, -1, out, e));
+      lastPartOfEdge[e] = boundaryPortFeed.get(out);
       continue;
     }
     let first = box;
-    let firstGate = gate;
+    let firstBoundaryPort = port;
     if (fromFrame) {
       first = -1;
-      firstGate = stamp[0][s] === value ? gateOf[0][s] : addGate(s, 0, value);
+      firstBoundaryPort = stamp[0][s] === value ? boundaryPortOf[0][s] : addBoundaryPort(s, 0, value);
     }
 
-    // Inwards: from the target up to the common container, until a gate is met that is already fed.
+    // Inwards: from the target up to the common container, until a boundary port is met that is already fed.
     let to = t;
     let toThe = -1;
     for (;;) {
       const where = parent[to];
-      let piece: number;
+      let part: number;
       let fed = true;
       let own = -1;
-      if (where === common) piece = addPiece(where, first, firstGate, to, toThe, e);
+      if (where === common) part = addPart(where, first, firstBoundaryPort, to, toThe, e);
       else {
         fed = stamp[0][where] === value;
-        own = fed ? gateOf[0][where] : addGate(where, 0, value);
-        piece = addPiece(where, -1, own, to, toThe, e);
+        own = fed ? boundaryPortOf[0][where] : addBoundaryPort(where, 0, value);
+        part = addPart(where, -1, own, to, toThe, e);
       }
-      if (toThe >= 0) gateFeed.set(toThe, piece);
-      else lastPieceOfEdge[e] = piece;
+      if (toThe >= 0) boundaryPortFeed.set(toThe, part);
+      else lastPartOfEdge[e] = part;
       if (fed) break;
       to = where;
       toThe = own;
     }
   }
   const containers = container.done();
-  const gateContainers = gateContainer.done();
+  const portContainers = boundaryPortContainer.done();
   return {
     container: containers,
     fromBox: fromBox.done(),
     toBox: toBox.done(),
-    fromGate: fromGate.done(),
-    toGate: toGate.done(),
+    fromBoundaryPort: fromBoundaryPort.done(),
+    toBoundaryPort: toBoundaryPort.done(),
     edge: edge.done(),
-    lastPieceOfEdge,
-    gateContainer: gateContainers,
-    gateOutward: gateOutward.done(),
-    gateFeed: gateFeed.done(),
-    piecesOf: bucketBy(containers, boxCount + 1),
-    gatesOf: bucketBy(gateContainers, boxCount + 1),
+    lastPartOfEdge,
+    boundaryPortContainer: portContainers,
+    boundaryPortOutward: boundaryPortOutward.done(),
+    boundaryPortFeed: boundaryPortFeed.done(),
+    partsOf: bucketBy(containers, boxCount + 1),
+    boundaryPortsOf: bucketBy(portContainers, boxCount + 1),
   };
 }
 
