@@ -85,7 +85,7 @@ class Diff:
         taken_in: dict[int, list[int]] = defaultdict(list)
         for x, y in absorbed.items():
             taken_in[y].append(x)
-        for y, x in enumerate(pairs.mate_b):
+        for y, x in enumerate(pairs.counterpart_b):
             if x >= 0:
                 told = pairs.rules.get(x, "")
                 old = (x,) if y not in taken_in else (*reversed(taken_in[y]), x)
@@ -97,8 +97,8 @@ class Diff:
             yield Match((self._keys_a[x],), tuple([self._keys_b[y] for y in ys]), "neighbourhood", self._changes(x, ys[0]))
 
     def pairs(self) -> Iterator[tuple[NodeKey, NodeKey]]:
-        """One node of a with its one mate of b, for every pair; copies and groups are not in it."""
-        for x, y in enumerate(self._matching.pairs.mate_a):
+        """One node of a with its one counterpart of b, for every pair; copies and groups are not in it."""
+        for x, y in enumerate(self._matching.pairs.counterpart_a):
             if y >= 0:
                 yield self._keys_a[x], self._keys_b[y]
         for name in self.untouched:
@@ -118,18 +118,18 @@ class Diff:
     def removed(self) -> tuple[NodeKey, ...]:
         pairs, _, derived, absorbed, _ = self._matching
         went_on = {*derived.values(), *absorbed}
-        return tuple([self._keys_a[x] for x, y in enumerate(pairs.mate_a) if y == -1 and x not in went_on])
+        return tuple([self._keys_a[x] for x, y in enumerate(pairs.counterpart_a) if y == -1 and x not in went_on])
 
     @cached_property
     def added(self) -> tuple[NodeKey, ...]:
         pairs, _, derived, _, _ = self._matching
-        return tuple([self._keys_b[y] for y, x in enumerate(pairs.mate_b) if x == -1 and y not in derived])
+        return tuple([self._keys_b[y] for y, x in enumerate(pairs.counterpart_b) if x == -1 and y not in derived])
 
     @cached_property
     def copied(self) -> int:
         """How many nodes of b are a node of a once more: neither added nor the one that it is."""
         pairs, _, derived, _, _ = self._matching
-        return len(derived) - len({x for x in derived.values() if pairs.mate_a[x] < 0})
+        return len(derived) - len({x for x in derived.values() if pairs.counterpart_a[x] < 0})
 
     @property
     def size(self) -> int:
@@ -171,10 +171,10 @@ class Diff:
         found = []
         for y, called in enumerate(side.calls):
             fresh = [g for g in called if pairs.graph_b[g] == -1]
-            if not fresh or pairs.mate_b[y] >= 0:
+            if not fresh or pairs.counterpart_b[y] >= 0:
                 continue
             inside = [i for g in fresh for i in side.members(g) if side.nodes[i].role == "op"]
-            old = {pairs.mate_b[i] if pairs.mate_b[i] >= 0 else derived.get(i, -1): None for i in inside}
+            old = {pairs.counterpart_b[i] if pairs.counterpart_b[i] >= 0 else derived.get(i, -1): None for i in inside}
             old.pop(-1, None)
             if old:
                 found.append(Fusion(tuple([self._keys_a[x] for x in sorted(old)]), self._keys_b[y]))
@@ -243,17 +243,21 @@ class Diff:
         """The control predecessors of a node of a, by the names that they have in b."""
         pairs = self._matching.pairs
         graph = pairs.a.graphs[pairs.a.graph[x]]
-        mates = [pairs.mate_a[pairs.a.first[pairs.a.graph[x]] + graph.position[name]] for name in pairs.a.nodes[x].control]
-        return {pairs.b.nodes[mate].id if mate >= 0 else "" for mate in mates}
+        counterparts = [pairs.counterpart_a[pairs.a.first[pairs.a.graph[x]] + graph.position[name]] for name in pairs.a.nodes[x].control]
+        return {pairs.b.nodes[counterpart].id if counterpart >= 0 else "" for counterpart in counterparts}
 
     def _same_operands(self, edges_a: list[int], edges_b: list[int]) -> bool:
-        """Whether operands are each other's mates. One of a told group, or a copy, counts as what it came from."""
+        """Whether operands are each other's counterparts. One of a told group, or a copy, counts as what it came from."""
         if len(edges_a) != len(edges_b):
             return False
         pairs, _, derived, _, _ = self._matching
         for edge_a, edge_b in zip(edges_a, edges_b, strict=True):
-            mate, operand = pairs.mate_a[edge_a // TAGS], edge_b // TAGS
-            if mate != operand and derived.get(operand) != edge_a // TAGS and not (mate == -2 == pairs.mate_b[operand]):
+            counterpart, operand = pairs.counterpart_a[edge_a // TAGS], edge_b // TAGS
+            if (
+                counterpart != operand
+                and derived.get(operand) != edge_a // TAGS
+                and not (counterpart == -2 == pairs.counterpart_b[operand])
+            ):
                 return False
             if edge_a % TAGS != edge_b % TAGS:
                 return False

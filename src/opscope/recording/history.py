@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from opscope.recording.diff import Change, Diff, Fusion, Match
 
 _MOST = 200
-"""A crowd that grows beyond this is not a history any more."""
-_CROWD = 3
+"""A frontier that grows beyond this is not a history any more."""
+_FRONTIER = 3
 """Of so many nodes together it is told what they became, and not every change of one of them."""
 
 
@@ -43,25 +43,25 @@ def history(recording: Recording, key: NodeKey, snapshot: Snapshot) -> list[Step
     own = [each for each in recording if each.module == snapshot.module]
     at = own.index(snapshot)
     past: list[Step] = []
-    crowd: tuple[NodeKey, ...] = (key,)
+    frontier: tuple[NodeKey, ...] = (key,)
     for each in reversed(own[1 : at + 1]):
-        if not crowd:
+        if not frontier:
             break
         if found := _diff(recording, each):
             trail = _Trail(found, each)
-            before = trail.sources(crowd)
-            past[:0] = trail.steps(before, crowd)
-            crowd = before
+            before = trail.sources(frontier)
+            past[:0] = trail.steps(before, frontier)
+            frontier = before
     future: list[Step] = []
-    crowd = (key,)
+    frontier = (key,)
     for each in own[at + 1 :]:
-        if not crowd:
+        if not frontier:
             break
         if found := _diff(recording, each):
             trail = _Trail(found, each)
-            after = trail.results(crowd)
-            future += trail.steps(crowd, after)
-            crowd = after
+            after = trail.results(frontier)
+            future += trail.steps(frontier, after)
+            frontier = after
     return past + future
 
 
@@ -123,7 +123,7 @@ class _Trail:
         if rewritten:
             return [Step(self.snapshot, "became", m.a, m.b, m.changes, m.evidence, m.rule) for m in rewritten]
         changed = [match for match in matches if match.changes or match.rule]
-        if len(new) > _CROWD:
+        if len(new) > _FRONTIER:
             return []
         return [Step(self.snapshot, "changed" if m.changes else "became", m.a, m.b, m.changes, m.evidence, m.rule) for m in changed]
 

@@ -13,27 +13,27 @@ from opscope.serve.recordings import ServedRecording
 from opscope.serve.sources import Served
 
 _KEPT = 8
-_Mates = dict[NodeKey, list[NodeKey]]
+_Counterparts = dict[NodeKey, list[NodeKey]]
 
 
 class Matches:
     """Matchings of pairs of programs, the latest few of them kept."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[int, ...], _Mates] = OrderedDict()
+        self._known: OrderedDict[tuple[int, ...], _Counterparts] = OrderedDict()
         self._lock = threading.Lock()
 
     def answer(self, served: Sequence[Served], query: Mapping[str, str]) -> bytes:
         """Nodes of source b that the node `graph`, `id` of source a is, as JSON."""
         a, pass_a, b, pass_b = (int(query[name]) for name in ("a", "passA", "b", "passB"))
         with self._lock:
-            mates = self._known.get((a, pass_a, b, pass_b))
-            if mates is None:
-                mates = _mates(_program(served[a], pass_a), _program(served[b], pass_b))
-                self._known[a, pass_a, b, pass_b] = mates
+            counterparts = self._known.get((a, pass_a, b, pass_b))
+            if counterparts is None:
+                counterparts = _counterparts(_program(served[a], pass_a), _program(served[b], pass_b))
+                self._known[a, pass_a, b, pass_b] = counterparts
                 if len(self._known) > _KEPT:
                     self._known.popitem(last=False)
-        found = mates.get((query["graph"], query["id"]), [])
+        found = counterparts.get((query["graph"], query["id"]), [])
         return json.dumps([{"graph": graph, "id": id} for graph, id in found[:12]]).encode()
 
 
@@ -41,9 +41,9 @@ def _program(one: Served, pass_: int) -> Program:
     return one.program_after(pass_) if isinstance(one, ServedRecording) else one.program()
 
 
-def _mates(a: Program, b: Program) -> _Mates:
-    mates: _Mates = defaultdict(list)
+def _counterparts(a: Program, b: Program) -> _Counterparts:
+    counterparts: _Counterparts = defaultdict(list)
     for match in diff(a, b).matched:
         for key in match.a:
-            mates[key].extend(match.b)
-    return mates
+            counterparts[key].extend(match.b)
+    return counterparts

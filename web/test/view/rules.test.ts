@@ -173,7 +173,7 @@ describe("stubs", () => {
     ).toEqual([]);
   });
 
-  it("become one where many would crowd around one box", () => {
+  it("become one where many would frontier around one box", () => {
     const sources: NodeSketch[] = Array.from({ length: 6 }, (_, i) => ({ id: `p${i}`, role: "parameter", op: "parameter" }));
     const all = sources.map((source) => source.id);
     const takers: NodeSketch[] = Array.from({ length: 7 }, (_, i) => ({ id: `t${i}`, op: "concat", inputs: all }));

@@ -46,7 +46,7 @@ class Matching(NamedTuple):
     derived: dict[int, int]
     """Further nodes of b that compute what a node of a did: copies made for fusions, inlined calls."""
     absorbed: dict[int, int]
-    """Nodes of a that went into a node of b, beside its mate."""
+    """Nodes of a that went into a node of b, beside its counterpart."""
     ids: str
     """What equal ids were taken to mean."""
 
@@ -96,18 +96,18 @@ def _recorded(pairs: Pairs, origins: Iterable[Origin]) -> list[Group]:
     for origin in origins:
         old = tuple([number_a[key] for key in origin.old if key in number_a])
         new = tuple([number_b[key] for key in origin.new if key in number_b])
-        if len(old) == len(new) == 1 and pairs.mate_a[old[0]] == FREE == pairs.mate_b[new[0]]:
+        if len(old) == len(new) == 1 and pairs.counterpart_a[old[0]] == FREE == pairs.counterpart_b[new[0]]:
             pairs.pair(old[0], new[0], origin.evidence)
             pairs.rules[old[0]] = origin.rule
         elif old and new:
             groups.append(Group(old, new, origin.evidence, origin.rule))
     for group in groups:
         for x in group.a:
-            if pairs.mate_a[x] == FREE:
-                pairs.mate_a[x] = GROUPED
+            if pairs.counterpart_a[x] == FREE:
+                pairs.counterpart_a[x] = GROUPED
         for y in group.b:
-            if pairs.mate_b[y] == FREE:
-                pairs.mate_b[y] = GROUPED
+            if pairs.counterpart_b[y] == FREE:
+                pairs.counterpart_b[y] = GROUPED
     return groups
 
 

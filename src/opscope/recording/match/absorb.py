@@ -14,14 +14,14 @@ def absorbed(pairs: Pairs) -> dict[int, int]:
     found: dict[int, int] = {}
     a, b = pairs.a, pairs.b
     for x in range(len(a) - 1, -1, -1):
-        if pairs.mate_a[x] != FREE or not a.operands[x]:
+        if pairs.counterpart_a[x] != FREE or not a.operands[x]:
             continue
         users = {edge // TAGS for edge in a.users[x]}
-        into = {found.get(user, pairs.mate_a[user]) for user in users}
+        into = {found.get(user, pairs.counterpart_a[user]) for user in users}
         if len(into) != 1 or (y := into.pop()) < 0:
             continue
         taken = {edge // TAGS for edge in b.operands[y]}
-        mates = {pairs.mate_a[edge // TAGS] for edge in a.operands[x]}
-        if taken & mates - {FREE} and all(mate in taken or mate == FREE for mate in mates):
+        counterparts = {pairs.counterpart_a[edge // TAGS] for edge in a.operands[x]}
+        if taken & counterparts - {FREE} and all(counterpart in taken or counterpart == FREE for counterpart in counterparts):
             found[x] = y
     return found

@@ -1,4 +1,4 @@
-"""Copies: nodes of b that compute what a node of a computed, beside the one that is its mate.
+"""Copies: nodes of b that compute what a node of a computed, beside the one that is its counterpart.
 
 Fusing and inlining copy nodes into other graphs. A copy is known by its value: the same operation on the same values, looking
 through the parameters of a called graph to what its caller passes, and through a call to what the called graph returns.
@@ -18,7 +18,7 @@ _Work = tuple[int, tuple[int, ...]]
 def derive(pairs: Pairs) -> dict[int, int]:
     """{node of b: node of a} for free nodes of b."""
     a, b = pairs.a, pairs.b
-    if FREE not in pairs.mate_b:
+    if FREE not in pairs.counterpart_b:
         return {}
     work_a, work_b = pairs.labels.of["work"]
     values_a, values_b = _Values(a), _Values(b)
@@ -32,10 +32,10 @@ def derive(pairs: Pairs) -> dict[int, int]:
     found: dict[int, int] = {}
     used: set[int] = set()
     for y in values_b.in_order:
-        x = pairs.mate_b[y]
+        x = pairs.counterpart_b[y]
         if x == FREE and b.nodes[y].role != "parameter":
             same = known.get((work_b[y], values_b.operands(y)), [])
-            x = next((x for x in same[:_LOOKED_AT] if pairs.mate_a[x] == FREE and x not in used), same[0] if same else FREE)
+            x = next((x for x in same[:_LOOKED_AT] if pairs.counterpart_a[x] == FREE and x not in used), same[0] if same else FREE)
             if x != FREE:
                 found[y] = x
                 used.add(x)

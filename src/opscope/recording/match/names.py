@@ -35,8 +35,8 @@ def match_names(pairs: Pairs, evidence: str) -> None:
 def match_outputs(pairs: Pairs) -> None:
     """Nodes that make a value of the same name, whatever they are: a fused op goes on making what its last part made."""
     names_a, names_b = pairs.labels.output_names
-    made_b = _once([(name, y) for y, name in names_b.items() if pairs.mate_b[y] == FREE])
-    for name, x in _once([(name, x) for x, name in names_a.items() if pairs.mate_a[x] == FREE]).items():
+    made_b = _once([(name, y) for y, name in names_b.items() if pairs.counterpart_b[y] == FREE])
+    for name, x in _once([(name, x) for x, name in names_a.items() if pairs.counterpart_a[x] == FREE]).items():
         if name in made_b:
             pairs.pair(x, made_b[name], "output")
 
@@ -68,19 +68,19 @@ def contradictions(pairs: Pairs) -> int:
     """
     kind_a, kind_b = pairs.labels.of["kind"]
     count = 0
-    for x, y in enumerate(pairs.mate_a):
+    for x, y in enumerate(pairs.counterpart_a):
         if y >= 0:
             count += kind_a[x] != kind_b[y] or _operands_contradict(pairs, pairs.a.operands[x], pairs.b.operands[y])
     return count
 
 
 def _operands_contradict(pairs: Pairs, edges_a: list[int], edges_b: list[int]) -> bool:
-    """Whether operands cannot be each other's mates. One that is still free may become a mate, or a copy."""
+    """Whether operands cannot be each other's counterparts. One that is still free may become a counterpart, or a copy."""
     if len(edges_a) != len(edges_b):
         return True
     for edge_a, edge_b in zip(edges_a, edges_b, strict=True):
-        mate = pairs.mate_b[edge_b // TAGS]
-        if edge_a % TAGS != edge_b % TAGS or (mate >= 0 and mate != edge_a // TAGS):
+        counterpart = pairs.counterpart_b[edge_b // TAGS]
+        if edge_a % TAGS != edge_b % TAGS or (counterpart >= 0 and counterpart != edge_a // TAGS):
             return True
     return False
 

@@ -11,7 +11,7 @@ from opscope.recording.match.indexed_program import TAGS, Labels, Side
 
 FREE = -1
 GROUPED = -2
-"""The mate of a node that is told to be part of a group: not free, and nobody's mate."""
+"""The counterpart of a node that is told to be part of a group: not free, and nobody's counterpart."""
 _MOST_CANDIDATES = 16
 _SURE = 4
 _MOST_VALUATIONS = 4
@@ -20,12 +20,12 @@ K = TypeVar("K")
 
 
 class Pairs:
-    """Nodes (by number) and graphs of side a with their mates of side b."""
+    """Nodes (by number) and graphs of side a with their counterparts of side b."""
 
     def __init__(self, a: Side, b: Side, labels: Labels) -> None:
         self.a, self.b, self.labels = a, b, labels
-        self.mate_a = [FREE] * len(a)
-        self.mate_b = [FREE] * len(b)
+        self.counterpart_a = [FREE] * len(a)
+        self.counterpart_b = [FREE] * len(b)
         self.name_a = [FREE] * len(a)
         self.name_b = [FREE] * len(b)
         """One number for both nodes of a pair."""
@@ -42,15 +42,15 @@ class Pairs:
         """Pairs whose neighbours have not been looked at."""
         self._heap: list[tuple[int, int, int]] = []
         self._scores: dict[int, dict[int, int]] = {}
-        self._suitors: dict[int, list[int]] = {}
+        self._candidates: dict[int, list[int]] = {}
         self._used_alike: set[int] = set()
-        self._twins_a, self._twins_b = _twins(a, labels.of["deep"][0]), _twins(b, labels.of["deep"][1])
+        self._duplicates_a, self._duplicates_b = _duplicates(a, labels.of["deep"][0]), _duplicates(b, labels.of["deep"][1])
 
     def pair(self, x: int, y: int, evidence: str = "") -> int:
         """Match two nodes if both are free; says how many pairs that made."""
-        if self.mate_a[x] != FREE or self.mate_b[y] != FREE:
+        if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE:
             return 0
-        self.mate_a[x], self.mate_b[y] = y, x
+        self.counterpart_a[x], self.counterpart_b[y] = y, x
         self.name_a[x] = self.name_b[y] = x
         self.evidence[x] = evidence or self.saying
         self.fresh.append(x)
@@ -63,10 +63,10 @@ class Pairs:
         return True
 
     def free_a(self, among: Iterable[int]) -> list[int]:
-        return [x for x in among if self.mate_a[x] == FREE]
+        return [x for x in among if self.counterpart_a[x] == FREE]
 
     def free_b(self, among: Iterable[int]) -> list[int]:
-        return [y for y in among if self.mate_b[y] == FREE]
+        return [y for y in among if self.counterpart_b[y] == FREE]
 
     def by_class(
         self,
@@ -83,17 +83,17 @@ class Pairs:
         """
         classes: dict[K, list[int]] = defaultdict(list)
         for x, key in zip(xs, keys_a, strict=True):
-            if self.mate_a[x] == FREE:
+            if self.counterpart_a[x] == FREE:
                 classes[key].append(x)
         found: dict[K, list[int]] = defaultdict(list)
         for y, key in zip(ys, keys_b, strict=True):
-            if self.mate_b[y] == FREE and key in classes:
+            if self.counterpart_b[y] == FREE and key in classes:
                 found[key].append(y)
         made = 0
         for key, members in found.items():
-            mates = classes[key]
-            if len(mates) == len(members) <= most or (some and len(mates) > len(members)):
-                for x, y in zip(mates, members, strict=False):
+            counterparts = classes[key]
+            if len(counterparts) == len(members) <= most or (some and len(counterparts) > len(members)):
+                for x, y in zip(counterparts, members, strict=False):
                     made += self.pair(x, y)
         return made
 
@@ -111,7 +111,7 @@ class Pairs:
             while self._heap and not self.fresh:
                 entry = heapq.heappop(self._heap)
                 score, x, y = -entry[0], entry[1], entry[2]
-                if self.mate_a[x] != FREE or self.mate_b[y] != FREE or self._scores[x][y] != score:
+                if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE or self._scores[x][y] != score:
                     continue
                 if score < least or self._has_rival(x, y, score):
                     waiting.append(entry)
@@ -124,12 +124,12 @@ class Pairs:
     def _has_rival(self, x: int, y: int, score: int) -> bool:
         """Whether another pair is as good, or x is one of several equal nodes of which fewer are left: who of them went is not seen
         from its users, they were handed over."""
-        if self._twins_a[x] > self._twins_b[y]:
+        if self._duplicates_a[x] > self._duplicates_b[y]:
             return True
-        mate_a, mate_b, scores = self.mate_a, self.mate_b, self._scores
-        if any(mate_b[z] == FREE and z != y and rival >= score for z, rival in scores[x].items()):
+        counterpart_a, counterpart_b, scores = self.counterpart_a, self.counterpart_b, self._scores
+        if any(counterpart_b[z] == FREE and z != y and rival >= score for z, rival in scores[x].items()):
             return True
-        return any(mate_a[z] == FREE and z != x and scores[z][y] >= score for z in self._suitors[y])
+        return any(counterpart_a[z] == FREE and z != x and scores[z][y] >= score for z in self._candidates[y])
 
     def _mark(self, x: int, y: int, by_user: bool = False) -> None:
         """One more matched neighbour speaks for this pair.
@@ -137,7 +137,7 @@ class Pairs:
         A rewrite hands the users of a node over to another one. So users count once however many they are, and alone they never
         make a changed node sure.
         """
-        if self.mate_a[x] != FREE or self.mate_b[y] != FREE:
+        if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE:
             return
         labels = self.labels.of
         if labels["op"][0][x] != labels["op"][1][y]:
@@ -149,7 +149,7 @@ class Pairs:
             same_kind = labels["kind"][0][x] == labels["kind"][1][y]
             alike = sum(labels[level][0][x] == labels[level][1][y] for level in ("deep", "strict", "meant"))
             scores[y] = alike if same_kind else -2
-            self._suitors.setdefault(y, []).append(x)
+            self._candidates.setdefault(y, []).append(x)
         if not by_user:
             scores[y] += 3
         elif x * len(self.b) + y in self._used_alike:
@@ -163,7 +163,7 @@ class Pairs:
     def _spread(self) -> None:
         fresh, self.fresh = self.fresh, []
         for x in fresh:
-            y = self.mate_a[x]
+            y = self.counterpart_a[x]
             operands_a, operands_b = self.a.operands[x], self.b.operands[y]
             if len(operands_a) == len(operands_b):
                 for edge_a, edge_b in zip(operands_a, operands_b, strict=True):
@@ -178,11 +178,11 @@ class Pairs:
         places: dict[int, tuple[list[int], list[int]]] = {}
         for edge in users_a:
             user = edge // TAGS
-            if self.mate_a[user] == FREE:
+            if self.counterpart_a[user] == FREE:
                 places.setdefault(kind_a[user] * TAGS + edge % TAGS, ([], []))[0].append(user)
         for edge in users_b:
             user = edge // TAGS
-            if self.mate_b[user] == FREE:
+            if self.counterpart_b[user] == FREE:
                 at = places.get(kind_b[user] * TAGS + edge % TAGS)
                 if at is not None:
                     at[1].append(user)
@@ -190,7 +190,7 @@ class Pairs:
             self._mark_all(xs, ys)
 
     def _mark_all(self, xs: list[int], ys: list[int]) -> None:
-        """Candidates from two crowds: everybody with everybody while they are few, then only those that are strictly alike."""
+        """Candidates from two frontiers: everybody with everybody while they are few, then only those that are strictly alike."""
         if len(xs) * len(ys) <= _MOST_CANDIDATES:
             for x in xs:
                 for y in ys:
@@ -210,7 +210,7 @@ class Pairs:
                         self._mark(x, y)
 
 
-def _twins(side: Side, label: list[int]) -> list[int]:
+def _duplicates(side: Side, label: list[int]) -> list[int]:
     """For each node how many of its graph are the same on the same operands, itself counted."""
     keys = [(side.graph[i], label[i], *side.operands[i]) for i in range(len(side))]
     counts = Counter(keys)

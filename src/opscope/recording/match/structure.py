@@ -1,7 +1,7 @@
 """Matching by what nodes are and what stands around them, for programs whose names tell nothing.
 
 Graphs are taken from the entry downwards. Inside a pair of graphs: what looks the same three steps around it, then what its matched
-neighbours point at, then what stands in the same place of the order. A called graph belongs to the graph that the mate of its
+neighbours point at, then what stands in the same place of the order. A called graph belongs to the graph that the counterpart of its
 caller calls. What is left over may have moved to another graph, and is looked for across them.
 """
 
@@ -40,7 +40,7 @@ def match_structure(pairs: Pairs) -> None:
 
 def _moved(pairs: Pairs) -> int:
     """Match free nodes that are computed in another graph now, known by their values. Their graphs may follow them."""
-    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if pairs.a.calls[x] and pairs.mate_a[x] == FREE)
+    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if pairs.a.calls[x] and pairs.counterpart_a[x] == FREE)
 
 
 def _down_the_calls(pairs: Pairs, order: list[int], done: set[int]) -> None:
@@ -58,7 +58,7 @@ def _down_the_calls(pairs: Pairs, order: list[int], done: set[int]) -> None:
 
 
 def _voted(pairs: Pairs, ga: int) -> int:
-    """The graph that the mates of its callers call; the earliest caller decides between equals.
+    """The graph that the counterparts of its callers call; the earliest caller decides between equals.
 
     Nobody makes a graph that is not called. So if the same graph still stands in b without callers, that is the old one, and what
     the callers call now is new.
@@ -75,18 +75,18 @@ def _voted(pairs: Pairs, ga: int) -> int:
     if same[0][ga] != same[1][gb]:
         left_behind = [g for g in _orphans(pairs) if same[1][g] == same[0][ga]]
         return left_behind[0] if left_behind else gb
-    callers = [pairs.mate_b[caller] for caller in pairs.b.callers[gb]]
+    callers = [pairs.counterpart_b[caller] for caller in pairs.b.callers[gb]]
     rivals = [g for x in callers if x >= 0 for g in pairs.a.calls[x] if g < ga and pairs.graph_a[g] == FREE]
     merged = any(_called_instead(pairs, x, g) == gb for g in rivals for x in pairs.a.callers[g])
     return FREE if merged else gb
 
 
 def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
-    """What the mate of a caller calls in place of `ga`. Branches may change places: they go by what they say, or by operands."""
-    mate = pairs.mate_a[caller]
-    if mate < 0:
+    """What the counterpart of a caller calls in place of `ga`. Branches may change places: they go by what they say, or by operands."""
+    counterpart = pairs.counterpart_a[caller]
+    if counterpart < 0:
         return FREE
-    called_a, called_b = pairs.a.calls[caller], pairs.b.calls[mate]
+    called_a, called_b = pairs.a.calls[caller], pairs.b.calls[counterpart]
     if len(called_a) != len(called_b):
         return FREE
     at = called_a.index(ga)
@@ -95,9 +95,9 @@ def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
         best = max(shared)
         if best >= shared[at] * _CLEARLY:
             return called_b[shared.index(best)]
-    operands_a, operands_b = pairs.a.operands[caller], pairs.b.operands[mate]
+    operands_a, operands_b = pairs.a.operands[caller], pairs.b.operands[counterpart]
     if len(called_a) > 1 and len(operands_a) == len(operands_b) == len(called_a) + 1:
-        taken = pairs.mate_a[operands_a[at + 1] // TAGS]
+        taken = pairs.counterpart_a[operands_a[at + 1] // TAGS]
         given = [edge // TAGS for edge in operands_b[1:]]
         if given.count(taken) == 1:
             return called_b[given.index(taken)]
@@ -146,13 +146,13 @@ def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
     for level in ("deep", "strict", "work", "meant"):
         if level in ("deep", "work"):
             for up in (1, 2, 3):
-                steps.append(lambda xs, ys, level=level, up=up: _by_mates(pairs, level, xs, ys, up, False, whole=True))  # type: ignore[misc]
+                steps.append(lambda xs, ys, level=level, up=up: _by_counterparts(pairs, level, xs, ys, up, False, whole=True))  # type: ignore[misc]
         if level == "deep":
             steps.append(lambda xs, ys: _by_value(pairs, xs, ys))
         for up, down in ((1, True), (1, False), (2, False), (0, True)):
-            steps.append(lambda xs, ys, level=level, up=up, down=down: _by_mates(pairs, level, xs, ys, up, down))  # type: ignore[misc]
+            steps.append(lambda xs, ys, level=level, up=up, down=down: _by_counterparts(pairs, level, xs, ys, up, down))  # type: ignore[misc]
         if level == "deep":
-            steps.append(lambda xs, ys: _by_mates(pairs, "deep", xs, ys, 1, False, some=True))
+            steps.append(lambda xs, ys: _by_counterparts(pairs, "deep", xs, ys, 1, False, some=True))
         steps.append(lambda xs, ys, level=level: _by_place(pairs, level, xs, ys))  # type: ignore[misc]
     steps.append(lambda xs, ys: pairs.percolate(least=2))
     at = begun = 0
@@ -196,7 +196,9 @@ def _widened(side: Side, members: range, label: list[int], known: dict[tuple[obj
     ]
 
 
-def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool, some: bool = False, whole: bool = False) -> int:
+def _by_counterparts(
+    pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool, some: bool = False, whole: bool = False
+) -> int:
     """Match nodes that are alike and have the same matched operands, or users, or both.
 
     Operands are taken as they are (1), behind reshapes (2), or behind anything that takes but one operand (3).
@@ -220,12 +222,12 @@ def _by_mates(pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, d
 def _by_value(pairs: Pairs, xs: list[int], ys: list[int]) -> int:
     """Match nodes that do the same to the same values, where an operand is computed inside of a new call now: a fusion."""
     b = pairs.b
-    taking = {y for y in ys if any(b.calls[e // TAGS] and pairs.mate_b[e // TAGS] == FREE for e in b.operands[y])}
+    taking = {y for y in ys if any(b.calls[e // TAGS] and pairs.counterpart_b[e // TAGS] == FREE for e in b.operands[y])}
     if not taking or not pairs.valuations:
         return 0
     pairs.valuations -= 1
     inside = set(xs)
-    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if y in taking and x in inside and pairs.mate_a[x] == FREE)
+    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if y in taking and x in inside and pairs.counterpart_a[x] == FREE)
 
 
 def _origin(side: Side, edge: int, anything: bool) -> int:
@@ -253,10 +255,10 @@ def _gaps(pairs: Pairs, xs: list[int], ys: list[int]) -> tuple[list[int], list[i
     if not xs or not ys:
         return [], []
     members = pairs.a.members(pairs.a.graph[xs[0]])
-    matched = [x for x in members if pairs.mate_a[x] >= 0 and pairs.b.graph[pairs.mate_a[x]] == pairs.b.graph[ys[0]]]
-    kept = _longest_increasing([pairs.mate_a[x] for x in matched])
+    matched = [x for x in members if pairs.counterpart_a[x] >= 0 and pairs.b.graph[pairs.counterpart_a[x]] == pairs.b.graph[ys[0]]]
+    kept = _longest_increasing([pairs.counterpart_a[x] for x in matched])
     fixed_a = [matched[i] for i in kept]
-    fixed_b = [pairs.mate_a[x] for x in fixed_a]
+    fixed_b = [pairs.counterpart_a[x] for x in fixed_a]
     return [bisect_left(fixed_a, x) for x in xs], [bisect_left(fixed_b, y) for y in ys]
 
 
@@ -364,6 +366,6 @@ def _across_graphs(pairs: Pairs) -> None:
         xs, ys = pairs.free_a(xs), pairs.free_b(ys)
     for level in ("deep", "strict"):
         for up, down in ((True, True), (True, False), (False, True)):
-            if _by_mates(pairs, level, xs, ys, up, down):
+            if _by_counterparts(pairs, level, xs, ys, up, down):
                 pairs.percolate()
             xs, ys = pairs.free_a(xs), pairs.free_b(ys)

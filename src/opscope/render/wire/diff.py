@@ -16,14 +16,14 @@ _AROUND = 40
 
 
 def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
-    """For each node after the pass its one mate before; groups (copies too), changes, fusions and rules are lists beside it."""
+    """For each node after the pass its one counterpart before; groups (copies too), changes, fusions and rules are lists beside it."""
     old, new = _Numbers(diff.a, diff.untouched), _Numbers(diff.b, diff.untouched)
     strings = Interner()
     evidence_number = {name: i for i, name in enumerate(EVIDENCE)}
-    mate, evidence = [-1] * new.count, bytearray(new.count)
+    counterpart, evidence = [-1] * new.count, bytearray(new.count)
     for name in diff.untouched:
         here, there, size = new.first[name], old.first[name], len(diff.b[name])
-        mate[here : here + size] = range(there, there + size)
+        counterpart[here : here + size] = range(there, there + size)
         evidence[here : here + size] = bytes([evidence_number[diff.untouched_evidence]]) * size
     groups_old, groups_new = Rows(), Rows()
     group_evidence = bytearray()
@@ -40,12 +40,12 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
         group_evidence.append(evidence_number[match.evidence])
         group_rule.append(strings[match.rule])
 
-    mated: set[int] = set()
+    paired: set[int] = set()
     for match in diff.compared:
         here = new[match.b[0]]
-        if len(match.b) == 1 and mate[here] < 0 and match.a and old[match.a[-1]] not in mated:
-            mate[here] = old[match.a[-1]]
-            mated.add(mate[here])
+        if len(match.b) == 1 and counterpart[here] < 0 and match.a and old[match.a[-1]] not in paired:
+            counterpart[here] = old[match.a[-1]]
+            paired.add(counterpart[here])
             evidence[here] = evidence_number[match.evidence]
             if match.rule:
                 ruled.append(here)
@@ -65,7 +65,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
     for fusion in diff.fusions:
         _add(fusions_old, [old[key] for key in fusion.old])
     out = SectionWriter()
-    out.deltas("mate", mate)
+    out.deltas("mate", counterpart)
     out.block("evidence", bytes(evidence))
     out.deltas("added", [new[key] for key in diff.added])
     out.deltas("removed", [old[key] for key in diff.removed])

@@ -39,20 +39,20 @@ export function numbersOf(keys: readonly string[]): Map<string, number> {
   return numbers;
 }
 
-/** What a view of another program keeps of the one before. `mates`: for each new node the old one that it is. */
-export function stayedBoxes(was: Visible, now: Visible, mates: Int32Array): Stayed {
+/** What a view of another program keeps of the one before. `counterparts`: for each new node the old one that it is. */
+export function stayedBoxes(was: Visible, now: Visible, counterparts: Int32Array): Stayed {
   const byKey = new Map(was.key.map((key, box) => [key, box]));
   const box = Int32Array.from(now.key, (key, b) => {
     const node = now.node[b];
-    const mate = node >= 0 && now.boxOfNode[node] === b ? mates[node] : -1;
-    const old = mate >= 0 ? was.boxOfNode[mate] : -1;
-    return old >= 0 && was.node[old] === mate ? old : node >= 0 && mate < 0 ? -1 : (byKey.get(key) ?? -1);
+    const counterpart = node >= 0 && now.boxOfNode[node] === b ? counterparts[node] : -1;
+    const old = counterpart >= 0 ? was.boxOfNode[counterpart] : -1;
+    return old >= 0 && was.node[old] === counterpart ? old : node >= 0 && counterpart < 0 ? -1 : (byKey.get(key) ?? -1);
   });
   return {
     box,
     locate: (key) => {
       const node = was.node[byKey.get(key) ?? -1] ?? -1;
-      const next = node < 0 ? -1 : mates.indexOf(node);
+      const next = node < 0 ? -1 : counterparts.indexOf(node);
       return next < 0 || now.boxOfNode[next] < 0 ? undefined : now.boxOfNode[next];
     },
   };

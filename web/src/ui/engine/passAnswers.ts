@@ -77,9 +77,9 @@ function rewriteRows(diff: PassDiff, before: Lookup, after: Lookup): Pick<PassFa
     rewriteCount: told.length,
     rewrites: told.slice(0, MOST_LISTED).map((i) => {
       const to = made.value.subarray(made.start[i], made.start[i + 1]);
-      // Of several that became one, the last is its mate, and the group holds the others.
-      const mate = to.length === 1 ? diff.mate[to[0]] : -1;
-      const from = Int32Array.from([...old.value.subarray(old.start[i], old.start[i + 1]), ...(mate >= 0 ? [mate] : [])]);
+      // Of several that became one, the last is its counterpart, and the group holds the others.
+      const counterpart = to.length === 1 ? diff.counterpart[to[0]] : -1;
+      const from = Int32Array.from([...old.value.subarray(old.start[i], old.start[i + 1]), ...(counterpart >= 0 ? [counterpart] : [])]);
       return { old: some(from, before), oldCount: from.length, new: some(to, after), newCount: to.length, rule: rule[i] };
     }),
   };

@@ -123,20 +123,20 @@ export class Passes {
   }
 
   /** For each node of `now` the node of `was` that it is, or -1: what stays when another pass is shown. */
-  async mates(was: PassShown, now: PassShown): Promise<Int32Array | undefined> {
+  async counterparts(was: PassShown, now: PassShown): Promise<Int32Array | undefined> {
     if (this.rows[was.pass].module !== this.rows[now.pass].module) return undefined;
     const from = this.snapshotOf(was),
       to = this.snapshotOf(now);
-    let mates = Int32Array.from({ length: this.rows[to].nodes }, (_, node) => node);
+    let counterparts = Int32Array.from({ length: this.rows[to].nodes }, (_, node) => node);
     if (from < to) {
       for (const pass of this.between(from, to).reverse()) {
-        const { mate } = (await this.diff(pass))!;
-        mates = mates.map((node) => (node < 0 ? -1 : mate[node]));
+        const { counterpart } = (await this.diff(pass))!;
+        counterparts = counterparts.map((node) => (node < 0 ? -1 : counterpart[node]));
       }
     } else {
       for (const pass of this.between(to, from)) {
         const { back } = (await this.diff(pass))!;
-        mates = mates.map((node) => (node < 0 ? -1 : back[node]));
+        counterparts = counterparts.map((node) => (node < 0 ? -1 : back[node]));
       }
     }
     if (was.overlay) {
@@ -144,9 +144,9 @@ export class Passes {
       was.overlay.after.forEach((node, i) => {
         if (node >= 0) number[node] = i;
       });
-      mates = mates.map((node) => (node < 0 ? -1 : number[node]));
+      counterparts = counterparts.map((node) => (node < 0 ? -1 : number[node]));
     }
-    return now.overlay ? now.overlay.after.map((node) => (node < 0 ? -1 : mates[node])) : mates;
+    return now.overlay ? now.overlay.after.map((node) => (node < 0 ? -1 : counterparts[node])) : counterparts;
   }
 
   /** Everything that passes did to a node: from where it came to what became of it. */

@@ -5,10 +5,10 @@ import type { Change, PassDiff } from "./types";
 export function decodeDiff(bytes: Uint8Array): PassDiff {
   const sections = new Sections(bytes);
   const strings = sections.strings("strings");
-  const mate = sections.integers("mate");
+  const counterpart = sections.integers("mate");
   const beforeCount = sections.fields.before as number;
   const back = new Int32Array(beforeCount).fill(-1);
-  for (let node = mate.length - 1; node >= 0; node--) if (mate[node] >= 0) back[mate[node]] = node;
+  for (let node = counterpart.length - 1; node >= 0; node--) if (counterpart[node] >= 0) back[counterpart[node]] = node;
   const changed = sections.integers("changed");
   const start = sections.integers("changes.rows");
   const texts = sections.integers("changes.texts");
@@ -24,7 +24,7 @@ export function decodeDiff(bytes: Uint8Array): PassDiff {
     rules = sections.integers("rules");
   return {
     beforeCount,
-    mate,
+    counterpart,
     back,
     evidence: sections.octets("evidence"),
     added: sections.integers("added"),
@@ -50,7 +50,7 @@ export function sameDiff(count: number): PassDiff {
     noRows = { start: new Int32Array(1), value: none };
   return {
     beforeCount: count,
-    mate: itself,
+    counterpart: itself,
     back: itself,
     evidence: new Uint8Array(count).fill(2),
     added: none,

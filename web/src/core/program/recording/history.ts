@@ -2,10 +2,10 @@
 import type { ProgramData } from "../types";
 import { EVIDENCE, type Change, type Evidence, type PassDiff } from "./types";
 
-/** A crowd that grows beyond this is not a history any more. */
+/** A frontier that grows beyond this is not a history any more. */
 const MOST = 200;
 /** Of so many nodes together it is told what they became, and not every change of one of them. */
-const CROWD = 3;
+const FRONTIER = 3;
 
 export interface Step {
   readonly old: readonly number[];
@@ -21,7 +21,7 @@ export interface Step {
 export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
   const found = new Set<number>();
   for (const node of nodes) {
-    if (diff.mate[node] >= 0) found.add(diff.mate[node]);
+    if (diff.counterpart[node] >= 0) found.add(diff.counterpart[node]);
     for (const old of partners(diff.groups.new, diff.groups.old, node)) found.add(old);
     diff.fusions.new.forEach((fusion, i) => {
       if (fusion === node)
@@ -53,7 +53,7 @@ export function stepOf(diff: PassDiff, old: readonly number[], made: readonly nu
   const went = old.filter((node) => resultsOf(diff, [node]).length === 0);
   if (touched.length === 0 && went.length === 0) return undefined;
   const changes = changesOf(diff, touched);
-  const pairs = went.length === 0 && touched.every((node) => diff.mate[node] >= 0 && !joins(diff, node));
+  const pairs = went.length === 0 && touched.every((node) => diff.counterpart[node] >= 0 && !joins(diff, node));
   if (!pairs)
     return {
       old: touched.length ? sourcesOf(diff, touched) : went,
@@ -62,15 +62,15 @@ export function stepOf(diff: PassDiff, old: readonly number[], made: readonly nu
       ...told(diff, touched),
       changes,
     };
-  return made.length > CROWD
+  return made.length > FRONTIER
     ? undefined
-    : { old: touched.map((node) => diff.mate[node]), new: touched, kind: "changed", ...told(diff, touched), changes };
+    : { old: touched.map((node) => diff.counterpart[node]), new: touched, kind: "changed", ...told(diff, touched), changes };
 }
 
 /** Is it what several became? A copy of one old node is not: it is that node once more. */
-function joins({ groups, mate }: PassDiff, node: number): boolean {
+function joins({ groups, counterpart }: PassDiff, node: number): boolean {
   for (let g = 0; g + 1 < groups.new.start.length; g++) {
-    if (groups.old.start[g + 1] - groups.old.start[g] < 2 && EVIDENCE[groups.evidence[g]] !== "rewrite" && mate[node] < 0) continue;
+    if (groups.old.start[g + 1] - groups.old.start[g] < 2 && EVIDENCE[groups.evidence[g]] !== "rewrite" && counterpart[node] < 0) continue;
     for (let i = groups.new.start[g]; i < groups.new.start[g + 1]; i++) if (groups.new.value[i] === node) return true;
   }
   return false;
@@ -130,7 +130,7 @@ function told(diff: PassDiff, nodes: readonly number[]): { evidence?: Evidence; 
       for (let i = start[g]; i < start[g + 1]; i++)
         if (value[i] === node) return withPlace(diff, EVIDENCE[diff.groups.evidence[g]], diff.groups.rule[g]);
     }
-    if (diff.mate[node] >= 0) return withPlace(diff, EVIDENCE[diff.evidence[node]], diff.rule.get(node) ?? "");
+    if (diff.counterpart[node] >= 0) return withPlace(diff, EVIDENCE[diff.evidence[node]], diff.rule.get(node) ?? "");
   }
   return {};
 }

@@ -9,7 +9,7 @@ const REWRITE = EVIDENCE.indexOf("rewrite");
 export const MARK_NAMES = ["unchanged", "added", "removed", "changed"] as const;
 
 export function marksAfter(diff: PassDiff): Uint8Array {
-  const marks = new Uint8Array(diff.mate.length);
+  const marks = new Uint8Array(diff.counterpart.length);
   for (const node of diff.changed) marks[node] = CHANGED;
   for (const node of diff.added) marks[node] = ADDED;
   const { old, new: made, evidence } = diff.groups;
@@ -18,8 +18,8 @@ export function marksAfter(diff: PassDiff): Uint8Array {
     for (let i = made.start[g]; i < made.start[g + 1]; i++) {
       const node = made.value[i];
       if (marks[node] !== SAME) continue;
-      if (evidence[g] === REWRITE && diff.mate[node] < 0) marks[node] = ADDED;
-      else if (diff.mate[node] >= 0 || old.start[g + 1] - old.start[g] > 1) marks[node] = CHANGED;
+      if (evidence[g] === REWRITE && diff.counterpart[node] < 0) marks[node] = ADDED;
+      else if (diff.counterpart[node] >= 0 || old.start[g + 1] - old.start[g] > 1) marks[node] = CHANGED;
     }
   }
   return marks;
@@ -27,7 +27,7 @@ export function marksAfter(diff: PassDiff): Uint8Array {
 
 export function marksBefore(diff: PassDiff): Uint8Array {
   const marks = new Uint8Array(diff.beforeCount);
-  for (const node of diff.changed) if (diff.mate[node] >= 0) marks[diff.mate[node]] = CHANGED;
+  for (const node of diff.changed) if (diff.counterpart[node] >= 0) marks[diff.counterpart[node]] = CHANGED;
   const { old, evidence } = diff.groups;
   for (let g = 0; g + 1 < old.start.length; g++) {
     for (let i = old.start[g]; i < old.start[g + 1]; i++)

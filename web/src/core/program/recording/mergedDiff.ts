@@ -181,8 +181,8 @@ class Merging {
     for (const graph of before) {
       let anchor = -1;
       for (let node = old.graphStart[graph]; node < old.graphStart[graph + 1]; node++) {
-        const mate = diff.back[node];
-        if (mate >= first && mate < end) anchor = mate;
+        const counterpart = diff.back[node];
+        if (counterpart >= first && counterpart < end) anchor = counterpart;
         if (!ghosts[node]) continue;
         const list = behind.get(anchor);
         if (list) list.push(node);
@@ -198,7 +198,7 @@ class Merging {
     putGhosts(-1);
     for (let node = first; node < end; node++) {
       this.numberOfAfter[node] = this.afterOf.push(node) - 1;
-      this.beforeOf.push(diff.mate[node]);
+      this.beforeOf.push(diff.counterpart[node]);
       putGhosts(node);
     }
     this.graphStart.push(this.afterOf.length);
@@ -386,7 +386,7 @@ function ghostsOf(diff: PassDiff): Int32Array {
     const one = old.start[g + 1] - old.start[g] === 1;
     if (one && made.start[g + 1] - made.start[g] > 0) copied.add(old.value[old.start[g]]);
   }
-  return Int32Array.from(diff.back, (mate, node) => (mate < 0 && !copied.has(node) ? 1 : 0));
+  return Int32Array.from(diff.back, (counterpart, node) => (counterpart < 0 && !copied.has(node) ? 1 : 0));
 }
 
 function each(rows: Csr, row: number, visit: (at: number) => void): void {

@@ -31,7 +31,7 @@ export interface Change {
 export interface PassDiff {
   readonly beforeCount: number;
   /** For each node after the pass the one before that it is, or -1. */
-  readonly mate: Int32Array;
+  readonly counterpart: Int32Array;
   /** The same the other way round. */
   readonly back: Int32Array;
   readonly evidence: Uint8Array;

@@ -33,13 +33,13 @@ export function goodColumns(along: number, across: number, direction: "TB" | "LR
 /** Ends of the columns along the flow, in order; the last column has none. `start` and `size` are the boxes' extents along it. */
 export function cutLines(visible: Visible, start: Float64Array, size: Float64Array, along: number, columns: number): number[] {
   if (columns < 2) return [];
-  const crowd = new Crowd(visible, start, size);
+  const frontier = new Frontier(visible, start, size);
   const cuts: number[] = [];
   const share = along / columns;
   let from = 0;
   for (let column = 1; column < columns; column++) {
     const ideal = Math.max(from + share * 0.5, column * share);
-    const best = crowd.bestCut(ideal, share * 0.3, from);
+    const best = frontier.bestCut(ideal, share * 0.3, from);
     if (best === undefined || best >= along - GAP) continue;
     cuts.push(best);
     from = best;
@@ -48,7 +48,7 @@ export function cutLines(visible: Visible, start: Float64Array, size: Float64Arr
 }
 
 /** Counts what a cut at a given place would run through, by binary search in sorted ends. */
-class Crowd {
+class Frontier {
   private readonly boxStarts: Float64Array;
   private readonly boxEnds: Float64Array;
   private readonly edgeStarts: Float64Array;

@@ -21,7 +21,7 @@ const ANY = 24;
 /** Users of one container that share one stub; more of them get one each. */
 const SHARED = 3;
 /** Stubs at one box from which on they become one. */
-const CROWD = 4;
+const FRONTIER = 4;
 
 export function addStubs(placement: Placement, edges: Edges): void {
   const { boxes } = placement;
@@ -75,7 +75,7 @@ function cut(boxes: Boxes, edges: Edges, source: number, containers: Map<number,
   }
 }
 
-/** One stub per source at each target; where many would crowd around one box, a single one for all of them. */
+/** One stub per source at each target; where many would frontier around one box, a single one for all of them. */
 function stubAtTargets(boxes: Boxes, edges: Edges, cutEdges: readonly number[]): void {
   const byTarget = new Map<number, number[]>();
   for (const e of cutEdges) {
@@ -86,7 +86,7 @@ function stubAtTargets(boxes: Boxes, edges: Edges, cutEdges: readonly number[]):
   const gone = new Uint8Array(edges.count);
   for (const [target, list] of byTarget) {
     const sources = new Set(list.map((e) => edges.source[e]));
-    if (sources.size > CROWD) {
+    if (sources.size > FRONTIER) {
       const first = list[0];
       const stub = addStub(boxes, edges.source[first], target, boxes.parent[target]);
       boxes.key[stub] = `s:*@${boxes.key[target]}`;

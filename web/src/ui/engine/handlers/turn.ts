@@ -13,8 +13,8 @@ export async function turnTo(state: EngineState, { index, mode }: PassRequest): 
   if (!passes || (was && was.pass === passes.valid(index) && was.mode === mode)) return undefined;
   const shown = await passes.show(index, mode);
   const before = state.drawn?.visible;
-  const mates = was && before ? await passes.mates(was, shown) : undefined;
+  const counterparts = was && before ? await passes.counterparts(was, shown) : undefined;
   state.passShown = shown;
   state.use(shown.program, shown.remote);
-  return (visible) => (before && mates ? stayedBoxes(before, visible, mates) : undefined);
+  return (visible) => (before && counterparts ? stayedBoxes(before, visible, counterparts) : undefined);
 }
