@@ -354,8 +354,7 @@ def test_constants_are_their_values_at_every_stage() -> None:
 
 def test_operations_outside_every_scope_belong_to_their_half_too() -> None:
     """A function without named scopes still has a forward and a backward group, as its HLO has."""
-    from opscope.analysis.groupings import DIRECTION
-    from opscope.render.wire.program import GroupTrees
+    from opscope.analysis.groupings import DIRECTION, GroupTrees
 
     program = opscope.capture(jax.grad(lambda x: jnp.sin(x).sum()), X)
     trees = GroupTrees(program)

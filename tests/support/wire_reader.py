@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any
+from typing import Any, NamedTuple
+
+from opscope.program import ROLES
 
 _CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "i32": "i", "f64": "d"}
 
@@ -35,13 +37,10 @@ class WireReader:
         return self._data[self._base + offset : self._base + offset + count]
 
     def rows(self, name: str) -> list[list[int]]:
-        values = self.column(f"{name}.value")
-        back = self.fields["sections"][f"{name}.value"][1] == "back"
-        rows = self._cut(name, values)
-        return [[i - value for value in row] for i, row in enumerate(rows)] if back else rows
+        return self._cut(name, self.column(f"{name}.value"))
 
     def extras(self, name: str) -> list[list[int]]:
-        return self._cut(name, self.column(f"{name}.extra")) if f"{name}.extra" in self else self.rows(name)
+        return self._cut(name, self.column(f"{name}.extra")) if f"{name}.extra" in self else [[] for _ in self.column(f"{name}.rows")]
 
     def strings(self, name: str) -> list[str]:
         blob, at, texts = self.block(name), 0, []
@@ -70,3 +69,86 @@ def read_details(data: bytes) -> list[dict[str, Any]]:
         source = [(keys[files[frame]], lines[frame], keys[functions[frame]]) for frame in stacks[stack]]
         details.append({"attrs": attrs, "source": source})
     return details
+
+
+class WireProgram(NamedTuple):
+    """One program of the wire, by names instead of numbers."""
+
+    name: str
+    entry: str
+    graphs: dict[str, list[dict[str, Any]]]
+    outputs: dict[str, list[tuple[str, int]]]
+    groupings: dict[str, list[tuple[str, ...]]]
+    """Paths of all nodes, in the order of the graphs."""
+    facts: dict[str, Any]
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        return [node for nodes in self.graphs.values() for node in nodes]
+
+
+def read_program(data: bytes, content: int = 0) -> WireProgram:
+    """A program alone, or one of a recording."""
+    wire = WireReader(data)
+    strings = wire.strings("strings")
+    row = wire.fields["programs"][str(content)]
+    names = [strings[number] for number in wire.column("graphName")]
+    members = [_members(runs) for runs in wire.rows("graphNodes")]
+    nodes = _nodes(wire, strings)
+    graphs = {names[graph]: [nodes[number] for number in members[graph]] for graph in row["graphs"]}
+    results = wire.rows("graphOutputs")
+    outputs = {
+        names[graph]: [(graphs[names[graph]][at]["id"], index) for at, index in zip(results[graph][::2], results[graph][1::2], strict=True)]
+        for graph in row["graphs"]
+    }
+    paths: dict[int, tuple[str, ...]] = {-1: ()}
+    for path, (name, parent) in enumerate(zip(wire.column("paths.name"), wire.column("paths.parent"), strict=True)):
+        assert parent < path, "a parent comes before its children"
+        paths[path] = (*paths[parent], strings[name])
+    seats = wire.column("nodeSeat")
+    groupings = {
+        wire.fields["groupings"][number]: [
+            paths[column[seats[at]]] for column in [wire.column(f"path{number}")] for graph in row["graphs"] for at in members[graph]
+        ]
+        for number in row["groupings"]
+    }
+    facts = {name: wire.fields["facts"][number] for name, number in row["facts"].items()}
+    return WireProgram(row["name"], names[row["graphs"][row["entry"]]], graphs, outputs, groupings, facts)
+
+
+def _members(runs: list[int]) -> list[int]:
+    rows: list[int] = []
+    end = 0
+    for gap, count in zip(runs[::2], runs[1::2], strict=True):
+        rows += range(end + gap, end + gap + count)
+        end += gap + count
+    return rows
+
+
+def _nodes(wire: WireReader, strings: list[str]) -> list[dict[str, Any]]:
+    """Every row of the node columns."""
+    ids = wire.column("nodeId")
+    texts, layouts = wire.column("types.text"), wire.column("types.layout")
+    details = read_details(wire.block("details")) if "details" in wire else []
+    scalars = zip(ids, wire.column("nodeOp"), wire.column("nodeRole"), wire.column("nodeText"), wire.column("nodePlace"), strict=True)
+    tables = zip(*(wire.rows(name) for name in ("outputs", "inputs", "calls", "control", "links")), wire.extras("inputs"), strict=True)
+    nodes = []
+    for (own, op, role, text, place), (outputs, inputs, calls, control, links, indexes) in zip(scalars, tables, strict=True):
+        nodes.append(
+            {
+                "id": strings[own],
+                "op": strings[op],
+                "role": ROLES[role],
+                "text": strings[text] if text >= 0 else "",
+                "place": place,
+                "outputs": [(strings[texts[kind]], strings[layouts[kind]]) for kind in outputs],
+                "inputs": [(strings[own - distance], index) for distance, index in zip(inputs, indexes, strict=True)],
+                "calls": [strings[name] for name in calls],
+                "control": [strings[own - distance] for distance in control],
+                "links": [tuple(strings[part] for part in links[i : i + 3]) for i in range(0, len(links), 3)],
+            }
+        )
+    if details:
+        for node, detail in zip(nodes, wire.column("nodeDetail"), strict=True):
+            node |= details[detail]
+    return nodes

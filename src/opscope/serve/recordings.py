@@ -19,7 +19,8 @@ from opscope.recording.rows import Row
 from opscope.recording.store.comparison_cache import Comparison
 from opscope.recording.store.store import open_store
 from opscope.render.wire.compare_passes import compare, compared
-from opscope.render.wire.program import encode_details, encode_wire
+from opscope.render.wire.details import encode_details
+from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import pass_rows
 from opscope.serve.sources import Served
 

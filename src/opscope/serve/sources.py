@@ -10,7 +10,8 @@ from pathlib import Path
 
 from opscope.errors import OpscopeError
 from opscope.program import Program
-from opscope.render.wire.program import encode_details, encode_wire
+from opscope.render.wire.details import encode_details
+from opscope.render.wire.program import encode_wire
 
 Read = Callable[[], Program]
 

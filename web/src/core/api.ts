@@ -10,11 +10,10 @@ import { matchNodeData } from "./highlight/nodeData";
 import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
 import { choose, type Colours, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
-import { decodeRecording, isRecording } from "./program/recording/decode";
+import { decodeRecording } from "./program/decode";
 import { type Moment, momentOf } from "./program/recording/moment";
 import type { RecordingData } from "./program/recording/types";
 import type { ProgramData, Visible } from "./program/types";
-import { decodeWire } from "./program/wire";
 import { THEMES } from "./scene";
 import { markPaints } from "./scene/changePaints";
 import { groupingOf } from "./view/groups/grouping";
@@ -52,8 +51,8 @@ export function allocate(length: number): Uint8Array {
 
 const steps: Record<string, (argument: never) => string> = {
   load(): string {
-    recording = isRecording(bytes) ? decodeRecording(bytes) : undefined;
-    program = recording ? recording.program(recording.passes[recording.passes.length - 1].content) : decodeWire(bytes);
+    recording = decodeRecording(bytes);
+    program = recording.program(recording.passes.at(-1)?.content ?? 0);
     return JSON.stringify({ name: program.name, nodes: program.nodeCount });
   },
 

@@ -2,14 +2,13 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { decodeRecording, isRecording } from "../../src/core/program/recording/decode";
+import { decodeProgram, decodeRecording } from "../../src/core/program/decode";
 import { resultsOf, sourcesOf, stepOf } from "../../src/core/program/recording/history";
 import { ADDED, CHANGED, marksAfter, marksBefore, REMOVED } from "../../src/core/program/recording/marks";
 import { sameDiff } from "../../src/core/program/recording/diff";
 import { markedProgram, type Moment } from "../../src/core/program/recording/moment";
 import type { RecordingData } from "../../src/core/program/recording/types";
 import type { ProgramData } from "../../src/core/program/types";
-import { decodeWire } from "../../src/core/program/wire";
 import { buildView } from "../../src/core/view";
 import { edgeLines } from "../view/asText";
 import { described } from "./described";
@@ -36,12 +35,12 @@ describe("a recording that Python wrote", () => {
     const view = new DataView(written.buffer, written.byteOffset, written.byteLength);
     for (let at = 0; at < written.length; at += 4 + view.getUint32(at, true))
       blocks.push(written.slice(at + 4, at + 4 + view.getUint32(at, true)));
-    expect(blocks.map(isRecording)).toEqual(blocks.map((_, i) => i < 3));
+    expect(blocks.map((block) => decodeRecording(block).passes.length > 0)).toEqual(blocks.map((_, i) => i < 3));
     recording = decodeRecording(blocks[0]);
     shared = decodeRecording(blocks[1]);
     full = decodeRecording(blocks[2]);
-    toyAlone = blocks.slice(3, -2).map((block) => decodeWire(block));
-    fullAlone = blocks.slice(-2).map((block) => decodeWire(block));
+    toyAlone = blocks.slice(3, -2).map((block) => decodeProgram(block));
+    fullAlone = blocks.slice(-2).map((block) => decodeProgram(block));
   });
 
   it("gives every program as it is by itself, field by field", () => {

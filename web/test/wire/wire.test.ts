@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ProgramData, ROLES } from "../../src/core/program/types";
 import { decodeUtf8 } from "../../src/core/base/utf8";
-import { decodeDetails, decodeWire } from "../../src/core/program/wire";
+import { decodeProgram } from "../../src/core/program/decode";
+import { decodeDetails } from "../../src/core/program/details";
 
 const root = join(import.meta.dirname, "../../..");
 const inside = join(root, ".venv/bin/python");
@@ -43,7 +44,7 @@ describe("bytes that Python wrote", () => {
       env: { ...process.env, PYTHONPATH: join(root, "src") },
     });
     expected = JSON.parse(readFileSync(join(folder, "expected.json"), "utf-8")) as Expected;
-    program = decodeWire(bytesOf("whole.opsw"));
+    program = decodeProgram(bytesOf("whole.opsw"));
   });
 
   const row = (csr: { start: Int32Array; value: Int32Array }, i: number): number[] =>
@@ -102,15 +103,15 @@ describe("bytes that Python wrote", () => {
     const bytes = bytesOf("whole.opsw");
     const shifted = new Uint8Array(bytes.length + 3);
     shifted.set(bytes, 3);
-    const moved = decodeWire(shifted.subarray(3));
+    const moved = decodeProgram(shifted.subarray(3));
     expect(Array.from(moved.inputs.value)).toEqual(Array.from(program.inputs.value));
     expect(Array.from(moved.types.bytes)).toEqual(Array.from(program.types.bytes));
   });
 
   it("give details from elsewhere where they were left out", () => {
-    const bare = decodeWire(bytesOf("bare.opsw"), (node) => ({ attrs: { asked: node }, source: [] }));
+    const bare = decodeProgram(bytesOf("bare.opsw"), (node) => ({ attrs: { asked: node }, source: [] }));
     expect(bare.details(3)).toEqual({ attrs: { asked: 3 }, source: [] });
-    expect(decodeWire(bytesOf("bare.opsw")).details(3)).toBeUndefined();
+    expect(decodeProgram(bytesOf("bare.opsw")).details(3)).toBeUndefined();
     const piece = decodeDetails(bytesOf("piece.opsw"));
     expect([piece.start, piece.count]).toEqual([4, 5]);
     expect(piece.details(6)).toEqual(program.details(6));
@@ -127,11 +128,11 @@ describe("bytes that Python wrote", () => {
 
   it("are refused with a sentence when they are damaged", () => {
     const bytes = bytesOf("whole.opsw");
-    expect(() => decodeWire(new Uint8Array(3))).toThrow("no opscope program");
-    expect(() => decodeWire(bytes.slice(0, bytes.length - 4000))).toThrow("cut short");
+    expect(() => decodeProgram(new Uint8Array(3))).toThrow("no opscope program");
+    expect(() => decodeProgram(bytes.slice(0, bytes.length - 4000))).toThrow("cut short");
     const newer = bytes.slice();
     newer[4] = 9;
-    expect(() => decodeWire(newer)).toThrow("version 9");
+    expect(() => decodeProgram(newer)).toThrow("version 9");
   });
 });
 

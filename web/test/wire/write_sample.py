@@ -6,7 +6,8 @@ from pathlib import Path
 
 from opscope.analysis.cost_metrics import with_costs
 from opscope.program import WHOLE, Frame, Link, Metric, ProgramBuilder, TensorType
-from opscope.render.wire.program import encode_details, encode_wire
+from opscope.render.wire.details import encode_details
+from opscope.render.wire.program import encode_wire
 
 F32 = TensorType("f32", (2, 3), "{1,0}")
 builder = ProgramBuilder("größe → 名前 🙂", "main")

@@ -8,8 +8,7 @@ from opscope.program import NodeKey, Program
 from opscope.recording.diff import Change, Diff, Match
 from opscope.recording.match import EVIDENCE
 from opscope.recording.model import Origin
-from opscope.render.wire.program import Rows
-from opscope.render.wire.sections import Interner, SectionWriter
+from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
 _LONGEST = 240
 _AROUND = 40
@@ -35,8 +34,8 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
     texts: list[int] = []
 
     def group(match: Match, a: tuple[NodeKey, ...]) -> None:
-        _add(groups_old, [old[key] for key in a])
-        _add(groups_new, [new[key] for key in match.b])
+        groups_old.add([old[key] for key in a])
+        groups_new.add([new[key] for key in match.b])
         group_evidence.append(evidence_number[match.evidence])
         group_rule.append(strings[match.rule])
 
@@ -63,7 +62,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
 
     fusions_old = Rows()
     for fusion in diff.fusions:
-        _add(fusions_old, [old[key] for key in fusion.old])
+        fusions_old.add([old[key] for key in fusion.old])
     out = SectionWriter()
     out.deltas("mate", counterpart)
     out.block("evidence", bytes(evidence))
@@ -111,8 +110,3 @@ class _Numbers(dict[NodeKey, int]):
             if graph.name not in untouched:
                 self.update({(graph.name, node.id): i for i, node in enumerate(graph.nodes, self.count)})
             self.count += len(graph)
-
-
-def _add(rows: Rows, numbers: list[int]) -> None:
-    rows.length.append(len(numbers))
-    rows.value.extend(numbers)

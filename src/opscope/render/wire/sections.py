@@ -11,7 +11,6 @@ what deflate then has to squeeze is mostly zeros.
     plain    the numbers
     delta    each as the difference from the one before
     rows     the lengths of rows; the reader adds them up to row starts (one more number than stored)
-    back     row values as the distance back from the row's own number, for references that mostly point a little up
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from __future__ import annotations
 import json
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 MAGIC = b"OPSW"
@@ -95,3 +94,22 @@ class Interner(dict[str, int]):
     def __missing__(self, text: str) -> int:
         number = self[text] = len(self)
         return number
+
+
+class Rows:
+    """Rows of numbers, or of pairs of them, under construction."""
+
+    def __init__(self) -> None:
+        self.length: list[int] = []
+        self.value: list[int] = []
+        self.extra: list[int] = []
+
+    def add(self, numbers: Collection[int]) -> None:
+        self.length.append(len(numbers))
+        self.value.extend(numbers)
+
+    def write(self, out: SectionWriter, name: str) -> None:
+        out.rows(f"{name}.rows", self.length)
+        out.integers(f"{name}.value", self.value)
+        if self.extra:
+            out.integers(f"{name}.extra", self.extra)

@@ -1,5 +1,5 @@
 /** Numbers about nodes, as `opscope.render.wire.metrics` writes them. What they mean is the same as `opscope.Metric` says. */
-import type { Sections } from "./wire";
+import type { Sections } from "./sections";
 
 export interface MetricDefinition {
   readonly name: string;

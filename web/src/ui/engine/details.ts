@@ -1,6 +1,6 @@
 /** Attributes and source frames: in the program where they were sent along, else fetched from the host, a block of nodes at a time. */
 import type { NodeDetails } from "../../core/program/types";
-import { decodeDetails, type DetailsBlock } from "../../core/program/wire";
+import { decodeDetails, type DetailsBlock } from "../../core/program/details";
 
 const BLOCK = 1024;
 

@@ -1,22 +1,27 @@
 /** The engine's recording: programs after passes, what passes did, and how nodes run through them. */
 import { decodeDiff, sameDiff } from "../../core/program/recording/diff";
-import { decodeRecording, isRecording } from "../../core/program/recording/decode";
+import { decodeProgram, decodeRecording } from "../../core/program/decode";
 import { resultsOf, sourcesOf, type Step, stepOf } from "../../core/program/recording/history";
 import { type Moment, markedProgram } from "../../core/program/recording/moment";
 import type { Overlay } from "../../core/program/recording/mergedDiff";
-import type { PassDiff, PassRow } from "../../core/program/recording/types";
+import type { PassDiff, PassRow, RecordingData } from "../../core/program/recording/types";
 import type { ProgramData } from "../../core/program/types";
-import { decodeWire } from "../../core/program/wire";
 import { bytesOf } from "./bytes";
 import { RemoteDetails } from "./details";
 import type { WireAt } from "./protocol";
 
 export type PassMode = Moment;
 
+/** A program, and who has its details where they did not come with it. */
+interface PassProgram {
+  readonly program: ProgramData;
+  readonly remote: RemoteDetails | undefined;
+}
+
 /** Where programs and diffs come from: the page itself, or the server. */
 interface PassSource {
   readonly passes: readonly PassRow[];
-  program(pass: number): Promise<{ program: ProgramData; remote?: RemoteDetails }>;
+  program(pass: number): Promise<PassProgram>;
   /** Undefined where there is nothing to tell: every node is itself. */
   diff(pass: number): Promise<PassDiff | undefined>;
   /** Rows as far as they are known by now. */
@@ -42,7 +47,7 @@ export interface Place {
 const KEPT_PROGRAMS = 24;
 
 export class Passes {
-  private readonly programs = new Map<number, Promise<{ program: ProgramData; remote?: RemoteDetails }>>();
+  private readonly programs = new Map<number, Promise<PassProgram>>();
   private readonly diffs = new Map<number, Promise<PassDiff>>();
 
   rows: readonly PassRow[];
@@ -61,7 +66,7 @@ export class Passes {
     return Math.max(0, Math.min(this.rows.length - 1, pass));
   }
 
-  program(pass: number): Promise<{ program: ProgramData; remote?: RemoteDetails }> {
+  program(pass: number): Promise<PassProgram> {
     const { content } = this.rows[pass];
     const found = this.programs.get(content) ?? this.source.program(pass);
     this.programs.delete(content);
@@ -192,20 +197,23 @@ export class Passes {
   }
 }
 
-/** The passes that these bytes hold; undefined for a plain program. */
-export async function passesOf(at: WireAt, progress: (part: number) => void): Promise<Passes | undefined> {
-  if (at.kind === "recording") return new Passes(await remoteRecording(at.url));
-  if (at.kind === "url") return undefined;
+/** What there is to be shown: the passes of a recording, or a program alone. */
+export type Opened = { readonly passes: Passes } | PassProgram;
+
+/** Fetches, unpacks and decodes what an address names, once. */
+export async function open(at: WireAt, progress: (part: number) => void): Promise<Opened> {
+  if (at.kind === "recording") return { passes: new Passes(await remoteRecording(at.url)) };
   const bytes = await bytesOf(at, progress);
-  return isRecording(bytes) ? new Passes(embedded(bytes)) : undefined;
+  const remote = at.kind === "url" && at.detailsUrl ? new RemoteDetails(at.detailsUrl) : undefined;
+  const recording = decodeRecording(bytes, remote && ((node) => remote.get(node)));
+  return recording.passes.length ? { passes: new Passes(embedded(recording)) } : { program: recording.program(0), remote };
 }
 
 /** A recording that came with the page. */
-function embedded(bytes: Uint8Array): PassSource {
-  const recording = decodeRecording(bytes);
+function embedded(recording: RecordingData): PassSource {
   return {
     passes: recording.passes,
-    program: (pass) => Promise.resolve({ program: recording.program(recording.passes[pass].content) }),
+    program: (pass) => Promise.resolve({ program: recording.program(recording.passes[pass].content), remote: undefined }),
     diff: (pass) => Promise.resolve(recording.diff(pass)),
   };
 }
@@ -225,7 +233,7 @@ async function remoteRecording(address: string): Promise<PassSource> {
     refresh,
     program: async (pass) => {
       const remote = new RemoteDetails(`${address}/details/${pass}`);
-      return { program: decodeWire(await bytes(`wire/${pass}`), (node) => remote.get(node)), remote };
+      return { program: decodeProgram(await bytes(`wire/${pass}`), (node) => remote.get(node)), remote };
     },
     diff: async (pass) => {
       const found = await bytes(`diff/${pass}`);

@@ -1,5 +1,5 @@
 /** Reads what `opscope.render.wire.diff` writes. */
-import { Sections } from "../wire";
+import { Sections } from "../sections";
 import type { Change, PassDiff } from "./types";
 
 export function decodeDiff(bytes: Uint8Array): PassDiff {

@@ -2,6 +2,7 @@
  * Before and after in one program: everything that is there after a pass, and as ghosts what went. A ghost stands where it stood,
  * takes its values from what its operands became, and leads (as a control edge, which carries nothing) to those who used it.
  */
+import { filledColumn, nodeColumns } from "../columns";
 import { NO_OPERAND, PARAMETER } from "../parameters";
 import { type MetricData, withRatios } from "../metrics";
 import type { Csr, Csr2, Grouping, Looks, ProgramData, StringTable } from "../types";
@@ -53,9 +54,6 @@ class Merging {
       before = Int32Array.from(this.beforeOf);
     const strings = this.stringShift === 0 ? now.strings : joined(now.strings, old.strings);
     const renamed: string[] = [];
-    const column = (name: "nodeOp" | "nodeText") =>
-      Int32Array.from(after, (node, i) => (node >= 0 ? now[name][node] : this.shift(old[name][before[i]])));
-    const nodeId = this.ids(strings.length, renamed);
     const graphAt = this.graphOfMerged();
     const program: ProgramData = {
       name: now.name,
@@ -68,11 +66,13 @@ class Merging {
       ),
       graphOutputs: this.outputs(),
       nodeCount: after.length,
-      nodeId,
-      nodeOp: column("nodeOp"),
-      nodeText: column("nodeText"),
-      nodeRole: Uint8Array.from(after, (node, i) => (node >= 0 ? now.nodeRole[node] : old.nodeRole[before[i]])),
-      nodeCategory: Uint8Array.from(after, (node, i) => (node >= 0 ? now.nodeCategory[node] : old.nodeCategory[before[i]])),
+      ...nodeColumns((name, kind) =>
+        filledColumn(kind, after.length, (i) => {
+          if (after[i] >= 0) return now[name][after[i]];
+          return kind === "text" ? this.shift(old[name][before[i]]) : old[name][before[i]];
+        }),
+      ),
+      nodeId: this.ids(strings.length, renamed),
       outputs: this.rows((push) => (node, ghost) => {
         if (node >= 0) each(now.outputs, node, (i) => push(now.outputs.value[i]));
         else each(old.outputs, ghost, (i) => push(old.outputs.value[i] + this.typeShift));

@@ -26,11 +26,12 @@ export function markedProgram(before: ProgramData, after: ProgramData, diff: Pas
   };
 }
 
-/** The last pass of a recording; undefined where it is the first of its module, or changed nothing. */
+/** The last pass of a recording; undefined where there is none, it is the first of its module, or changed nothing. */
 export function momentOf(recording: RecordingData, moment: Moment): Marked | undefined {
-  const last = recording.passes.length - 1;
-  const { before, content, added, removed, changed } = recording.passes[last];
-  const diff = recording.diff(last);
+  const row = recording.passes.at(-1);
+  if (!row) return undefined;
+  const { before, content, added, removed, changed } = row;
+  const diff = recording.diff(recording.passes.length - 1);
   return before < 0 || !diff || !(added || removed || changed)
     ? undefined
     : markedProgram(recording.program(recording.passes[before].content), recording.program(content), diff, moment);

@@ -49,7 +49,7 @@ export interface PassDiff {
   readonly places: Readonly<Record<string, string>>;
 }
 
-/** A recording that brings everything along. */
+/** A recording that brings everything along; a program alone is one without passes, whose content is 0. */
 export interface RecordingData {
   readonly name: string;
   readonly passes: readonly PassRow[];

@@ -1,0 +1,91 @@
+"""What a person asks for node by node (attributes, source frames): a block of its own, which may be left out and sent later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from opscope.program import Details, Frame, Program
+from opscope.render.wire.sections import Interner, Rows, SectionWriter
+
+
+def encode_details(program: Program, start: int, stop: int) -> bytes:
+    """The details of nodes `start` … `stop-1` (numbered over all graphs), for hosts that send them when asked."""
+    block = DetailsWriter()
+    number = 0
+    for graph in program:
+        if number + len(graph) > start and number < stop:
+            for node in graph.nodes[max(0, start - number) : stop - number]:
+                block.add(node.attrs, node.source, node.details)
+        number += len(graph)
+    return block.encode(start)
+
+
+class DetailsWriter:
+    """Attributes and source frames, dictionary-coded: sets of keys, values and stacks of frames are each stored once."""
+
+    def __init__(self) -> None:
+        self._keys = Interner()
+        self._key_sets: dict[tuple[str, ...], int] = {}
+        self._texts = Interner()
+        self._plain: dict[str, int] = {}
+        self._stacks: dict[tuple[Frame, ...], int] = {(): 0}
+        self._frames: dict[Frame, int] = {}
+        self._set_of: list[int] = []
+        self._values: list[int] = []
+        self._stack_of: list[int] = []
+        self._rows: dict[int, tuple[int, list[int], int, Details]] = {}
+
+    def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...], shared: Details) -> None:
+        """Add the next node's details. The same `shared` means the same details; it is kept, so that its id stays its own."""
+        row = self._rows.get(id(shared))
+        if row is None:
+            key_set = self._key_sets.setdefault(tuple(attrs), len(self._key_sets))
+            values = [self._number(value) for value in attrs.values()]
+            row = self._rows[id(shared)] = (key_set, values, self._stacks.setdefault(source, len(self._stacks)), shared)
+        self._set_of.append(row[0])
+        self._values.extend(row[1])
+        self._stack_of.append(row[2])
+
+    def _number(self, value: Any) -> int:
+        if type(value) is not str:
+            return self._texts[json_text(value)]
+        number = self._plain.get(value)
+        if number is None:
+            number = self._plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
+        return number
+
+    def encode(self, start: int) -> bytes:
+        out = SectionWriter()
+        sets = Rows()
+        for keys in self._key_sets:
+            sets.length.append(len(keys))
+            sets.value.extend([self._keys[key] for key in keys])
+        stacks = Rows()
+        for stack in self._stacks:
+            stacks.length.append(len(stack))
+            stacks.value.extend([self._frames.setdefault(frame, len(self._frames)) for frame in stack])
+        out.integers("setOf", self._set_of)
+        sets.write(out, "sets")
+        out.integers("values", self._values)
+        out.integers("stackOf", self._stack_of)
+        stacks.write(out, "stacks")
+        for name, column in (("file", [f.file for f in self._frames]), ("function", [f.function for f in self._frames])):
+            out.integers(f"frames.{name}", [self._keys[text] for text in column])
+        out.deltas("frames.line", [frame.line for frame in self._frames])
+        out.strings("keys", self._keys)
+        out.strings("texts", self._texts)
+        return out.finish({"start": start, "count": len(self._set_of)})
+
+
+def json_text(value: Any) -> str:
+    """JSON that every parser takes: no NaN, no infinities; what is no JSON becomes its text."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_text)
+    except (ValueError, TypeError):
+        return json.dumps(str(value), ensure_ascii=False)
+
+
+def _as_text(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, (set, frozenset)) else str(value)

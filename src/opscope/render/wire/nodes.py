@@ -1,0 +1,104 @@
+"""Columns over nodes, and what of a node goes into them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opscope.analysis.loops import first_carried
+from opscope.program import Node
+from opscope.render.wire.sections import Rows, SectionWriter
+
+_LONGEST_TEXT = 80
+
+Row = tuple[
+    int, int, int, int, int, int, int, int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]
+]
+"""A node as numbers: its columns in the order of `NodeColumns.add`. Nodes are named, not numbered, so that a row stays the same
+for as long as nothing touches its node."""
+
+
+class NodeColumns:
+    """Rows of nodes, column by column."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.ops: list[int] = []
+        self.roles = bytearray()
+        self.categories = bytearray()
+        self.texts: list[int] = []
+        self.places: list[int] = []
+        self.details: list[int] = []
+        self.seats: list[int] = []
+        self.metrics: list[int] = []
+        self.outputs, self.inputs, self.calls, self.control, self.links = (Rows() for _ in range(5))
+
+    def add(self, row: Row) -> int:
+        """Its number."""
+        id, op, role, category, text, place, detail, seat, metrics, outputs, inputs, calls, control, links = row
+        number = len(self.ids)
+        self.ids.append(id)
+        self.ops.append(op)
+        self.roles.append(role)
+        self.categories.append(category)
+        self.texts.append(text)
+        self.places.append(place)
+        self.details.append(detail)
+        self.seats.append(seat)
+        self.metrics.append(metrics)
+        self.outputs.add(outputs)
+        # Operands mostly come a little before their users, and so do their names.
+        self.inputs.add([id - name for name in inputs[::2]])
+        self.inputs.extra.extend(inputs[1::2])
+        self.calls.add(calls)
+        self.control.add([id - name for name in control])
+        self.links.add(links)
+        return number
+
+    def write(self, out: SectionWriter, details: bool) -> None:
+        """`details`: the table that one column names the rows of is sent too."""
+        out.deltas("nodeId", self.ids)
+        out.integers("nodeOp", self.ops)
+        out.block("nodeRole", bytes(self.roles))
+        out.block("nodeCategory", bytes(self.categories))
+        out.integers("nodeText", self.texts)
+        out.integers("nodePlace", self.places)
+        if details:
+            out.deltas("nodeDetail", self.details)
+        out.deltas("nodeSeat", self.seats)
+        out.integers("nodeMetrics", self.metrics)
+        self.outputs.write(out, "outputs")
+        self.inputs.write(out, "inputs")
+        self.calls.write(out, "calls")
+        self.control.write(out, "control")
+        self.links.write(out, "links")
+
+
+def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
+    """Of a parameter: which operand of a call it stands for, where its source says so (HLO lists parameters in any order; -1: as
+    listed). Of a loop: the first operand that it carries from round to round, as its first result (-1: it is no loop)."""
+    if node.role != "parameter":
+        return first_carried(node) if node.calls else -1
+    number = attrs.get("parameter_number", attrs.get("index"))
+    return int(number) if isinstance(number, (int, str)) and str(number).isdecimal() and len(str(number)) < 10 else -1
+
+
+def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
+    """What a box says instead of its op: a constant's value, a parameter's label, the library routine of a custom call; of a
+    fusion its kind, which stands beside it."""
+    value: Any = None
+    if node.role == "constant":
+        value = next((attrs[key] for key in ("value", "literal") if key in attrs), None)
+    elif node.role == "parameter":
+        labels = (attrs.get(key) for key in ("label", "metadata.op_name", "op_name", "target", "name"))
+        value = next((label for label in labels if label not in (None, "None")), None)
+    elif node.role in ("gradient", "saved", "output"):
+        value = attrs.get("label")
+    elif node.op == "fusion":
+        value = attrs.get("kind")
+    elif "custom_call_target" in attrs:
+        value = str(attrs["custom_call_target"]).strip('"')
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"

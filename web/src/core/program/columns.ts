@@ -1,0 +1,57 @@
+/** Columns over nodes. Whoever makes a program goes by this table, so that a new column is added in one place. */
+import type { Csr, Csr2, ProgramData } from "./types";
+
+/** What the numbers of each column are: string numbers, plain numbers, or numbers below 256. */
+const NODE_COLUMNS = {
+  nodeId: "text",
+  nodeOp: "text",
+  nodeText: "text",
+  nodePlace: "number",
+  nodeRole: "octet",
+  nodeCategory: "octet",
+} as const satisfies { readonly [name in keyof ProgramData]?: "text" | "number" | "octet" };
+
+export type NodeColumns = Pick<ProgramData, keyof typeof NODE_COLUMNS>;
+type Kind = (typeof NODE_COLUMNS)[keyof NodeColumns];
+
+/** All columns, each made by its name. */
+export function nodeColumns(make: (name: keyof NodeColumns, kind: Kind) => Int32Array | Uint8Array): NodeColumns {
+  const names = Object.keys(NODE_COLUMNS) as (keyof NodeColumns)[];
+  return Object.fromEntries(names.map((name) => [name, make(name, NODE_COLUMNS[name])])) as unknown as NodeColumns;
+}
+
+/** One column made of numbers, in the array that its kind is kept in. */
+export function filledColumn(kind: Kind, length: number, at: (index: number) => number): Int32Array | Uint8Array {
+  const column = kind === "octet" ? new Uint8Array(length) : new Int32Array(length);
+  for (let i = 0; i < length; i++) column[i] = at(i);
+  return column;
+}
+
+/** Are these all rows of a table, in order? So it is with a program alone. */
+function isAll(rows: Int32Array, count: number): boolean {
+  if (rows.length !== count) return false;
+  for (let i = 0; i < count; i++) if (rows[i] !== i) return false;
+  return true;
+}
+
+/** The rows asked for, as columns of their own. */
+export function pickedColumns(table: NodeColumns, rows: Int32Array): NodeColumns {
+  if (isAll(rows, table.nodeId.length)) return table;
+  return nodeColumns((name, kind) => filledColumn(kind, rows.length, (i) => table[name][rows[i]]));
+}
+
+/** The rows asked for, as a table of their own, whose values may be written over. */
+export function pickedRows<Rows extends Csr | Csr2>(table: Rows, rows: Int32Array): Rows {
+  if (isAll(rows, table.start.length - 1)) return { ...table, value: table.value.slice() };
+  const start = new Int32Array(rows.length + 1);
+  for (let i = 0; i < rows.length; i++) start[i + 1] = start[i] + table.start[rows[i] + 1] - table.start[rows[i]];
+  const value = new Int32Array(start[rows.length]);
+  const extra = "extra" in table ? new Int32Array(value.length) : undefined;
+  for (let i = 0; i < rows.length; i++) {
+    for (let from = table.start[rows[i]], to = start[i]; to < start[i + 1]; from++, to++) {
+      value[to] = table.value[from];
+      if (extra) extra[to] = (table as Csr2).extra[from];
+    }
+  }
+  return (extra ? { start, value, extra } : { start, value }) as Rows;
+}

@@ -1,0 +1,275 @@
+/**
+ * Reads what `opscope.render.wire` writes: tables of everything that any program of a recording has, from which one program is put
+ * together when it is asked for. A program alone is a recording without passes.
+ */
+import { type NodeColumns, nodeColumns, pickedColumns, pickedRows } from "./columns";
+import { decodeDetails, type DetailsBlock } from "./details";
+import { decodeMetrics } from "./metrics";
+import { decodeDiff } from "./recording/diff";
+import type { PassDiff, PassRow, RecordingData } from "./recording/types";
+import { Sections } from "./sections";
+import type { Csr, Csr2, Grouping, NodeDetails, ProgramData, StringTable, TypeTable } from "./types";
+
+interface ProgramRow {
+  readonly name: string;
+  /** Which of its graphs is the entry. */
+  readonly entry: number;
+  readonly graphs: readonly number[];
+  readonly groupings: readonly number[];
+  /** Numbers of what is said about the program as a whole; most programs of a recording share it. */
+  readonly facts: { readonly [name in "notes" | "derivatives" | "summary" | "looks"]?: number };
+}
+
+/** Answers for details that were not sent along, where the host has them. */
+export type FetchedDetails = (node: number) => NodeDetails | undefined;
+
+export function decodeRecording(bytes: Uint8Array, fetched?: FetchedDetails): RecordingData {
+  const sections = new Sections(bytes);
+  const tables = new Tables(sections, fetched);
+  const programs = sections.fields.programs as Record<string, ProgramRow>;
+  const diffs = new Map<number, PassDiff>();
+  return {
+    name: sections.fields.name as string,
+    passes: sections.fields.passes as PassRow[],
+    program: (content) => tables.program(programs[String(content)]),
+    diff: (pass) => {
+      if (!sections.has(`diff${pass}`)) return undefined;
+      const diff = diffs.get(pass) ?? decodeDiff(sections.octets(`diff${pass}`));
+      diffs.set(pass, diff);
+      return diff;
+    },
+  };
+}
+
+/** The program of bytes that hold one alone. */
+export function decodeProgram(bytes: Uint8Array, fetched?: FetchedDetails): ProgramData {
+  return decodeRecording(bytes, fetched).program(0);
+}
+
+/** The tables of a recording, and putting a program together from them. */
+class Tables {
+  private readonly strings: StringTable;
+  private readonly columns: NodeColumns;
+  /** Row of the details of each node; without it, details are asked for by the node's number. */
+  private readonly detailOf: Int32Array | undefined;
+  private readonly seatOf: Int32Array;
+  /** Row of the numbers of each node. */
+  private readonly metricsOf: Int32Array;
+  private readonly outputs: Csr;
+  /** Operands, and nodes that must run before: string numbers, counted back from the node's own. */
+  private readonly inputs: Csr2;
+  private readonly control: Csr;
+  /** String numbers of graphs. */
+  private readonly calls: Csr;
+  /** String numbers, three each: kind, graph (empty: the same) and node. */
+  private readonly links: Csr;
+  private readonly graphName: Int32Array;
+  private readonly graphNodes: Csr;
+  private readonly graphOutputs: Csr;
+  private readonly types: TypeTable;
+  private readonly pathName: Int32Array;
+  private readonly pathParent: Int32Array;
+  private block: DetailsBlock | undefined;
+
+  constructor(
+    private readonly sections: Sections,
+    private readonly fetched: FetchedDetails | undefined,
+  ) {
+    this.strings = sections.strings("strings");
+    this.columns = nodeColumns((name, kind) => (kind === "octet" ? sections.octets(name) : sections.integers(name)));
+    this.detailOf = sections.has("nodeDetail") ? sections.integers("nodeDetail") : undefined;
+    this.seatOf = sections.integers("nodeSeat");
+    this.metricsOf = sections.integers("nodeMetrics");
+    this.outputs = sections.rows("outputs");
+    this.inputs = sections.pairs("inputs");
+    this.control = sections.rows("control");
+    this.calls = sections.rows("calls");
+    this.links = sections.rows("links");
+    this.graphName = sections.integers("graphName");
+    this.graphNodes = sections.rows("graphNodes");
+    this.graphOutputs = sections.rows("graphOutputs");
+    this.types = {
+      text: sections.integers("types.text"),
+      dtype: sections.integers("types.dtype"),
+      layout: sections.integers("types.layout"),
+      bytes: sections.floats("types.bytes"),
+      elements: sections.floats("types.elements"),
+    };
+    this.pathName = sections.integers("paths.name");
+    this.pathParent = sections.integers("paths.parent");
+  }
+
+  program(row: ProgramRow): ProgramData {
+    const { rows, graphStart } = this.members(row.graphs);
+    const columns = pickedColumns(this.columns, rows);
+    const graphOfName = new Map(row.graphs.map((graph, g) => [this.graphName[graph], g]));
+    const calls = pickedRows(this.calls, rows);
+    for (let i = 0; i < calls.value.length; i++) calls.value[i] = graphOfName.get(calls.value[i]) ?? 0;
+    return {
+      name: row.name,
+      entry: row.entry,
+      strings: this.strings,
+      graphCount: row.graphs.length,
+      graphStart,
+      graphName: Int32Array.from(row.graphs, (graph) => this.graphName[graph]),
+      graphOutputs: this.results(row.graphs, graphStart),
+      nodeCount: rows.length,
+      ...columns,
+      outputs: pickedRows(this.outputs, rows),
+      ...this.references(columns.nodeId, rows, graphStart, graphOfName),
+      calls,
+      types: this.types,
+      groupings: row.groupings.map((grouping) => this.grouping(grouping, rows, graphStart)),
+      metrics: decodeMetrics(
+        this.sections,
+        rows.map((row) => this.metricsOf[row]),
+      ),
+      notes: this.fact(row, "notes") ?? [],
+      derivatives: this.fact(row, "derivatives") ?? {},
+      summary: this.fact(row, "summary"),
+      looks: this.fact(row, "looks"),
+      ...this.detailsOf(rows),
+    };
+  }
+
+  private fact<Name extends keyof ProgramRow["facts"]>(row: ProgramRow, name: Name): ProgramData[Name] | undefined {
+    const number = row.facts[name];
+    return number === undefined ? undefined : (this.sections.fields.facts as ProgramData[Name][])[number];
+  }
+
+  private detailsOf(rows: Int32Array): Pick<ProgramData, "details" | "findAttribute" | "findAttributes" | "findSource"> {
+    const { detailOf, fetched } = this;
+    if (!detailOf) {
+      const unknown = () => undefined;
+      return { details: fetched ?? unknown, findAttribute: unknown, findAttributes: unknown, findSource: unknown };
+    }
+    const block = (): DetailsBlock => {
+      this.block ??= decodeDetails(this.sections.octets("details"));
+      return this.block;
+    };
+    const marks = (of: Uint8Array): Uint8Array => Uint8Array.from(rows, (at) => of[detailOf[at]]);
+    return {
+      details: (node) => block().details(detailOf[rows[node]] ?? -1),
+      findAttribute: (key, test) => marks(block().findAttribute(key, test)),
+      findAttributes: (test) => marks(block().findAttributes(test)),
+      findSource: (test) => marks(block().findSource(test)),
+    };
+  }
+
+  /** Rows of the nodes of some graphs, and where each graph begins. */
+  private members(graphs: readonly number[]): { rows: Int32Array; graphStart: Int32Array } {
+    const { start, value } = this.graphNodes;
+    const graphStart = new Int32Array(graphs.length + 1);
+    graphs.forEach((graph, g) => {
+      let count = 0;
+      for (let i = start[graph] + 1; i < start[graph + 1]; i += 2) count += value[i];
+      graphStart[g + 1] = graphStart[g] + count;
+    });
+    const rows = new Int32Array(graphStart[graphs.length]);
+    let at = 0;
+    for (const graph of graphs) {
+      let end = 0;
+      for (let i = start[graph]; i < start[graph + 1]; i += 2) {
+        const first = end + value[i];
+        end = first + value[i + 1];
+        for (let row = first; row < end; row++) rows[at++] = row;
+      }
+    }
+    return { rows, graphStart };
+  }
+
+  /** What nodes name, by numbers: operands and control in their own graph, links in any. */
+  private references(
+    nodeId: Int32Array,
+    rows: Int32Array,
+    graphStart: Int32Array,
+    graphOfName: ReadonlyMap<number, number>,
+  ): Pick<ProgramData, "inputs" | "control" | "links"> {
+    const inputs = pickedRows(this.inputs, rows);
+    const control = pickedRows(this.control, rows);
+    const named = pickedRows(this.links, rows);
+    const linkKind = new Int32Array(named.value.length / 3),
+      linkNode = new Int32Array(linkKind.length);
+    const elsewhere = new Map<number, number[]>();
+    /** Number of the node with each id in the graph at hand. What others have left in it is never read: every name leads somewhere. */
+    const numberOf = new Int32Array(this.strings.length);
+    const enter = (graph: number): void => {
+      for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) numberOf[nodeId[node]] = node;
+    };
+    const byNumber = ({ start, value }: Csr, first: number, end: number): void => {
+      for (let node = first; node < end; node++)
+        for (let i = start[node]; i < start[node + 1]; i++) value[i] = numberOf[nodeId[node] - value[i]];
+    };
+    for (let graph = 0; graph + 1 < graphStart.length; graph++) {
+      const first = graphStart[graph],
+        end = graphStart[graph + 1];
+      enter(graph);
+      byNumber(inputs, first, end);
+      byNumber(control, first, end);
+      for (let link = named.start[first] / 3; link < named.start[end] / 3; link++) {
+        linkKind[link] = named.value[3 * link];
+        const other = graphOfName.get(named.value[3 * link + 1]) ?? graph;
+        if (other === graph) linkNode[link] = numberOf[named.value[3 * link + 2]];
+        else if (elsewhere.get(other)?.push(link) === undefined) elsewhere.set(other, [link]);
+      }
+    }
+    for (const [graph, links] of elsewhere) {
+      enter(graph);
+      for (const link of links) linkNode[link] = numberOf[named.value[3 * link + 2]];
+    }
+    return { inputs, control, links: { start: named.start.map((at) => at / 3), value: linkKind, extra: linkNode } };
+  }
+
+  private results(graphs: readonly number[], graphStart: Int32Array): Csr2 {
+    const { start, value } = this.graphOutputs;
+    const rowStart = new Int32Array(graphs.length + 1);
+    const nodes: number[] = [],
+      indexes: number[] = [];
+    graphs.forEach((graph, g) => {
+      for (let i = start[graph]; i < start[graph + 1]; i += 2) {
+        nodes.push(graphStart[g] + value[i]);
+        indexes.push(value[i + 1]);
+      }
+      rowStart[g + 1] = nodes.length;
+    });
+    return { start: rowStart, value: Int32Array.from(nodes), extra: Int32Array.from(indexes) };
+  }
+
+  /** Paths become groups, numbered as they are first met; every graph has groups of its own. */
+  private grouping(number: number, rows: Int32Array, graphStart: Int32Array): Grouping {
+    const { pathName, pathParent, seatOf } = this;
+    const pathOf = this.sections.integers(`path${number}`);
+    const names: number[] = [],
+      parents: number[] = [],
+      graphs: number[] = [];
+    const nodeGroup = new Int32Array(rows.length);
+    const groupAt = new Int32Array(pathName.length).fill(-1);
+    const trail: number[] = [];
+    for (let graph = 0; graph + 1 < graphStart.length; graph++) {
+      const first = names.length;
+      for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) {
+        let path = pathOf[seatOf[rows[node]]];
+        while (path >= 0 && groupAt[path] < first) {
+          trail.push(path);
+          path = pathParent[path];
+        }
+        let group = path >= 0 ? groupAt[path] : -1;
+        for (let step = trail.pop(); step !== undefined; step = trail.pop()) {
+          parents.push(group);
+          graphs.push(graph);
+          group = names.push(pathName[step]) - 1;
+          groupAt[step] = group;
+        }
+        nodeGroup[node] = group;
+      }
+    }
+    return {
+      name: (this.sections.fields.groupings as string[])[number],
+      groupCount: names.length,
+      groupName: Int32Array.from(names),
+      groupParent: Int32Array.from(parents),
+      groupGraph: Int32Array.from(graphs),
+      nodeGroup,
+    };
+  }
+}
