@@ -43,7 +43,7 @@ def renamed(text: str, seed: int) -> tuple[str, dict[str, str]]:
     names = sorted(set(_NAME.findall(text)))
     fresh = [f"r{i}" for i in range(len(names))]
     random.Random(seed).shuffle(fresh)
-    new = dict(zip(names, fresh, strict=True))
+    new: dict[str, str] = dict(zip(names, fresh, strict=True))
     lines = []
     for line in text.split("\n"):
         if line.endswith("{") and line.startswith(("%", "ENTRY")):

@@ -79,11 +79,12 @@ def number(value: float) -> str:
 def measured(line: Line | None) -> str:
     if line is None:
         return "·"
-    return line["note"] if line["value"] is None else f"{number(line['value'])} {line['unit']}".strip()
+    return line["note"] or "" if line["value"] is None else f"{number(line['value'])} {line['unit']}".strip()
 
 
 def graph_name(line: Line) -> str:
-    return GRAPHS.get(line["graph"], line["graph"])
+    graph = line["graph"] or ""
+    return GRAPHS.get(graph, graph)
 
 
 def size_of(line: Line) -> str:
@@ -123,7 +124,7 @@ def layout() -> str:
     tools = list(dict.fromkeys(line["tool"] for line in flat))
     rows = []
     for graph, size in dict.fromkeys((line["graph"], line["size"]) for line in flat):
-        row = [GRAPHS.get(graph, graph), f"{size:,}"]
+        row = [GRAPHS.get(graph or "", graph or ""), f"{size:,}"]
         for tool in tools:
             crossings = cells.get((graph, size, tool, "crossings"))
             row.append(measured(cells.get((graph, size, tool, "layout"))) + (f" ({measured(crossings)})" if crossings else ""))

@@ -49,7 +49,7 @@ class _Step:
         loss = self.op("loss", "reduce", [logits, "tokens"], TensorType("f32"), ("forward", "loss"))
         d = self.op("loss.grad", "subtract", [logits, loss], TensorType("f32", (8, 256, 32000)), ("backward", "loss"))
         d = self.op("head.dot.grad", "dot", [d, table], self.hidden, ("backward", "head"))
-        updates = []
+        updates: list[str] = []
         for layer in reversed(range(self.layers)):
             d = self.backward(layer, d, updates)
         graph.node("output", "tuple", [(each, 0) for each in [loss, *updates]], [TensorType("f32")], role="output")

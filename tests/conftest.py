@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from opscope.recording.diff import Diff
+from opscope.recording.model import Recording
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "train_step.hlo"
 CORPUS = ROOT / "tests" / "corpus"
@@ -33,6 +36,13 @@ settings.load_profile("opscope")
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["OPSCOPE_CACHE"] = "off"  # tests leave nothing in anybody's home
+
+
+def diff_of(recording: Recording, which: int | str) -> Diff:
+    """What a pass that is not the first one did."""
+    diff = recording.diff(which)
+    assert diff is not None
+    return diff
 
 
 FRAMEWORK_DIRECTORIES = {"pytorch", "executorch", "jax_functions"}

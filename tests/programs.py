@@ -82,7 +82,11 @@ def programs(draw: st.DrawFn) -> Program:
         graph = builder.graph(name)
         graph.attrs.update(draw(ATTRS))
         some = st.nothing() if not ids[name] else st.sampled_from(ids[name])
-        values = some.flatmap(lambda id, name=name: st.tuples(st.just(id), st.integers(-1, max(0, len(outputs[name, id]) - 1))))
+
+        def with_index(id: str, name: str = name) -> st.SearchStrategy[tuple[str, int]]:
+            return st.tuples(st.just(id), st.integers(-1, max(0, len(outputs[name, id]) - 1)))
+
+        values = some.flatmap(with_index)
         links = st.builds(Link, TEXT, some, st.just(""))
         for id in ids[name]:
             graph.node(

@@ -20,7 +20,9 @@ from opscope.render.draw.options import ViewOptions
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 CLI = (DOCS / "cli.md").read_text("utf-8")
 PYTHON = (DOCS / "python.md").read_text("utf-8")
-VIEW_OPTIONS = {text for option in view_options()(lambda: None).__click_params__ for text in (*option.opts, *option.secondary_opts)}
+VIEW_OPTIONS = {
+    text for option in vars(view_options()(lambda: None))["__click_params__"] for text in (*option.opts, *option.secondary_opts)
+}
 SHARED_OPTIONS = {"--module", "--reader"}
 
 

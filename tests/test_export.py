@@ -142,7 +142,7 @@ def test_png_that_would_be_too_large_says_which_scale_fits() -> None:
 
 def test_pdf_is_complete_and_its_text_can_be_found(tmp_path: Path) -> None:
     data = pdf_bytes(small(), ViewOptions(depth=2))
-    start = int(re.search(rb"startxref\n(\d+)", data)[1])
+    start = int(re.findall(rb"startxref\n(\d+)", data)[0])
     assert data[start : start + 4] == b"xref"
     rows = re.findall(rb"(\d{10}) 00000 n ", data[start:])
     for number, row in enumerate(rows, 1):
@@ -158,7 +158,7 @@ def test_pdf_is_complete_and_its_text_can_be_found(tmp_path: Path) -> None:
 
 def test_pdf_of_a_very_long_picture_stays_within_what_a_page_may_be() -> None:
     data = pdf_bytes(chain(600), ViewOptions(wrap=False))
-    width, height = (float(part) for part in re.search(rb"MediaBox\[0 0 (\S+) (\S+)\]", data).groups())
+    width, height = map(float, re.findall(rb"MediaBox\[0 0 (\S+) (\S+)\]", data)[0])
     assert 0 < width < height <= 14_400
     assert b"/UserUnit" in data
 
@@ -174,7 +174,7 @@ def test_advance_table_is_that_of_the_font_files() -> None:
         font = _font(style)
         assert sorted(font.glyph_of) == codes
         assert [font.advances[font.glyph_of[code]] for code in codes] == numbers[column]
-        assert font.units == int(re.search(r"UNITS_PER_EM = (\d+)", source)[1])
+        assert font.units == int(re.findall(r"UNITS_PER_EM = (\d+)", source)[0])
 
 
 def test_threads_draw_at_the_same_time() -> None:
@@ -251,7 +251,7 @@ def test_progress_is_told_in_order() -> None:
     assert len(told) == 4
 
 
-def test_command_line(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_command_line(run, tmp_path: Path) -> None:
     opscope.save(small(), tmp_path / "p.json")
     assert run("export", "p.json", "-o", "p.svg", "--depth", "1").returncode == 0
     assert run("export", "p.json", "-o", "p.png", "--scale", "2", "--theme", "dark").returncode == 0

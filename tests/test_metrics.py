@@ -80,7 +80,8 @@ def test_the_builder_says_what_is_wrong_and_where(metrics: list[Metric], column:
 def test_people_put_their_own_numbers_on_nodes_and_find_them_in_the_file(tmp_path: Path) -> None:
     latency = Metric("latency", "s", origin="measured")
     plain = two_graphs()
-    timed = plain.with_metric(latency, {"y": 0.5, ("body", "y"): 1})
+    seconds: dict[str | tuple[str, str], float] = {"y": 0.5, ("body", "y"): 1}
+    timed = plain.with_metric(latency, seconds)
     assert not plain.metrics and not plain.main.metrics, "the program itself stays as it was"
     assert timed.metrics == {"latency": latency}
     assert {graph.name: dict(graph.metrics["latency"]) for graph in timed} == {"main": {"y": 0.5}, "body": {"y": 1}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT, Run
@@ -37,7 +38,7 @@ def regex(pattern: str, *where: str) -> dict[str, object]:
     return {"type": "regex", "queryRegex": pattern, "matchTypes": list(where)}
 
 
-def svg_of(program: Program, path: Path, **options: object) -> str:
+def svg_of(program: Program, path: Path, **options: Any) -> str:
     opscope.save(program, path, **options)
     return path.read_text("utf-8")
 
@@ -101,7 +102,7 @@ def test_model_explorer_reads_the_rules_that_executorch_ships(program: Program, 
         ({"node_data": ({"results": {}}, {"results": {}})}, "a picture shows one file of node data, not 2"),
     ],
 )
-def test_mistakes_are_one_line(program: Program, options: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_mistakes_are_one_line(program: Program, options: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(OpscopeError, match=message) as error:
         opscope.save(program, tmp_path / "a.svg", **options)
     assert "\n" not in str(error.value)

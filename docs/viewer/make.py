@@ -99,7 +99,7 @@ def main(names: list[str]) -> None:
             page = browser.new_page(
                 viewport={"width": picture.width, "height": picture.height},
                 device_scale_factor=picture.scale,
-                color_scheme=picture.scheme,  # type: ignore[arg-type]
+                color_scheme=picture.scheme,
             )
             page.goto(target.as_uri())
             idle(page)

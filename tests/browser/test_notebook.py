@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -39,7 +40,7 @@ def test_several_viewers_on_one_page(open_address: Open, tmp_path: Path) -> None
     frames = until(lambda: [frame for frame in viewer.page.frames if frame != viewer.page.main_frame and frame.name is not None][:2])
     counts = []
     for frame in frames:
-        until(lambda frame=frame: frame.evaluate("!!window.opscope && window.opscope.state().status === 'ready'"))
+        until(partial(frame.evaluate, "!!window.opscope && window.opscope.state().status === 'ready'"))
         frame.evaluate("window.opscope.whenIdle()")
         counts.append(frame.evaluate("window.opscope.state().nodes"))
     assert counts == [network(2).node_count, network(4).node_count]
@@ -58,7 +59,12 @@ def test_names_cannot_leave_the_frame() -> None:
 
 def test_show_in_a_script_opens_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+
+    def open_address(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", open_address)
     opscope.show(network(), graph="fused")
     path = Path(opened[0].removeprefix("file://"))
     text = path.read_text(encoding="utf-8")
@@ -124,5 +130,5 @@ def test_executed_notebooks_and_their_html(open_address: Open, tmp_path: Path) -
     viewer = open_address(page.as_uri(), wait=False)
     frames = until(lambda: len(viewer.page.frames) == 3 and viewer.page.frames[1:])
     for frame in frames:
-        until(lambda frame=frame: frame.evaluate("!!window.opscope && window.opscope.state().status === 'ready'"))
+        until(partial(frame.evaluate, "!!window.opscope && window.opscope.state().status === 'ready'"))
     assert [frame.evaluate("window.opscope.state().flatten") for frame in frames] == [False, True]

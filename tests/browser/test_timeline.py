@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 import opscope
-from browser.harness import Open, Viewer
+from browser.harness import Open, Viewer, until
 from browser.recordings import record_toy, renamed, rewritten, start, without_idle
 from browser.test_access import findings
 from opscope.recording.model import Origin
@@ -48,8 +47,8 @@ def from_file(open_address: Open, tmp_path: Path) -> Callable[..., Viewer]:
 
 
 def comes_true(holds: Callable[[], bool]) -> bool:
-    """Panes follow each other a moment later: asked again and again, but not for ever."""
-    return any(holds() or time.sleep(0.05) for _ in range(200))
+    """Panes follow each other a moment later: asked again until it holds, however busy the machine is."""
+    return bool(until(holds))
 
 
 def options(viewer: Viewer) -> Any:

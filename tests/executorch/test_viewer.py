@@ -34,8 +34,8 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The blocking call in a process of its own, and the file in which it says where it listens."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     tagged = stages().tagged
-    call = {"target": visualize_with_clusters, "args": (tagged,), "kwargs": {"no_open_in_browser": True}}
-    process = multiprocessing.get_context("fork").Process(**call)
+    options = {"no_open_in_browser": True}
+    process = multiprocessing.get_context("fork").Process(target=visualize_with_clusters, args=(tagged,), kwargs=options)
     process.start()
     place = tmp_path / "opscope" / "server.json"
     until(lambda: place.exists() or not process.is_alive())

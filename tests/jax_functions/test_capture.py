@@ -200,7 +200,7 @@ def test_damaged_bytecode_is_one_sentence_and_ends_no_process(tmp_path: Path, ca
 
 
 def test_flax_linen_modules_are_groups() -> None:
-    linen = pytest.importorskip("flax.linen")
+    linen: Any = pytest.importorskip("flax.linen")
 
     class Model(linen.Module):
         @linen.compact
@@ -214,7 +214,7 @@ def test_flax_linen_modules_are_groups() -> None:
 
 
 def test_flax_nnx_modules_are_groups_with_their_classes() -> None:
-    nnx = pytest.importorskip("flax.nnx")
+    nnx: Any = pytest.importorskip("flax.nnx")
 
     class Model(nnx.Module):
         def __init__(self, rngs):
@@ -272,7 +272,7 @@ def test_the_classic_example_writes_its_text_and_pictures(tmp_path: Path) -> Non
 
 def test_a_linen_module_with_state_randomness_and_settings() -> None:
     """Batch norm changes its averages, dropout draws numbers, `train` is no array: none of it needs a word from the person."""
-    linen = pytest.importorskip("flax.linen")
+    linen: Any = pytest.importorskip("flax.linen")
 
     class Net(linen.Module):
         @linen.compact
@@ -291,7 +291,7 @@ def test_a_linen_module_with_state_randomness_and_settings() -> None:
 
 
 def test_an_nnx_module_gives_back_the_state_that_it_changed() -> None:
-    nnx = pytest.importorskip("flax.nnx")
+    nnx: Any = pytest.importorskip("flax.nnx")
     norm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))
     assert len(opscope.capture(norm, X).main.outputs) == 3
     assert len(opscope.capture(norm, X, use_running_average=True).main.outputs) == 1
@@ -301,7 +301,7 @@ def test_an_nnx_module_gives_back_the_state_that_it_changed() -> None:
 
 
 def test_modules_inside_an_nnx_training_step_are_groups_of_both_halves() -> None:
-    nnx = pytest.importorskip("flax.nnx")
+    nnx: Any = pytest.importorskip("flax.nnx")
     step = nnx.jit(lambda model, x: nnx.value_and_grad(lambda model: model(x).sum())(model))
     model = nnx.Sequential(nnx.Linear(3, 2, rngs=nnx.Rngs(0)), jnp.tanh, nnx.Linear(2, 1, rngs=nnx.Rngs(0)))
     for stage in ("jaxpr", "hlo"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,7 +135,7 @@ def primitive(program: Program, graph: str, node: str) -> str:
 def test_one_line_of_several_operations_is_told_apart(layer_norm: Program) -> None:
     """`(x - mean) * rsqrt(variance) * gain + bias`: the rsqrt is carried back by its own product, not by whatever shares its scope,
     and the helpers that linearization puts beside it are not what is differentiated."""
-    differentiated = {}
+    differentiated: dict[str, Any] = {}
     for link in backward_links(layer_norm):
         forward = {primitive(layer_norm, *key) for key in link.forward}
         differentiated.setdefault(primitive(layer_norm, link.graph, link.node), []).append(forward)

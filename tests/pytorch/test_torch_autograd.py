@@ -161,7 +161,7 @@ def test_outputs_of_functions_have_their_index() -> None:
 
 class Halved(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x):  # type: ignore[no-untyped-def]
+    def forward(ctx, x):
         ctx.save_for_backward(x)
         ctx.factor = 0.5
         ctx.kind = "exact"
@@ -169,7 +169,7 @@ class Halved(torch.autograd.Function):
         return x / 2
 
     @staticmethod
-    def backward(ctx, grad):  # type: ignore[no-untyped-def]
+    def backward(ctx, grad):
         return grad * ctx.factor
 
 

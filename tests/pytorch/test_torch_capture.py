@@ -172,7 +172,7 @@ def test_tied_and_frozen_parameters_of_a_joint_graph() -> None:
             self.head.bias.requires_grad_(False)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.tied(self.head(x))  # type: ignore[no-any-return]
+            return self.tied(self.head(x))
 
     graph = opscope.capture(Tied(), torch.rand(2, 4), stage="joint").main
     parameters = {node.attrs["name"]: node.attrs for node in graph.parameters if node.op == "parameter"}
@@ -239,7 +239,7 @@ def test_a_real_run_follows_the_branch_that_was_taken() -> None:
 
     class Branch(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))  # type: ignore[no-any-return]
+            return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
 
     eager = [node.op for node in opscope.capture(Branch(), torch.ones(2), stage="eager").main]
     assert "aten.sin.default" in eager and "aten.cos.default" not in eager

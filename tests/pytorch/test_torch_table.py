@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -38,7 +39,7 @@ class Net(nn.Module):
     def forward(self, image: torch.Tensor) -> torch.Tensor:
         x = self.stem(image).mean((2, 3))
         x = self.block(self.block(x))
-        return self.tied(self.head(x))  # type: ignore[no-any-return]
+        return self.tied(self.head(x))
 
 
 IMAGE = torch.rand(2, 3, 8, 8)
@@ -79,7 +80,7 @@ def test_what_no_graph_tells_is_left_open() -> None:
             self.linear = nn.Linear(4, 4)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.cond(x.sum() > 0, lambda x: x @ x.sin().T, lambda x: x @ x.cos().T, (self.linear(x),))  # type: ignore[no-any-return]
+            return torch.cond(x.sum() > 0, lambda x: x @ x.sin().T, lambda x: x @ x.cos().T, (self.linear(x),))
 
     table = opscope.summary(opscope.capture(Branch(), torch.rand(3, 4)))
     assert table.totals["mult_adds"] is None, "which branch runs is not known"
@@ -102,11 +103,11 @@ def test_files_may_call_something_else_a_summary(tmp_path: Path) -> None:
         assert (tmp_path / "odd.html").stat().st_size > 0
 
 
-def cell(viewer: Viewer, text: str) -> object:
+def cell(viewer: Viewer, text: str) -> Any:
     return viewer.page.get_by_role("cell", name=text, exact=True)
 
 
-def row(viewer: Viewer, module: str) -> object:
+def row(viewer: Viewer, module: str) -> Any:
     return viewer.page.get_by_role("row").filter(has=viewer.page.get_by_role("cell", name=module, exact=True))
 
 

@@ -109,7 +109,7 @@ class Hoarder(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.hidden[0](x)
-        self.count = self.count + 1
+        self.count += 1
         self.extra = nn.Linear(4, 4)
         self.register_forward_hook(lambda module, args, result: result + 1)
         self.hidden[0].last = y

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Corpus
+from conftest import Corpus, diff_of
 
 import opscope
 from opscope.compat.aitemplate import plot_graph
@@ -141,7 +141,7 @@ def test_its_transforms_are_recorded_and_operators_keep_their_identity(monkeypat
     assert calls == ["toposort", "refine_graph", "09-fuse_mm_elementwise"]
     assert [s.name for s in recording] == ["toposort", "refine_graph", "fuse_mm_elementwise"]
     assert graph_utils.dump_graph_debug_str_to_file is original
-    renaming, fusing = recording.diff(1), recording.diff(2)
+    renaming, fusing = diff_of(recording, 1), diff_of(recording, 2)
     assert renaming.added == renaming.removed == () and {m.evidence for m in renaming.matched} == {"identity"}
     (match,) = [match for match in fusing.matched if match.evidence == "output"]
     assert [id for _, id in match.a] == ["gemm_0", "elementwise_1"] and match.b == (("main", "gemm_2"),)
@@ -159,7 +159,7 @@ def test_its_debug_dumps_open_as_a_recording(corpus: Corpus) -> None:
     assert isinstance(recording, Recording) and len(recording) == 30
     changed = [i for i in range(1, 30) if recording[i].content != recording[i - 1].content]
     assert [recording[i].name for i in changed] == ["fuse_mm_elementwise"]
-    found = recording.diff(changed[0])
+    found = diff_of(recording, changed[0])
     (match,) = [match for match in found.matched if match.evidence == "output" and match.changes]
     assert [id for _, id in match.a] == ["gemm_rcr_bias_1", "elementwise_2"]
     assert found.added == found.removed == ()

@@ -122,5 +122,5 @@ def test_a_recording_that_keeps_names_is_believed(compiled: dict[str, Texts], tm
         recorder.set(ids="names")
         recorder.snapshot(parse(text), "before")
         recorder.snapshot(parse(renumbered(text)), "after")
-    found = opscope.load(tmp_path / "run.opscope").diff(1)
+    found = opscope.open_recording(tmp_path / "run.opscope").diff(1)
     assert found is not None and found.names == "used" and found.size > 0

@@ -158,17 +158,17 @@ def test_names_taken_away_are_found_again_on_every_step_of_a_train_step(tmp_path
     jax = pytest.importorskip("jax")
     jnp = jax.numpy
 
-    def layer(x, p):  # type: ignore[no-untyped-def]
+    def layer(x, p):
         y = (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
         scores = jax.nn.softmax((y @ p["q"]) @ (y @ p["k"]).T)
         return x + jax.nn.gelu(scores @ (y @ p["v"]) @ p["up"]) @ p["down"]
 
-    def loss(params, x):  # type: ignore[no-untyped-def]
+    def loss(params, x):
         for p in params:
             x = layer(x, p)
         return (x**2).mean()
 
-    def weights(rows: int, columns: int):  # type: ignore[no-untyped-def]
+    def weights(rows: int, columns: int):
         return jnp.ones((rows, columns))
 
     params = [{"q": weights(16, 16), "k": weights(16, 16), "v": weights(16, 16), "up": weights(16, 64), "down": weights(64, 16)}] * 2

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import diff_of
 
 import opscope
 
@@ -29,12 +30,12 @@ def test_the_toy_compiler(tmp_path: Path) -> None:
     assert "['exp+tanh']" in told
     recording = opscope.open_recording(tmp_path / "toy.opscope")
     assert [s.nodes for s in recording] == [5, 3, 2]
-    (match,) = [match for match in recording.diff(2).matched if match.evidence == "rewrite"]
+    (match,) = [match for match in diff_of(recording, 2).matched if match.evidence == "rewrite"]
     assert [id for _, id in match.a] == ["a", "d"]
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-m", "opscope", "diff", "toy.opscope@1", "@2"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert "rewritten (1)\na, d became " in told.stdout, "what the compiler told is listed, not only counted"
+    assert "rewritten (1)\na, d became " in printed.stdout, "what the compiler told is listed, not only counted"
 
 
 def test_a_jax_function_through_xla(tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def test_aitemplates_transforms(tmp_path: Path) -> None:
     """With objects of AITemplate's shape: it is on no package index. From a checkout the example runs as its first lines say."""
     run_example("passes_aitemplate.py", tmp_path, through=ROOT / "tests" / "support" / "aitemplate_standin.py")
     recording = opscope.open_recording(tmp_path / "aitemplate.opscope")
-    fusing = recording.diff("fuse_mm_elementwise")
+    fusing = diff_of(recording, "fuse_mm_elementwise")
     (match,) = [match for match in fusing.matched if match.evidence == "output" and match.changes]
     assert len(match.a) == 2 and match.b[0][1].startswith("gemm_rcr_bias_add") and fusing.added == fusing.removed == ()
     assert (tmp_path / "aitemplate.html").read_text().lower().startswith("<!doctype html")

@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from conftest import diff_of
 
 import opscope
 from opscope.program import Program, TensorType
@@ -17,11 +18,11 @@ onnx = pytest.importorskip("onnx")
 helper, FLOAT, BOOL = onnx.helper, onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
 
 
-def value(name: str, shape: list[int | str], kind: int = FLOAT):  # type: ignore[no-untyped-def]
+def value(name: str, shape: list[int | str], kind: int = FLOAT):
     return helper.make_tensor_value_info(name, kind, shape)
 
 
-def model():  # type: ignore[no-untyped-def]
+def model():
     """A branch that uses values from around it, a function, an input that is not given, and a node name with scopes."""
     then = helper.make_graph([helper.make_node("Add", ["x", "w"], ["t"], name="inner")], "then", [], [value("t", [2])])
     other = helper.make_graph([helper.make_node("Neg", ["x"], ["e"])], "else", [], [value("e", [2])])
@@ -93,12 +94,12 @@ def test_what_torch_exports_has_modules_and_lines(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
 
-    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Net(torch.nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.block = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
 
-        def forward(self, x):  # type: ignore[no-untyped-def]
+        def forward(self, x):
             return self.block(x) + 1
 
     path = tmp_path / "net.onnx"
@@ -121,7 +122,7 @@ def test_an_optimizer_is_recorded_and_compared() -> None:
     with opscope.record() as rec:
         rec.snapshot(before, "as exported")
         rec.snapshot(after, "drop Twice")
-    found = rec.recording.diff(1)
+    found = diff_of(rec.recording, 1)
     (match,) = [match for match in found.matched if len(match.a) == 2]
     assert [id for _, id in match.a] == ["Twice_1", "/block/inner/Clip"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from conftest import diff_of
 
 import opscope
 from opscope.errors import OpscopeError
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.frameworks
 nn = torch.nn
 
 
-class Attention(nn.Module):  # type: ignore[misc,name-defined]
+class Attention(nn.Module):  # type: ignore[name-defined]
     """Written out by hand: Inductor has a pattern for it."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -41,7 +42,7 @@ class Attention(nn.Module):  # type: ignore[misc,name-defined]
         return torch.matmul(weights, v).transpose(1, 2).reshape(batch, length, width)
 
 
-class Block(nn.Module):  # type: ignore[misc,name-defined]
+class Block(nn.Module):  # type: ignore[name-defined]
     """Attention, a layer norm and a GELU."""
 
     def __init__(self, width: int = 16) -> None:
@@ -193,7 +194,7 @@ def test_the_partition_calls_forward_and_backward_and_says_what_is_computed_twic
     assert any(name == "forward" for name, _ in backward.inputs), "saved values lead from the forward to the backward"
     twice = [o for o in partition.origins if o.rule == "recomputed in the backward"]
     assert twice and all({graph for graph, _ in o.new} == {"forward", "backward"} for o in twice)
-    became = {str(f).split(" became ")[1].split(":")[0] for f in training.recording.diff(partition.index).fusions}
+    became = {str(f).split(" became ")[1].split(":")[0] for f in diff_of(training.recording, partition.index).fusions}
     assert became == {"forward", "backward"}
 
 
@@ -295,7 +296,7 @@ def test_with_code_generation_the_scheduler_is_seen_before_and_after_fusion(tmp_
     assert len(inside) >= 2 and sorted([*inside, *alone]) == sorted(buffers), "every buffer is in one kernel or on its own"
     lowered = {name for origin in before.origins for _, name in origin.old}
     assert {"exp", "div"} <= lowered
-    assert [f.new for f in recording.diff(after.index).fusions] == [("main", kernel.id) for kernel in kernels]
+    assert [f.new for f in diff_of(recording, after.index).fusions] == [("main", kernel.id) for kernel in kernels]
 
 
 def test_a_recording_listens_by_itself_and_leaves_torch_as_it_was(tmp_path: Path) -> None:
@@ -315,7 +316,7 @@ def test_a_recording_listens_by_itself_and_leaves_torch_as_it_was(tmp_path: Path
 def test_in_the_scheduler_halves_stay_tied_and_kernels_belong_to_modules(tmp_path: Path) -> None:
     """Buffers have names of their own; what a person looks for has those of the model."""
 
-    class Net(nn.Module):  # type: ignore[misc,name-defined]
+    class Net(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.fc = nn.Linear(4, 4)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import diff_of
 
 import opscope
 from opscope.errors import SourceError
@@ -137,7 +138,7 @@ def test_a_log_keeps_compile_ids_apart_and_follows_each_through_its_stages() -> 
 def test_view_becoming_reshape_is_one_node_that_changed() -> None:
     recording = read_dump(SAMPLE)
     lowered = next(s for s in recording if s.title == "post-grad / backward / before")
-    changes = {match.b[0]: [(c.field, c.old, c.new) for c in match.changes] for match in recording.diff(lowered.index).changed}
+    changes = {match.b[0]: [(c.field, c.old, c.new) for c in match.changes] for match in diff_of(recording, lowered.index).changed}
     assert changes == {("backward", "view"): [("op", "aten.view.default", "aten.reshape.default")]}
 
 

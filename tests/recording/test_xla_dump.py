@@ -80,7 +80,12 @@ def test_one_pass_is_read_without_reading_the_others(tmp_path: Path, monkeypatch
     whole = read_dump(folder)
     read: list[str] = []
     text = Source.read_text
-    monkeypatch.setattr(Source, "read_text", lambda source: read.append(source.name) or text(source))
+
+    def noting(source: Source) -> str:
+        read.append(source.name)
+        return text(source)
+
+    monkeypatch.setattr(Source, "read_text", noting)
     passes = open_passes(folder)
     with pytest.raises(OpscopeError, match="no snapshot 999; there are 7, from 0 to 6"):
         passes.snapshot("999")
