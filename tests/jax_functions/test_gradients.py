@@ -1,4 +1,4 @@
-"""Backward belongs to forward: directions, links and kept activations of real JAX train steps."""
+"""Backward belongs to forward: directions and links of real JAX train steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from opscope.analysis.gradients import (
     UPDATE,
     backward_links,
     directions,
-    kept_for_backward,
     with_backward_links,
 )
 from opscope.analysis.groupings import GroupTrees
@@ -83,18 +82,6 @@ def test_direction_is_the_default_grouping_with_the_layers_inside(program: Progr
             path.insert(0, tree.names[group])
         paths.add(tuple(path)[-2:])
     assert {("forward", "layer_1"), ("backward", "layer_1"), ("update", "sgd")} <= paths
-
-
-def test_kept_activations_are_sorted_by_size_and_are_forward_values_with_backward_users(program: Program) -> None:
-    kept = kept_for_backward(program)
-    assert kept
-    sizes = [k.bytes for k in kept if k.bytes is not None]
-    assert sizes == sorted(sizes, reverse=True)
-    marks = directions(program)
-    for value in kept:
-        graph = program[value.graph]
-        assert marks[value.graph][graph.position[value.node]] == FORWARD
-        assert all(marks[value.graph][graph.position[user]] == BACKWARD for user in value.users)
 
 
 def test_links_are_written_on_the_nodes_and_change_nothing_else(program: Program) -> None:

@@ -268,35 +268,3 @@ class _ForwardIndex:
         near = [key for key in candidates if key[1] in operands or any(name in operands for name, _ in self.node[key].inputs)]
         near = near or [key for key in candidates if self.node[key].op == node.op]
         return tuple((near or candidates)[:MOST_LINKS])
-
-
-class Kept(NamedTuple):
-    """A value of the forward half that the backward half uses: what keeps memory alive between them."""
-
-    graph: str
-    node: str
-    output: int
-    bytes: int | None
-    users: tuple[str, ...]
-
-
-def kept_for_backward(program: Program) -> list[Kept]:
-    """Every forward value with a backward user, the biggest first (sizes that are not known come last)."""
-    found: dict[tuple[str, str, int], list[str]] = defaultdict(list)
-    marks = directions(program)
-    for graph in program:
-        direction = marks[graph.name]
-        for i, node in enumerate(graph.nodes):
-            if direction[i] != BACKWARD:
-                continue
-            for name, output in node.inputs:
-                at = graph.position[name]
-                if direction[at] == FORWARD and graph.nodes[at].role == "op":
-                    found[graph.name, name, output].append(node.id)
-    kept = []
-    for (graph_name, name, output), users in found.items():
-        types = program[graph_name][name].outputs
-        sizes = [t.bytes for t in (types if output < 0 else types[output : output + 1])]
-        known = [size for size in sizes if size is not None]
-        kept.append(Kept(graph_name, name, output, sum(known) if len(known) == len(sizes) else None, tuple(dict.fromkeys(users))))
-    return sorted(kept, key=lambda k: -1 if k.bytes is None else k.bytes, reverse=True)

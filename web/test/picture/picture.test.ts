@@ -1,17 +1,12 @@
 /** The page and the file: one picture where the same is asked for. */
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { allocate, call } from "../../src/core/api";
 import type { ViewSpec } from "../../src/core/program/types";
 import { Engine } from "../../src/ui/engine/engine";
 import type { Answer, Method, Params, ViewRequest } from "../../src/ui/engine/protocol";
 import { fontCss } from "../../src/ui/fonts";
+import { wireOf } from "../support/wire";
 
-const root = join(import.meta.dirname, "../../..");
-const inside = join(root, ".venv/bin/python");
-const python = process.env.OPSCOPE_PYTHON ?? (existsSync(inside) ? inside : "python3");
 const engine = new Engine();
 let name = "";
 
@@ -34,13 +29,10 @@ async function onPage(spec: ViewSpec, more: Partial<ViewRequest> = {}): Promise<
 }
 
 beforeAll(async () => {
-  const script = join(import.meta.dirname, "write_sample.py");
-  const wire = execFileSync(python, [script, join(root, "tests/samples/hlo/step_compiled.hlo")], {
-    env: { ...process.env, PYTHONPATH: join(root, "src") },
-  });
+  const wire = wireOf("tests/samples/hlo/step_compiled.hlo");
   allocate(wire.length).set(wire);
   name = (JSON.parse(step("load", null)) as { name: string }).name;
-  await ask("load", { at: { kind: "bytes", bytes: new Uint8Array(wire).buffer } });
+  await ask("load", { at: { kind: "bytes", bytes: wire.buffer } });
 });
 
 const VIEWS: readonly (readonly [string, ViewSpec])[] = [

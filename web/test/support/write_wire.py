@@ -1,4 +1,4 @@
-"""Writes the wire of a source to standard output: `write_sample.py SOURCE`."""
+"""Writes the wire of a source to standard output: `write_wire.py SOURCE`."""
 
 import sys
 
