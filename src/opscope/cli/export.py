@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import read_all, read_one, source_options
+from opscope.cli.source import read_all, source_options
 from opscope.cli.view_options import view_options
 from opscope.errors import OpscopeError, SourceError
 
@@ -51,8 +51,9 @@ def command(source: str, module: str | None, reader: str | None, output: str, fo
     row = find_writer(target, format)
     if output != "-" and not force:
         _keep(Path(source), target, row.begins)
-    recording = _recording(source, module, row.name == "html", options.diff is not None) if reader is None else None
-    programs: Any = [recording] if recording else read_all(source, reader, module) if row.several else [read_one(source, reader, module)]
+    page, diff = row.name == "html", options.diff is not None
+    recording = _recording(source, module, page, diff) if reader is None and (page or diff) else None
+    programs: Any = [recording] if recording else read_all(source, reader, module)
     with progress(f"writing {output}") as report:
         try:
             if output != "-":

@@ -15,6 +15,7 @@ from typing import Any
 
 from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
+from opscope.loading import only_program
 from opscope.plugin import Plugin, Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
@@ -103,6 +104,8 @@ def write(
 ) -> None:
     """Make a file with a writer, or with that of its suffix. It appears under its name only when it is complete."""
     row = writer or find_writer(target)
+    if not row.several and len(programs) > 1:
+        only_program("", [each for each in programs if isinstance(each, Program)])
     if row.missing:
         raise OpscopeError(f"writing {row.what} needs {', '.join(row.missing)}: {row.install_hint}")
     refused = [name for name in options.given if name not in row.views]

@@ -71,11 +71,3 @@ def _request(options: ViewOptions) -> dict[str, Any]:
     if options.node_data:
         request["nodeData"] = only_one(options.node_data)
     return request
-
-
-def only(programs: list[Program]) -> Program:
-    """A picture shows one program."""
-    if len(programs) == 1:
-        return programs[0]
-    names = ", ".join(program.name for program in programs[:8])
-    raise OpscopeError(f"a picture shows one program, but there are {len(programs)}: {names}; choose one with --module NAME")

@@ -13,14 +13,13 @@ from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw import host
 from opscope.render.draw.options import ViewOptions
-from opscope.render.draw.picture import only
 from opscope.render.wire.program import encode_wire
 
 EVERYTHING = 1_000_000
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
-    target.write_text(dot_of(only(programs), options, progress), "utf-8", errors="backslashreplace", newline="\n")
+    target.write_text(dot_of(programs[0], options, progress), "utf-8", errors="backslashreplace", newline="\n")
 
 
 def dot_of(program: Program, options: ViewOptions, progress: Progress | None = None) -> str:

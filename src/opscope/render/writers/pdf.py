@@ -15,7 +15,7 @@ from typing import NamedTuple
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw.options import ViewOptions
-from opscope.render.draw.picture import draw, only
+from opscope.render.draw.picture import draw
 from opscope.render.writers.svg import FONTS, WEIGHTS
 
 POINTS_PER_PIXEL = 0.75
@@ -31,7 +31,7 @@ def pdf_bytes(program: Program, options: ViewOptions | None = None, progress: Pr
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
-    target.write_bytes(pdf_bytes(only(programs), options, progress))
+    target.write_bytes(pdf_bytes(programs[0], options, progress))
 
 
 def document(content: str, width: float, height: float, scale: float, title: str) -> bytes:

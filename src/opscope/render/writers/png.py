@@ -9,7 +9,7 @@ from opscope.errors import OpscopeError
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw.options import ViewOptions
-from opscope.render.draw.picture import Drawn, draw, only
+from opscope.render.draw.picture import Drawn, draw
 from opscope.render.writers.svg import FAMILY, FONTS
 
 MOST_PIXELS = 400_000_000
@@ -50,4 +50,4 @@ def rasterize(drawn: Drawn, scale: float) -> bytes:
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
-    target.write_bytes(png_bytes(only(programs), options, progress))
+    target.write_bytes(png_bytes(programs[0], options, progress))

@@ -9,7 +9,7 @@ from pathlib import Path
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw.options import ViewOptions
-from opscope.render.draw.picture import draw, only
+from opscope.render.draw.picture import draw
 
 FONTS = Path(__file__).parents[1] / "fonts"
 FAMILY = "Opscope Sans"
@@ -33,4 +33,4 @@ def font_css() -> str:
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
-    target.write_text(svg_text(only(programs), options, progress=progress), encoding="utf-8")
+    target.write_text(svg_text(programs[0], options, progress=progress), encoding="utf-8")
