@@ -216,7 +216,7 @@ def test_unknown_names_are_refused_with_the_closest() -> None:
 
 def test_a_mistake_of_the_core_is_one_line() -> None:
     with pytest.raises(OpscopeError, match="no opscope program") as caught:
-        host.run(b"nonsense, and more than a header of it", [("view", {})])
+        host.run(b"nonsense, and more than a header of it", [("load", None)])
     assert "\n" not in str(caught.value)
 
 

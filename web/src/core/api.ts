@@ -11,6 +11,8 @@ import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
 import { choose, type Colours, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
 import { decodeRecording } from "./program/decode";
+import { decodeDiff } from "./program/recording/diff";
+import { historyOf } from "./program/recording/history";
 import { type Moment, momentOf } from "./program/recording/moment";
 import type { RecordingData } from "./program/recording/types";
 import type { ProgramData, Visible } from "./program/types";
@@ -70,6 +72,23 @@ const steps: Record<string, (argument: never) => string> = {
       edges: visible.edgeCount,
       remarks: visible.remarks,
     });
+  },
+
+  /** What every pass did to a node. The bytes are the diffs of the passes of one module, as long as is said (0: it changed nothing). */
+  history({ lengths, pass, node }: { lengths: readonly number[]; pass: number; node: number }): string {
+    let end = 0;
+    const ends = lengths.map((length) => {
+      end += length;
+      return end;
+    });
+    const rows = lengths.map((_, i) => ({ before: i - 1, module: "" }));
+    const walk = historyOf(rows, pass, node);
+    let next = walk.next();
+    while (!next.done) {
+      const at = next.value;
+      next = walk.next(lengths[at] ? decodeDiff(bytes.subarray(ends[at] - lengths[at], ends[at])) : undefined);
+    }
+    return JSON.stringify(next.value);
   },
 
   svg(options: WriteOptions): string {

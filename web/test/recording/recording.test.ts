@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { decodeProgram, decodeRecording } from "../../src/core/program/decode";
-import { resultsOf, sourcesOf, stepOf } from "../../src/core/program/recording/history";
+import { historyOf, resultsOf, sourcesOf, stepOf } from "../../src/core/program/recording/history";
 import { ADDED, CHANGED, marksAfter, marksBefore, REMOVED } from "../../src/core/program/recording/marks";
 import { sameDiff } from "../../src/core/program/recording/diff";
 import { markedProgram, type Moment } from "../../src/core/program/recording/moment";
@@ -135,7 +135,7 @@ describe("a recording that Python wrote", () => {
     const [exp, add] = ["exp.1", "add.1"].map((id) => named(programAfter(5), id));
     const fusion = named(programAfter(6), "fusion.1");
     expect(sourcesOf(fuse, [fusion])).toEqual([exp, add]);
-    expect(stepOf(fuse, [exp], resultsOf(fuse, [exp]), programAfter(6))).toMatchObject({ kind: "fused", old: [exp, add], new: [fusion] });
+    expect(stepOf(fuse, [exp], resultsOf(fuse, [exp]))).toMatchObject({ kind: "fused", old: [exp, add], new: [fusion] });
     const sum = named(programAfter(6), "sum.1");
     const step = stepOf(rewrite, [sum], resultsOf(rewrite, [sum]))!;
     expect(step).toMatchObject({ kind: "changed", evidence: "rewrite", rule: "sum_to_tree", place: "compiler/rules.py:42 sum_to_tree" });
@@ -144,18 +144,32 @@ describe("a recording that Python wrote", () => {
     expect(stepOf(recording.diff(5)!, both, [exp, add]), "nothing happened to either").toBeUndefined();
   });
 
+  it("walks from where a node came from to what became of it, asking for one diff at a time", () => {
+    const asked: number[] = [];
+    const walk = historyOf(recording.passes, 6, named(programAfter(6), "fusion.1"));
+    let next = walk.next();
+    while (!next.done) {
+      asked.push(next.value);
+      next = walk.next(recording.diff(next.value));
+    }
+    expect(next.value.map(({ pass, step }) => [pass, step.kind])).toContainEqual([6, "fused"]);
+    expect(asked.slice(0, 2)).toEqual([6, 5]);
+    expect(asked.at(-1)).toBe(recording.passes.length - 1);
+    expect(new Set(asked).size).toBe(asked.length);
+  });
+
   describe("a producer that was copied into two fusions", () => {
     const reached = (pass: number) => shared.program(shared.passes[pass].content);
     const numbers = (pass: number, ...names: string[]) => names.map((id) => named(reached(pass), id));
     const back = (pass: number, id: string) => {
       const diff = shared.diff(pass)!,
         made = numbers(pass, id);
-      return stepOf(diff, sourcesOf(diff, made), made, reached(pass));
+      return stepOf(diff, sourcesOf(diff, made), made);
     };
     const onward = (pass: number, id: string) => {
       const diff = shared.diff(pass)!,
         old = numbers(pass - 1, id);
-      return stepOf(diff, old, resultsOf(diff, old), reached(pass));
+      return stepOf(diff, old, resultsOf(diff, old));
     };
 
     it("tells of each fusion what that one was made of", () => {

@@ -16,8 +16,8 @@ from opscope.errors import SourceError
 from opscope.recording.store.database import COMPARED, open_to_read, open_to_write
 from opscope.recording.store.values import from_json, to_json
 
-MATCHING = 3
-"""Counted up when matching finds something else than before: what older code found is not believed."""
+MATCHING = 4
+"""Counted up when matching finds something else than before, or diffs have another form: what older code kept is not believed."""
 
 
 class Comparison(NamedTuple):

@@ -32,17 +32,17 @@ _starting = threading.Lock()
 
 
 def run(wire: bytes, steps: Sequence[Step], progress: Progress | None = None) -> list[str]:
-    """Load a program's bytes and take the steps one by one, with a report before each. The answers, in order."""
+    """Hand the bytes over and take the steps one by one, with a report before each. The answers, in order."""
     if _first_user not in (None, os.getpid()):
         return _run_elsewhere(wire, steps)
     answers = []
     with _Isolate() as isolate:
         isolate.fill(wire)
-        for number, (name, argument) in enumerate([("load", None), *steps]):
+        for number, (name, argument) in enumerate(steps):
             if progress:
-                progress(number / (len(steps) + 1))
+                progress(number / len(steps))
             answers.append(isolate.call(name, argument))
-    return answers[1:]
+    return answers
 
 
 class _Isolate:

@@ -52,9 +52,8 @@ def draw(
     details = options.style is not None or bool(options.node_data)
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
     how = {"theme": options.theme, "title": program.name, "fontCss": font_css}
-    drawn, text = host.run(
-        wire, [("draw", _request(options) | {"as": as_}), (form, how)], progress and (lambda part: progress(0.2 + 0.8 * part))
-    )
+    steps: list[host.Step] = [("load", None), ("draw", _request(options) | {"as": as_}), (form, how)]
+    _, drawn, text = host.run(wire, steps, progress and (lambda part: progress(0.2 + 0.8 * part)))
     facts = json.loads(drawn)
     return Drawn(text, facts["width"], facts["height"], facts["boxes"], facts["edges"], tuple(facts["remarks"]))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -35,14 +35,15 @@ def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
     return found
 
 
-def compared(recording: Recording, progress: Progress | None = None) -> Iterator[Comparison]:
-    """Every pass in order. What a recording file knows already is not done again; what is found is kept in it."""
+def compared(recording: Recording, progress: Progress | None = None, snapshots: Sequence[Snapshot] | None = None) -> Iterator[Comparison]:
+    """Every pass in order, or only these. What a recording file knows already is not done again; what is found is kept in it."""
+    wanted = list(recording) if snapshots is None else snapshots
     known = kept(recording.file) if recording.file else {}
-    missing = [s for s in recording if s.index not in known and not recording.repeats(s)]
+    missing = [s for s in wanted if s.index not in known and not recording.repeats(s)]
     keeper = Keeper(recording.file) if missing and recording.file and "finished" in recording.attrs else None
     with closing(keeper) if keeper else nullcontext():
         fresh = _found(recording, missing)
-        for snapshot in recording:
+        for number, snapshot in enumerate(wanted, 1):
             found = known.get(snapshot.index, _NOTHING)
             if found is _NOTHING and not recording.repeats(snapshot):
                 found = next(fresh)
@@ -50,7 +51,7 @@ def compared(recording: Recording, progress: Progress | None = None) -> Iterator
                     keeper.keep(snapshot.index, found)
             yield found
             if progress:
-                progress((snapshot.index + 1) / len(recording))
+                progress(number / len(wanted))
 
 
 def compared_rows(recording: Recording, progress: Progress | None = None) -> Iterator[Row]:

@@ -60,9 +60,11 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
                 was, now = shortened(change)
                 texts += (strings[change.field], strings[was], strings[now])
 
-    fusions_old = Rows()
+    fusions_old, bodies = Rows(), Rows()
     for fusion in diff.fusions:
         fusions_old.add([old[key] for key in fusion.old])
+        called = diff.b[fusion.new[0]][fusion.new[1]].calls
+        bodies.add([end for name in called for end in (new.first[name], new.first[name] + len(diff.b[name]))])
     out = SectionWriter()
     out.deltas("mate", counterpart)
     out.block("evidence", bytes(evidence))
@@ -79,6 +81,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
     out.integers("changes.texts", texts)
     fusions_old.write(out, "fusionsOld")
     out.integers("fusionsNew", [new[fusion.new] for fusion in diff.fusions])
+    bodies.write(out, "fusionsBodies")
     out.strings("strings", strings)
     places = {origin.rule: str(origin.where) for origin in origins if origin.rule and origin.where}
     return out.finish({"kind": "diff", "before": old.count, "places": places})

@@ -27,5 +27,5 @@ def dot_of(program: Program, options: ViewOptions, progress: Progress | None = N
     rules = {"foldRepeats": False, "stubs": False, "liftSingles": False}
     spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "rules": rules}
     request = {"spec": spec, "direction": options.direction, "theme": options.theme, "title": program.name}
-    (text,) = host.run(encode_wire(program, details=False), [("dot", request)], progress)
+    _, text = host.run(encode_wire(program, details=False), [("load", None), ("dot", request)], progress)
     return text

@@ -1,7 +1,7 @@
 /** The engine's recording: programs after passes, what passes did, and how nodes run through them. */
 import { decodeDiff, sameDiff } from "../../core/program/recording/diff";
 import { decodeProgram, decodeRecording } from "../../core/program/decode";
-import { resultsOf, sourcesOf, type Step, stepOf } from "../../core/program/recording/history";
+import { historyOf, type PassStep, resultsOf, sourcesOf } from "../../core/program/recording/history";
 import { type Moment, markedProgram } from "../../core/program/recording/moment";
 import type { Overlay } from "../../core/program/recording/mergedDiff";
 import type { PassDiff, PassRow, RecordingData } from "../../core/program/recording/types";
@@ -154,34 +154,12 @@ export class Passes {
     return now.overlay ? now.overlay.after.map((node) => (node < 0 ? -1 : counterparts[node])) : counterparts;
   }
 
-  /** Everything that passes did to a node: from where it came to what became of it. */
-  async history(pass: number, node: number): Promise<{ pass: number; step: Step }[]> {
-    const found: { pass: number; step: Step }[] = [];
-    let nodes = [node];
-    for (let at = pass; nodes.length && this.rows[at].before >= 0; at = this.rows[at].before) {
-      const diff = await this.diff(at);
-      if (!diff) break;
-      const old = sourcesOf(diff, nodes);
-      const step = stepOf(diff, old, nodes, await this.fused(at, diff));
-      if (step) found.unshift({ pass: at, step });
-      nodes = old;
-    }
-    nodes = [node];
-    for (const at of this.between(pass, this.rows.length - 1, this.rows[pass].module)) {
-      const diff = await this.diff(at);
-      if (!diff) continue;
-      const made = resultsOf(diff, nodes);
-      const step = stepOf(diff, nodes, made, await this.fused(at, diff));
-      if (step) found.push({ pass: at, step });
-      nodes = made;
-      if (nodes.length === 0) break;
-    }
-    return found;
-  }
-
-  /** The program after a pass, where it has made fusions: what is in which of them is known from it alone. */
-  private async fused(pass: number, diff: PassDiff): Promise<ProgramData | undefined> {
-    return diff.fusions.new.length ? (await this.program(pass)).program : undefined;
+  /** Everything that passes did to a node of the program after a pass. */
+  async history(pass: number, node: number): Promise<readonly PassStep[]> {
+    const walk = historyOf(this.rows, pass, node);
+    let next = walk.next();
+    while (!next.done) next = walk.next(await this.diff(next.value));
+    return next.value;
   }
 
   private snapshotOf(shown: PassShown): number {
@@ -190,7 +168,8 @@ export class Passes {
   }
 
   /** Passes of a module after `from`, up to `to`. */
-  private between(from: number, to: number, module = this.rows[to].module): number[] {
+  private between(from: number, to: number): number[] {
+    const { module } = this.rows[to];
     const found: number[] = [];
     for (let pass = from + 1; pass <= to; pass++) if (this.rows[pass].module === module && this.rows[pass].before >= 0) found.push(pass);
     return found;

@@ -1,6 +1,6 @@
 /** Following nodes through passes: what they were before, what they are after, and what was told about it on the way. */
-import type { ProgramData } from "../types";
-import { EVIDENCE, type Change, type Evidence, type PassDiff } from "./types";
+import type { Csr } from "../types";
+import { EVIDENCE, type Change, type Evidence, type PassDiff, type PassRow } from "./types";
 
 /** A frontier that grows beyond this is not a history any more. */
 const MOST = 200;
@@ -17,35 +17,73 @@ export interface Step {
   readonly changes: readonly Change[];
 }
 
+export interface PassStep {
+  readonly pass: number;
+  readonly step: Step;
+}
+
+/**
+ * Everything that passes did to a node: from where it came to what became of it. Asks for what one pass after the other did (nothing:
+ * it changed nothing), because a page has to fetch it and Python has it at hand.
+ */
+export function* historyOf(
+  rows: readonly Pick<PassRow, "before" | "module">[],
+  pass: number,
+  node: number,
+): Generator<number, PassStep[], PassDiff | undefined> {
+  const past: PassStep[] = [];
+  let nodes = [node];
+  for (let at = pass; nodes.length && rows[at].before >= 0; at = rows[at].before) {
+    const diff = yield at;
+    if (!diff) continue;
+    const old = sourcesOf(diff, nodes);
+    const step = stepOf(diff, old, nodes);
+    if (step) past.push({ pass: at, step });
+    nodes = old;
+  }
+  const future: PassStep[] = [];
+  nodes = [node];
+  for (let at = pass + 1; at < rows.length && nodes.length; at++) {
+    if (rows[at].module !== rows[pass].module || rows[at].before < 0) continue;
+    const diff = yield at;
+    if (!diff) continue;
+    const made = resultsOf(diff, nodes);
+    const step = stepOf(diff, nodes, made);
+    if (step) future.push({ pass: at, step });
+    nodes = made;
+  }
+  return [...past.reverse(), ...future];
+}
+
 /** What some nodes after a pass were before it. */
 export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
-  const found = new Set<number>();
+  const { groupsOfNew, fusionOf } = indexOf(diff);
+  const sources = new Set<number>();
   for (const node of nodes) {
-    if (diff.counterpart[node] >= 0) found.add(diff.counterpart[node]);
-    for (const old of partners(diff.groups.new, diff.groups.old, node)) found.add(old);
-    diff.fusions.new.forEach((fusion, i) => {
-      if (fusion === node)
-        for (let at = diff.fusions.old.start[i]; at < diff.fusions.old.start[i + 1]; at++) found.add(diff.fusions.old.value[at]);
-    });
+    if (diff.counterpart[node] >= 0) sources.add(diff.counterpart[node]);
+    for (const group of groupsOfNew.get(node) ?? []) for (const old of row(diff.groups.old, group)) sources.add(old);
+    const fusion = fusionOf.get(node);
+    if (fusion !== undefined) for (const old of row(diff.fusions.old, fusion)) sources.add(old);
   }
-  return [...found].slice(0, MOST);
+  return [...sources].slice(0, MOST);
 }
 
 /** What some nodes before a pass became. */
 export function resultsOf(diff: PassDiff, nodes: Iterable<number>): number[] {
-  const found = new Set<number>();
+  const { groupsOfOld } = indexOf(diff);
+  const results = new Set<number>();
   for (const node of nodes) {
-    if (diff.back[node] >= 0) found.add(diff.back[node]);
-    for (const made of partners(diff.groups.old, diff.groups.new, node)) found.add(made);
+    if (diff.back[node] >= 0) results.add(diff.back[node]);
+    for (const group of groupsOfOld.get(node) ?? []) for (const made of row(diff.groups.new, group)) results.add(made);
   }
-  return [...found].slice(0, MOST);
+  return [...results].slice(0, MOST);
 }
 
-/** What the pass did to some nodes (by their numbers before and after), or undefined if nothing. `after`: the program then, where the pass made fusions. */
-export function stepOf(diff: PassDiff, old: readonly number[], made: readonly number[], after?: ProgramData): Step | undefined {
+/** What the pass did to some nodes (by their numbers before and after), or undefined if nothing. */
+export function stepOf(diff: PassDiff, old: readonly number[], made: readonly number[]): Step | undefined {
   if (old.length === 0) return made.length ? { old, new: made, kind: "added", changes: [] } : undefined;
   if (made.length === 0) return { old, new: made, kind: "removed", changes: [] };
-  const fused = after && fusing(diff, old, made, after);
+  const fused = fusing(diff, old, made);
   if (fused) return fused;
   const all = old.length === 1 ? resultsOf(diff, old) : made;
   if (old.length === 1 && all.length > 1) return { old, new: all, kind: "became", ...told(diff, all), changes: changesOf(diff, made) };
@@ -68,37 +106,32 @@ export function stepOf(diff: PassDiff, old: readonly number[], made: readonly nu
 }
 
 /** Is it what several became? A copy of one old node is not: it is that node once more. */
-function joins({ groups, counterpart }: PassDiff, node: number): boolean {
-  for (let g = 0; g + 1 < groups.new.start.length; g++) {
-    if (groups.old.start[g + 1] - groups.old.start[g] < 2 && EVIDENCE[groups.evidence[g]] !== "rewrite" && counterpart[node] < 0) continue;
-    for (let i = groups.new.start[g]; i < groups.new.start[g + 1]; i++) if (groups.new.value[i] === node) return true;
-  }
-  return false;
+function joins(diff: PassDiff, node: number): boolean {
+  const { groups, counterpart } = diff;
+  return (indexOf(diff).groupsOfNew.get(node) ?? []).some(
+    (g) => groups.old.start[g + 1] - groups.old.start[g] >= 2 || EVIDENCE[groups.evidence[g]] === "rewrite" || counterpart[node] >= 0,
+  );
 }
 
 /**
  * The fusions that these nodes are, or are in, now. A producer may be copied into many fusions: only those count where the nodes
  * themselves are, and of several it is told which of the old nodes went into them, and where else those are.
  */
-function fusing(diff: PassDiff, old: readonly number[], made: readonly number[], after: ProgramData): Step | undefined {
+function fusing(diff: PassDiff, old: readonly number[], made: readonly number[]): Step | undefined {
   const { old: rows, new: fusions } = diff.fusions;
-  const fusionOf = new Map<number, number>();
-  fusions.forEach((fusion, i) => {
-    for (let at = after.calls.start[fusion]; at < after.calls.start[fusion + 1]; at++) fusionOf.set(after.calls.value[at], i);
-  });
-  const itself = new Map(Array.from(fusions, (fusion, i) => [fusion, i]));
-  const found = new Set<number>();
+  const { fusionOf, bodies } = indexOf(diff);
+  const inside = new Set<number>();
   const outside: number[] = [];
   for (const node of made) {
-    const fusion = itself.get(node) ?? fusionOf.get(graphOf(after, node));
+    const fusion = fusionOf.get(node) ?? bodies.at(node);
     if (fusion === undefined) outside.push(node);
-    else found.add(fusion);
+    else inside.add(fusion);
   }
-  if (found.size === 0) return undefined;
+  if (inside.size === 0) return undefined;
   const members = new Set<number>();
-  for (const i of found) for (let at = rows.start[i]; at < rows.start[i + 1]; at++) members.add(rows.value[at]);
+  for (const fusion of inside) for (const member of row(rows, fusion)) members.add(member);
   const stayed = outside.filter((node) => sourcesOf(diff, [node]).some((source) => members.has(source)));
-  const now = [...stayed, ...[...found].sort((a, b) => a - b).map((i) => fusions[i])];
+  const now = [...stayed, ...[...inside].sort((a, b) => a - b).map((fusion) => fusions[fusion])];
   return {
     old: now.length === 1 ? [...members] : old.filter((node) => members.has(node)),
     new: now,
@@ -108,28 +141,15 @@ function fusing(diff: PassDiff, old: readonly number[], made: readonly number[],
   };
 }
 
-function graphOf({ graphStart }: ProgramData, node: number): number {
-  let low = 0,
-    high = graphStart.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (graphStart[middle] <= node) low = middle;
-    else high = middle;
-  }
-  return low;
-}
-
 function changesOf(diff: PassDiff, nodes: readonly number[]): Change[] {
   return nodes.flatMap((node) => diff.changes.get(node) ?? []);
 }
 
 function told(diff: PassDiff, nodes: readonly number[]): { evidence?: Evidence; rule?: string; place?: string } {
+  const { groupsOfNew } = indexOf(diff);
   for (const node of nodes) {
-    const { start, value } = diff.groups.new;
-    for (let g = 0; g + 1 < start.length; g++) {
-      for (let i = start[g]; i < start[g + 1]; i++)
-        if (value[i] === node) return withPlace(diff, EVIDENCE[diff.groups.evidence[g]], diff.groups.rule[g]);
-    }
+    const group = groupsOfNew.get(node)?.[0];
+    if (group !== undefined) return withPlace(diff, EVIDENCE[diff.groups.evidence[group]], diff.groups.rule[group]);
     if (diff.counterpart[node] >= 0) return withPlace(diff, EVIDENCE[diff.evidence[node]], diff.rule.get(node) ?? "");
   }
   return {};
@@ -140,18 +160,66 @@ function withPlace(diff: PassDiff, evidence: Evidence, rule: string): { evidence
   return { evidence, ...(rule ? { rule } : {}), ...(place ? { place } : {}) };
 }
 
-interface Rows {
-  readonly start: Int32Array;
-  readonly value: Int32Array;
+/** Where nodes stand in a diff. */
+interface DiffIndex {
+  readonly groupsOfOld: ReadonlyMap<number, readonly number[]>;
+  readonly groupsOfNew: ReadonlyMap<number, readonly number[]>;
+  /** The fusion that a node is. */
+  readonly fusionOf: ReadonlyMap<number, number>;
+  readonly bodies: Bodies;
 }
 
-/** Everything in the rows of `there` that stand beside rows of `here` with the node in them. */
-function partners(here: Rows, there: Rows, node: number): number[] {
-  const found: number[] = [];
-  for (let row = 0; row + 1 < here.start.length; row++) {
-    for (let i = here.start[row]; i < here.start[row + 1]; i++) {
-      if (here.value[i] === node) for (let at = there.start[row]; at < there.start[row + 1]; at++) found.push(there.value[at]);
+const indexes = new WeakMap<PassDiff, DiffIndex>();
+
+function indexOf(diff: PassDiff): DiffIndex {
+  const index = indexes.get(diff) ?? {
+    groupsOfOld: rowsWith(diff.groups.old),
+    groupsOfNew: rowsWith(diff.groups.new),
+    fusionOf: new Map(Array.from(diff.fusions.new, (node, fusion) => [node, fusion])),
+    bodies: new Bodies(diff.fusions.bodies),
+  };
+  indexes.set(diff, index);
+  return index;
+}
+
+/** For each number the rows that it is in. */
+function rowsWith(rows: Csr): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  for (let r = 0; r + 1 < rows.start.length; r++) {
+    for (const value of row(rows, r)) {
+      const list = found.get(value);
+      if (list) list.push(r);
+      else found.set(value, [r]);
     }
   }
   return found;
 }
+
+/** The graphs that fusions call, as ranges of nodes. */
+class Bodies {
+  private readonly ranges: readonly { readonly first: number; readonly last: number; readonly fusion: number }[];
+
+  constructor(bodies: Csr) {
+    const ranges: { first: number; last: number; fusion: number }[] = [];
+    for (let fusion = 0; fusion + 1 < bodies.start.length; fusion++) {
+      const ends = row(bodies, fusion);
+      for (let i = 0; i < ends.length; i += 2) ranges.push({ first: ends[i], last: ends[i + 1], fusion });
+    }
+    this.ranges = ranges.sort((a, b) => a.first - b.first);
+  }
+
+  /** The fusion whose body a node is in. */
+  at(node: number): number | undefined {
+    let low = 0,
+      high = this.ranges.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.ranges[middle].first <= node) low = middle + 1;
+      else high = middle;
+    }
+    const range = this.ranges[low - 1];
+    return range && node < range.last ? range.fusion : undefined;
+  }
+}
+
+const row = ({ start, value }: Csr, at: number): Int32Array => value.subarray(start[at], start[at + 1]);

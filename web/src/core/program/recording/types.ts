@@ -39,8 +39,8 @@ export interface PassDiff {
   readonly removed: Int32Array;
   /** Nodes that are others now without being one pair: n before, m after. */
   readonly groups: { readonly old: Csr; readonly new: Csr; readonly evidence: Uint8Array; readonly rule: readonly string[] };
-  /** New nodes that stand for several old ones. */
-  readonly fusions: { readonly old: Csr; readonly new: Int32Array };
+  /** New nodes that stand for several old ones; and of each the graphs that it calls, as a first node and the one after the last. */
+  readonly fusions: { readonly old: Csr; readonly new: Int32Array; readonly bodies: Csr };
   /** Nodes after the pass that are not the same in every respect. */
   readonly changed: Int32Array;
   readonly changes: ReadonlyMap<number, readonly Change[]>;

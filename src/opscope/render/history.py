@@ -1,0 +1,51 @@
+"""Follows nodes through the passes of a recording, by the core in V8 (`opscope.recording.history` names this module)."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Any
+
+from opscope.program import NodeKey, Program
+from opscope.recording.diff import Change
+from opscope.recording.history import Step
+from opscope.recording.model import Recording, Snapshot
+from opscope.render.draw import host
+from opscope.render.wire.compare_passes import compared
+
+
+def follow(recording: Recording, key: NodeKey, snapshot: Snapshot) -> list[Step]:
+    """What every pass of the snapshot's module did to a node of it."""
+    own = [each for each in recording if each.module == snapshot.module]
+    diffs = [comparison.diff for comparison in compared(recording, snapshots=own)]
+    question = {"lengths": [len(diff) for diff in diffs], "pass": own.index(snapshot), "node": _Numbers(snapshot.program).number(key)}
+    (answer,) = host.run(b"".join(diffs), [("history", question)])
+    return [_step(own[row["pass"] - 1], own[row["pass"]], row["step"]) for row in json.loads(answer)]
+
+
+def _step(before: Snapshot, after: Snapshot, step: dict[str, Any]) -> Step:
+    changes = tuple(Change(change["field"], change["old"], change["new"]) for change in step["changes"])
+    old, new = _Numbers(before.program).keys(step["old"]), _Numbers(after.program).keys(step["new"])
+    return Step(after, step["kind"], old, new, changes, step.get("evidence", ""), step.get("rule", ""), step.get("place", ""))
+
+
+class _Numbers:
+    """Nodes of a program as the wire numbers them: graph by graph, in order."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.graphs = list(program)
+        self.first = [0, *accumulate(len(graph) for graph in self.graphs)]
+
+    def number(self, key: NodeKey) -> int:
+        graph = self.program[key[0]]
+        return self.first[self.graphs.index(graph)] + graph.position[key[1]]
+
+    def keys(self, numbers: Iterable[int]) -> tuple[NodeKey, ...]:
+        return tuple(map(self._key, numbers))
+
+    def _key(self, number: int) -> NodeKey:
+        graph = bisect_right(self.first, number) - 1
+        return self.graphs[graph].name, self.graphs[graph].nodes[number - self.first[graph]].id
