@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opscope.analysis.clusters import find_clusters, kind_of, with_clusters
-from opscope.program import Graph, Program, ProgramBuilder, TensorType
+from opscope.program import ROLES, Graph, Program, ProgramBuilder, TensorType
 
 
 def graph_of(*lines: str) -> Graph:
@@ -20,8 +20,8 @@ def program_of(*lines: str) -> Program:
         name, _, call = line.partition(" = ")
         op, _, rest = call.partition("(")
         operands = [(each.strip(), 0) for each in rest.rstrip(")").split(",") if each.strip()]
-        role = {"input": "parameter", "parameter": "parameter", "constant": "constant", "output": "output"}.get(op, "op")
-        graph.node(name, op, operands, [TensorType("float32", (2,))], role=role)  # type: ignore[arg-type]
+        role = op if op in ROLES else "op"
+        graph.node(name, op, operands, [TensorType("float32", (2,))], role=role)
     return builder.build()
 
 

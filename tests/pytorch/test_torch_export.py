@@ -140,9 +140,9 @@ def test_parameters_buffers_constants_and_ties() -> None:
     kinds = {node.attrs.get("name", node.id): (node.op, node.role) for node in main if not node.inputs}
     assert kinds["head.weight"] == ("parameter", "parameter")
     assert "tied.weight" not in kinds
-    assert kinds["block.shift"] == ("buffer", "parameter")
+    assert kinds["block.shift"] == ("buffer", "buffer")
     assert kinds["scale"] == ("constant", "constant")
-    assert kinds["x"] == ("input", "parameter")
+    assert kinds["x"] == ("input", "input")
     (shared,) = [node for node in main if node.attrs.get("tied")]
     assert shared.attrs["tied"] == ["head.weight", "tied.weight"]
     assert main.users[shared.id] == ("linear_4", "linear_5")

@@ -67,7 +67,7 @@ def test_tensors_are_captured_with_everything_behind_them() -> None:
     out, _ = linear()
     program = opscope.capture(out)
     assert [(node.id, node.op, node.role) for node in program.main] == [
-        ("X", "input", "parameter"),
+        ("X", "input", "input"),
         ("w", "param", "parameter"),
         ("b", "param", "parameter"),
         ("gemm_0", "gemm_rcr_bias", "op"),

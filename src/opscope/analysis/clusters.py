@@ -7,41 +7,22 @@ count; elsewhere they are found here by their shape, in time linear in the graph
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from opscope.analysis.category import category_of, plain_name
+from opscope.ops import Quantization, facts_of
 from opscope.program import Graph, Node, Path, Program
 from opscope.readers.torch.tags import CLUSTER, PARTITION, cluster_title
 
-Kind = Literal["quantize", "dequantize", "parameters", "auxiliary", "main"]
-
-_QUANTIZE = re.compile(r"_?(?:uniform_)?(de)?quantize(?:_\w+)?")
-_AUXILIARY_OPS = """
-    getitem clone clone_dim_order copy to_dim_order_copy to_copy lift_fresh_copy alias alias_copy identity dropout
-    clamp elu gelu hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 sigmoid silu softplus swish tanh
-"""
-_AUXILIARY = frozenset(_AUXILIARY_OPS.split())
-"""Operations that a backend does on the way: activations and copies. Those that only reshape belong to them too."""
+Kind = Quantization | Literal["main"]
 
 
-@lru_cache(maxsize=4096)
 def kind_of(op: str) -> Kind:
     """What an operation is to quantization, by any dialect's name for it (ATen, torchao, edge, ONNX, StableHLO)."""
-    for part in re.split(r"::|[./]", op):
-        word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", part).lower()
-        found = _QUANTIZE.fullmatch(word)
-        if found:
-            return "dequantize" if found[1] else "quantize"
-        if word.startswith("choose_qparams"):
-            return "parameters"
-        if word.strip("_") in _AUXILIARY:
-            return "auxiliary"
-    return "auxiliary" if plain_name(op) in _AUXILIARY or category_of(op) == category_of("reshape") else "main"
+    facts = facts_of(op)
+    return facts.quantization or ("auxiliary" if facts.category == "shape" else "main")
 
 
 def find_clusters(graph: Graph) -> dict[str, str]:
@@ -116,7 +97,7 @@ def _cluster(graph: Graph, kinds: Mapping[str, Kind], region: list[Node]) -> tup
 
 def _is_weight(node: Node) -> bool:
     """A float value that is part of the model (a bias), and not data that runs through it."""
-    return node.role == "constant" or (node.role == "parameter" and node.op != "input")
+    return node.role in ("constant", "parameter", "buffer")
 
 
 def _quantized_on_the_fly(graph: Graph, kinds: Mapping[str, Kind], dequantize: str) -> list[str]:

@@ -13,11 +13,11 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from opscope.analysis.category import CATEGORIES, category_of, plain_name
 from opscope.analysis.moved import Fused, Sizes, bytes_moved, fused_bytes, output_sizes, size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.gc_pause import without_collecting
+from opscope.ops import CATEGORIES, LOOPS, Control, category_of, facts_of, plain_name
 from opscope.program import Graph, Node, Program, TensorType
 
 
@@ -35,11 +35,6 @@ class Cost(NamedTuple):
 FREE = Cost()
 """Of everything that is not an operation, and of plumbing."""
 
-_FREE = {
-    *("tuple", "get_tuple_element", "getitem", "bitcast", "after_all", "create_token", "opt_barrier", "optimization_barrier"),
-    *("add_dependency", "domain", "partition_id", "replica_id", "get_dimension_size", "name", "pvary"),
-}
-"""Plumbing: neither computes nor moves anything."""
 _NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
 _ADDED_PRODUCTS = frozenset(["addmm", "baddbmm", "addmv", "gemm"])
 _PLAIN_REDUCTIONS = re.compile(r"(reduce_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
@@ -102,22 +97,23 @@ class CostModel:
         return self._nodes[graph.name]
 
     def _count(self, graph: Graph, node: Node, sizes: Sizes) -> Cost:
-        name = plain_name(node.op)
-        if node.role != "op" or name in _FREE:
+        name, facts = plain_name(node.op), facts_of(node.op)
+        if node.role != "op" or facts.free:
             return FREE
+        is_fusion = facts.control == "fusion"
         bodies = [self._graphs.get(called, Cost(unknown=1)) for called in node.calls]
-        if bodies and name not in ("fusion", "sort") and name not in _APPLIED:
+        if bodies and not is_fusion and name != "sort" and name not in _APPLIED:
             self._run.update(node.calls)
-            return _control_flow(node, name, bodies)
+            return _control_flow(node, facts.control, bodies)
         self._applied.update(node.calls)
         if bodies and name != "sort":
-            times = 1 if name == "fusion" else _APPLIED[name](graph, node)
+            times = 1 if is_fusion else _APPLIED[name](graph, node)
             inside = _sum(bodies)
             flops = None if times is None else inside.flops * times
             unknown = inside.unknown
         else:
             flops, unknown = _rule_of(node.op)(graph, node), 0
-        moved = bytes_moved(sizes, node, name, self._fused_by(node) if name == "fusion" else None)
+        moved = bytes_moved(sizes, node, name, self._fused_by(node) if is_fusion else None)
         return Cost(flops or 0, moved or 0, unknown + (flops is None or moved is None))
 
     def _fused_by(self, node: Node) -> Fused | None:
@@ -128,12 +124,12 @@ class CostModel:
         return self._fused.get(called)
 
 
-def _control_flow(node: Node, name: str, bodies: list[Cost]) -> Cost:
+def _control_flow(node: Node, control: Control, bodies: list[Cost]) -> Cost:
     """Calls, loops and branches: all their cost is inside."""
-    if name in ("conditional", "cond", "case", "if"):
+    if control == "cond":
         return Cost(*(max(body[i] for body in bodies) for i in range(3)))
     once = _sum(bodies)
-    if name not in ("while", "while_loop", "scan"):
+    if control not in LOOPS:
         return once
     trips = _trip_count(node)
     return once.times(trips) if trips is not None else once._replace(unknown=once.unknown + 1)
@@ -306,5 +302,5 @@ def _trip_count(node: Node) -> int | None:
     found = _TRIP_COUNT.search(str(attrs.get("backend_config", "")))
     if found:
         return int(found[1])
-    length = attrs.get("length") if plain_name(node.op) == "scan" else None
+    length = attrs.get("length") if facts_of(node.op).control == "scan" else None
     return int(length) if isinstance(length, int) or (isinstance(length, str) and length.isdigit()) else None

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from opscope.analysis.category import plain_name
+from opscope.ops import facts_of, plain_name
 from opscope.program import Node, Program
 
 
@@ -52,23 +52,21 @@ REDUCING = frozenset(["reduce", "reduce_window", "scatter", "all_reduce"])
 
 
 @cache
-def name_of(op: str) -> str:
-    """The name under which an operation's rule stands, whatever framework names it: `aten.exp.default`, `stablehlo.exponential`."""
+def rule_name(op: str) -> str:
+    """The name under which an operation's rule is listed, whatever framework names it: `aten.exp.default`, `stablehlo.exponential`."""
     if op in _MEANT:
         return _MEANT[op]
     name = plain_name(op)
-    if name in ("max", "min") and op.startswith("aten") and not op.endswith("other"):
-        return f"reduce_{name}"
-    return name
+    return f"reduce_{name}" if name in ("max", "min") and facts_of(op).category == "reduce" else name
 
 
 def rule_for(op: str) -> Rule | None:
-    return _BY_OP.get(name_of(op)) or _BY_OP.get(op.replace("-", "_"))
+    return _BY_OP.get(rule_name(op)) or _BY_OP.get(op.replace("-", "_"))
 
 
 def reason_for(op: str) -> str:
     """Why no gradient flows through an operation; empty where one does, or nobody knows."""
-    return SILENT.get(name_of(op), "")
+    return SILENT.get(rule_name(op), "")
 
 
 def reducer_key(program: Program, node: Node) -> str:
@@ -85,11 +83,11 @@ def explanations(program: Program) -> dict[str, dict[str, Any]]:
     keys = {key for graph in program for node in graph.nodes if (key := reducer_key(program, node))}
     for op in sorted({node.op for graph in program for node in graph.nodes} | keys):
         outer, _, inner = op.rpartition(":")
-        rule = rule_for(f"{name_of(outer)}:{name_of(inner)}") if op in keys else rule_for(op)
+        rule = rule_for(f"{rule_name(outer)}:{rule_name(inner)}") if op in keys else rule_for(op)
         if rule is not None:
             found[op] = {"y": rule.y, "vjp": rule.vjp, "note": rule.note, "operands": list(rule.sample)}
-            if name_of(op) in rule.orders:
-                found[op]["order"] = rule.orders[name_of(op)]
+            if rule_name(op) in rule.orders:
+                found[op]["order"] = rule.orders[rule_name(op)]
         elif reason_for(op):
             found[op] = {"y": "", "vjp": {}, "note": reason_for(op), "operands": []}
     return found

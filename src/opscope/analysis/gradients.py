@@ -15,8 +15,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from opscope.analysis.category import plain_name
 from opscope.analysis.derivatives import REDUCING
+from opscope.ops import plain_name
 from opscope.program import DIRECTION_ATTR, Details, Graph, Link, Node, NodeKey, Program
 
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from opscope.analysis.category import CATEGORIES, category_of
 from opscope.analysis.cost import CostModel
+from opscope.ops import CATEGORIES, category_of
 from opscope.program import Node, Program, Role
 
 
@@ -30,7 +30,7 @@ class OpCount(NamedTuple):
 class Info:
     """Counts over all graphs; `flops` and `bytes` are those of running the entry once, without `unknown` operations.
 
-    HLO and JAX do not tell a model's parameters from what else the entry takes: there `inputs` and `buffers` are 0.
+    HLO and JAX functions do not tell a model's parameters from what else the entry takes: there `inputs` and `buffers` are 0.
     """
 
     name: str
@@ -59,10 +59,6 @@ class Info:
         return found
 
 
-_BESIDE_PARAMETERS = {"input": "input", "saved": "input", "buffer": "buffer"}
-"""What stands among the parameters of a graph and is none of the model's."""
-
-
 def _sizes(kind: str, nodes: list[Node]) -> dict[str, int]:
     types = [each for node in nodes for each in node.outputs]
     elements, stored = sum(each.elements or 0 for each in types), sum(each.bytes or 0 for each in types)
@@ -81,7 +77,7 @@ def info_of(program: Program) -> Info:
         graphs.append(GraphInfo(graph.name, len(graph), len(graph.parameters), cost.flops, cost.bytes, called))
     taken: dict[str, list[Node]] = {"parameter": [], "input": [], "buffer": []}
     for node in program.main.parameters:
-        taken[_BESIDE_PARAMETERS.get(node.op, "parameter")].append(node)
+        taken[node.role].append(node)
     by_op: dict[str, OpCount] = {}
     for (op, role), count in ops.most_common():
         known = by_op.get(op)

@@ -6,15 +6,15 @@ multiply-adds follow from shapes. What autograd would keep is in no forward grap
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from opscope.analysis.mult_adds import kernel_of, mult_adds
 from opscope.program import DIRECTION_ATTR, WHOLE, Graph, Node, Path, Program, TensorType, ValueRef
 from opscope.readers.torch.measure import Layer, Measured
 
-_STATE = ("parameter", "buffer", "constant", "AccumulateGrad")
-"""Operations whose values belong to the model: they are there, and do not come in."""
+_ACCUMULATE = "AccumulateGrad"
+"""What a graph behind a tensor has in place of a parameter."""
 
 
 def has_modules(program: Program) -> bool:
@@ -84,10 +84,10 @@ class _Layers:
         for name, index in node.inputs:
             source = graph[name]
             shapes += [kind.shape for _, kind in _values(source, index)]
-            if source.op == "parameter":
+            if _is_parameter(source):
                 if source.scope != node.scope:
                     call.shared[name] = _elements(source)
-            elif source.op not in _STATE and source.role != "gradient":
+            elif source.role not in ("buffer", "constant", "gradient") and source.op != _ACCUMULATE:
                 self._cross(source, index, node.scope)
                 if node.op == "output":
                     self.calls[0].outputs.update(_values(source, index))
@@ -130,9 +130,9 @@ class _Layers:
             self.at(out_of[:depth]).outputs.update(_values(source, index))
 
     def parameter(self, node: Node) -> None:
-        if node.op == "input":
+        if node.role == "input":
             self.calls[0].inputs.update(_values(node, WHOLE))
-        if node.op != "parameter":
+        if not _is_parameter(node):
             return
         layer = self.at(node.scope).layer
         elements = _elements(node)
@@ -154,9 +154,9 @@ class _Layers:
             program.name, layers, True,
             parameters=sum(layer.own_parameters for layer in layers),
             trainable=sum(layer.own_trainable for layer in layers),
-            parameter_bytes=_bytes(program, "parameter"),
-            buffer_bytes=_bytes(program, "buffer"),
-            input_bytes=_bytes(program, "input") if self.computes else None,
+            parameter_bytes=_bytes(filter(_is_parameter, program.main)),
+            buffer_bytes=_bytes(node for node in program.main if node.role == "buffer"),
+            input_bytes=_bytes(node for node in program.main if node.role == "input") if self.computes else None,
             saved_bytes=None,
             flops=layers[0].flops,
         )  # fmt: skip
@@ -173,5 +173,10 @@ def _elements(node: Node) -> int:
     return sum(kind.elements or 0 for kind in node.outputs)
 
 
-def _bytes(program: Program, op: str) -> int:
-    return sum(kind.bytes or 0 for node in program.main.parameters if node.op == op for kind in node.outputs)
+def _is_parameter(node: Node) -> bool:
+    """A leaf behind a tensor may be anything: only those with a name are the model's."""
+    return node.role == "parameter" and node.op != "leaf"
+
+
+def _bytes(nodes: Iterable[Node]) -> int:
+    return sum(kind.bytes or 0 for node in nodes for kind in node.outputs)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from opscope.analysis.category import plain_name
+from opscope.ops import Control, facts_of
 from opscope.program import Node
 
-_FIRST = {"while": 0, "while_loop": 0, "for": 3}
+_FIRST: dict[Control, int] = {"while": 0, "for": 3}
 """Operands before the carried ones: scf.for takes its bounds and step first."""
 
 
 def first_carried(node: Node) -> int:
-    """The operand of a loop that becomes its first result; the others follow. -1 for what is no loop.
+    """The operand of a loop that becomes its first result; the others follow. -1 for what is not a loop.
 
     JAX puts the constants of a loop's body (and of its condition) before what it carries, and says how many there are.
     """
-    name = plain_name(node.op)
-    if name == "scan":
+    control = facts_of(node.op).control
+    if control == "scan":
         return int(node.attrs.get("num_consts", -1))
     constants = (node.attrs.get(key, 0) for key in ("cond_nconsts", "body_nconsts"))
-    return _FIRST[name] + sum(map(int, constants)) if name in _FIRST else -1
+    return _FIRST[control] + sum(map(int, constants)) if control in _FIRST else -1

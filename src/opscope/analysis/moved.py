@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from opscope.analysis.category import plain_name
+from opscope.ops import plain_name
 from opscope.program import WHOLE, Graph, Node, TensorType, ValueRef
 
 _SLICES = frozenset(["slice", "dynamic_slice", "gather"])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from opscope.analysis.category import CATEGORIES, category_of, plain_name
+from opscope.ops import CATEGORIES, category_of, plain_name
 
 Sizes = tuple[int | str, ...]
 Shape = tuple[int, ...]

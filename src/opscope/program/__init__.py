@@ -15,6 +15,7 @@ from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.metric import COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Node, Program
 from opscope.program.values import (
+    ARGUMENT_ROLES,
     DIRECTION_ATTR,
     EMPTY,
     NO_DETAILS,
@@ -34,6 +35,7 @@ from opscope.program.values import (
 )
 
 __all__ = [
+    "ARGUMENT_ROLES",
     "COMBINES",
     "DIRECTION_ATTR",
     "EMPTY",

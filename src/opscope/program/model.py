@@ -16,7 +16,7 @@ from opscope.display import Displayed
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
-from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Details, Frame, Link, NodeKey, Path, Role, TensorType, ValueRef
+from opscope.program.values import ARGUMENT_ROLES, EMPTY, NO_DETAILS, WHOLE, Details, Frame, Link, NodeKey, Path, Role, TensorType, ValueRef
 
 _LONGEST_VALUE = 97
 
@@ -33,6 +33,11 @@ class Node(NamedTuple):
     control: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     details: Details = NO_DETAILS
+
+    @property
+    def is_argument(self) -> bool:
+        """Does its graph take it from outside: a parameter, an input, a buffer?"""
+        return self.role in ARGUMENT_ROLES
 
     @property
     def attrs(self) -> Mapping[str, Any]:
@@ -60,7 +65,7 @@ class Node(NamedTuple):
     @property
     def short_text(self) -> str:
         """One line without attributes, but a constant with its value and a parameter with its number."""
-        payload = self.attrs.get({"constant": "value", "parameter": "parameter_number"}.get(self.role, ""))
+        payload = self.attrs.get("value" if self.role == "constant" else "parameter_number" if self.is_argument else "")
         inner = self.operands if payload is None else [*self.operands, _short(payload)]
         return f"{self.id}: {self.type_text} = {self.op}({', '.join(inner)})"
 
@@ -107,7 +112,8 @@ class Graph:
 
     @cached_property
     def parameters(self) -> tuple[Node, ...]:
-        return tuple(node for node in self.nodes if node.role == "parameter")
+        """What the graph takes: its parameters, inputs and buffers."""
+        return tuple(node for node in self.nodes if node.is_argument)
 
     @overload
     def __getitem__(self, key: str | int) -> Node: ...
@@ -135,7 +141,7 @@ class Graph:
         header = ", ".join(f"{node.id}: {node.type_text}" for node in self.parameters)
         yield f"{self.name}({header}):"
         for node in self.nodes:
-            if node.role != "parameter" or node.inputs:
+            if not node.is_argument or node.inputs:
                 yield f"    {node}"
         yield "    return " + ", ".join(name if index <= 0 else f"{name}#{index}" for name, index in self.outputs)
 

@@ -9,8 +9,11 @@ from math import prod
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-Role = Literal["op", "parameter", "constant", "output", "gradient", "saved"]
-ROLES: tuple[Role, ...] = ("op", "parameter", "constant", "output", "gradient", "saved")
+Role = Literal["op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer"]
+ROLES: tuple[Role, ...] = ("op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer")
+ARGUMENT_ROLES = frozenset[Role](("parameter", "input", "buffer"))
+"""What a graph is given: the model's parameters and buffers, and the data that runs through it. A source that does not tell them
+apart (HLO, a JAX function) calls all of them parameters."""
 
 ValueRef: TypeAlias = tuple[str, int]
 """(node id, output index). The index WHOLE means all outputs together: a tuple that is passed on as one value."""

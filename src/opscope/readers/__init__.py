@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError, SourceError, in_source
-from opscope.plugin import Plugin
+from opscope.ops import Dialect
+from opscope.plugin import Plugin, outside_rows
 from opscope.plugin import Progress as Progress
 from opscope.program import Program
 from opscope.readers.mistakes import known_mistake
@@ -34,6 +34,8 @@ class Reader(Plugin):
 
     objects: tuple[str, ...] = ()
     """Top-level modules of the live objects that this reader takes ("torch")."""
+    dialects: tuple[Dialect, ...] = ()
+    """What the operations of a reader from outside are; opscope's own are in `opscope.ops.rows`."""
 
 
 BUILT_IN: tuple[Reader, ...] = (
@@ -51,15 +53,7 @@ BUILT_IN: tuple[Reader, ...] = (
 
 def readers() -> list[Reader]:
     """Built-in rows first, then what other packages register."""
-    rows = list(BUILT_IN)
-    for entry in entry_points(group="opscope.readers"):
-        try:
-            loaded = entry.load()
-        except Exception as error:  # a broken plug-in must not take the others down
-            print(f"opscope: reader plug-in {entry.name} could not be loaded: {error}", file=sys.stderr)
-            continue
-        rows.extend([loaded] if isinstance(loaded, Reader) else loaded)
-    return rows
+    return [*BUILT_IN, *outside_rows("opscope.readers")]
 
 
 def find_reader(source: Source, name: str | None = None) -> Reader:

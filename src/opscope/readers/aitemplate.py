@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.errors import OpscopeError, SourceError, blamed_on_source
-from opscope.program import GraphBuilder, Metric, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import GraphBuilder, Metric, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
 
@@ -146,7 +146,8 @@ def _source_tensor(graph: GraphBuilder, tensor: Mapping[str, Any], value: dict[s
     name = str(tensor["name"])
     constant = tensor.get("is_internal_constant") or tensor.get("value") is not None or tensor.get("data") is not None
     kind = "input" if tensor.get("is_input") else "param" if tensor.get("is_param") else "constant" if constant else "tensor"
-    graph.node(name, kind, (), [_type(tensor)], role="constant" if kind == "constant" else "parameter", attrs=_attrs(tensor))
+    role: Role = "constant" if kind == "constant" else "input" if kind == "input" else "parameter"
+    graph.node(name, kind, (), [_type(tensor)], role=role, attrs=_attrs(tensor))
     value[name] = (name, 0)
 
 

@@ -87,7 +87,7 @@ class _Reader:
         graph = self._program.graph(name)
         values: dict[str, ValueRef] = {}
         for i, taken in enumerate(proto.input):
-            graph.node(taken, "input", outputs=[TensorType("?")], role="parameter", attrs={"parameter_number": i})
+            graph.node(taken, "input", outputs=[TensorType("?")], role="input", attrs={"parameter_number": i})
             values[taken] = (taken, 0)
         graph.attrs.update({"attributes": ", ".join(proto.attribute)} if proto.attribute else {})
         types = {info.name: _type(info.type) for info in proto.value_info}
@@ -105,7 +105,7 @@ class _Reader:
         sparse = {tensor.values.name: tensor for tensor in proto.sparse_initializer}
         for i, info in enumerate(proto.input):
             if info.name not in weights:
-                graph.node(info.name, "input", outputs=[types[info.name]], role="parameter", attrs={"parameter_number": i})
+                graph.node(info.name, "input", outputs=[types[info.name]], role="input", attrs={"parameter_number": i})
                 values[info.name] = (info.name, 0)
         for tensor in weights.values():
             types[tensor.name] = _tensor_type(tensor)
@@ -132,7 +132,7 @@ class _Reader:
             inputs = []
             for name in node.input:
                 if name and name not in values and name not in makers:
-                    outer = graph.node(_unique(name, taken), "outer value", outputs=[types.get(name, TensorType("?"))], role="parameter")
+                    outer = graph.node(_unique(name, taken), "outer value", outputs=[types.get(name, TensorType("?"))], role="input")
                     values[name] = (outer.id, 0)
                 if name:
                     inputs.append(values[name])

@@ -64,7 +64,7 @@ def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames) -> list[tuple[s
         return found if found is not None else parameter(tensor, "const", "constant", _constant(tensor))
 
     for i, tensor in enumerate(flow.inputs or ()):
-        parameter(tensor, "input", "parameter", {"parameter_number": i})
+        parameter(tensor, "input", "input", {"parameter_number": i})
     for op in flow.nodes:
         inputs = [of(tensor) for tensor in op.inputs]
         id_ = names.name(op, str(op.name))

@@ -40,7 +40,7 @@ def _graph(program: ProgramBuilder, graph: GraphBuilder, found: dict[str, Any]) 
 
     for i, parameter in enumerate(found["inputs"]):
         argument = parameter["arguments"][0]
-        graph.node(argument["name"], "input", (), [_type(argument)], role="parameter", attrs={"parameter_number": i})
+        graph.node(argument["name"], "input", (), [_type(argument)], role="input", attrs={"parameter_number": i})
         value[argument["name"]] = (argument["name"], 0)
     for node in found["nodes"]:
         inputs = [source(argument) for parameter in node["inputs"] for argument in parameter["arguments"]]

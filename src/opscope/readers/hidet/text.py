@@ -23,7 +23,7 @@ def read_flow_text(graph: GraphBuilder, text: str) -> None:
     header, _, body = text.partition("{\n")
     value: dict[str, ValueRef] = {}
     for i, (name, dtype, shape, device) in enumerate(_TYPED.findall(header)):
-        graph.node(name, "input", (), [_type(dtype, shape)], role="parameter", attrs={"parameter_number": i, "device": device})
+        graph.node(name, "input", (), [_type(dtype, shape)], role="input", attrs={"parameter_number": i, "device": device})
         value[name] = (name, 0)
     for line in map(str.strip, body.splitlines()):
         constant = _CONSTANT.fullmatch(line)

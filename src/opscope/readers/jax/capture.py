@@ -41,7 +41,7 @@ def capture(
     if not callable(obj):
         return None
     call = Call(obj, args, kwargs)
-    function, args, kwargs = as_function(call)
+    function, args, kwargs, roles = as_function(call)
     if not args and not kwargs and _needs_inputs(function):
         name = getattr(function, "__name__", type(function).__name__)
         raise OpscopeError(
@@ -50,7 +50,7 @@ def capture(
     with named_calls(call):
         traced = _trace(function, args, kwargs, static_argnums, static_argnames, donate_argnums)
     if stage in (None, "jaxpr"):
-        return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced, (args, kwargs)))
+        return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced, (args, kwargs)), roles)
     return _lowered(traced.lower(), str(stage), compiler_options)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
+from opscope.program import Role
 
 
 class Call(NamedTuple):
@@ -19,6 +20,8 @@ class Call(NamedTuple):
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    roles: tuple[Role, ...] = ()
+    """What each array is to the model, in the order in which JAX flattens the arguments; empty where nobody says it."""
 
 
 def as_function(call: Call) -> Call:
@@ -56,7 +59,8 @@ def _linen(call: Call) -> Call:
         jax.eval_shape(apply, variables, **inputs.arrays)
     except ModifyScopeVariableError:
         mutable = [name for name in variables if name != "params"]
-    return inputs.call_of(apply, "variables", variables)
+    collections = [str(path[0].key) for path, _ in jax.tree_util.tree_flatten_with_path(variables)[0]]
+    return inputs.call_of(apply, "variables", variables, [_role(name == "params") for name in collections])
 
 
 def _nnx(call: Call) -> Call:
@@ -75,7 +79,14 @@ def _nnx(call: Call) -> Call:
         changed = {jax.tree_util.keystr(path): leaf for path, leaf in after if before.get(path) is not leaf}
         return (result, changed) if changed else result
 
-    return inputs.call_of(run, "state", state)
+    variables = jax.tree_util.tree_leaves(state, is_leaf=lambda each: hasattr(each, "type"))
+    roles = [_role(issubclass(each.type, nnx.Param)) for each in variables for _ in jax.tree_util.tree_leaves(each)]
+    return inputs.call_of(run, "state", state, roles)
+
+
+def _role(is_parameter: bool) -> Role:
+    """What a model holds is either learned or a buffer: a running average, a cache, a random generator's state."""
+    return "parameter" if is_parameter else "buffer"
 
 
 class _Inputs:
@@ -98,12 +109,13 @@ class _Inputs:
         )
         return function(*bound.args, **bound.kwargs)
 
-    def call_of(self, function: Callable[..., Any], first: str, state: Any) -> Call:
+    def call_of(self, function: Callable[..., Any], first: str, state: Any, roles: Iterable[Role]) -> Call:
         """The call to trace. JAX takes the names of the graph's parameters from the signature."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         function.__name__ = self._module
         function.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in (first, *self.arrays)])  # type: ignore[attr-defined]
-        return Call(function, (state,), self.arrays)
+        given: list[Role] = ["input" for _ in sys.modules["jax"].tree_util.tree_leaves(self.arrays)]
+        return Call(function, (state,), self.arrays, (*roles, *given))
 
 
 @contextmanager

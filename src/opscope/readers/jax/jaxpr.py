@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers.hlo.scope import parse_op_name
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -21,8 +21,9 @@ _DTYPE = re.compile(r"(bfloat|float|uint|int|complex)(?=\d)")
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 
 
-def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] = ()) -> Program:
-    """`arguments` gives further attributes for each input (path in the argument tree, donation, sharding).
+def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] = (), roles: Sequence[Role] = ()) -> Program:
+    """`arguments` gives further attributes for each input (path in the argument tree, donation, sharding), `roles` says what it is to
+    the model, where that is known.
 
     The function's name is the outermost scope, as in what JAX writes into HLO: groups are the same at every stage.
     """
@@ -30,21 +31,22 @@ def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] 
     program = ProgramBuilder(name, name)
     names = _Names()
     names.of(closed, name)
-    waiting = [_Inner(closed, name, (name,), arguments)]
+    waiting = [_Inner(closed, name, (name,), arguments, roles)]
     while waiting:
-        jaxpr, graph_name, outer_scope, arguments = waiting.pop()
+        jaxpr, graph_name, outer_scope, arguments, roles = waiting.pop()
         graph = program.graph(graph_name)
-        waiting.extend(reversed(_GraphReader(graph, jaxpr, outer_scope, names).read(arguments)))
+        waiting.extend(reversed(_GraphReader(graph, jaxpr, outer_scope, names).read(arguments, roles)))
     return program.build()
 
 
 class _Inner(NamedTuple):
-    """A jaxpr that waits to be read: its graph's name, the scope of its caller, and attributes for its parameters."""
+    """A jaxpr that waits to be read: its graph's name, the scope of its caller, attributes and roles for its parameters."""
 
     jaxpr: Any
     name: str
     scope: Path
     arguments: Sequence[dict[str, Any]] = ()
+    roles: Sequence[Role] = ()
 
 
 def _function_name(closed: Any) -> str:
@@ -85,9 +87,9 @@ class _GraphReader:
         self.counts: dict[str, int] = {}
         self.inner: list[_Inner] = []
 
-    def read(self, arguments: Sequence[dict[str, Any]]) -> list[_Inner]:
+    def read(self, arguments: Sequence[dict[str, Any]], roles: Sequence[Role]) -> list[_Inner]:
         """Fill the graph; the jaxprs that it calls and that have no graph yet come back."""
-        self._parameters(arguments)
+        self._parameters(arguments, roles)
         for equation in self.jaxpr.eqns:
             self._equation(equation)
         self.graph.outputs = [self._value(atom) for atom in self.jaxpr.outvars]
@@ -97,7 +99,7 @@ class _GraphReader:
         count = self.counts[stem] = self.counts.get(stem, 0) + 1
         return f"{stem}.{count}"
 
-    def _parameters(self, arguments: Sequence[dict[str, Any]]) -> None:
+    def _parameters(self, arguments: Sequence[dict[str, Any]], roles: Sequence[Role]) -> None:
         debug = getattr(self.jaxpr, "debug_info", None)
         labels = getattr(debug, "safe_arg_names", None)
         given = labels(len(self.jaxpr.invars)) if callable(labels) else getattr(debug, "arg_names", None) or ()
@@ -107,7 +109,8 @@ class _GraphReader:
             node_id = label if label and label not in taken else f"{label or 'arg'}.{i}"
             taken.add(node_id)
             attrs = {"index": i} | (arguments[i] if i < len(arguments) else {})
-            self.graph.node(node_id, "parameter", (), [_type_of(var.aval)], role="parameter", attrs=attrs)
+            role = roles[i] if i < len(roles) else "parameter"
+            self.graph.node(node_id, role, (), [_type_of(var.aval)], role=role, attrs=attrs)
             self.values[var] = (node_id, 0)
         for i, var in enumerate(self.jaxpr.constvars):
             attrs = {"value": _literal(self.consts[i])} if i < len(self.consts) else {}

@@ -11,7 +11,7 @@ import inspect
 from typing import Any
 
 from opscope.errors import OpscopeError
-from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers.torch.module_calls import ModuleCalls
 from opscope.readers.torch.names import ONE_BY_ONE, about_modules, first_words
 from opscope.readers.torch.nested import leaves, tensors
@@ -109,14 +109,13 @@ class _Run:
     def input(self, path: str, tensor: Any) -> None:
         self._placeholder(self.unique(path.replace("[", "_").replace("]", "")), "input", tensor)
 
-    def _placeholder(self, own: str, op: str, tensor: Any, name: str = "", scope: Path = ()) -> ValueRef:
+    def _placeholder(self, own: str, role: Role, tensor: Any, name: str = "", scope: Path = ()) -> ValueRef:
         if tensor in self.made_by:
             return self.made_by[tensor]  # type: ignore[no-any-return]
-        role = "constant" if op == "constant" else "parameter"
         attrs: dict[str, Any] = {"name": name} if name else {}
-        if op == "parameter":
+        if role == "parameter":
             attrs["trainable"] = bool(tensor.requires_grad)
-        self.builder.node(own, op, (), (tensor_type(tensor),), role=role, attrs=attrs, scope=scope)  # type: ignore[arg-type]
+        self.builder.node(own, role, (), (tensor_type(tensor),), role=role, attrs=attrs, scope=scope)
         self.position[own] = -1
         self.made_by[tensor] = (own, 0)
         return (own, 0)
@@ -129,8 +128,8 @@ class _Run:
         name = self.calls.name(tensor)
         if not name:
             return self._placeholder(self.unique("constant"), "constant", tensor)
-        kind = "parameter" if type(tensor).__name__ == "Parameter" else "buffer"
-        return self._placeholder(self.unique(name), kind, tensor, name, self.calls.scope_of_parameter(tensor))
+        role: Role = "parameter" if type(tensor).__name__ == "Parameter" else "buffer"
+        return self._placeholder(self.unique(name), role, tensor, name, self.calls.scope_of_parameter(tensor))
 
     def begin(self, operator: Any, args: Any, kwargs: Any) -> _Step:
         op = str(operator)

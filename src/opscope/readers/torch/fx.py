@@ -24,11 +24,14 @@ SPELLED_OUT = frozenset(
 """Metadata that the model has its own place for, or that only the compiler that made it can use."""
 
 
+_ROLES: dict[str, Role] = {"parameter": "parameter", "buffer": "buffer", "constant": "constant", "gradient": "gradient"}
+
+
 class Placeholder(NamedTuple):
     """What a signature says about an input of the graph."""
 
     kind: str
-    """One of "parameter", "buffer", "constant", "token", "object" and "input"."""
+    """One of "parameter", "buffer", "constant", "gradient", "saved", "token", "object" and "input"."""
     name: str = ""
     """Qualified name in the model ("layers.3.mlp.weight")."""
     tied: tuple[str, ...] = ()
@@ -38,7 +41,7 @@ class Placeholder(NamedTuple):
 
     @property
     def role(self) -> Role:
-        return "constant" if self.kind == "constant" else "gradient" if self.kind == "gradient" else "parameter"
+        return _ROLES.get(self.kind, "input")
 
     @property
     def attrs(self) -> dict[str, Any]:

@@ -87,8 +87,8 @@ class BodyReader:
         kind, device = type_of(annotation) if annotation else (UNKNOWN, "")
         attrs = {"device": device} if device else {}
         is_tangent = described.startswith("TangentAOTInput") or name.startswith("tangents_")
-        role: Role = "gradient" if is_tangent else "parameter"
-        self.builder.node(name, "gradient" if is_tangent else "input", (), (kind,), role=role, attrs=attrs)
+        role: Role = "gradient" if is_tangent else "input"
+        self.builder.node(name, role, (), (kind,), role=role, attrs=attrs)
         self.known[name] = 1
 
     def _find_elements(self, statements: list[_Statement]) -> None:

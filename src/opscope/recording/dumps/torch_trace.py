@@ -223,7 +223,7 @@ class _Chain:
 
 
 def _inputs(program: Program) -> list[str]:
-    return [node.id for node in program.main if node.role in ("parameter", "gradient") and not node.inputs]
+    return [node.id for node in program.main if (node.is_argument or node.role == "gradient") and not node.inputs]
 
 
 def _compile_id(facts: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ def derive(pairs: Pairs) -> dict[int, int]:
     known: dict[_Work, list[int]] = {}
     for x in values_a.in_order:
         values_a.set(x, x)
-        if a.nodes[x].role != "parameter":
+        if not a.nodes[x].is_argument:
             same = known.setdefault((work_a[x], values_a.operands(x)), [])
             same.append(x)
             values_a.set(x, same[0])
@@ -33,7 +33,7 @@ def derive(pairs: Pairs) -> dict[int, int]:
     used: set[int] = set()
     for y in values_b.in_order:
         x = pairs.counterpart_b[y]
-        if x == FREE and b.nodes[y].role != "parameter":
+        if x == FREE and not b.nodes[y].is_argument:
             same = known.get((work_b[y], values_b.operands(y)), [])
             x = next((x for x in same[:_LOOKED_AT] if pairs.counterpart_a[x] == FREE and x not in used), same[0] if same else FREE)
             if x != FREE:
@@ -97,7 +97,7 @@ def _passed(side: Side) -> dict[int, int]:
     for g, callers in enumerate(side.callers):
         if len(callers) != 1:
             continue
-        parameters = [i for i in side.members(g) if side.nodes[i].role == "parameter"]
+        parameters = [i for i in side.members(g) if side.nodes[i].is_argument]
         operands = side.operands[callers[0]]
         if len(parameters) != len(operands):
             continue

@@ -77,7 +77,7 @@ class NodeColumns:
 def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
     """Of a parameter: which operand of a call it stands for, where its source says so (HLO lists parameters in any order; -1: as
     listed). Of a loop: the first operand that it carries from round to round, as its first result (-1: it is no loop)."""
-    if node.role != "parameter":
+    if not node.is_argument:
         return first_carried(node) if node.calls else -1
     number = attrs.get("parameter_number", attrs.get("index"))
     return int(number) if isinstance(number, (int, str)) and str(number).isdecimal() and len(str(number)) < 10 else -1
@@ -89,7 +89,7 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
     value: Any = None
     if node.role == "constant":
         value = next((attrs[key] for key in ("value", "literal") if key in attrs), None)
-    elif node.role == "parameter":
+    elif node.is_argument:
         labels = (attrs.get(key) for key in ("label", "metadata.op_name", "op_name", "target", "name"))
         value = next((label for label in labels if label not in (None, "None")), None)
     elif node.role in ("gradient", "saved", "output"):

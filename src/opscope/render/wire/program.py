@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from itertools import repeat
 from typing import Any
 
-from opscope.analysis.category import category_of
 from opscope.analysis.clusters import with_clusters
 from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTree, GroupTrees
+from opscope.ops import category_of
 from opscope.program import ROLES, Details, Frame, Graph, Path, Program, TensorType
 from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text

@@ -24,7 +24,7 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
                 "name": "",
                 "inputs": [_parameter(f"input:{i}", graph, (node.id, 0)) for i, node in enumerate(graph.parameters)],
                 "outputs": [_parameter(f"output:{i}", graph, ref) for i, ref in enumerate(graph.outputs)],
-                "nodes": [_node(program, graph, node) for node in graph if node.role not in ("parameter", "constant")],
+                "nodes": [_node(program, graph, node) for node in graph if not (node.is_argument or node.role == "constant")],
             }
         ],
         "description": f"Converted from {program.name}",
@@ -53,7 +53,7 @@ def _node(program: Program, graph: Graph, node: Node) -> dict[str, Any]:
 
 def _parameter(name: str, graph: Graph, ref: ValueRef) -> dict[str, Any]:
     node = graph[ref[0]]
-    own = ref[0] if node.role in ("parameter", "constant") else f"{ref[0]}:{max(ref[1], 0)}"
+    own = ref[0] if node.is_argument or node.role == "constant" else f"{ref[0]}:{max(ref[1], 0)}"
     argument: dict[str, Any] = {"name": own}
     type_ = node.outputs[max(ref[1], 0)] if node.outputs else TensorType("?")
     dims = [str(dim) for dim in type_.shape]
@@ -76,7 +76,7 @@ def _flow_text(graph: Graph) -> str:
         attrs = [f"{key}={text(value)}" for key, value in node.attrs.items() if key not in ("task", "category", "note", "device")]
         if node.role == "constant":
             lines.append(f"  {node.id} = Constant({node.outputs[0].dtype}[{_dims(node.outputs[0])}][cpu])")
-        elif node.role != "parameter":
+        elif not node.is_argument:
             note = f"  # {node.attrs['note']}" if "note" in node.attrs else ""
             lines.append(f"  {typed(node)} = {node.op}({', '.join(operands + attrs)}){note}")
     lines.append("  return " + ", ".join(name if index <= 0 else f"{name}_{index}" for name, index in graph.outputs))

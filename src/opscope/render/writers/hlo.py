@@ -52,7 +52,7 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
         number += 1
     renumbered: list[Node] = []
     for node in kept:
-        if node.op == "parameter":
+        if node.is_argument:
             entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
             number += 1
         else:
@@ -114,7 +114,7 @@ def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str
     for node in nodes:
         details = node.details
         tail = _tail(node, details.tail, kept, metadata) if isinstance(details, HloDetails) else ""
-        inner = details.payload if isinstance(details, HloDetails) and node.role in ("parameter", "constant") else ""
+        inner = details.payload if isinstance(details, HloDetails) and (node.is_argument or node.role == "constant") else ""
         operands = inner or ", ".join(name for name, _ in node.inputs)
         typed = _type(node, (graph.name, node.id) in tuples)
         lines.append(f"  {_mark(node, root)}{node.id} = {typed} {node.op}({operands}){tail}")

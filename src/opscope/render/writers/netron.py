@@ -53,7 +53,7 @@ def _module(graph: Graph) -> dict[str, Any]:
             values.append(described)
         return found
 
-    shown = [node for node in graph.nodes if node.role not in ("parameter", "constant")]
+    shown = [node for node in graph.nodes if not (node.is_argument or node.role == "constant")]
     return {
         "name": graph.name,
         "inputs": [{"name": node.id, "value": [value((node.id, 0))]} for node in graph.parameters],
@@ -80,7 +80,7 @@ def _type(type_: TensorType) -> dict[str, Any]:
 
 
 def category(node: Node) -> str:
-    from opscope.analysis.category import CATEGORIES, category_of
+    from opscope.ops import CATEGORIES, category_of
 
     return _COLOURS.get(CATEGORIES[category_of(node.op, node.role)], "")
 

@@ -1,8 +1,7 @@
 /** What a caller's operands become inside a called graph. */
-import { type ProgramData, ROLES } from "./types";
+import { isArgument, Role } from "./roles";
+import type { ProgramData } from "./types";
 
-export const PARAMETER = ROLES.indexOf("parameter");
-const GRADIENT = ROLES.indexOf("gradient");
 /** The place of a parameter that no operand is for: of an overlay, one that the program after the pass has not. */
 export const NO_OPERAND = -2;
 
@@ -10,8 +9,8 @@ export const NO_OPERAND = -2;
 export function parametersOf({ graphStart, inputs, nodePlace, nodeRole }: ProgramData, graph: number): number[] {
   const parameters: number[] = [];
   for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) {
-    const isGiven = nodeRole[n] === GRADIENT && inputs.start[n + 1] === inputs.start[n];
-    if (nodePlace[n] !== NO_OPERAND && (nodeRole[n] === PARAMETER || isGiven)) parameters.push(n);
+    const isGiven = nodeRole[n] === Role.Gradient && inputs.start[n + 1] === inputs.start[n];
+    if (nodePlace[n] !== NO_OPERAND && (isArgument(nodeRole[n]) || isGiven)) parameters.push(n);
   }
   return parameters;
 }

@@ -135,7 +135,7 @@ export interface NodeDetails {
   readonly source: readonly { file: string; line: number; function?: string }[];
 }
 
-export const ROLES = ["op", "parameter", "constant", "output", "gradient", "saved"] as const;
+export const ROLES = ["op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer"] as const;
 export const CATEGORIES = [
   "other",
   "elementwise",

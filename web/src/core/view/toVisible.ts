@@ -7,7 +7,7 @@ import type { Edges } from "./edges/edges";
 import { INLINED, type Instance, noEnds, PASSED_ON, sources } from "./boxes/instance";
 import type { Placement } from "./boxes/placement";
 import { Kind } from "./ops/plumbing";
-import { WHOLE } from "./ops/roles";
+import { WHOLE } from "../program/roles";
 
 export function finish(placement: Placement, edges: Edges): Visible {
   const { boxes } = placement;

@@ -2,7 +2,7 @@
 import { BoxKind, CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/program/types";
 import { originsOf } from "../../core/view/boxes/parameterOrigins";
 import { prepare } from "../../core/view/prepare";
-import { isModelParameter } from "../../core/view/ops/roles";
+import { isArgument, Role } from "../../core/program/roles";
 import { groupTree } from "../../core/view/groups/tree";
 import type { Lookup } from "./nodeLookup";
 import type { GroupFacts, NodeFacts, NodeName, OpCount, ProgramSummary } from "./protocol";
@@ -45,7 +45,7 @@ export function nodeFacts(lookup: Lookup, node: number, details: NodeDetails | u
 }
 
 function originFacts(lookup: Lookup, graph: number, node: number): { origin?: NodeName } {
-  if (ROLES[lookup.program.nodeRole[node]] !== "parameter") return {};
+  if (!isArgument(lookup.program.nodeRole[node])) return {};
   const prepared = prepare(lookup.program);
   const { start, value } = prepared.parameters;
   const origin = originsOf(prepared, graph)[value.indexOf(node, start[graph]) - start[graph]] ?? -1;
@@ -86,14 +86,14 @@ class Counter {
 export function programFacts(lookup: Lookup): Pick<ProgramSummary, "ops" | "parameters" | "parameterBytes" | "others" | "otherBytes"> {
   const { nodeCount, nodeOp, nodeRole, graphStart, entry } = lookup.program;
   const ops = new Counter();
-  for (let n = 0; n < nodeCount; n++) if (ROLES[nodeRole[n]] === "op") ops.add(nodeOp[n]);
+  for (let n = 0; n < nodeCount; n++) if (nodeRole[n] === Role.Op) ops.add(nodeOp[n]);
   let parameters = 0,
     parameterBytes = 0,
     others = 0,
     otherBytes = 0;
   for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
-    if (ROLES[nodeRole[n]] !== "parameter") continue;
-    if (isModelParameter(lookup.program, n)) {
+    if (!isArgument(nodeRole[n])) continue;
+    if (nodeRole[n] === Role.Parameter) {
       parameters++;
       parameterBytes += lookup.bytes(n);
     } else {
@@ -140,7 +140,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
     const bytes = lookup.bytes(n);
     outputBytes += bytes;
     if (n < shownFrom || n >= shownTo) called++;
-    else if (isModelParameter(program, n)) {
+    else if (program.nodeRole[n] === Role.Parameter) {
       parameters++;
       parameterBytes += bytes;
     }

@@ -1,7 +1,7 @@
 /** Nodes or modules as rows: filtered, sorted, and cut to what is on screen only when asked. */
 import { type Grouping, type NodeDetails, ROLES, type SummaryData } from "../../core/program/types";
 import type { DataRun } from "../../core/highlight/nodeData";
-import { isModelParameter } from "../../core/view/ops/roles";
+import { isArgument, Role } from "../../core/program/roles";
 import { NUMBERS } from "./colours";
 import { ModuleRows } from "./modules";
 import type { Lookup } from "./nodeLookup";
@@ -170,11 +170,11 @@ function moduleSums(lookup: Lookup, grouping: Grouping, graph: number) {
   for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) {
     const g = grouping.nodeGroup[n];
     if (g < 0) continue;
-    if (isModelParameter(program, n)) {
+    if (program.nodeRole[n] === Role.Parameter) {
       const type = program.outputs.value[program.outputs.start[n]];
       parameters[g] += Math.max(0, program.types.elements[type] ?? 0);
       parameterBytes[g] += lookup.bytes(n);
-    } else if (ROLES[program.nodeRole[n]] !== "parameter") {
+    } else if (!isArgument(program.nodeRole[n])) {
       ops[g]++;
       outputBytes[g] += lookup.bytes(n);
     }

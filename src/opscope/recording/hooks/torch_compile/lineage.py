@@ -70,7 +70,7 @@ def partition_origins(old: Program, parts: Mapping[str, Program]) -> Iterator[Or
 
 
 def _is_given(node: Node) -> bool:
-    return node.role in ("parameter", "gradient") and not node.inputs
+    return (node.is_argument or node.role == "gradient") and not node.inputs
 
 
 def retargeted(old: Program, new: Program, keys: Iterable[NodeKey]) -> Iterator[Origin]:

@@ -99,7 +99,7 @@ def program_of_schedule(nodes: list[Any], title: str, inputs: Mapping[str, Node]
         if name in inputs:
             main.add(inputs[name]._replace(links=()))
         else:
-            main.node(name, "input", (), _types(V.graph.graph_inputs.get(name)), role="parameter")
+            main.node(name, "input", (), _types(V.graph.graph_inputs.get(name)), role="input")
         made[name] = (name, 0)
     for node in nodes:
         if _is_fused(node):
@@ -118,7 +118,7 @@ def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, made: dict[s
     outside = [read for read in _reads(node) if read not in own and read in made]
     inside: dict[str, ValueRef] = {}
     for read in outside:
-        inner.node(read, "input", (), _types(_buffer_of(read)), role="parameter")
+        inner.node(read, "input", (), _types(_buffer_of(read)), role="input")
         inside[read] = (read, 0)
     for member in _members(node):
         _buffer(inner, member, inside)

@@ -3,8 +3,9 @@
  * takes its values from what its operands became, and leads (as a control edge, which carries nothing) to those who used it.
  */
 import { filledColumn, nodeColumns } from "../columns";
-import { NO_OPERAND, PARAMETER } from "../parameters";
 import { type MetricData, withRatios } from "../metrics";
+import { NO_OPERAND } from "../parameters";
+import { isArgument } from "../roles";
 import type { Csr, Csr2, Grouping, Looks, ProgramData, StringTable } from "../types";
 import type { PassDiff } from "./types";
 
@@ -222,7 +223,7 @@ class Merging {
     const graphAt = this.graphOfMerged();
     return Int32Array.from(after, (node, i) => {
       if (node >= 0) return now.nodePlace[node];
-      return old.nodeRole[before[i]] === PARAMETER && this.graphs[graphAt[i]].after >= 0 ? NO_OPERAND : old.nodePlace[before[i]];
+      return isArgument(old.nodeRole[before[i]]) && this.graphs[graphAt[i]].after >= 0 ? NO_OPERAND : old.nodePlace[before[i]];
     });
   }
 

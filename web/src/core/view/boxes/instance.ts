@@ -6,7 +6,7 @@
 import type { ProgramData } from "../../program/types";
 import { Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
-import { Role, WHOLE } from "../ops/roles";
+import { isArgument, WHOLE } from "../../program/roles";
 
 /** Places of a node beside its box. */
 export const NOWHERE = -1;
@@ -169,7 +169,7 @@ function nextRound(at: Instance, parameter: number, output: number): Next | unde
   }
   if (pipes.kind[node] === Kind.Pipe) [node, index] = [pipes.node[node], pipes.output[node]];
   const stays = isTuple ? index === output : body.operand(node) === at.operand(parameter);
-  return program.nodeRole[node] === Role.Parameter && stays ? undefined : { body, node, output: index };
+  return isArgument(program.nodeRole[node]) && stays ? undefined : { body, node, output: index };
 }
 
 const MOST_STEPS = 20000;

@@ -9,7 +9,7 @@ import { isOpen } from "../choose/options";
 import { bareOp, Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
 import type { Placement } from "./placement";
-import { Role } from "../ops/roles";
+import { isArgument, Role } from "../../program/roles";
 import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, typeText } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
@@ -51,14 +51,13 @@ function decideFates(placement: Placement, instance: Instance): Uint8Array {
     if (hiddenRole[role]) continue;
     const wanted = named !== undefined && named[n] === 1;
     const piped = plumbing.kind[n] === Kind.Pipe || (plumbing.kind[n] === Kind.Bundle && !(isOutput[n] && !instance.outer));
-    const bound =
-      (role === Role.Parameter || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
+    const bound = (isArgument(role) || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
     const call =
-      rules.plumbing && !wanted && !subset && !bound && role === Role.Parameter && !small.is[n] ? movesInto(placement, instance, n) : -1;
+      rules.plumbing && !wanted && !subset && !bound && isArgument(role) && !small.is[n] ? movesInto(placement, instance, n) : -1;
     if (call >= 0) instance.moves.set(n, { call });
     // A parameter that a caller binds is the caller's value: what spreads it is no text of its own.
     const root = small.root[n];
-    const spreadsBound = root !== n && program.nodeRole[root] === Role.Parameter && instance.operand(root) >= 0;
+    const spreadsBound = root !== n && isArgument(program.nodeRole[root]) && instance.operand(root) >= 0;
     if (rules.plumbing && !wanted && (piped || bound || call >= 0)) fates[i] = Fate.Passed;
     else if (rules.inlineSmall && !wanted && !bound && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
     else if (
@@ -98,7 +97,7 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
     const g = tree.nodeGroup[instance.first + i];
     if (g < 0 || fates[i] !== Fate.Shown) continue;
     shown[g - first]++;
-    if (nodeRole[instance.first + i] !== Role.Parameter && nodeRole[instance.first + i] !== Role.Constant) ops[g - first]++;
+    if (!isArgument(nodeRole[instance.first + i]) && nodeRole[instance.first + i] !== Role.Constant) ops[g - first]++;
   }
   for (let i = count - 1; i >= 0; i--) {
     const above = tree.parent[first + i];
@@ -244,7 +243,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     instance.boxOf[i] = box;
     if (stack >= 0 && folding !== undefined) {
       boxes.repeat[box] = folding.size(stack);
-      if (program.nodeRole[n] === Role.Parameter) {
+      if (isArgument(program.nodeRole[n])) {
         boxes.title[box] += " …";
         if (folding.members(stack).some((item) => typeText(program, item - tree.groupCount) !== boxes.subtitle[box]))
           boxes.subtitle[box] = "";
@@ -281,7 +280,7 @@ function nodeStack(placement: Placement, instance: Instance, node: number): numb
   const stack = folding ? folding.stackOf[tree.groupCount + node] : -1;
   if (!folding || stack < 0 || instance.flat) return -1;
   const first = prepared.program.strings.at(prepared.program.nodeId[folding.first(stack) - tree.groupCount]);
-  const user = prepared.program.nodeRole[node] === Role.Parameter ? onlyUser(prepared, node) : -1;
+  const user = isArgument(prepared.program.nodeRole[node]) ? onlyUser(prepared, node) : -1;
   if (user >= 0 && isOpenCall(placement, instance, user)) return -1;
   return options.unfolded.has(`${instance.prefix}x:n:${escapeName(first)}`) ? -1 : stack;
 }

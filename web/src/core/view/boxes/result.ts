@@ -6,7 +6,7 @@ import type { Edges } from "../edges/edges";
 import { noEnds, sources } from "./instance";
 import type { Placement } from "./placement";
 import { Kind } from "../ops/plumbing";
-import { Role } from "../ops/roles";
+import { Role } from "../../program/roles";
 import { placeOperands } from "../edges/ports";
 import { plural, typeText } from "./texts";
 

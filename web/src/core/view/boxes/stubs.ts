@@ -8,7 +8,7 @@ import type { Boxes } from "./boxes";
 import { byClass } from "../../base/csr";
 import type { Edges } from "../edges/edges";
 import type { Placement } from "./placement";
-import { Role } from "../ops/roles";
+import { isArgument, Role } from "../../program/roles";
 import { plural } from "./texts";
 
 const SHAPE = CATEGORIES.indexOf("shape");
@@ -52,7 +52,7 @@ export function addStubs(placement: Placement, edges: Edges): void {
 /** A parameter, a constant, or one of them reshaped. */
 function onlyHolds(placement: Placement, node: number): boolean {
   const { nodeRole, nodeCategory, inputs } = placement.prepared.program;
-  const holds = (n: number): boolean => nodeRole[n] === Role.Parameter || nodeRole[n] === Role.Constant;
+  const holds = (n: number): boolean => isArgument(nodeRole[n]) || nodeRole[n] === Role.Constant;
   if (holds(node)) return true;
   if (nodeCategory[node] !== SHAPE) return false;
   for (let i = inputs.start[node]; i < inputs.start[node + 1]; i++) if (!holds(inputs.value[i])) return false;

@@ -4,7 +4,7 @@ import { shortNumber } from "../../text/quantities";
 import { CATEGORIES, type ProgramData } from "../../program/types";
 import { bareOp } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { isArgument, Role } from "../../program/roles";
 
 /** "mlp: LlamaMLP" is the group `mlp` of class `LlamaMLP`. */
 export function nameAndClass(name: string): [string, string] {
@@ -56,7 +56,7 @@ function withoutNumber(name: string): string {
 export function nodeTitle(program: ProgramData, node: number): string {
   const { strings, nodeOp, nodeId, nodeRole, nodeText } = program;
   const text = nodeText[node];
-  if (nodeRole[node] === Role.Parameter) return parameterLabel(program, node);
+  if (isArgument(nodeRole[node])) return parameterLabel(program, node);
   if (nodeRole[node] !== Role.Op && text >= 0) return strings.at(text);
   const op = opTitle(program, nodeOp[node]);
   if (op === "custom-call" || op === "custom_call") return text >= 0 ? strings.at(text).replace(/^__/, "").replace(/\$/g, " ") : op;
@@ -133,7 +133,7 @@ export function operandText(prepared: Prepared, source: number): string {
   const { program, small } = prepared;
   const { strings, nodeText, nodeId, nodeRole, outputs, types } = program;
   const root = small.root[source];
-  const named = nodeRole[root] === Role.Parameter;
+  const named = isArgument(nodeRole[root]);
   const text = named ? parameterLabel(program, root) : strings.at(nodeText[root] >= 0 ? nodeText[root] : nodeId[root]);
   if (named && outputs.start[root + 1] > outputs.start[root]) {
     const type = outputs.value[outputs.start[root]];

@@ -5,7 +5,7 @@ import type { Boxes } from "./boxes";
 import { TripleMap } from "../../base/csr";
 import type { Edges } from "../edges/edges";
 import type { Placement } from "./placement";
-import { Role } from "../ops/roles";
+import { isArgument, Role } from "../../program/roles";
 
 const DATA = CATEGORIES.indexOf("data");
 
@@ -29,7 +29,7 @@ export function addValues(placement: Placement, edges: Edges): void {
     const source = edges.source[e];
     const node = edges.node[e];
     if (edges.kind[e] !== EdgeKind.Data || node < 0 || boxes.kind[source] === BoxKind.Stub || !boxes.isLeaf(source)) continue;
-    if (nodeRole[node] === Role.Parameter || nodeRole[node] === Role.Constant) continue;
+    if (isArgument(nodeRole[node]) || nodeRole[node] === Role.Constant) continue;
     const slot = edges.sourceSlot[e];
     const value = valueBox(source, node, edges.output[e]);
     const made = edges.count - 1;
@@ -41,7 +41,7 @@ export function addValues(placement: Placement, edges: Edges): void {
   for (let i = graphOutputs.start[root.graph]; i < graphOutputs.start[root.graph + 1]; i++) {
     const node = graphOutputs.value[i];
     const box = root.place(node);
-    const plain = nodeRole[node] !== Role.Parameter && nodeRole[node] !== Role.Constant && nodeRole[node] !== Role.Output;
+    const plain = !isArgument(nodeRole[node]) && nodeRole[node] !== Role.Constant && nodeRole[node] !== Role.Output;
     if (box >= 0 && boxes.isLeaf(box) && plain) valueBox(box, node, graphOutputs.extra[i]);
   }
 }

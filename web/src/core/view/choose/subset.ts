@@ -4,7 +4,7 @@ import type { ViewSpec } from "../../program/types";
 import { findNamed } from "./names";
 import { Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { Role } from "../../program/roles";
 import { plural } from "../boxes/texts";
 import type { GroupTree } from "../groups/tree";
 

@@ -6,7 +6,7 @@ import { Carried, INLINED, type Instance, noEnds, NOWHERE, sources } from "../bo
 import type { Placement } from "../boxes/placement";
 import { Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { isArgument } from "../../program/roles";
 import { placeOperands } from "./ports";
 import { commutes } from "../ops/unnumberedOps";
 import { operandNote, operandText, plural } from "../boxes/texts";
@@ -113,7 +113,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
 /** Results of a step hold most of its parameters as they were: a number tells that better than a line for each. */
 export function isReturnedUnchanged(prepared: Prepared, source: number, results: number): boolean {
   const { program, users } = prepared;
-  return program.nodeRole[source] === Role.Parameter && (results > FEW_RESULTS || users.start[source + 1] - users.start[source] > 1);
+  return isArgument(program.nodeRole[source]) && (results > FEW_RESULTS || users.start[source + 1] - users.start[source] > 1);
 }
 
 /** Where operand `operand` of an expanded call ends: at nothing of its own where users in the body fetch it themselves. */

@@ -5,7 +5,7 @@
 
 import type { Edges } from "./edges";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { isArgument, Role } from "../../program/roles";
 
 /** `drawn` lists (edge, place) with places from 1 to `count`; edges of one operand share a place. */
 export function placeOperands(prepared: Prepared, edges: Edges, drawn: readonly number[], count: number): void {
@@ -40,7 +40,7 @@ function mainPlace(prepared: Prepared, edges: Edges, drawn: readonly number[], c
     const role = program.nodeRole[source];
     if (depth[source] > most) [deepest, most, next] = [place, depth[source], place === deepest ? next : most];
     else if (place !== deepest && depth[source] > next) next = depth[source];
-    if (role === Role.Parameter || role === Role.Constant) continue;
+    if (isArgument(role) || role === Role.Constant) continue;
     if (place !== flowing) flows++;
     flowing = place;
     if (users.start[source + 1] - users.start[source] > 1) continue;

@@ -10,7 +10,7 @@
 
 import { Input } from "../ops/inputs";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { isArgument, Role } from "../../program/roles";
 
 const HOMELESS = -2;
 const MOST_PLACES = 4;
@@ -30,7 +30,7 @@ export function adopt(prepared: Prepared, tree: Tree, nodeGroup: Int32Array): vo
       if (nodeGroup[n] !== HOMELESS || prepared.inputKind[n] === Input.Data) continue;
       const shared = sharedGroup(tree, nodeGroup, users.value, users.start[n], users.start[n + 1]);
       if (shared >= 0) nodeGroup[n] = shared;
-      else if (last || nodeRole[n] === Role.Parameter) nodeGroup[n] = firstPlace(prepared, tree, nodeGroup, n);
+      else if (last || isArgument(nodeRole[n])) nodeGroup[n] = firstPlace(prepared, tree, nodeGroup, n);
     }
   };
   backwards(false);

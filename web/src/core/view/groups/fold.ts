@@ -17,7 +17,7 @@ import { nodeLabels } from "./nodeHash";
 import { Kind } from "../ops/plumbing";
 import { parallelPlaces } from "./parallel";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { Role } from "../../program/roles";
 import type { GroupTree } from "./tree";
 
 export interface Folding {

@@ -10,7 +10,7 @@ import { numberless } from "./assignUngrouped";
 import { mix } from "../../base/csr";
 import { nodeLabels } from "./nodeHash";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { Role } from "../../program/roles";
 import type { GroupTree } from "./tree";
 
 export interface Content {

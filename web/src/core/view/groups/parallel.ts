@@ -10,7 +10,7 @@ import { mix, TripleMap } from "../../base/csr";
 import { nodeLabels } from "./nodeHash";
 import { Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { Role } from "../../program/roles";
 
 /** Fewer copies than this are drawn as they are. */
 const LEAST_COPIES = 8;

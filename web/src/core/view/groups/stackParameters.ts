@@ -7,7 +7,7 @@ import { CATEGORIES } from "../../program/types";
 import { TripleMap } from "../../base/csr";
 import { Input } from "../ops/inputs";
 import type { Prepared } from "../prepare";
-import { Role } from "../ops/roles";
+import { isArgument, Role } from "../../program/roles";
 
 /** Fewer than this are drawn as they are. */
 const LEAST = 8;
@@ -29,7 +29,7 @@ export function gatheredParameters(prepared: Prepared, container: Int32Array): I
   const row = new Int32Array(nodeCount).fill(-1);
   const size: number[] = [];
   for (let n = 0; n < nodeCount; n++) {
-    if (nodeRole[n] !== Role.Parameter || nodeCategory[n] === LEAF || small.is[n] || isOutput[n] || inputKind[n] === Input.Data) continue;
+    if (!isArgument(nodeRole[n]) || nodeCategory[n] === LEAF || small.is[n] || isOutput[n] || inputKind[n] === Input.Data) continue;
     const user = onlyUser(prepared, n);
     if (user < 0 || nodeRole[user] !== Role.Op) continue;
     row[n] = rows.number(container[n], user, 0);

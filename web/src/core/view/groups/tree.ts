@@ -7,7 +7,7 @@ import { CATEGORIES, type Grouping } from "../../program/types";
 import { adopt } from "./assignUngrouped";
 import { bareOp, Kind } from "../ops/plumbing";
 import type { Prepared } from "../prepare";
-import { isModelParameter, Role } from "../ops/roles";
+import { Role } from "../../program/roles";
 import { SPREADS } from "../ops/spreads";
 
 export interface GroupTree {
@@ -147,7 +147,7 @@ function count(prepared: Prepared, parent: Int32Array, nodeGroup: Int32Array): {
     const g = nodeGroup[n];
     if (g < 0) continue;
     if (nodeRole[n] === Role.Op && plumbing.kind[n] === Kind.None && !small.is[n]) opCount[g]++;
-    if (isModelParameter(program, n)) {
+    if (nodeRole[n] === Role.Parameter) {
       for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
     }
   }

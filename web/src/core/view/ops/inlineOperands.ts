@@ -9,7 +9,7 @@
 import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";
 import { Input } from "./inputs";
 import { bareOp } from "./plumbing";
-import { Role } from "./roles";
+import { isArgument, Role } from "../../program/roles";
 import { rank } from "./shapes";
 import { SPREADS } from "./spreads";
 
@@ -41,7 +41,7 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
     if (nodeRole[n] === Role.Constant && operandCount === 0) {
       const text = nodeText[n] < 0 ? "" : strings.at(nodeText[n]);
       if (text !== "" && text.length <= LONGEST && elements >= 0 && elements <= MOST_ELEMENTS) is[n] = scalar[n] = 1;
-    } else if (nodeRole[n] === Role.Parameter && operandCount === 0 && nodeCategory[n] !== LEAF) {
+    } else if (isArgument(nodeRole[n]) && operandCount === 0 && nodeCategory[n] !== LEAF) {
       const vector = elements >= 0 && useCount <= MOST_USES && rank(program, n) <= 1;
       const aside =
         inputKind[n] === Input.Side || (inputKind[n] === Input.MeetsBare && rank(program, n) < rank(program, users.value[users.start[n]]));

@@ -8,7 +8,7 @@
 
 import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";
 import { bareOp } from "./plumbing";
-import { Role } from "./roles";
+import { isArgument, Role } from "../../program/roles";
 import { isInteger, rank } from "./shapes";
 import { SPREADS } from "./spreads";
 
@@ -31,7 +31,7 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
   const raw = new Uint8Array(nodeCount);
   const reshapes = reshaping(program);
   for (let n = 0; n < nodeCount; n++) {
-    if (nodeRole[n] === Role.Parameter) {
+    if (isArgument(nodeRole[n])) {
       rests[n] = n;
       raw[n] = 1;
       continue;
@@ -52,7 +52,7 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
   const kind = new Uint8Array(nodeCount);
   const company = companies(program, rests, raw);
   for (let n = 0; n < nodeCount; n++) {
-    if (nodeRole[n] !== Role.Parameter) continue;
+    if (!isArgument(nodeRole[n])) continue;
     if (isInteger(program, n)) {
       kind[n] = Input.Data;
       continue;

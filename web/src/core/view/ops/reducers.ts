@@ -1,7 +1,7 @@
 /** Trivial reducers: called graphs that apply one op to their parameters and nothing else (`to_apply=add`). */
 
 import type { ProgramData } from "../../program/types";
-import { Role } from "./roles";
+import { isArgument, Role } from "../../program/roles";
 
 const LARGEST = 5;
 
@@ -17,8 +17,8 @@ export function findReducers(program: ProgramData): Int32Array {
     const root = graphOutputs.value[graphOutputs.start[g]];
     let plain =
       nodeRole[root] === Role.Op && calls.start[root + 1] === calls.start[root] && inputs.start[root + 1] - inputs.start[root] === 2;
-    for (let n = from; n < to && plain; n++) plain = n === root || nodeRole[n] === Role.Parameter;
-    for (let i = inputs.start[root]; i < inputs.start[root + 1] && plain; i++) plain = nodeRole[inputs.value[i]] === Role.Parameter;
+    for (let n = from; n < to && plain; n++) plain = n === root || isArgument(nodeRole[n]);
+    for (let i = inputs.start[root]; i < inputs.start[root + 1] && plain; i++) plain = isArgument(nodeRole[inputs.value[i]]);
     if (plain) op[g] = nodeOp[root];
   }
   return op;

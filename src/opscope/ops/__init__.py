@@ -1,0 +1,25 @@
+"""What operations are: one table of facts by name, for every dialect. Readers bring rows for their own; everybody else asks."""
+
+from __future__ import annotations
+
+from opscope.ops.facts import CATEGORIES, CONTROL, FORWARDS, LOOPS, TITLED_BY, Control, Dialect, Facts, Quantization, Rows
+from opscope.ops.names import OpName
+from opscope.ops.table import category_of, facts_of, name_of, plain_name
+
+__all__ = [
+    "CATEGORIES",
+    "CONTROL",
+    "FORWARDS",
+    "LOOPS",
+    "TITLED_BY",
+    "Control",
+    "Dialect",
+    "Facts",
+    "OpName",
+    "Quantization",
+    "Rows",
+    "category_of",
+    "facts_of",
+    "name_of",
+    "plain_name",
+]

@@ -1,0 +1,66 @@
+"""Elementwise arithmetic, products and random numbers."""
+
+from __future__ import annotations
+
+from opscope.ops.facts import Facts, Rows
+
+_QUANTIZE = Facts("elementwise", quantization="quantize")
+_DEQUANTIZE = Facts("elementwise", quantization="dequantize")
+
+ARITHMETIC: Rows = (
+    ("add addf addi", Facts("elementwise", sign="+", unnumbered=True)),
+    ("sub subf subi subtract", Facts("elementwise", sign="−")),
+    ("mul mulf muli multiply", Facts("elementwise", sign="×", unnumbered=True)),
+    ("div divf divide divsi divui", Facts("elementwise", sign="÷")),
+    ("pow power", Facts("elementwise", sign="^")),
+    ("max maximum maximumf", Facts("elementwise", sign="max", unnumbered=True)),
+    ("min minimum minimumf", Facts("elementwise", sign="min", unnumbered=True)),
+    (
+        "add_any and bitwise_and bitwise_or bitwise_xor eq logical_and logical_or logical_xor ne or xor",
+        Facts("elementwise", unnumbered=True),
+    ),
+    ("convert convert_element_type", Facts("elementwise", spreads=True)),
+    ("to_copy", Facts("elementwise", spreads=True, quantization="auxiliary")),
+    (
+        """
+        alias_copy clamp elu gelu hard_sigmoid hard_swish hardtanh identity leaky_relu lift_fresh_copy mish relu relu6 sigmoid silu
+        softplus swish tanh
+        """,
+        Facts("elementwise", quantization="auxiliary"),
+    ),
+    ("quantize quantize_linear quantize_per_channel quantize_per_tensor uniform_quantize", _QUANTIZE),
+    ("dequantize dequantize_linear dequantize_per_channel dequantize_per_tensor uniform_dequantize", _DEQUANTIZE),
+    (
+        """
+        abs absolute acos acosh addcdiv addcmul angle arccos arcsin arctan arctan2 arctanh asin asinh atan atan2 atanh
+        bitwise_left_shift bitwise_not bitwise_right_shift cast cast_like cbrt ceil celu clamp_max clamp_min clip cmpf cmpi compare
+        complex conj copysign cos cosh cosine count_leading_zeros digamma elementwise equal erf erf_inv erfc exp exp2 expm1
+        exponential exponential_minus_one fake_quantize floor floor_divide floordiv fmod frac ge glu greater greater_equal
+        greater_or_equal greater_than gt imag integer_pow invert is_finite isinf isnan ldexp le lerp less less_equal
+        less_or_equal less_than lgamma log log10 log1p log2 log_plus_one log_sigmoid logical_not logistic logit lt map masked_fill mod
+        neg negate negative next_after not not_equal pointwise polygamma popcnt population_count prelu real reciprocal
+        reduce_precision rem remainder requantize round round_nearest_afz round_nearest_even rsqrt rsub select select_n selu
+        shift_left shift_right shift_right_arithmetic shift_right_logical sign signbit sin sine sinh softsign sqrt square
+        squared_difference stochastic_convert tan threshold to to_dtype trunc truncdiv type_as where
+        """,
+        Facts("elementwise"),
+    ),
+    (
+        """
+        addbmm addmm addmv addr attention attn baddbmm bilinear block_scaled_dot bmm cholesky conv conv1d conv2d conv3d
+        conv_general_dilated conv_transpose convolution dense dot dot_general einsum fft gemm gru inner linear lstm lu
+        matmul mm multi_head_attention mv ragged_dot ragged_dot_general rnn scaled_dot scaled_dot_product_attention svd
+        triangular_solve vdot
+        """,
+        Facts("matmul"),
+    ),
+    ("dropout", Facts("random", quantization="auxiliary")),
+    (
+        """
+        bernoulli multinomial native_dropout normal rand rand_like randint randn randn_like random_bits
+        random_fold_in random_seed random_split random_unwrap random_wrap rng rng_bit_generator rng_get_and_update_state
+        rng_uniform threefry2x32 uniform
+        """,
+        Facts("random"),
+    ),
+)

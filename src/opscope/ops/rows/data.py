@@ -1,0 +1,59 @@
+"""What moves, reshapes, holds and exchanges values; tuples and what takes values out of them."""
+
+from __future__ import annotations
+
+from opscope.ops.facts import Facts, Rows
+
+DATA: Rows = (
+    ("tuple", Facts(forwards="tuple", unnumbered=True, free=True)),
+    ("get_tuple_element", Facts(forwards="value", free=True)),
+    ("getitem", Facts(forwards="value", free=True, quantization="auxiliary")),
+    # Assertions about a value say nothing in a picture: they are where their value is.
+    ("assert_tensor_metadata assert_scalar", Facts(forwards="value")),
+    ("bitcast", Facts("shape", forwards="value", spreads=True, free=True)),
+    ("bitcast_convert broadcast broadcast_in_dim expand reshape", Facts("shape", spreads=True)),
+    ("get_dimension_size", Facts("shape", free=True)),
+    (
+        """
+        as_strided bitcast_convert_type bitcast_vec broadcast_to cat chunk concat concatenate contiguous depth_to_space detach
+        diagonal dynamic_reshape expand_as expand_dims flatten flip hstack movedim narrow pad permute pixel_shuffle
+        real_dynamic_slice repeat repeat_interleave rev reverse roll rot90 select_copy select_int set_dimension_size shape size slice
+        space_to_depth split split_copy split_with_sizes split_with_sizes_copy squeeze squeeze_copy stack strided_slice
+        swapaxes t tile transpose unbind unflatten unfold unsafe_view unsqueeze unsqueeze_copy upsample view view_as
+        view_copy vstack
+        """,
+        Facts("shape"),
+    ),
+    ("copy", Facts("data", spreads=True, quantization="auxiliary")),
+    ("alias clone clone_dim_order to_dim_order_copy", Facts(quantization="auxiliary")),
+    (
+        """
+        argsort copy_done copy_start dynamic_gather dynamic_slice dynamic_update_slice embedding embedding_bag
+        gather gather_elements gather_nd grid_sampler index index_add index_copy index_put index_select infeed lookup
+        masked_select nonzero one_hot outfeed resize scatter scatter_add scatter_elements scatter_max scatter_min
+        scatter_mul scatter_nd searchsorted slice_scatter sort take take_along_dim top_k tril triu unique
+        """,
+        Facts("data"),
+    ),
+    (
+        """
+        arange const constant constant_of_shape empty empty_like eye fill full full_like iota lift_fresh linspace
+        new_empty new_full new_ones new_zeros ones ones_like range scalar_tensor zeros zeros_like
+        """,
+        Facts("constant"),
+    ),
+    ("accumulate_grad arg argument get_attr input param parameter placeholder variable", Facts("parameter")),
+    ("output return", Facts("output", unnumbered=True)),
+    ("func_return result ret root", Facts("output")),
+    ("all_reduce", Facts("communication", unnumbered=True)),
+    ("partition_id pvary replica_id", Facts("communication", free=True)),
+    (
+        """
+        all_gather all_gather_done all_gather_into_tensor all_gather_start all_reduce_done all_reduce_start
+        all_to_all axis_index collective_broadcast collective_permute collective_permute_done collective_permute_start
+        cross_replica_sum pbroadcast pmax pmin ppermute psum psum2 psum_invariant psum_scatter
+        ragged_all_to_all recv recv_done reduce_scatter reduce_scatter_tensor send send_done wait_tensor
+        """,
+        Facts("communication"),
+    ),
+)

@@ -1,0 +1,29 @@
+"""The dialects that opscope knows, and what their names mean where it is not what they mean elsewhere."""
+
+from __future__ import annotations
+
+from opscope.ops.facts import Dialect, Facts
+
+DIALECTS: tuple[Dialect, ...] = (
+    Dialect(
+        "aten",
+        (
+            ("max min", Facts("reduce")),  # elsewhere, and as `aten.max.other`, these take the larger of two tensors
+            ("max.other", Facts("elementwise", sign="max", unnumbered=True)),
+            ("min.other", Facts("elementwise", sign="min", unnumbered=True)),
+            ("select", Facts("shape")),  # a slice; elsewhere it chooses between two tensors
+        ),
+        titles="first",
+    ),
+    Dialect("prim prims quantized quantized_decomposed _c10d_functional", titles="first"),
+    Dialect("executorch_exir_dialects_edge__ops_aten", titles="first"),
+    Dialect("stablehlo mhlo chlo hlo arith math func"),
+    Dialect("torch nn functional _C _nn ops higher_order Tensor operator _operator builtins"),
+    Dialect(
+        """
+        _ops ai c10d cadence cf com dialects dim_order_ops distributed edge executorch executorch_exir_dialects_edge exir gpu hidet
+        jax lax linalg memref microsoft ml modules nvgpu onnx scf sdy tensor tfl torchao tosa vector
+        """,
+        titles="whole",
+    ),
+)

@@ -1,0 +1,90 @@
+"""The table of operations: rows of opscope's own, and those that packages outside bring with their readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache, lru_cache
+
+from opscope.ops.facts import AUTOGRAD_KINDS, CATEGORIES, Dialect, Facts, Rows
+from opscope.ops.names import OpName, parse_name
+from opscope.ops.rows import COMMON
+from opscope.ops.rows.dialects import DIALECTS
+from opscope.ops.rows.patterns import category_like, quantization_like
+from opscope.plugin import outside_rows
+from opscope.program import Role
+
+_OF_ROLE: dict[Role, str] = {
+    "parameter": "parameter",
+    "input": "parameter",
+    "buffer": "parameter",
+    "constant": "constant",
+    "output": "output",
+    "gradient": "parameter",
+    "saved": "data",
+}
+_NUMBER = {name: number for number, name in enumerate(CATEGORIES)}
+
+
+class OpTable:
+    """Facts by name. A dialect's own rows come before those that count everywhere; a name without a row is guessed at."""
+
+    def __init__(self, common: Rows, dialects: Iterable[Dialect]) -> None:
+        self._common = _by_name(common)
+        self._dialects: dict[str, Dialect] = {}
+        for dialect in dialects:  # who comes first is right: a plug-in adds names and does not change any
+            for prefix in dialect.prefixes.split():
+                self._dialects.setdefault(prefix, dialect)
+            if not dialect.prefixes:
+                self._common = _by_name(dialect.rows) | self._common
+        self._special = {prefix: _by_name(dialect.rows) for prefix, dialect in self._dialects.items()}
+
+    def name(self, op: str) -> OpName:
+        return parse_name(op, self._dialects)
+
+    def facts(self, op: str) -> Facts:
+        name = self.name(op)
+        rows = self._special.get(name.dialect, {})
+        facts = rows.get(_key(f"{name.plain}.{name.overload}")) or rows.get(_key(name.plain)) or self._common.get(_key(name.plain))
+        if facts is None:
+            facts = Facts(category_like(name.plain))
+        if name.is_backward:
+            return Facts(facts.category)
+        return facts if facts.quantization else replace(facts, quantization=quantization_like(name.plain))
+
+
+def _key(name: str) -> str:
+    """Compilers do not agree where words begin: `allreduce`, `all_reduce`."""
+    return name.replace("_", "")
+
+
+def _by_name(rows: Rows) -> dict[str, Facts]:
+    return {_key(name): facts for names, facts in rows for name in names.split()}
+
+
+@cache
+def table() -> OpTable:
+    """Opscope's dialects, then those of the readers that other packages register."""
+    outside = [dialect for row in outside_rows("opscope.readers") for dialect in row.dialects]
+    return OpTable(COMMON, (*DIALECTS, *outside))
+
+
+@lru_cache(maxsize=4096)
+def facts_of(op: str) -> Facts:
+    """What is known of an operation."""
+    return table().facts(op)
+
+
+@lru_cache(maxsize=4096)
+def name_of(op: str) -> OpName:
+    return table().name(op)
+
+
+def plain_name(op: str) -> str:
+    """One form for all compilers: "aten.add_.Tensor", "aten::add", "AddBackward0" and "stablehlo.add" are all "add"."""
+    return name_of(op).plain
+
+
+def category_of(op: str, role: Role = "op", kind: str = "") -> int:
+    """The number of an operation's category in CATEGORIES. `kind` is what a node of an autograd graph calls itself."""
+    return _NUMBER[kind if kind in AUTOGRAD_KINDS else _OF_ROLE.get(role) or facts_of(op).category]
