@@ -17,19 +17,18 @@ import type { Arrangement, DrawContext, Picture, PictureRequest } from "./types"
 const CUT_ARROWS = "Numbers in circles join what was parted: an arrow that ends at a number goes on where the same number stands again.";
 
 export function draw(program: ProgramData, request: PictureRequest, context: DrawContext = {}): Picture {
+  context.progress?.(0.05, "Choosing what to show");
   return compose(arrange(program, request, context), request, context);
 }
 
-/** Choose the boxes and give them places. */
+/** Choose the boxes and give them places; where there is room for so many pixels only, with fewer groups open until they fit. */
 function arrange(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
-  context.progress?.(0.05, "Choosing what to show");
-  if (!request.room) return arrangeOnce(program, request, context);
-  const closing = (closed: readonly string[]) =>
-    arrangeOnce(program, closed.length ? { ...request, spec: { ...request.spec, closed } } : request, context);
-  return { ...fitToScreen(request.room, closing), request };
-}
-
-function arrangeOnce(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
+  const { room, ...roomy } = request;
+  if (room) {
+    const closing = (closed: readonly string[]) =>
+      arrange(program, closed.length ? { ...roomy, spec: { ...request.spec, closed } } : roomy, context);
+    return { ...fitToScreen(room, closing), request };
+  }
   const { now = Date.now, progress, cache, before } = context;
   const start = now();
   const { visible, spec, opened, revealed } = choose(program, request);

@@ -1,0 +1,53 @@
+"""ARCHITECTURE.md lists the way from a file to a picture: short, in the order of the calls, and of functions that exist."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from types import FrameType
+
+from opscope.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON, TYPESCRIPT = ROOT / "src" / "opscope", ROOT / "web" / "src"
+MOST = 30
+HOP = re.compile(r"^(\d+)\. `([\w.]+)` \(`([\w./]+)`\)", re.MULTILINE)
+
+
+def hops() -> list[tuple[str, str]]:
+    """Functions and their files."""
+    found = HOP.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8"))
+    assert [int(number) for number, _, _ in found] == list(range(1, len(found) + 1))
+    return [(function, file) for _, function, file in found]
+
+
+def test_the_way_from_a_file_to_a_picture_is_short() -> None:
+    assert 20 <= len(hops()) <= MOST
+
+
+def test_the_python_half_is_what_export_calls_in_this_order(tmp_path: Path) -> None:
+    called: dict[tuple[str, str], None] = {}
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        file = Path(frame.f_code.co_filename)
+        if event == "call" and file.is_relative_to(PYTHON):
+            called.setdefault((frame.f_code.co_qualname, str(file.relative_to(PYTHON))), None)
+
+    sys.setprofile(watch)
+    try:
+        code = main(["export", str(ROOT / "tests" / "samples" / "hlo" / "step_short.hlo"), "-o", str(tmp_path / "step.svg")])
+    finally:
+        sys.setprofile(None)
+    assert code == 0
+    listed = [hop for hop in hops() if hop[1].endswith(".py")]
+    order = list(called)
+    places = [order.index(hop) for hop in listed]
+    assert places == sorted(places), "the list is in the order of the first calls"
+
+
+def test_the_typescript_half_exists() -> None:
+    listed = [hop for hop in hops() if hop[1].endswith(".ts")]
+    assert len(listed) > 10
+    for function, file in listed:
+        assert re.search(rf"^(export )?function {function}\b", (TYPESCRIPT / file).read_text("utf-8"), re.MULTILINE), (function, file)
