@@ -60,7 +60,9 @@ def test_info_lists_the_modules_of_a_file_and_shows_the_one_asked_for(run: Run, 
     assert [found["name"] for found in json.loads(run("info", "two.hlo", "--json").stdout)["programs"]] == ["first", "second"]
     assert json.loads(run("info", "two.hlo", "--module", "second", "--json").stdout)["ops"][1]["op"] == "tanh"
     assert refused(run("info", "two.hlo", "--module", "third")) == "two.hlo: no module named 'third'; there are: first, second"
-    assert "choose one with --module NAME: first, second" in refused(run("export", "two.hlo", "-o", "x.dot"))
+    assert "two.hlo: has 2 modules; choose one with --module NAME (in Python module=NAME): first, second" in refused(
+        run("export", "two.hlo", "-o", "x.dot")
+    )
 
 
 def test_json_of_several_modules_is_one_file_and_reads_back(run: Run, tmp_path: Path) -> None:
@@ -118,6 +120,24 @@ def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path
 def test_files_given_by_mistake_have_their_own_sentence(run: Run, tmp_path: Path, content: bytes, sentence: str) -> None:
     (tmp_path / "given").write_bytes(content)
     assert refused(run("info", "given")).startswith(f"given: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("model.py", b"def make(): ...", "is Python code; name what to show in it, as module:callable: model:NAME"),
+        ("model.tflite", b"\x1c\0\0\0TFL3\0\0", "is a TensorFlow Lite model, which opscope does not read; convert it to ONNX"),
+        ("model.safetensors", b"\x02\0\0\0\0\0\0\0{}", "holds weights and no graph; give the model itself"),
+    ],
+)
+def test_a_file_that_no_reader_takes_leads_to_the_nearest_way(run: Run, tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert refused(run("info", name)).startswith(f"{name}: {sentence}")
+
+
+def test_what_is_in_a_file_counts_for_more_than_its_name(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "graph.pb").write_text(TWO_MODULES)
+    assert "2 modules" in run("info", "graph.pb").stdout
 
 
 def test_a_missing_file_a_folder_and_a_file_that_may_not_be_read(run: Run, tmp_path: Path) -> None:
@@ -206,7 +226,26 @@ def test_formats_lists_what_can_be_read_and_written(run: Run) -> None:
     assert {"native", "hlo"} <= {row["name"] for row in found["readers"]}
     assert {".json", ".dot"} <= {suffix for row in found["writers"] for suffix in row["suffixes"]}
     text = run("formats").stdout
-    assert all(row["what"] in text for row in found["readers"] + found["writers"])
+    assert all(row["what"] in text for row in found["readers"] + found["writers"] + found["dumps"])
+    assert "pip install" not in "".join(row["install"] for row in found["writers"]), "what opscope itself depends on is there"
+
+
+def test_formats_says_what_to_install_for_live_objects() -> None:
+    code = (
+        "import sys\nfrom importlib import util\nfind_spec = util.find_spec\n"
+        "util.find_spec = lambda name, package=None: None if name in ('torch', 'jax', 'flax', 'jaxlib') else find_spec(name, package)\n"
+        "from opscope.cli import main\nsys.exit(main(['formats', *sys.argv[1:]]))\n"
+    )
+    text, data = (
+        subprocess.run([sys.executable, "-c", code, *more], capture_output=True, text=True, check=True).stdout for more in ([], ["--json"])
+    )
+    rows = {row["name"]: row for row in json.loads(data)["reads"]}
+    assert (rows["torch"]["available"], rows["torch"]["objects_available"]) == (True, False), "its files need no torch"
+    assert (rows["jax"]["available"], rows["mlir"]["available"]) == (False, False)
+    assert re.search(r"^  torch .*  for torch objects: pip install 'opscope\[torch\]'$", text, re.M)
+    assert re.search(r"^  jax .*  pip install 'opscope\[jax\]'$", text, re.M) and re.search(
+        r"^  mlir .*  pip install 'opscope\[jax\]'$", text, re.M
+    )
 
 
 def test_a_reader_of_the_pipe_that_leaves_is_no_fault(example: Path) -> None:

@@ -1,10 +1,8 @@
-"""A module that a row of data stands for: readers and writers are listed, and refused with what to install, without being imported.
-
-Packages outside bring rows of their own through entry points.
-"""
+"""A row of data that stands for a module: readers, writers and dumps are listed, or refused with what to install, without an import."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,9 +26,9 @@ class Plugin:
     what: str
     suffixes: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    """Modules that must be installed before it can work."""
-    extra: str = ""
-    """The extra of opscope that installs them."""
+    """Modules without which it cannot work."""
+    package: str = ""
+    """What pip installs to bring them: a package, or an extra such as "opscope[jax]"."""
 
     def load(self) -> ModuleType:
         return import_module(self.module)
@@ -42,18 +40,28 @@ class Plugin:
 
     @property
     def install_hint(self) -> str:
-        return f"pip install 'opscope[{self.extra}]'" if self.extra else f"pip install {' '.join(self.missing)}"
+        """How to install what is missing; nothing where no package has it."""
+        return f"pip install {shlex.quote(self.package)}" if self.package else ""
+
+    @property
+    def refusal(self) -> str:
+        """The sentence that says what is missing, if anything is."""
+        hint = f": {self.install_hint}" if self.package else ""
+        return f"{self.what} needs {', '.join(self.missing)}{hint}" if self.missing else ""
 
 
 @cache
 def outside_rows(group: str) -> tuple[Any, ...]:
-    """Rows that other packages register in a group of entry points, each as one row or several."""
+    """Rows that other packages add through an entry-point group: each entry is a row, or several."""
     rows: list[Any] = []
     for entry in entry_points(group=group):
         try:
             loaded = entry.load()
+            added = [loaded] if isinstance(loaded, Plugin) else list(loaded)
+            if not all(isinstance(row, Plugin) for row in added):
+                raise TypeError("it is not a row of a table, such as Reader(…)")
         except Exception as error:  # a broken plug-in must not take the others down
-            print(f"opscope: plug-in {entry.name} could not be loaded: {error}", file=sys.stderr)
+            print(f"opscope: plug-in {entry.name} ({group}) could not be loaded: {error}", file=sys.stderr)
             continue
-        rows.extend(loaded if isinstance(loaded, (list, tuple)) else [loaded])
+        rows += added
     return tuple(rows)

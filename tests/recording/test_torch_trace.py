@@ -177,8 +177,6 @@ def test_a_log_without_graphs_says_so(tmp_path: Path) -> None:
 
 SCRIPT = """
 import json, sys, torch, opscope
-
-pytestmark = pytest.mark.frameworks
 def step(x, w):
     return torch.nn.functional.gelu(x @ w).sum()
 w = torch.randn(4, 4, requires_grad=True)
@@ -187,6 +185,7 @@ with opscope.record(sys.argv[1]) as rec:
 """
 
 
+@pytest.mark.frameworks
 def test_a_log_and_a_recording_of_the_same_run_hold_the_same_graphs(tmp_path: Path) -> None:
     """Torch writes its log while opscope records: two witnesses of one compilation."""
     pytest.importorskip("torch")

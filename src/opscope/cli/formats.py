@@ -11,6 +11,7 @@ from opscope.cli.table import table
 
 if TYPE_CHECKING:
     from opscope.plugin import Plugin
+    from opscope.readers import Reader
 
 
 @click.command()
@@ -18,30 +19,34 @@ if TYPE_CHECKING:
 def command(as_json: bool) -> None:
     """What can be read and written here, and what to install for the rest.
 
-    Readers are tried on every SOURCE and the surest one reads it; `--reader NAME` chooses by hand. Writers go by the suffix of
-    the output file; `--format NAME` chooses by hand.
+    Every reader looks at SOURCE and the surest one reads it; `--from NAME` chooses by hand. A file is written by its suffix; `--to NAME`
+    chooses by hand.
     """
     from opscope.readers import readers
-    from opscope.recording.sources import DUMPS
+    from opscope.recording.dumps import dumps
     from opscope.render import WRITERS
 
-    reads = [{**_row(row), "objects": list(row.objects)} for row in readers()]
+    reads = [_reader(row) for row in readers()]
     writes = [_row(row) for row in WRITERS]
-    dumps = [_row(row) for row in DUMPS]
+    passes = [_row(row) for row in dumps()]
     if as_json:
-        click.echo(json.dumps({"readers": reads, "writers": writes, "dumps": dumps}, indent=1))
+        before = {"readers": reads, "writers": writes, "dumps": passes}  # the names of these lists until 0.1
+        click.echo(json.dumps({"reads": reads, "writes": writes, "passes": passes, **before}, indent=1))
         return
     blocks = (
-        ("reads", [(*_kinds(row, *(f"{name} objects" for name in row["objects"])), row["install"]) for row in reads]),
-        ("writes", [(*_kinds(row), row["install"]) for row in writes]),
-        ("passes", [("opscope", ".opscope", "recordings, read and written"), *(_kinds(row, "folders") for row in dumps)]),
+        ("reads (--from NAME)", [_cells(row, *(f"{name} objects" for name in row["objects"])) for row in reads]),
+        ("writes (--to NAME)", [_cells(row) for row in writes]),
+        ("passes", [("opscope", ".opscope", "recordings, read and written", ""), *(_cells(row, "directories") for row in passes)]),
     )
     click.echo("\n".join(f"{title}\n  " + table(rows).replace("\n", "\n  ") for title, rows in blocks))
 
 
-def _kinds(row: dict[str, Any], *others: str) -> tuple[str, str, str]:
-    """Its name, what it comes as, and what it is."""
-    return row["name"], " ".join([*row["suffixes"], *others]), row["what"]
+def _cells(row: dict[str, Any], *others: str) -> tuple[str, str, str, str]:
+    """Its name, what it comes as, what it is, and what to install for it."""
+    install = row["install"]
+    if install and row["available"]:
+        install = f"for {row['objects'][0]} objects: {install}"
+    return row["name"], " ".join([*row["suffixes"], *others]), row["what"], install
 
 
 def _row(row: Plugin) -> dict[str, Any]:
@@ -51,4 +56,17 @@ def _row(row: Plugin) -> dict[str, Any]:
         "suffixes": list(row.suffixes),
         "available": not row.missing,
         "install": row.install_hint if row.missing else "",
+    }
+
+
+def _reader(row: Reader) -> dict[str, Any]:
+    """Its files may be readable where the framework of its objects is missing."""
+    files = bool(row.suffixes) and not row.missing
+    missing = row.missing or row.objects_missing
+    return {
+        **_row(row),
+        "available": files or not missing,
+        "install": row.install_hint if missing else "",
+        "objects": list(row.objects),
+        "objects_available": bool(row.objects) and not row.objects_missing,
     }

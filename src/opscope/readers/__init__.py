@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError, SourceError, in_source
@@ -17,7 +18,7 @@ from opscope.ops import Dialect
 from opscope.plugin import Plugin, outside_rows
 from opscope.plugin import Progress as Progress
 from opscope.program import Program
-from opscope.readers.mistakes import known_mistake
+from opscope.readers.mistakes import known_mistake, nearest_way
 from opscope.readers.source import Source
 
 
@@ -37,22 +38,33 @@ class Reader(Plugin):
     dialects: tuple[Dialect, ...] = ()
     """What the operations of a reader from outside are; opscope's own are in `opscope.ops.rows`."""
 
+    @property
+    def objects_missing(self) -> bool:
+        """Whether there can be no such object here, because their framework is not installed."""
+        return bool(self.objects) and all(find_spec(name) is None for name in self.objects)
+
 
 BUILT_IN: tuple[Reader, ...] = (
     Reader("native", "opscope.readers.native", "opscope's own JSON", (".json",)),
     Reader("hlo", "opscope.readers.hlo", "XLA HLO text: dumps, jax as_text, XLA's tests", (".hlo", ".txt")),
-    Reader("torch", "opscope.readers.torch", "PyTorch: .pt2 files (without torch), modules, tensors", (".pt2",), objects=("torch",)),
-    Reader("mlir", "opscope.readers.mlir", "StableHLO and other MLIR, text or bytecode", (".mlir",), ("jaxlib",), "jax"),
+    Reader(
+        "torch", "opscope.readers.torch", "PyTorch: .pt2 files (without torch), modules, tensors", (".pt2",),
+        package="opscope[torch]", objects=("torch",),
+    ),
+    Reader("mlir", "opscope.readers.mlir", "StableHLO and other MLIR, text or bytecode", (".mlir",), ("jaxlib",), "opscope[jax]"),
     Reader("model-explorer", "opscope.readers.model_explorer", "Model Explorer's graph JSON", (".json",)),
-    Reader("jax", "opscope.readers.jax", "JAX functions, jaxprs, Lowered, Compiled, Exported, Flax modules", objects=("jax", "flax")),
-    Reader("hidet", "opscope.readers.hidet", "hidet's netron JSON, FlowGraphs", (".json",), objects=("hidet",)),
-    Reader("onnx", "opscope.readers.onnx", "ONNX models", (".onnx",), ("onnx",), "onnx", ("onnx",)),
+    Reader(
+        "jax", "opscope.readers.jax", "JAX functions, jaxprs, Lowered, Compiled, Exported, Flax modules",
+        package="opscope[jax]", objects=("jax", "flax"),
+    ),
+    Reader("hidet", "opscope.readers.hidet", "hidet's netron JSON, FlowGraphs", (".json",), (), "hidet", ("hidet",)),
+    Reader("onnx", "opscope.readers.onnx", "ONNX models", (".onnx",), ("onnx",), "opscope[onnx]", ("onnx",)),
     Reader("aitemplate", "opscope.readers.aitemplate", "AITemplate's debug dumps, tensors", (".json",), objects=("aitemplate",)),
-)
+)  # fmt: skip
 
 
 def readers() -> list[Reader]:
-    """Built-in rows first, then what other packages register."""
+    """Built-in rows first, then those of other packages."""
     return [*BUILT_IN, *outside_rows("opscope.readers")]
 
 
@@ -77,15 +89,15 @@ def find_reader(source: Source, name: str | None = None) -> Reader:
             best = (verdict.confidence, row)
         looked.append(f"{row.name} ({verdict.reason})")
     if best is None:
-        raise SourceError("no reader takes this. Looked: " + "; ".join(looked), source.name)
+        raise SourceError(nearest_way(source) or "no reader takes this. Looked: " + "; ".join(looked), source.name)
     return best[1]
 
 
 def read(source: Source, format: str | None = None, progress: Progress | None = None) -> list[Program]:
     """The programs of a source: one, or several where a file holds several modules."""
     row = find_reader(source, format)
-    if row.missing:
-        raise SourceError(f"reading {row.what} needs {', '.join(row.missing)}: {row.install_hint}", source.name)
+    if row.refusal:
+        raise SourceError(f"reading {row.refusal}", source.name)
     with in_source(source.name):
         programs: list[Program] = row.load().read(source, progress)
     return programs

@@ -1,12 +1,24 @@
-"""Files that people give by mistake, each with its own sentence. Checked before any reader looks."""
+"""Files that people give by mistake, each with its own sentence."""
 
 from __future__ import annotations
 
 from opscope.readers.source import Source
 
+_WEIGHTS = "holds weights and no graph; give the model itself: `opscope view module:function`, or opscope.capture(model, *inputs) in Python"
+_NOT_READ = {
+    ".tflite": "is a TensorFlow Lite model, which opscope does not read; convert it to ONNX with `python -m tf2onnx.convert --tflite`",
+    ".keras": 'is a Keras model, which opscope does not read; write it with model.export("model.onnx", format="onnx")',
+    ".h5": 'is HDF5, which opscope does not read; of a Keras model write model.export("model.onnx", format="onnx")',
+    ".pb": "is binary, which opscope does not read; dump HLO as text (xla_dump_hlo_as_text), or convert TensorFlow to ONNX with tf2onnx",
+    ".safetensors": _WEIGHTS,
+    ".gguf": _WEIGHTS,
+    ".npz": _WEIGHTS,
+}
+"""Files that opscope does not read, by suffix, each with the nearest way."""
+
 
 def known_mistake(source: Source) -> str:
-    """What is wrong with a source that no reader should even try, or an empty text."""
+    """What is wrong with a source that no reader should even look at, or an empty text."""
     if source.is_folder:
         return f"is a folder, and nothing in it looks like compiler dumps; give {_files_of(source)}, or the folder with the dumps"
     head = source.head
@@ -24,8 +36,22 @@ def known_mistake(source: Source) -> str:
     return ""
 
 
+def nearest_way(source: Source) -> str:
+    """What to do instead with a source that no reader takes, where its suffix says what it is, or an empty text."""
+    suffix = source.suffixes[-1] if source.suffixes else ""
+    if suffix == ".py":
+        return f"is Python code; name what to show in it, as module:callable: {_module_of(source)}:NAME"
+    return _NOT_READ.get(suffix, "")
+
+
 _READABLE = frozenset([".hlo", ".txt", ".mlir", ".pt2", ".onnx", ".json", ".opscope"])
 _MOST_NAMED = 3
+
+
+def _module_of(source: Source) -> str:
+    """The name by which the current directory imports a Python file."""
+    path = source.path.with_suffix("")
+    return path.name if path.is_absolute() else ".".join(path.parts)
 
 
 def _files_of(source: Source) -> str:

@@ -19,15 +19,13 @@ from opscope.errors import SourceError
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.torch.readable import program_of_text
+from opscope.recording.dumps import TORCH
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, joined
 from opscope.recording.hooks.torch_compile.lineage import partition_origins, placed, retargeted
 from opscope.recording.model import Origin, Recording
 from opscope.recording.store.store import StoreWriter
 
-LOG_HEAD = 65536
-"""How much of a file tells whether it is such a log."""
 _RECORD = re.compile(r"^[VDIWE]\d{4} (?P<time>[\d:.]+) \d+ \S+?:\d+\] (?P<json>\{.*\})\s*$")
-_SIGN = re.compile(rb'^[VDIWE]\d{4} [\d:.]+ \d+ \S+:\d+\] \{"', re.MULTILINE)
 _RANK = re.compile(r"rank_(\d+)")
 
 _STAGES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -55,27 +53,15 @@ class _Record(NamedTuple):
     """Where in the file it ends."""
 
 
-def is_log(head: bytes) -> bool:
-    """Whether a file begins like a structured log of torch."""
-    return _SIGN.search(head) is not None
-
-
 def is_dump(folder: Path, names: Iterable[str]) -> bool:
     """Whether a folder holds such logs."""
-    return any(_looks_like_log(folder / name) for name in names if name.endswith(".log"))
-
-
-def _looks_like_log(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return is_log(stream.read(LOG_HEAD))
+    return any(TORCH.takes_file(folder / name) for name in names if name.endswith(".log"))
 
 
 def read_dump(source: str | Path, progress: Progress | None = None) -> Recording:
     """One log, or a folder of them: several processes, or the ranks of a distributed run."""
     source = Path(source)
-    logs = [source] if source.is_file() else sorted(path for path in source.glob("*.log") if _looks_like_log(path))
+    logs = [source] if source.is_file() else sorted(path for path in source.glob("*.log") if TORCH.takes_file(path))
     writer = StoreWriter(attrs={"producer": "torch.compile (structured log)", "ids": "names", "source": source.name})
     skipped: list[str] = []
     total = sum(path.stat().st_size for path in logs) or 1
