@@ -5,7 +5,7 @@
 # make format     formats Python and TypeScript
 # make docs       builds the documentation site into site/
 # make wheel      builds the wheel, with the viewer in it
-# make setup | bench | gallery | clean
+# make setup | bench | gallery | options | clean
 #
 # Each target sets up what it needs, says so in one line, and does not do it again (.stamps/ remembers).
 
@@ -26,7 +26,7 @@ EXAMPLE := examples/train_step.hlo
 PYTHON_CODE := src tests benchmarks examples docs hatch_build.py
 WEB_CODE := src test build.mjs
 
-.PHONY: help setup view lint format test test-fast docs wheel bench gallery clean
+.PHONY: help setup view lint format test test-fast docs wheel bench gallery options clean
 
 help:
 	sed -n '1,8s/^# //p' Makefile
@@ -94,6 +94,10 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 
 gallery: .stamps/frameworks $(BUNDLE)
 	$(BIN)/python docs/gallery/make.py
+
+options: .stamps/package
+	echo "• writing what is made from the table of view options"
+	$(BIN)/python docs/make_view_options.py
 
 clean:
 	rm -rf .stamps .venv .venv-hidet-* dist site web/node_modules src/opscope/static/*.js src/opscope/static/*.css

@@ -19,8 +19,8 @@ from playwright.sync_api import sync_playwright
 from results import Figure, keep
 
 from opscope.recording.sources import open_recording
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
+from opscope.view_options import ViewOptions
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]

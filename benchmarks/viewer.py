@@ -27,8 +27,8 @@ from training_graph import training_graph
 
 import opscope
 from opscope.program import Program
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
+from opscope.view_options import ViewOptions
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]

@@ -15,7 +15,6 @@ from opscope import native
 from opscope.cli import COMMANDS
 from opscope.cli import opscope as group
 from opscope.cli.view_options import view_options
-from opscope.render.draw.options import ViewOptions
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 CLI = (DOCS / "cli.md").read_text("utf-8")
@@ -71,10 +70,6 @@ def test_every_public_name_is_documented_and_exists() -> None:
     assert set(opscope._HOMES) == set(opscope.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         _ = opscope.nonsense
-
-
-def test_every_option_of_save_is_documented() -> None:
-    assert all(f"`{name}`" in PYTHON for name in ViewOptions.__dataclass_fields__)
 
 
 def test_the_documented_json_is_what_the_reader_takes() -> None:

@@ -13,8 +13,8 @@ from programs import F32, everything, programs
 
 from opscope.loading import load
 from opscope.program import Program, ProgramBuilder
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.dot import dot_of
+from opscope.view_options import ViewOptions
 
 needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 
@@ -81,7 +81,7 @@ def test_the_view_options_are_honoured(step: Program) -> None:
     shallow = dot_of(step, ViewOptions(depth=1))
     assert 0 < len(boxes(shallow)) < len(boxes(whole)) / 4
     assert "layer_0" not in frames(dot_of(step, ViewOptions(flatten=True)))
-    alone = dot_of(step, ViewOptions(graph="log_softmax.28", direction="LR", theme="dark"))
+    alone = dot_of(step, ViewOptions(graph="log_softmax.28", rankdir="LR", theme="dark"))
     assert "exponential" in boxes(alone) and "dot" not in boxes(alone) and "rankdir=LR" in alone and '"#131316"' in alone
     near = dot_of(step, ViewOptions(around=(next(node.id for node in step.main if node.op == "dot"),), hops=1))
     assert "dot" in boxes(near) and 2 < len(boxes(near)) < 20

@@ -21,11 +21,11 @@ import opscope
 from opscope.errors import OpscopeError
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.render.draw import host
-from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import draw
 from opscope.render.writers.pdf import _font, pdf_bytes
 from opscope.render.writers.png import png_bytes
 from opscope.render.writers.svg import svg_text
+from opscope.view_options import ViewOptions
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -84,7 +84,7 @@ def test_svg_is_wellformed_and_shows_names_types_and_keys() -> None:
 @given(programs())
 def test_any_program_gives_wellformed_svg(program: Program) -> None:
     """Cycles, odd names, forward references: whatever the model can hold can be drawn, and names never become markup."""
-    for options in (ViewOptions(), ViewOptions(flatten=True, direction="LR"), ViewOptions(depth=9, wrap=True, theme="dark")):
+    for options in (ViewOptions(), ViewOptions(flatten=True, rankdir="LR"), ViewOptions(depth=9, wrap=True, theme="dark")):
         svg = draw(program, options, "svg").text
         assert ElementTree.fromstring(svg).tag == f"{SVG}svg"
         assert "NaN" not in svg

@@ -14,9 +14,9 @@ from programs import everything
 
 import opscope
 from opscope.errors import OpscopeError
-from opscope.render.draw.options import ViewOptions
 from opscope.render.wire.program import encode_wire
 from opscope.render.writers.html import document, json_for_script, viewer_script
+from opscope.view_options import ViewOptions
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,16 +52,17 @@ def test_the_same_program_gives_the_same_page() -> None:
 
 
 def test_view_options_are_what_it_shows_first() -> None:
-    options = ViewOptions(graph="main.7", depth=2, around=("add.3",), hops=1, group_by="partition", direction="LR", theme="dark")
+    options = ViewOptions(graph="main.7", depth=2, around=("add.3",), hops=1, group_by="partition", rankdir="LR", theme="dark")
     text = "".join(document([everything()], options))
     config = json.loads(re.search(r'id="opscope-config">([^<]*)</script>', text)[1])  # type: ignore[index]
     assert config["theme"] == "dark"
     assert config["initial"] == {
-        "trail": ["main.7"],
+        "graph": "main.7",
         "depth": 2,
-        "around": {"nodes": ["add.3"], "hops": 1},
-        "grouping": "partition",
-        "direction": "LR",
+        "around": ["add.3"],
+        "hops": 1,
+        "groupBy": "partition",
+        "rankdir": "LR",
     }
 
 

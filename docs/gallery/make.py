@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import opscope
-from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import draw
 from opscope.render.writers.png import rasterize
+from opscope.view_options import ViewOptions
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -150,7 +150,7 @@ PICTURES = (
     ),
     Picture(
         "paths", "Every path from the query to the output of one attention, from left to right, in rows.",
-        "opscope export train_step.hlo -o paths.svg --paths dot_general.83 dot_general.88 --direction LR", train_step,
+        "opscope export train_step.hlo -o paths.svg --paths dot_general.83 dot_general.88 --rankdir LR", train_step,
         {"paths": ("dot_general.83", "dot_general.88"), "direction": "LR"},
     ),
     Picture(

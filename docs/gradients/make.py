@@ -13,11 +13,11 @@ from pathlib import Path
 from opscope.analysis.derivatives import rule_for
 from opscope.program import DIRECTION_ATTR, GraphBuilder, Link, Program, ProgramBuilder, TensorType
 from opscope.render.draw import host
-from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import Drawn
 from opscope.render.wire.program import encode_wire
 from opscope.render.writers.png import rasterize
 from opscope.render.writers.svg import font_css
+from opscope.view_options import ViewOptions
 
 HERE = Path(__file__).parent
 FULL = TensorType("f32", (8, 16))
@@ -99,7 +99,7 @@ def used_many_times() -> Program:
 
 def figure(program: Program, theme: str, legend: bool = True, font: str = "") -> Drawn:
     how = {"theme": theme, "title": program.name, "legend": legend, "wrap": False, "fontCss": font}
-    spec = ViewOptions(beside=True, names=True, operands=False, depth=3).spec
+    spec = ViewOptions(forward_backward=True, names=True, operands=False, depth=3).spec
     steps = [("view", spec), ("layout", how), ("scene", how), ("svg", how)]
     _, _, size, text = host.run(encode_wire(program, False), steps, None)
     return Drawn(text, json.loads(size)["width"], json.loads(size)["height"], 0, 0, ())

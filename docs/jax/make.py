@@ -16,8 +16,8 @@ from make_hlo import make  # noqa: E402  (benchmarks are no package)
 def main() -> None:
     lowered, _ = make(4)
     program = opscope.load(lowered)
-    opscope.save(program, HERE / "train_step.svg", beside=True)
-    opscope.save(program, HERE / "train_step.png", beside=True, scale=1.5)
+    opscope.save(program, HERE / "train_step.svg", forward_backward=True)
+    opscope.save(program, HERE / "train_step.png", forward_backward=True, scale=1.5)
     print("docs/jax/train_step.svg")
 
 

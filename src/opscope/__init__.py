@@ -37,7 +37,7 @@ _HOMES = {
     "Snapshot": "opscope.recording.model",
     "Diff": "opscope.recording.diff",
     "Summary": "opscope.analysis.summary",
-    "ViewOptions": "opscope.render.draw.options",
+    "ViewOptions": "opscope.view_options",
     "OpscopeError": "opscope.errors",
     "SourceError": "opscope.errors",
 }
@@ -80,8 +80,8 @@ if TYPE_CHECKING:
     from opscope.recording.recorder import record
     from opscope.recording.sources import open_recording
     from opscope.render import save
-    from opscope.render.draw.options import ViewOptions
     from opscope.serve.notebook import show
+    from opscope.view_options import ViewOptions
 
 
 def __getattr__(name: str) -> Any:

@@ -1,13 +1,18 @@
-"""Which of several modules a name means, the same for every command."""
+"""Names that a person gives: which module is meant, and what was probably meant where there is no such name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from opscope.errors import OpscopeError
 
 _MOST_LISTED = 12
+_MOST_COMPARED = 20_000
+"""Comparing a name with a hundred thousand others takes seconds."""
+_MOST_SUGGESTED = 3
+_SHORTEST_PART = 3
+"""Fewer letters are in too many names."""
 
 
 def find_module(name: str, names: Sequence[str]) -> int:
@@ -19,9 +24,37 @@ def find_module(name: str, names: Sequence[str]) -> int:
         return ending[0]
     if ending:
         raise OpscopeError(f"{len(ending)} modules are named {name!r}; choose one: {listed([names[i] for i in ending])}")
-    close = [each for each in names if name in each] or get_close_matches(name, names, 3, 0.5)
-    said = f"did you mean {listed(close)}?" if close and len(names) > _MOST_LISTED else f"there are: {listed(names)}"
-    raise OpscopeError(f"no module named {name!r}; {said}")
+    few = len(names) <= _MOST_LISTED
+    raise OpscopeError(f"no module named {name!r}" + (f"; there are: {listed(names)}" if few else suggest(name, names)))
+
+
+def closest(name: str, names: Iterable[str]) -> list[str]:
+    """The few names that were probably meant: those that hold the name or are held by it, then those that look like it."""
+    from difflib import get_close_matches
+
+    candidates = list(names)
+    key = name.lower()
+    alike = (each for each in candidates if _holds(each.lower(), key) or _holds(key, each.lower()))
+    close = list(islice(alike, _MOST_SUGGESTED))
+    if len(close) < _MOST_SUGGESTED:
+        close += get_close_matches(name, candidates[:_MOST_COMPARED], _MOST_SUGGESTED)
+    return list(dict.fromkeys(close))[:_MOST_SUGGESTED]
+
+
+def _holds(text: str, part: str) -> bool:
+    return len(part) >= _SHORTEST_PART and part in text
+
+
+def suggest(name: str, names: Iterable[str], otherwise: str | None = None, spelled: Callable[[str], str] = repr) -> str:
+    """The end of a one-line error about an unknown name: "; did you mean 'dot.10' or 'dot.11'?".
+
+    Where nothing is close, `otherwise`, and without that the first of the names.
+    """
+    candidates = list(names)
+    close = closest(name, candidates)
+    if close:
+        return f"; did you mean {' or '.join(map(spelled, close))}?"
+    return f"; there are: {listed(candidates)}" if otherwise is None else otherwise
 
 
 def listed(names: Sequence[str]) -> str:

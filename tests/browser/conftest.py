@@ -13,8 +13,8 @@ import pytest
 from browser.harness import Open, Viewer, until
 from opscope.errors import OpscopeError
 from opscope.program import Program
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import viewer_script, write
+from opscope.view_options import ViewOptions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

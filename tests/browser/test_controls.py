@@ -12,7 +12,7 @@ import pytest
 import opscope
 from browser.harness import Open, Viewer, until
 from browser.samples import network
-from opscope.render.draw.options import ViewOptions
+from opscope.view_options import ViewOptions
 
 
 @pytest.fixture(params=["file", "server"])
@@ -261,7 +261,7 @@ def test_panels_fold_away(viewer: Viewer) -> None:
 
 
 def test_options_of_the_command_line_are_what_is_shown_first(open_file: Open) -> None:
-    state = open_file(network(), options=ViewOptions(graph="fused", direction="LR", theme="dark")).state()
+    state = open_file(network(), options=ViewOptions(graph="fused", rankdir="LR", theme="dark")).state()
     assert (state["graph"], state["direction"], state["theme"]) == ("fused", "LR", "dark")
 
 
@@ -278,7 +278,7 @@ def test_operand_numbers_and_values_as_boxes_have_a_control_and_a_key(viewer: Vi
     boxes = viewer.press("Expand all")["boxes"]
     with_values = viewer.press("Values as boxes")
     assert with_values["boxes"] > boxes, "a tensor is a box of its own"
-    assert "values=1" in viewer.page.url
+    assert "values=boxes" in viewer.page.url
     viewer.page.locator("canvas.graph").focus()
     assert viewer.key("v")["boxes"] == boxes
     numbers = viewer.page.get_by_role("button", name="Operand numbers", exact=True)

@@ -87,7 +87,7 @@ def test_show_in_a_notebook_displays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", fake)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     opscope.show(network())
-    opscope.show(network(), direction="LR")
+    opscope.show(network(), rankdir="LR")
     assert '"direction":"LR"' not in shown[0] and '"direction":"LR"' in shown[1]
 
 

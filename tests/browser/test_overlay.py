@@ -10,8 +10,8 @@ from browser.recordings import X
 from browser.test_timeline import choose_pass, legend, options
 from opscope.program import Program, ProgramBuilder
 from opscope.recording.sources import open_recording
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
+from opscope.view_options import ViewOptions
 
 BODIES = 12
 

@@ -11,14 +11,14 @@ import pytest
 import opscope
 from browser.harness import Open
 from opscope.program import Program
-from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import draw
 from opscope.render.writers.svg import font_css
+from opscope.view_options import ViewOptions
 
 HLO = Path(__file__).resolve().parent.parent / "samples" / "hlo" / "step_compiled.hlo"
 VIEWS = {
     "three deep": (["--depth", "3"], ViewOptions(depth=3)),
-    "to the right": (["--depth", "2", "--direction", "LR"], ViewOptions(depth=2, direction="LR")),
+    "to the right": (["--depth", "2", "--rankdir", "LR"], ViewOptions(depth=2, rankdir="LR")),
     "flat": (["--flatten"], ViewOptions(flatten=True)),
     "neighbours": (["--around", "dot.1", "--hops", "1"], ViewOptions(around=("dot.1",), hops=1)),
     "by operation": (["--group-by", "op", "--depth", "1"], ViewOptions(group_by="op", depth=1)),

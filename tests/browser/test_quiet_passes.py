@@ -13,8 +13,8 @@ from browser.recordings import start
 from browser.test_timeline import choose_pass, history, select_node
 from opscope.program import Program, ProgramBuilder
 from opscope.recording.sources import open_recording
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
+from opscope.view_options import ViewOptions
 
 NEW_NAMES = {"exp.1": "exp.7", "dot.1": "dot.7"}
 

@@ -149,7 +149,7 @@ def test_a_changed_file_that_cannot_be_read_is_told(server: Server, open_address
 def test_several_sources(server: Server, open_address: Open, tmp_path: Path) -> None:
     for name, layers in (("a.json", 2), ("b.json", 5)):
         opscope.save(network(layers), tmp_path / name)
-    viewer = open_address(server(tmp_path / "a.json", tmp_path / "b.json", "--direction", "LR"))
+    viewer = open_address(server(tmp_path / "a.json", tmp_path / "b.json", "--rankdir", "LR"))
     assert viewer.state()["direction"] == "LR"
     assert viewer.choose("Source", "1")["nodes"] == network(5).node_count
 

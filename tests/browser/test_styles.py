@@ -13,7 +13,7 @@ import opscope
 from browser.harness import Open, Viewer, until
 from browser.test_access import findings
 from opscope.program import Program, ProgramBuilder, TensorType
-from opscope.render.draw.options import ViewOptions
+from opscope.view_options import ViewOptions
 
 RULES: list[dict[str, Any]] = [
     {

@@ -16,8 +16,8 @@ from browser.test_access import findings
 from opscope.recording.model import Origin
 from opscope.recording.sources import open_recording
 from opscope.render import write as write_picture
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import write
+from opscope.view_options import ViewOptions
 
 
 @pytest.fixture(params=["file", "server"])

@@ -82,7 +82,7 @@ def test_a_train_step_has_three_parts(stage: str, request: pytest.FixtureRequest
 
 def test_every_layer_stands_beside_its_backward(before: Program, tmp_path: Path) -> None:
     """The picture has both halves, with every layer in each, at the same height."""
-    opscope.save(before, tmp_path / "step.svg", beside=True)
+    opscope.save(before, tmp_path / "step.svg", forward_backward=True)
     text = (tmp_path / "step.svg").read_text("utf-8")
     heights: dict[str, list[float]] = {}
     for y, name in re.findall(r'<text x="[\d.]+" y="([\d.]+)"[^>]*>(layer_\d)<', text):

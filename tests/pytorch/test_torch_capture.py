@@ -89,7 +89,7 @@ def test_every_operation_of_a_joint_graph_is_in_its_half_and_modules_below_it(tm
             group = tree.parents[group]
         assert tree.names[group] == node.attrs[DIRECTION_ATTR], node
     drawn = tmp_path / "beside.svg"
-    opscope.save(program, drawn, beside=True)
+    opscope.save(program, drawn, forward_backward=True)
     assert "Forward runs down, backward up beside it" in drawn.read_text()
 
 

@@ -142,7 +142,7 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
         (("diff", f"{folder}@4", "@5", "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
         (("diff", f"{folder}@99", "@1"), "no snapshot 99"),
         (("diff", f"{folder}@pipeline-start", "@1"), "ran 2 times: give one of [1, 2]"),
-        (("diff", f"{folder}@after_fusion", "@1"), "no pass 'after_fusion'; did you mean fusion or"),
+        (("diff", f"{folder}@after_fusion", "@1"), "no pass 'after_fusion'; did you mean fusion?"),
         (("diff", f"{folder}@zzzz", "@1"), "no pass 'zzzz'; there are 6, `opscope passes` lists them"),
     ):
         done = run(*args)

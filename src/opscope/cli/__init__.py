@@ -10,13 +10,13 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
 
 from opscope import __version__
 from opscope.errors import OpscopeError
+from opscope.naming import suggest
 
 COMMANDS = {
     "view": ("opscope.cli.view", "Walk through it in the browser."),
@@ -43,9 +43,9 @@ class LazyGroup(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        close = get_close_matches(args[0], COMMANDS, 1) if args[0] not in COMMANDS else []
-        if close:
-            ctx.fail(f"No such command {args[0]!r}; did you mean {close[0]}?")
+        meant = suggest(args[0], COMMANDS, otherwise="", spelled=str) if args[0] not in COMMANDS else ""
+        if meant:
+            ctx.fail(f"No such command {args[0]!r}{meant}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

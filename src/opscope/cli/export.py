@@ -39,7 +39,7 @@ def command(source: str, module: str | None, reader: str | None, output: str, fo
     opscope export dump_folder -o run.opscope            every pass in one file
     """
     from opscope.render import find_writer, write
-    from opscope.render.draw.options import ViewOptions
+    from opscope.view_options import ViewOptions
 
     options = ViewOptions(**views)
     if output == "-" and format is None:
@@ -49,6 +49,7 @@ def command(source: str, module: str | None, reader: str | None, output: str, fo
         _record(source, module, target, force)
         return
     row = find_writer(target, format)
+    options.require(row.name, f"{row.name} files")
     if output != "-" and not force:
         _keep(Path(source), target, row.begins)
     page, diff = row.name == "html", options.diff is not None

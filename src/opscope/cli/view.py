@@ -11,7 +11,7 @@ import click
 from opscope.cli.progress import progress
 from opscope.cli.source import read_all, read_one
 from opscope.cli.view_options import view_options
-from opscope.errors import OpscopeError, SourceError
+from opscope.errors import SourceError
 
 if TYPE_CHECKING:
     from opscope.program import Program
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--watch", is_flag=True, help="Show the file again whenever it changes.")
-@view_options(hidden=("scale", "wrap", "values"))
+@view_options("html")
 def command(
     sources: tuple[str, ...],
     module: str | None,
@@ -49,19 +49,19 @@ def command(
     opscope view model:make                  what a function of model.py makes
     opscope view step.hlo --around dot.105   a node and its neighbours
     """
-    from opscope.render import HTML_VIEWS
-    from opscope.render.draw.options import ViewOptions
+    from opscope.render.draw.check_options import check_options, checked_graph
     from opscope.render.writers.html import initial, viewer_script
+    from opscope.serve.recordings import ServedRecording
     from opscope.serve.start import serve
+    from opscope.view_options import ViewOptions
 
     viewer_script()
     options = ViewOptions(**views)
-    refused = [name for name in options.given if name not in HTML_VIEWS]
-    if refused:
-        raise OpscopeError(f"--{refused[0]} is for pictures; the viewer zooms by itself. Leave it out, or use `opscope export`")
+    options.require("html", "the viewer")
     served = [one for source in sources for one in _served(source, module, reader)]
     try:
-        options.check(served[0].program())
+        check = checked_graph if isinstance(served[0], ServedRecording) else check_options
+        check(options, served[0].program())
     except SourceError as error:
         raise error.at(sources[0]) from None
     serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=initial(options), say=click.echo)

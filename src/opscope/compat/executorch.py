@@ -22,8 +22,8 @@ from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers import capture_object
 from opscope.readers.torch.tags import CLUSTER, PARTITION, NameOf, cluster_name, partition_name, tag_groupings
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import initial
+from opscope.view_options import ViewOptions
 
 _MODEL_EXPLORERS_OWN = ("cors_host", "skip_health_check")
 """Arguments about Model Explorer's server that have nothing to do here."""
@@ -123,7 +123,7 @@ def _show(program: Program, options: ViewOptions, reuse: bool, no_browser: bool,
     from opscope.serve.start import serve
 
     if in_notebook():
-        show(program, **{name: getattr(options, name) for name in options.given})
+        show(program, **{row.name: getattr(options, row.name) for row in options.given})
         return
     config = initial(options)
     shown = show_in_running(program, config) if reuse else None

@@ -4,11 +4,11 @@ validator takes minutes where this takes a second."""
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from opscope.errors import OpscopeError, SourceError
 from opscope.gc_pause import without_collecting
+from opscope.naming import suggest
 from opscope.native.format import (
     DOCUMENT_FIELDS,
     FORMAT,
@@ -260,9 +260,8 @@ def _decode_texts(raw: Any, at: str) -> tuple[str, ...]:
 def _known_fields(raw: dict[str, Any], fields: tuple[str, ...], at: str = "") -> None:
     for key in raw:
         if key not in fields:
-            close = get_close_matches(key, fields, 1)
-            help = f'did you mean "{close[0]}"?' if close else f"known are {', '.join(fields)}; other facts belong into attrs"
-            raise _Wrong(at, f'has an unknown field "{key}"; {help}')
+            otherwise = f"; known are {', '.join(fields)}; other facts belong into attrs"
+            raise _Wrong(at, f'has an unknown field "{key}"' + suggest(key, fields, otherwise, spelled=json.dumps))
 
 
 def _text(value: Any, at: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from opscope.display import Displayed
 from opscope.errors import OpscopeError
-from opscope.naming import find_module
+from opscope.naming import find_module, suggest
 from opscope.program import EMPTY, Frame, NodeKey, Path, Program
 
 if TYPE_CHECKING:
@@ -146,13 +146,8 @@ class Recording(Displayed, Sequence[Snapshot]):
 
     def _closest(self, which: str) -> str:
         """A half sentence with the passes that were probably meant."""
-        from difflib import get_close_matches
-
         names = list(dict.fromkeys(each.name for each in self.snapshots))
-        key = which.lower()
-        close = [name for name in names if name.lower() in key or key in name.lower()] + get_close_matches(which, names, 3, 0.5)
-        shown = list(dict.fromkeys(close))[:3]
-        return f"; did you mean {' or '.join(shown)}?" if shown else f"; there are {len(names)}, `opscope passes` lists them"
+        return suggest(which, names, otherwise=f"; there are {len(names)}, `opscope passes` lists them", spelled=str)
 
     def before(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot before this one of the same module."""

@@ -19,22 +19,15 @@ from opscope.loading import only_program
 from opscope.plugin import Plugin, Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
-from opscope.render.draw.options import ViewOptions
-
-ALL_VIEWS = tuple(ViewOptions.__dataclass_fields__)
-HTML_VIEWS = tuple(name for name in ALL_VIEWS if name not in ("scale", "wrap", "values"))
-PICTURE_VIEWS = tuple(name for name in ALL_VIEWS if name != "scale")
-DOT_VIEWS = tuple(name for name in PICTURE_VIEWS if name not in ("wrap", "style", "node_data", "diff"))
+from opscope.view_options import ViewOptions
 
 
 @dataclass(frozen=True)
 class Writer(Plugin):
-    """A row of the table of writers."""
+    """A row of the table of writers. Which view options it honours is said in `opscope.view_options`."""
 
     begins: tuple[bytes, ...] = ()
     """How its files begin, lower case, so that a file of another kind is not overwritten by accident."""
-    views: tuple[str, ...] = ALL_VIEWS
-    """View options that it honours; the others are refused rather than ignored."""
     several: bool = False
     """Can one file hold several programs?"""
 
@@ -42,11 +35,11 @@ class Writer(Plugin):
 WRITERS: tuple[Writer, ...] = (
     Writer(
         "html", "opscope.render.writers.html", "the viewer in one file, to open anywhere", (".html", ".htm"),
-        begins=(b"<!doctype html",), views=HTML_VIEWS, several=True,
+        begins=(b"<!doctype html",), several=True,
     ),
     Writer(
         "svg", "opscope.render.writers.svg", "SVG picture with selectable text", (".svg",),
-        begins=(b"<svg", b"<?xml"), views=PICTURE_VIEWS, needs=("py_mini_racer",),
+        begins=(b"<svg", b"<?xml"), needs=("py_mini_racer",),
     ),
     Writer(
         "png", "opscope.render.writers.png", "PNG picture", (".png",),
@@ -58,24 +51,23 @@ WRITERS: tuple[Writer, ...] = (
     ),
     Writer(
         "json", "opscope.render.writers.json", "opscope's own JSON, readable again", (".json",),
-        begins=(b'{"format": "opscope"',), views=(), several=True,
+        begins=(b'{"format": "opscope"',), several=True,
     ),
     Writer(
         "dot", "opscope.render.writers.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
-        begins=(b"digraph",), views=DOT_VIEWS, needs=("py_mini_racer",),
+        begins=(b"digraph",), needs=("py_mini_racer",),
     ),
     Writer(
         "netron", "opscope.render.writers.netron", "JSON that Netron opens", (".netron",),
-        begins=(b'{"signature": "netron:',), views=(),
+        begins=(b'{"signature": "netron:',),
     ),
-    Writer("hidet-netron", "opscope.render.writers.hidet_netron", "hidet's netron JSON", (".json",), begins=(b"{",), views=()),
+    Writer("hidet-netron", "opscope.render.writers.hidet_netron", "hidet's netron JSON", (".json",), begins=(b"{",)),
     Writer(
         "model-explorer", "opscope.render.writers.model_explorer", "Model Explorer's graph JSON", (),
-        begins=(b'{"label":', b'[{"label":', b'[{"id":'), views=("group_by",), several=True,
+        begins=(b'{"label":', b'[{"label":', b'[{"id":'), several=True,
     ),
     Writer(
         "hlo", "opscope.render.writers.hlo", "HLO text of a part (of sources that are HLO)", (".hlo",), begins=(b"hlomodule",),
-        views=("graph", "around", "hops"),
     ),
 )  # fmt: skip
 
@@ -108,10 +100,7 @@ def write(
         only_program("", [each for each in programs if isinstance(each, Program)])
     if row.missing:
         raise OpscopeError(f"writing {row.what} needs {', '.join(row.missing)}: {row.install_hint}")
-    refused = [name for name in options.given if name not in row.views]
-    if refused:
-        told = ", ".join("--" + name.replace("_", "-") for name in refused)
-        raise OpscopeError(f"{told} cannot be honoured in {row.name} files; leave it out, or write a picture")
+    options.require(row.name, f"{row.name} files")
     if not target.parent.is_dir():
         raise OpscopeError(f"{target.parent}: no such folder; make it first")
     target = Path(realpath(target))
@@ -137,6 +126,7 @@ def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **opti
 
     `options` are the fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
     """
+    chosen = ViewOptions.of("save", options)
     if isinstance(x, Summary):
         if Path(path).suffix.lower() == ".csv" and format is None and not options:
             x.to_csv(path)
@@ -145,7 +135,7 @@ def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **opti
     row = find_writer(Path(path), format)
     programs: list[Program] | list[Recording]
     if isinstance(x, Recording):
-        programs = [x] if row.name == "html" else [x.snapshot(-1).program]
+        programs = [x] if row.name == "html" or chosen.diff is not None else [x.snapshot(-1).program]
     elif isinstance(x, Program):
         programs = [x]
     elif isinstance(x, (list, tuple)) and x and all(isinstance(each, Program) for each in x):
@@ -154,7 +144,4 @@ def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **opti
         from opscope.readers import capture_object
 
         programs = [capture_object(x)]
-    unknown = [name for name in options if name not in ALL_VIEWS]
-    if unknown:
-        raise TypeError(f"save() has no option {unknown[0]!r}; there are: format, {', '.join(ALL_VIEWS)}")
-    write(programs, Path(path), ViewOptions(**options), row)
+    write(programs, Path(path), chosen, row)

@@ -18,8 +18,9 @@ from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.recording.model import Recording
-from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.check_options import check_options
 from opscope.render.writers.html import document
+from opscope.view_options import ViewOptions
 
 HEIGHT = 520
 _MOST_NODES_IN_SVG = 20_000
@@ -80,12 +81,12 @@ def show(x: Any, *inputs: Any, **options: Any) -> None:
     `options` are those of `opscope view` (`graph`, `depth`, `flatten`, …). The browser gets a file of its own, so that a script can
     go on, or end, while one looks at it.
     """
+    chosen = ViewOptions.of("show", options)
+    chosen.require("html", "the viewer")
     if isinstance(x, Summary):
         x = x.program
     program = x if isinstance(x, (Program, Recording)) else _captured(x, *inputs)
-    chosen = ViewOptions(**options)
-    if isinstance(program, Program):
-        chosen.check(program)
+    check_options(chosen, program)
     if _displayed(program, chosen):
         return
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="opscope-", suffix=".html", delete=False) as file:

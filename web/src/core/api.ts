@@ -13,9 +13,11 @@ import { choose, type Colours, draw, FILE, type Picture, type PictureRequest, SE
 import { decodeRecording } from "./program/decode";
 import { decodeDiff } from "./program/recording/diff";
 import { historyOf } from "./program/recording/history";
-import { type Moment, momentOf } from "./program/recording/moment";
+import { momentOf } from "./program/recording/moment";
 import type { RecordingData } from "./program/recording/types";
 import type { ProgramData, Visible } from "./program/types";
+import type { RequestOption } from "./program/options";
+import type { ViewOptions } from "./program/viewOptions";
 import { THEMES } from "./scene";
 import { markPaints } from "./scene/changePaints";
 import { groupingOf } from "./view/groups/grouping";
@@ -24,18 +26,15 @@ import { sceneToPdf } from "./writers/pdf";
 import { sceneToSvg } from "./writers/svg";
 
 /** What a file's picture shows. What is absent is as files have it, or as screens have it where that is asked for. */
-interface FileRequest extends Omit<PictureRequest, "colours"> {
+interface FileRequest extends Omit<PictureRequest, "colours" | RequestOption>, Partial<Pick<ViewOptions, RequestOption>> {
   readonly as?: "file" | "seen";
-  /** Of a recording: the program before or after its last pass, or both in one, with what it did in colour. */
-  readonly moment?: Moment;
   /** Style rules, or the name of predefined ones; and a file of data about nodes, whose first run colours the boxes. */
   readonly style?: unknown;
   readonly nodeData?: { readonly name: string; readonly file: unknown };
 }
 
 /** How a drawn picture is written. */
-interface WriteOptions {
-  readonly theme?: "light" | "dark";
+interface WriteOptions extends Partial<Pick<ViewOptions, RequestOption>> {
   readonly title?: string;
   readonly fontCss?: string;
 }
@@ -58,11 +57,11 @@ const steps: Record<string, (argument: never) => string> = {
     return JSON.stringify({ name: program.name, nodes: program.nodeCount });
   },
 
-  draw({ as, moment, style, nodeData, ...request }: FileRequest): string {
-    const marked = recording && moment ? momentOf(recording, moment) : undefined;
+  draw({ as, diff, style, nodeData, ...request }: FileRequest): string {
+    const marked = recording && diff ? momentOf(recording, diff) : undefined;
     const shown = marked?.program ?? need(program);
     const colours = (visible: Visible): Colours =>
-      marked ? { paints: markPaints(visible, marked.marks) } : chosenColours(shown, visible, request.spec.grouping, style, nodeData);
+      marked ? { paints: markPaints(visible, marked.marks) } : chosenColours(shown, visible, request.spec.groupBy, style, nodeData);
     picture = draw(shown, { ...(as === "seen" ? SEEN : FILE), ...request, colours });
     const { visible, scene } = picture;
     return JSON.stringify({
@@ -102,7 +101,7 @@ const steps: Record<string, (argument: never) => string> = {
   /** Needs no picture: places are Graphviz's to choose. */
   dot({ theme = "light", title, ...request }: FileRequest & WriteOptions): string {
     const { visible } = choose(need(program), { ...FILE, ...request });
-    return visibleToDot(visible, THEMES[theme], { title, direction: request.direction });
+    return visibleToDot(visible, THEMES[theme], { title, rankdir: request.rankdir });
   },
 };
 

@@ -105,7 +105,7 @@ export class Session {
   }
 
   get graphName(): string {
-    return this.view.trail.at(-1) ?? this.program?.entry ?? "";
+    return this.view.graph ?? this.program?.entry ?? "";
   }
 
   attach(canvas: HTMLCanvasElement): () => void {
@@ -150,7 +150,7 @@ export class Session {
   }
 
   openSource(source: number): void {
-    this.view = { ...START, source, grouping: "", direction: this.view.direction, panes: this.view.panes };
+    this.view = { ...START, source, rankdir: this.view.rankdir, panes: this.view.panes };
     this.history.push(this.view);
     void this.open(source);
   }
@@ -223,7 +223,7 @@ export class Session {
   async onlyAround(node: number): Promise<void> {
     const { id, graph } = await this.ask("node", { node });
     if (graph !== this.graphName) return this.say(`It is in ${graph}: go there first`);
-    this.change({ ...this.view, around: { nodes: [id], hops: 2 } }, { look: "fit" });
+    this.change({ ...this.view, around: [id], hops: START.hops, stopAt: [], also: [] }, { look: "fit" });
   }
 
   async selectEdge(edge: number): Promise<void> {
@@ -360,7 +360,7 @@ export class Session {
         this.client.show(
           {
             spec: specOf(view),
-            direction: view.direction,
+            rankdir: view.rankdir,
             colour: view.colour,
             styles: this.styling.rules,
             locate: [anchorKey ?? "", ...view.selection],

@@ -25,7 +25,7 @@ function fromHost(request: object): string {
 }
 
 async function onPage(spec: ViewSpec, more: Partial<ViewRequest> = {}): Promise<Answer<"view">> {
-  return ask("view", { spec, direction: "TB", colour: "category", styles: [], locate: [], ...more });
+  return ask("view", { spec, rankdir: "TB", colour: "category", styles: [], locate: [], ...more });
 }
 
 beforeAll(async () => {
@@ -39,8 +39,8 @@ const VIEWS: readonly (readonly [string, ViewSpec])[] = [
   ["as it comes", {}],
   ["three deep", { depth: 3 }],
   ["flat", { flatten: true }],
-  ["forward beside backward", { beside: true }],
-  ["by operation", { grouping: "op" }],
+  ["forward beside backward", { forwardBackward: true }],
+  ["by operation", { groupBy: "op" }],
   ["with names and operand numbers", { names: true, operands: true }],
 ];
 
@@ -51,14 +51,14 @@ describe.each(VIEWS)("a view %s", (_, spec) => {
   });
 
   it("is the same from the host as it is seen on the page", async () => {
-    await onPage(spec, { direction: "LR" });
-    expect(await ask("svg", { theme: "light", as: "seen" })).toBe(fromHost({ spec, direction: "LR", as: "seen" }));
+    await onPage(spec, { rankdir: "LR" });
+    expect(await ask("svg", { theme: "light", as: "seen" })).toBe(fromHost({ spec, rankdir: "LR", as: "seen" }));
   });
 });
 
 it("a neighbourhood has its centre emphasised in both files", async () => {
   const node = (await ask("search", { query: "op:dot", limit: 1, first: "" })).rows[0];
-  const spec: ViewSpec = { graph: node.graph, around: { nodes: [node.id], hops: 2 } };
+  const spec: ViewSpec = { graph: node.graph, around: [node.id], hops: 2 };
   await onPage(spec);
   expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec }));
 });

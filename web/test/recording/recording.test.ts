@@ -53,7 +53,7 @@ describe("a recording that Python wrote", () => {
   describe("of programs that have something in every field", () => {
     const programIn = (pass: number) => full.program(full.passes[pass].content);
     const moment = (mode: Moment) => markedProgram(programIn(0), programIn(1), full.diff(1)!, mode);
-    const drawn = (program: ProgramData) => edgeLines(buildView(program, { depth: 5, grouping: "op", rules: { inlineSmall: false } }));
+    const drawn = (program: ProgramData) => edgeLines(buildView(program, { depth: 5, groupBy: "op", rules: { inlineSmall: false } }));
 
     it("leaves no field of a program empty", () => {
       for (const [field, words] of Object.entries(described(fullAlone[1]))) {

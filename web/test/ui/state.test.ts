@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ADDRESS_OPTIONS, type AddressOption } from "../../src/core/program/options";
+import { VIEW_OPTIONS } from "../../src/core/program/viewOptions";
 import { fromHash, toHash } from "../../src/ui/state/url";
 import {
   ALL,
@@ -15,29 +17,42 @@ import {
   toggle,
   toggleNames,
   type ViewState,
+  walkedGraphs,
 } from "../../src/ui/state/view";
 
 const names = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 4 });
-const states: fc.Arbitrary<ViewState> = fc.record({
+/** Any value of a view option, by what the table says about it. */
+function anyValue(name: AddressOption): fc.Arbitrary<unknown> {
+  const row = VIEW_OPTIONS[name];
+  const kinds: Record<Exclude<typeof row.kind, "choice">, fc.Arbitrary<unknown>> = {
+    flag: fc.boolean(),
+    switch: fc.boolean(),
+    integer: fc.nat(5000),
+    text: fc.string({ unit: "grapheme", minLength: 1 }),
+    texts: names,
+    pair: fc.tuple(fc.string(), fc.string()),
+  };
+  const values: fc.Arbitrary<unknown> = row.kind === "choice" ? fc.constantFrom<string>(...row.choices) : kinds[row.kind];
+  return row.default === undefined ? fc.option(values, { nil: undefined }) : values;
+}
+
+const options = fc.record(Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, anyValue(name)])));
+const page = fc.record({
   source: fc.nat(9),
   trail: names,
-  grouping: fc.string(),
-  depth: fc.option(fc.nat(9), { nil: undefined }),
-  flatten: fc.boolean(),
   open: names,
   closed: names,
   fold: fc.boolean(),
   unfolded: names,
-  direction: fc.constantFrom("TB", "LR"),
   colour: fc.string(),
   query: fc.string(),
   matchesOnly: fc.integer({ min: -1, max: 3 }),
-  paths: fc.option(fc.tuple(fc.string(), fc.string()), { nil: undefined }),
-  around: fc.option(fc.record({ nodes: fc.array(fc.string(), { minLength: 1, maxLength: 3 }), hops: fc.nat(5) }), { nil: undefined }),
+  also: names,
+  overlays: fc.boolean(),
+  related: fc.boolean(),
   selection: names,
   upstream: fc.nat(ALL),
   pass: fc.nat(500),
-  passMode: fc.constantFrom("before" as const, "after" as const, "overlay" as const),
   passColours: fc.boolean(),
   panes: fc.array(
     fc.record({
@@ -50,6 +65,38 @@ const states: fc.Arbitrary<ViewState> = fc.record({
   ),
   downstream: fc.nat(ALL),
 });
+const states: fc.Arbitrary<ViewState> = fc
+  .tuple(page, options)
+  .map(([chosen, option]) => ({ ...chosen, ...(option as unknown as Pick<ViewState, AddressOption>) }));
+
+/** What a page's own fields may be instead of what they begin with. */
+const OTHER: Record<Exclude<keyof ViewState, AddressOption>, unknown> = {
+  source: 1,
+  trail: ["body"],
+  open: ["g:a"],
+  closed: ["g:b"],
+  fold: false,
+  unfolded: ["s:c"],
+  colour: "dtype",
+  query: "op:dot",
+  matchesOnly: 1,
+  also: ["d"],
+  overlays: false,
+  selection: ["n:e"],
+  upstream: 1,
+  downstream: 2,
+  related: true,
+  pass: 3,
+  passColours: false,
+  panes: [{ source: 1, pass: 2, passMode: "before", linked: false }],
+};
+
+/** A value that a view option does not have by default, and that means something else. */
+function otherThan(name: AddressOption): unknown {
+  const row = VIEW_OPTIONS[name];
+  const kinds = { flag: true, switch: !row.default, integer: 7, text: "x", texts: ["a", "b"], pair: ["a", "b"], choice: "" };
+  return row.kind === "choice" ? row.choices.find((choice) => choice !== (row.default ?? "after")) : kinds[row.kind];
+}
 
 describe("the state in the URL", () => {
   it("comes back as it went in, whatever the names are", () => {
@@ -58,6 +105,14 @@ describe("the state in the URL", () => {
         expect(fromHash(`#${toHash(state)}`)).toEqual(state);
       }),
     );
+  });
+
+  it("has a place for everything that is seen, under keys that do not clash", () => {
+    const options = Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, otherThan(name)]));
+    const everything = { ...options, ...OTHER } as unknown as ViewState;
+    const parameters = [...new URLSearchParams(toHash(everything)).keys()];
+    expect(parameters).toHaveLength(Object.keys(START).length);
+    expect(new Set(parameters).size).toBe(parameters.length);
   });
 
   it("is empty for the first look, so that a shared file has a short address", () => {
@@ -78,10 +133,21 @@ describe("the state in the URL", () => {
   });
 });
 
+describe("equality of views", () => {
+  it("sees every view option, whatever is added to the table", () => {
+    for (const name of ADDRESS_OPTIONS) expect([name, sameView(START, { ...START, [name]: otherThan(name) })]).toEqual([name, false]);
+  });
+
+  it("compares what is asked for, not the lists that hold it", () => {
+    expect(sameView({ ...START, open: ["g:a"] }, { ...START, open: ["g:a"] })).toBe(true);
+    expect(sameView(START, { ...START, diff: "after" })).toBe(true);
+  });
+});
+
 describe("what the controls do to the state", () => {
   it("begins with the nodes selected whose surroundings were asked for", () => {
-    expect(startingAt({ around: { nodes: ["a/b", "g:layer"], hops: 1 } }).selection).toEqual(["n:a%2Fb", "g:layer"]);
-    expect(startingAt({ around: { nodes: ["a"], hops: 1 }, selection: ["n:b"] }).selection).toEqual(["n:b"]);
+    expect(startingAt({ around: ["a/b", "g:layer"], hops: 1 }).selection).toEqual(["n:a%2Fb", "g:layer"]);
+    expect(startingAt({ around: ["a"], hops: 1, selection: ["n:b"] }).selection).toEqual(["n:b"]);
     expect(startingAt()).toEqual(START);
   });
 
@@ -108,8 +174,8 @@ describe("what the controls do to the state", () => {
 
   it("walks into graphs and back without losing the way", () => {
     const deep = enterGraph(enterGraph(START, "body"), "fusion");
-    expect(deep.trail).toEqual(["body", "fusion"]);
-    expect(enterGraph(deep, "body").trail).toEqual(["body"]);
+    expect(walkedGraphs(deep)).toEqual(["body", "fusion"]);
+    expect(walkedGraphs(enterGraph(deep, "body"))).toEqual(["body"]);
   });
 
   it("selects one, adds a second, takes it away again", () => {
@@ -122,11 +188,8 @@ describe("what the controls do to the state", () => {
   });
 
   it("asks the engine for the last graph of the trail, and for nothing that was not chosen", () => {
-    expect(specOf(START)).toEqual({ flatten: false, open: [], closed: [], unfolded: [], rules: { foldRepeats: true } });
-    expect(specOf({ ...START, trail: ["a", "b"], depth: 2, paths: ["x", "y"] })).toMatchObject({
-      graph: "b",
-      depth: 2,
-      paths: { from: "x", to: "y" },
-    });
+    expect(specOf(START)).toEqual({ open: [], closed: [], unfolded: [], rules: { foldRepeats: true } });
+    const asked = specOf({ ...START, trail: ["a"], graph: "b", depth: 2, paths: ["x", "y"] });
+    expect(asked).toEqual({ ...specOf(START), graph: "b", depth: 2, paths: ["x", "y"] });
   });
 });

@@ -35,6 +35,12 @@ describe("called graphs", () => {
     expect(view.key[view.boxOfNode[6]]).toBe("n:fusion.2");
   });
 
+  it("open by themselves in a graph of few boxes, unless nobody wants that", () => {
+    expect(boxLines(buildView(program, { rules }))).toContain("call n:fusion.2 open");
+    expect(boxLines(buildView(program, { rules, calls: false }))).toContain("call n:fusion.2");
+    expect(boxLines(buildView(program, { rules, calls: false, depth: 9 }))).toContain("call n:fusion.2");
+  });
+
   it("open in place: operands run to the users of the parameters, the result to the users of the call", () => {
     const view = buildView(program, { depth: 0, open: ["n:fusion.2"], rules });
     expect(boxLines(view)).toEqual([

@@ -118,9 +118,9 @@ describe("halves beside each other", () => {
         outputs: ["da"],
       },
     ]);
-    const closed = buildView(step, { beside: true, depth: 0 });
+    const closed = buildView(step, { forwardBackward: true, depth: 0 });
     expect(closed.edgeText?.filter(Boolean)).toEqual(["2 kept · 32 B"]);
-    const open = buildView(step, { beside: true, depth: 9 });
+    const open = buildView(step, { forwardBackward: true, depth: 9 });
     expect(new Set(open.edgeText?.filter(Boolean))).toEqual(new Set(["kept · 16 B"]));
     expect(open.remarks.join()).toContain("kept for backward");
   });
@@ -143,7 +143,7 @@ describe("halves beside each other", () => {
       ]);
     };
     const updates = (weights: number, spec: ViewSpec = {}): number =>
-      boxLines(buildView(step(weights), { beside: true, ...spec })).filter((line) => /n:u\d/.test(line)).length;
+      boxLines(buildView(step(weights), { forwardBackward: true, ...spec })).filter((line) => /n:u\d/.test(line)).length;
     expect(updates(3)).toBe(3);
     expect(updates(7)).toBe(0);
     expect(updates(7, { open: ["g:update", "g:update/sgd"] })).toBe(7);

@@ -4,7 +4,7 @@ import { draw } from "../../src/core/picture";
 import { edgeTooltip } from "../../src/core/scene/tooltips";
 import type { ProgramData, ViewSpec } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
-import { addOmitted, START } from "../../src/ui/state/view";
+import { addOmitted, specOf, START } from "../../src/ui/state/view";
 import { boxNamed } from "./asText";
 import { makeProgram } from "./program";
 
@@ -129,13 +129,13 @@ describe("neighbours that are left out", () => {
       ],
     },
   ]);
-  const view = { ...START, around: { nodes: ["b"], hops: 1 } };
+  const view = { ...START, around: ["b"], hops: 1 };
 
   it("are counted where they would stand, and a click adds exactly them", () => {
-    const part = buildView(program, { around: view.around });
+    const part = buildView(program, specOf(view));
     expect(part.title[boxNamed(part, "o:out:n:c")]).toBe("2 more");
     const more = addOmitted(view, "o:out:n:c");
-    const whole = buildView(program, { around: more!.around! });
+    const whole = buildView(program, specOf(more!));
     expect(whole.key.filter((key) => key.startsWith("n:")).sort()).toEqual(["n:a", "n:b", "n:c", "n:d", "n:e"]);
     expect(whole.key.some((key) => key.startsWith("o:"))).toBe(false);
   });

@@ -52,7 +52,7 @@ describe("small values", () => {
 
   it("are boxes like others when the rule is off, or when somebody asks for one by name", () => {
     expect(buildView(program, { rules: only("none") }).boxCount).toBe(10);
-    const asked = buildView(program, { rules: only("inlineSmall"), around: { nodes: ["spread"], hops: 1 } });
+    const asked = buildView(program, { rules: only("inlineSmall"), around: ["spread"], hops: 1 });
     expect(boxLines(asked)).toContain("node n:spread");
   });
 });
@@ -115,7 +115,7 @@ describe("plumbing", () => {
 
   it("is drawn when the rule is off or when it is asked for", () => {
     expect(edgeLines(buildView(program, { rules: only("none") }))).toContain("n:second -> n:cast");
-    expect(boxLines(buildView(program, { rules: only("plumbing"), around: { nodes: ["cast"], hops: 1 } }))).toContain("node n:cast");
+    expect(boxLines(buildView(program, { rules: only("plumbing"), around: ["cast"], hops: 1 }))).toContain("node n:cast");
   });
 
   it("that runs in a circle is drawn as it is", () => {
@@ -311,8 +311,8 @@ describe("the result", () => {
     expect(result([x, y, { id: "out", op: "output", role: "output", inputs: ["y"] }], ["y"])).toEqual([]);
     expect(result([x, y], ["y"], { hideRoles: ["output"] })).toEqual([]);
     const far: NodeSketch[] = [x, y, { id: "z", op: "sin", inputs: ["y"] }];
-    expect(result(far, ["z"], { around: { nodes: ["x"], hops: 1 } })).toEqual([]);
-    expect(result(far, ["z"], { around: { nodes: ["x"], hops: 2 } })).toEqual(["output f32[4]", "n:z -> r:output"]);
+    expect(result(far, ["z"], { around: ["x"], hops: 1 })).toEqual([]);
+    expect(result(far, ["z"], { around: ["x"], hops: 2 })).toEqual(["output f32[4]", "n:z -> r:output"]);
   });
 });
 

@@ -33,7 +33,7 @@ const shown = (spec: object): string[] => {
 
 describe("around", () => {
   it("shows what is within so many steps, up and down, in open groups, and counts what is not shown", () => {
-    const view = buildView(program, { rules, around: { nodes: ["c"], hops: 1 } });
+    const view = buildView(program, { rules, around: ["c"], hops: 1 });
     expect(boxLines(view)).toEqual([
       "group g:g open",
       "  node n:b",
@@ -56,14 +56,14 @@ describe("around", () => {
   });
 
   it("does not walk on from where it is told to stop", () => {
-    expect(shown({ around: { nodes: ["c"], hops: 9, stopAt: ["d"] } })).toEqual(["n:a", "n:b", "n:c", "n:d"]);
+    expect(shown({ around: ["c"], hops: 9, stopAt: ["d"] })).toEqual(["n:a", "n:b", "n:c", "n:d"]);
   });
 
   it("takes keys, groups, and nodes of called graphs", () => {
-    expect(shown({ around: { nodes: ["n:a"], hops: 1 } })).toEqual(["n:a", "n:b"]);
-    expect(shown({ around: { nodes: ["g:g"], hops: 0 } })).toEqual(["n:b", "n:c"]);
-    expect(shown({ around: { nodes: ["n:call>n:inner"], hops: 1 } })).toEqual(["n:p", "n:inner", "n:last", "r:output"]);
-    expect(shown({ around: { nodes: ["inner"], hops: 0 } })).toEqual(["n:inner"]);
+    expect(shown({ around: ["n:a"], hops: 1 })).toEqual(["n:a", "n:b"]);
+    expect(shown({ around: ["g:g"], hops: 0 })).toEqual(["n:b", "n:c"]);
+    expect(shown({ around: ["n:call>n:inner"], hops: 1 })).toEqual(["n:p", "n:inner", "n:last", "r:output"]);
+    expect(shown({ around: ["inner"], hops: 0 })).toEqual(["n:inner"]);
   });
 
   it("counts no step for what is not drawn, and is not led astray by what else a tuple holds", () => {
@@ -82,7 +82,7 @@ describe("around", () => {
       },
     ]);
     const near = (node: string, hops: number): string[] => {
-      const view = buildView(bundled, { rules, around: { nodes: [node], hops } });
+      const view = buildView(bundled, { rules, around: [node], hops });
       return boxesOfKind(view, BoxKind.Node)
         .map((box) => view.key[box].slice(2))
         .filter((key) => key !== "output");
@@ -93,7 +93,7 @@ describe("around", () => {
   });
 
   it("says so when there is no such node", () => {
-    expect(buildView(program, { around: { nodes: ["nope"], hops: 1 } }).remarks).toEqual(['There is no "nope" here.']);
+    expect(buildView(program, { around: ["nope"], hops: 1 }).remarks).toEqual(['There is no "nope" here.']);
     expect(() => buildView(program, { graph: "nope" })).toThrow('no graph named "nope"');
   });
 
@@ -108,7 +108,7 @@ describe("around", () => {
         ],
       },
     ]);
-    const view = buildView(linked, { rules, around: { nodes: ["m"], hops: 1 } });
+    const view = buildView(linked, { rules, around: ["m"], hops: 1 });
     expect(edgeLines(view)).toEqual(["n:f -> n:m", "n:m -> n:b", "n:f -> n:b"]);
     expect(Array.from(view.edgeKind)).toEqual([EdgeKind.Data, EdgeKind.Data, EdgeKind.Link]);
     expect(edgeLines(buildView(linked, { rules }))).toEqual(["n:f -> n:m", "n:m -> n:b"]);
@@ -117,7 +117,7 @@ describe("around", () => {
   it("does not reach everything through a source that everything uses", () => {
     const users = Array.from({ length: 40 }, (_, i): NodeSketch => ({ id: `u${i}`, op: "add", inputs: ["mask"] }));
     const wide = makeProgram([{ name: "main", nodes: [{ id: "mask", op: "iota" }, ...users] }]);
-    const view = buildView(wide, { rules, around: { nodes: ["u3"], hops: 5 } });
+    const view = buildView(wide, { rules, around: ["u3"], hops: 5 });
     expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:mask", "n:u3"]);
   });
 
@@ -128,28 +128,28 @@ describe("around", () => {
       const wide = makeProgram([
         { name: "main", nodes: [...before, ...results, { id: "root", inputs: results.map(({ id }) => id), ...result }] },
       ]);
-      const view = buildView(wide, { rules, around: { nodes: ["r3"], hops: 3 } });
+      const view = buildView(wide, { rules, around: ["r3"], hops: 3 });
       expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:q3", "n:r3", "n:root"]);
       expect(view.title[boxNamed(view, "o:in:n:root")]).toBe("19 more");
-      expect(boxesOfKind(buildView(wide, { rules, around: { nodes: ["root"], hops: 1 } }), BoxKind.Node)).toHaveLength(21);
+      expect(boxesOfKind(buildView(wide, { rules, around: ["root"], hops: 1 }), BoxKind.Node)).toHaveLength(21);
     }
   });
 });
 
 describe("paths", () => {
   it("are shown whichever way they run", () => {
-    expect(shown({ paths: { from: "b", to: "d" } })).toEqual(["n:b", "n:c", "n:d"]);
-    expect(shown({ paths: { from: "d", to: "b" } })).toEqual(["n:b", "n:c", "n:d"]);
+    expect(shown({ paths: ["b", "d"] })).toEqual(["n:b", "n:c", "n:d"]);
+    expect(shown({ paths: ["d", "b"] })).toEqual(["n:b", "n:c", "n:d"]);
   });
 
   it("are the shortest where there are too many", () => {
-    const view = buildView(program, { rules, paths: { from: "b", to: "d", limit: 2 } });
+    const view = buildView(program, { rules, paths: ["b", "d"], limit: 2 });
     expect(boxLines(view)).toEqual(["group g:g open", "  node n:b", "node n:d"]);
     expect(view.remarks[0]).toMatch(/1 node on longer ones/);
   });
 
   it("say so when there are none", () => {
-    const view = buildView(program, { rules, paths: { from: "x", to: "a" } });
+    const view = buildView(program, { rules, paths: ["x", "a"] });
     expect(view.remarks).toEqual(['No path leads between "x" and "a".']);
     expect(view.boxCount).toBe(2);
   });
@@ -158,7 +158,7 @@ describe("paths", () => {
 describe("only and hidden roles", () => {
   it("narrow what is seen", () => {
     expect(shown({ only: ["b", "d"] })).toEqual(["n:b", "n:d"]);
-    expect(shown({ only: ["b", "x"], around: { nodes: ["c"], hops: 1 } })).toEqual(["n:b"]);
+    expect(shown({ only: ["b", "x"], around: ["c"], hops: 1 })).toEqual(["n:b"]);
     const view = buildView(program, { rules, graph: "f", hideRoles: ["parameter"] });
     expect(boxLines(view)).toEqual(["node n:inner", "node n:last", "node r:output"]);
     expect(view.boxOfNode[8]).toBe(-1);

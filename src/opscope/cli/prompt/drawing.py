@@ -9,8 +9,8 @@ from pathlib import Path
 
 from opscope.program import Program
 from opscope.render import write
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.html import initial
+from opscope.view_options import ViewOptions
 
 
 class FileDrawer:

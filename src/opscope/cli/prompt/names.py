@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from opscope.errors import OpscopeError
+from opscope.naming import suggest
 from opscope.program import Graph, Node, Program
-
-_MOST_COMPARED = 20_000
 
 
 class Names:
@@ -43,10 +41,7 @@ class Names:
 
     def closest(self, name: str, words: Sequence[str] = ()) -> str:
         """A half sentence with the names (or further `words`) that were probably meant."""
-        key = _key(name)
-        known = [*words, *self.graphs, *self.nodes]
-        close = [n for n in known if key in n][:3] or get_close_matches(key, known[:_MOST_COMPARED], 3, 0.5)
-        return f"; did you mean {' or '.join(self.spelled(n) for n in close)}?" if close else ""
+        return suggest(_key(name), [*words, *self.graphs, *self.nodes], otherwise="", spelled=self.spelled)
 
     def spelled(self, key: str) -> str:
         if key in self.graphs:

@@ -17,7 +17,8 @@ from opscope.cli.prompt.names import Names
 from opscope.cli.table import table
 from opscope.errors import OpscopeError
 from opscope.program import Graph, Node, Program
-from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.check_options import checked_graph
+from opscope.view_options import ViewOptions
 
 if TYPE_CHECKING:
     from opscope.recording.history import Step
@@ -133,7 +134,7 @@ class Session:
         return ViewOptions(**part, names=True, depth=EVERYTHING if self.shows["show_fusion_subcomputations"] else None)
 
     def _draw(self, options: ViewOptions, title: str) -> None:
-        options.check(self.program)
+        checked_graph(options, self.program)
         self.last = options
         self.say(self.draw(self.program, options, title))
 

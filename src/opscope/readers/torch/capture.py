@@ -8,10 +8,10 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr
-from difflib import get_close_matches
 from typing import Any
 
 from opscope.errors import OpscopeError
+from opscope.naming import suggest
 from opscope.program import Program
 from opscope.readers.torch import autograd, export
 from opscope.readers.torch.caches import caches_registered
@@ -95,9 +95,9 @@ def _check_spelling(module: Any, kwargs: dict[str, Any]) -> None:
     if any(p.kind is p.VAR_KEYWORD for p in taken.values()):
         return
     for name in kwargs:
-        close = () if name in taken or name in _SHOWN else get_close_matches(name, (*_OPTIONS, *_SHOWN), 1)
-        if close:
-            raise OpscopeError(f"neither capture nor {_name(module)}.forward has an option {name!r}; did you mean {close[0]!r}?")
+        meant = "" if name in taken or name in _SHOWN else suggest(name, (*_OPTIONS, *_SHOWN), otherwise="")
+        if meant:
+            raise OpscopeError(f"neither capture nor {_name(module)}.forward has an option {name!r}{meant}")
 
 
 def _options(kwargs: dict[str, Any]) -> autograd.Options:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple
 
-from opscope.errors import OpscopeError
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.draw import host
-from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.check_options import check_options, checked_graph
 from opscope.render.draw.styling import only_one, style_rules
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
+from opscope.view_options import ViewOptions
 
 
 class Drawn(NamedTuple):
@@ -43,15 +43,15 @@ def draw(
     program: Program = source.snapshot(-1).program if isinstance(source, Recording) else source
     if isinstance(source, Recording):
         source = source.only(-1)
-    elif options.diff is not None:
-        raise OpscopeError("--diff shows what a pass did: name a pass of a recording (run.opscope@12)")
-    if options.diff in (None, "after"):
-        options.check(program)
+        if options.diff in (None, "after"):
+            checked_graph(options, program)
+    else:
+        check_options(options, program)
     if progress:
         progress(0)
     details = options.style is not None or bool(options.node_data)
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
-    how = {"theme": options.theme, "title": program.name, "fontCss": font_css}
+    how = {**options.request, "title": program.name, "fontCss": font_css}
     steps: list[host.Step] = [("load", None), ("draw", _request(options) | {"as": as_}), (form, how)]
     _, drawn, text = host.run(wire, steps, progress and (lambda part: progress(0.2 + 0.8 * part)))
     facts = json.loads(drawn)
@@ -60,11 +60,7 @@ def draw(
 
 def _request(options: ViewOptions) -> dict[str, Any]:
     """The request for the drawing core (`FileRequest` in `web/src/core/api.ts`). Options that were not given are absent."""
-    request: dict[str, Any] = {"spec": options.spec, "direction": options.direction}
-    if options.wrap is not None:
-        request["wrap"] = options.wrap
-    if options.diff is not None:
-        request["moment"] = options.diff
+    request: dict[str, Any] = {"spec": options.spec, **options.request}
     if options.style is not None:
         request["style"] = style_rules(options.style)
     if options.node_data:

@@ -10,15 +10,13 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from opscope.errors import OpscopeError, SourceError
+from opscope.view_options import NodeData, Style
 
 PREDEFINED_STYLES = ("clusters",)
 """The same names as in `web/src/core/highlight/predefined.ts`; a test compares them."""
-
-Style: TypeAlias = "str | PathLike[str] | Sequence[Mapping[str, Any]]"
-NodeData: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
 
 
 def style_rules(style: Style) -> Any:

@@ -12,8 +12,9 @@ from typing import Any
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw import host
-from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.check_options import checked_graph
 from opscope.render.wire.program import encode_wire
+from opscope.view_options import ViewOptions
 
 EVERYTHING = 1_000_000
 
@@ -23,9 +24,9 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
 
 
 def dot_of(program: Program, options: ViewOptions, progress: Progress | None = None) -> str:
-    options.check(program)
+    checked_graph(options, program)
     rules = {"foldRepeats": False, "stubs": False, "liftSingles": False}
     spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "rules": rules}
-    request = {"spec": spec, "direction": options.direction, "theme": options.theme, "title": program.name}
+    request = {"spec": spec, **options.request, "title": program.name}
     _, text = host.run(encode_wire(program, details=False), [("load", None), ("dot", request)], progress)
     return text

@@ -11,8 +11,8 @@ from typing import Any
 
 from opscope.plugin import Progress
 from opscope.program import Graph, Node, Program, TensorType, ValueRef
-from opscope.render.draw.options import ViewOptions
 from opscope.render.writers.netron import category, kind, text
+from opscope.view_options import ViewOptions
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:

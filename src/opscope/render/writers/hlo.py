@@ -15,7 +15,8 @@ from opscope.plugin import Progress
 from opscope.program import WHOLE, Graph, Node, Program, TensorType
 from opscope.readers.hlo.attributes import names_computations, read_attributes
 from opscope.readers.hlo.details import HloDetails
-from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.check_options import checked_graph
+from opscope.view_options import ViewOptions
 
 _BESIDE_THE_POINT = ("original_value", "origin")
 """Attributes that point into tables of the whole module, which an extract does not carry."""
@@ -25,7 +26,7 @@ _FRAME_ID = re.compile(r"\s*\bstack_frame_id=\d+")
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     """`opscope export x.hlo -o y.hlo --around NODE`: the node with what leads to it."""
     program = programs[0]
-    graph = options.check(program)
+    graph = checked_graph(options, program)
     root = options.around[0] if options.around else (graph.outputs[0][0] if graph.outputs else graph.nodes[-1].id)
     height = options.hops if options.around else None
     target.write_text(extract(program, graph, root, height), "utf-8")

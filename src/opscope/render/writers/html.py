@@ -22,10 +22,11 @@ from opscope.errors import OpscopeError
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
-from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.check_options import check_options
 from opscope.render.draw.styling import first_run, page_settings
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
+from opscope.view_options import ViewOptions
 
 STYLE = (
     "html,body{margin:0;height:100%;background:#FCFCFD}#opscope{height:100%}"
@@ -97,32 +98,22 @@ def packed_wire(program: Program | Recording, details: bool = True, progress: Pr
 
 
 def initial(options: ViewOptions) -> dict[str, Any]:
-    """What the viewer shows first, as its state (`web/src/ui/state/view.ts`) names things."""
-    state = options.spec
-    if options.graph is not None:
-        state["trail"] = [state.pop("graph")]
-    if options.paths is not None:
-        state["paths"] = list(options.paths)
-        if options.limit is not None:
-            state["pathLimit"] = options.limit
-    if options.diff is not None:
-        state["passMode"] = options.diff
-    if options.direction != "TB":
-        state["direction"] = options.direction
+    """What the viewer shows first: the part of its state (`web/src/ui/state/view.ts`) that view options make, and the page's settings."""
+    state = options.spec | options.request
+    theme = state.pop("theme", None)
     run = first_run(options.node_data)
     if run is not None:
         state["colour"] = f"data:{run}"
     config: dict[str, Any] = {"initial": state} if state else {}
     config |= page_settings(options.style, options.node_data)
-    if options.theme != "light":
-        config["theme"] = options.theme
+    if theme is not None:
+        config["theme"] = theme
     return config
 
 
 def write(programs: Sequence[Program | Recording], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     """The writer's entry (see `opscope.render`)."""
-    if isinstance(programs[0], Program):
-        options.check(programs[0])
+    check_options(options, programs[0])
     with target.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(document(programs, options, progress=progress))
 

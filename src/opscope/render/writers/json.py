@@ -7,7 +7,7 @@ from pathlib import Path
 from opscope.native import chunks
 from opscope.plugin import Progress
 from opscope.program import Program
-from opscope.render.draw.options import ViewOptions
+from opscope.view_options import ViewOptions
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.model_explorer import encode
-from opscope.render.draw.options import ViewOptions
+from opscope.render.draw.check_options import checked_graph
+from opscope.view_options import ViewOptions
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
-    options.check(programs[0])
+    checked_graph(options, programs[0])
     encoded = [encode(program, options.group_by) for program in programs]
     several = [item for each in encoded for item in (each if isinstance(each, list) else [each])]
     whole = encoded[0] if len(encoded) == 1 else several

@@ -8,7 +8,7 @@ from typing import Any
 
 from opscope.plugin import Progress
 from opscope.program import WHOLE, Graph, Node, Program, TensorType, ValueRef
-from opscope.render.draw.options import ViewOptions
+from opscope.view_options import ViewOptions
 
 _SIGNATURE = "netron:opscope"
 _COLOURS = {

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from opscope.plugin import Progress
 from opscope.program import Program
-from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import draw
 from opscope.render.writers.svg import FONTS, WEIGHTS
+from opscope.view_options import ViewOptions
 
 POINTS_PER_PIXEL = 0.75
 LARGEST_PAGE = 14_400

@@ -8,9 +8,9 @@ from pathlib import Path
 from opscope.errors import OpscopeError
 from opscope.plugin import Progress
 from opscope.program import Program
-from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import Drawn, draw
 from opscope.render.writers.svg import FAMILY, FONTS
+from opscope.view_options import ViewOptions
 
 MOST_PIXELS = 400_000_000
 """A picture of 20,000 × 20,000. Beyond that few programs open it, and memory runs out."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from opscope.plugin import Progress
 from opscope.program import Program
-from opscope.render.draw.options import ViewOptions
 from opscope.render.draw.picture import draw
+from opscope.view_options import ViewOptions
 
 FONTS = Path(__file__).parents[1] / "fonts"
 FAMILY = "Opscope Sans"

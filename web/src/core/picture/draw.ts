@@ -32,8 +32,8 @@ function arrange(program: ProgramData, request: PictureRequest, context: DrawCon
   const { now = Date.now, progress, cache, before } = context;
   const start = now();
   const { visible, spec, opened, revealed } = choose(program, request);
-  const halves = spec.beside ? halvesOf(visible, program) : undefined;
-  const direction = halves ? "TB" : (request.direction ?? "TB");
+  const halves = spec.forwardBackward ? halvesOf(visible, program) : undefined;
+  const direction = halves ? "TB" : (request.rankdir ?? "TB");
   const stayed = context.stayed?.(visible);
   const chosen = now();
   const arrangement = {
@@ -102,6 +102,6 @@ export function compose(arrangement: Arrangement, request: PictureRequest, { pro
 
 /** Keys of the boxes that a description names. */
 function namedBoxes({ around, paths }: ViewSpec): ReadonlySet<string> {
-  const names = [...(around?.nodes ?? []), ...(paths ? [paths.from, paths.to] : [])];
+  const names = [...(around ?? []), ...(paths ?? [])];
   return new Set(names.map((name) => `n:${escapeName(name)}`));
 }

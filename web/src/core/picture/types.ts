@@ -1,6 +1,7 @@
 /** What a picture is asked for, what comes of it, and what the place where it is drawn adds. */
 import type { CompoundLayout, LayoutCache } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
+import type { ViewOptions } from "../program/viewOptions";
 import type { Scene, SceneOptions } from "../scene";
 import type { Size } from "../view/initial/fitToScreen";
 
@@ -9,7 +10,7 @@ export type Colours = Pick<SceneOptions, "paints" | "highlights" | "legendRows">
 /** Everything that decides how a picture looks. Screen and file differ in these fields and in nothing else. */
 export interface PictureRequest {
   readonly spec: ViewSpec;
-  readonly direction?: "TB" | "LR";
+  readonly rankdir?: ViewOptions["rankdir"];
   /** Open the groups around a node until it is seen, or until the group around it at this level is (1: an outermost one). */
   readonly reveal?: { readonly node: number; readonly level?: number } | undefined;
   /** Close groups until the picture can be read in so many pixels. */

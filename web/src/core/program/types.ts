@@ -7,6 +7,8 @@ import type { Csr, Csr2 } from "../base/csr";
 export type { Csr, Csr2 };
 
 import type { MetricData } from "./metrics";
+import type { SpecOption } from "./options";
+import type { ViewOptions } from "./viewOptions";
 
 /**
  * A Program as it comes off the wire: columns over all nodes of all graphs. Node numbers are global. No field is optional, so that
@@ -159,35 +161,17 @@ export const CATEGORIES = [
 export type Category = (typeof CATEGORIES)[number];
 
 /** What of a Program is to be seen. Plain JSON, so that it fits into a URL and over the Python border. */
-export interface ViewSpec {
-  readonly graph?: string;
-  readonly grouping?: string;
-  /** Open all groups (and called graphs, if `calls`) down to this depth; boxes named in `open`/`closed` override it. */
-  readonly depth?: number;
-  readonly flatten?: boolean;
+export interface ViewSpec extends Partial<Pick<ViewOptions, SpecOption>> {
+  /** Keys of boxes that are open or closed whatever the depth, and of repeats that are shown one by one. */
   readonly open?: readonly string[];
   readonly closed?: readonly string[];
-  /** Does `depth` count called graphs (fusion bodies, loops) as levels too? Default true. */
-  readonly calls?: boolean;
-  readonly around?: {
-    readonly nodes: readonly string[];
-    readonly hops: number;
-    readonly stopAt?: readonly string[] /** Nodes whose direct neighbours are shown too. */;
-    readonly also?: readonly string[];
-  };
-  readonly paths?: { readonly from: string; readonly to: string; readonly limit?: number };
+  readonly unfolded?: readonly string[];
+  /** Nodes whose direct neighbours are shown too, beside what is `around`. */
+  readonly also?: readonly string[];
+  /** Nothing but these nodes. */
   readonly only?: readonly string[];
   readonly hideRoles?: readonly (typeof ROLES)[number][];
   readonly rules?: Partial<DrawingRules>;
-  readonly unfolded?: readonly string[];
-  /** Numbers at the heads of edges whose order matters; absent: where there are few. */
-  readonly operands?: boolean;
-  /** Boxes of operations are titled by their ids ("dot.105") instead of by what they are, which moves to the second line. */
-  readonly names?: boolean;
-  /** Forward and backward beside each other, where the program has both: grouped by direction, layers one by one. */
-  readonly beside?: boolean;
-  /** "edges": values are labelled edges. "boxes": tensors are boxes between operators. */
-  readonly values?: "edges" | "boxes";
 }
 
 export interface DrawingRules {

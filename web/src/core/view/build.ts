@@ -29,9 +29,9 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   const remarks: string[] = [...program.notes];
   const entry = spec.graph === undefined ? program.entry : prepared.graphNamed(spec.graph);
   if (entry < 0) throw new Error(`no graph named "${spec.graph}"`);
-  const grouping = groupingOf(program, spec.grouping);
-  if (spec.grouping !== undefined && grouping.name !== spec.grouping)
-    remarks.push(`There is no grouping "${spec.grouping}"; this is "${grouping.name}".`);
+  const grouping = groupingOf(program, spec.groupBy);
+  if (spec.groupBy !== undefined && grouping.name !== spec.groupBy)
+    remarks.push(`There is no grouping "${spec.groupBy}"; this is "${grouping.name}".`);
   const tree = groupTree(prepared, grouping);
   const subset = readSubset(prepared, tree, entry, spec, remarks);
   const graph = subset?.graph ?? entry;
@@ -65,6 +65,6 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   if (leftOut) showLeftOut(placement, edges, leftOut);
   bundleEdges(edges);
   if (options.rules.stubs) addStubs(placement, edges);
-  if (options.valuesAsBoxes) addValues(placement, edges);
+  if (options.values === "boxes") addValues(placement, edges);
   return finish(placement, edges);
 }

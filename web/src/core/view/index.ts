@@ -9,6 +9,6 @@ export { DEFAULT_RULES } from "./choose/options";
 
 /** Throws only for a graph that does not exist; other names that lead nowhere become remarks. */
 export function buildView(program: ProgramData, spec: ViewSpec): Visible {
-  if (spec.beside) return buildBeside(program, spec);
+  if (spec.forwardBackward) return buildBeside(program, spec);
   return spec.depth === undefined && !spec.flatten ? build(program, initialExpansion(program, spec)) : build(program, spec);
 }

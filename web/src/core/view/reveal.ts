@@ -17,7 +17,7 @@ export interface Revealed {
 
 /** With a level, the group around the node at that depth (1: an outermost one) is to be seen, not the node itself. */
 export function reveal(program: ProgramData, wanted: ViewSpec, node: number, level = Number.POSITIVE_INFINITY): Revealed {
-  const grouping = groupingOf(program, wanted.grouping);
+  const grouping = groupingOf(program, wanted.groupBy);
   const opened: string[] = [];
   let spec = wanted;
   let visible = buildView(program, spec);

@@ -7,7 +7,7 @@ import { BoxKind, EdgeKind, type Visible } from "../program/types";
 
 export interface DotOptions {
   readonly title?: string;
-  readonly direction?: "TB" | "LR";
+  readonly rankdir?: "TB" | "LR";
 }
 
 /** Without a limit, Graphviz improves a training step's ranks for minutes; with it, for seconds. */
@@ -18,7 +18,7 @@ const DEEPEST_INDENT = 24;
 export function visibleToDot(visible: Visible, theme: Theme, options: DotOptions): string {
   const lines = [
     `digraph ${quoted(options.title || "program")} {`,
-    `  graph [rankdir=${options.direction ?? "TB"}, compound=true, ${PATIENCE}, bgcolor="${theme.background}", fontname="Helvetica", fontsize=11, fontcolor="${theme.text}"];`,
+    `  graph [rankdir=${options.rankdir ?? "TB"}, compound=true, ${PATIENCE}, bgcolor="${theme.background}", fontname="Helvetica", fontsize=11, fontcolor="${theme.text}"];`,
     `  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=10, fontcolor="${theme.text}"];`,
     `  edge [color="${theme.edge}", arrowsize=0.6, fontname="Helvetica", fontsize=8, fontcolor="${theme.secondary}"];`,
   ];

@@ -53,7 +53,7 @@ export interface ProgramSummary {
 
 export interface ViewRequest {
   readonly spec: ViewSpec;
-  readonly direction: "TB" | "LR";
+  readonly rankdir: "TB" | "LR";
   readonly colour: string;
   readonly styles: readonly StyleRule[];
   /** A node that must be seen: the groups around it are opened (answered in `opened`). */

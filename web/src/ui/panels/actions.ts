@@ -8,18 +8,20 @@ export const actions = {
   flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
   foldRepeats: (session: Session) => session.change({ ...session.view, fold: !session.view.fold, unfolded: [] }, { look: "fit" }),
   direction: (session: Session) =>
-    session.change({ ...session.view, beside: false, direction: session.view.direction === "TB" ? "LR" : "TB" }, { look: "first" }),
+    session.change({ ...session.view, forwardBackward: false, rankdir: session.view.rankdir === "TB" ? "LR" : "TB" }, { look: "first" }),
   operands: (session: Session) => session.change({ ...session.view, operands: !showsOperands(session) }, { keepCamera: true }),
   names: (session: Session) => session.change(toggleNames(session.view), { look: "fit" }),
-  values: (session: Session) => session.change({ ...session.view, values: !session.view.values }, { look: "fit" }),
+  values: (session: Session) =>
+    session.change({ ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }, { look: "fit" }),
   /** The halves are groups of the grouping by direction, laid out downwards. */
-  beside: (session: Session) => {
+  forwardBackward: (session: Session) => {
     const { view, program } = session;
     if (!program?.groupings.includes("direction")) return session.say("Nothing here has a forward and a backward half");
-    const grouped =
-      view.grouping === "direction" || (!view.grouping && program.groupings[0] === "direction") ? view : groupBy(view, "direction");
+    const grouped = (view.groupBy ?? program.groupings[0]) === "direction" ? view : groupBy(view, "direction");
     session.change(
-      view.beside ? { ...view, beside: false } : { ...grouped, beside: true, direction: "TB", depth: undefined, flatten: false },
+      view.forwardBackward
+        ? { ...view, forwardBackward: false }
+        : { ...grouped, forwardBackward: true, rankdir: "TB", depth: undefined, flatten: false },
       { look: "fit" },
     );
   },
@@ -92,6 +94,6 @@ export function download(blob: Blob, name: string): void {
 }
 
 function fileName(session: Session): string {
-  const name = `${session.program?.name ?? "graph"}${session.view.trail.length ? `.${session.graphName}` : ""}`;
+  const name = `${session.program?.name ?? "graph"}${session.view.graph !== undefined ? `.${session.graphName}` : ""}`;
   return name.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 100) || "graph";
 }

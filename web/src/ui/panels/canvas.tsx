@@ -82,7 +82,7 @@ export function Canvas({
           <h2>Nothing to see</h2>
           <p>
             This graph has no nodes
-            {session.view.around || session.view.paths || session.view.matchesOnly >= 0 ? " that fit what was asked for" : ""}.
+            {session.view.around.length || session.view.paths || session.view.matchesOnly >= 0 ? " that fit what was asked for" : ""}.
           </p>
         </div>
       )}
@@ -148,15 +148,15 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
         </button>
       </p>,
     );
-  if (view.around) {
-    const { around } = view;
+  if (view.around.length) {
+    const { around, hops } = view;
     rows.push(
       <p class="remark" key="around">
-        Only {around.hops} {around.hops === 1 ? "step" : "steps"} around {clipped(around.nodes.join(", "), 60)}
-        <button type="button" onClick={() => session.change({ ...view, around: { ...around, hops: around.hops + 1 } }, { look: "fit" })}>
+        Only {hops} {hops === 1 ? "step" : "steps"} around {clipped(around.join(", "), 60)}
+        <button type="button" onClick={() => session.change({ ...view, hops: hops + 1 }, { look: "fit" })}>
           One step more
         </button>
-        <button type="button" onClick={() => session.change({ ...view, around: undefined }, { look: "first" })}>
+        <button type="button" onClick={() => session.change({ ...view, around: [], stopAt: [], also: [] }, { look: "first" })}>
           Show everything
         </button>
       </p>,

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { bytesText } from "../../core/text/quantities";
 import type { GroupFacts, NodeFacts, OpCount } from "../engine/protocol";
 import type { Session } from "../session";
-import { ALL, enterGraph } from "../state/view";
+import { ALL, enterGraph, walkedGraphs } from "../state/view";
 import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
 import { copy } from "./actions";
 import { Chain, Gradient, Kept } from "./gradient";
@@ -298,7 +298,7 @@ export async function showPaths(session: Session, a: number, b: number): Promise
     session.change(
       {
         ...session.view,
-        trail: from.graph === session.graphName ? session.view.trail : [...session.view.trail, from.graph],
+        ...(from.graph === session.graphName ? {} : { graph: from.graph, trail: walkedGraphs(session.view) }),
         paths: [from.id, to.id],
       },
       { look: "fit" },

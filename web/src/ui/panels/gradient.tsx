@@ -39,7 +39,7 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
           <button
             type="button"
             class="tool"
-            aria-pressed={view.related === true}
+            aria-pressed={view.related}
             onClick={() => session.change({ ...view, related: !view.related })}
           >
             {facts.forwardCount > 0 ? "Light up its forward" : "Light up its backward"}

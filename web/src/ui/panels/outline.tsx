@@ -157,7 +157,7 @@ function Graphs({ session }: { readonly session: Session }): JSX.Element {
   const all = session.program?.graphs ?? [];
   const rows = useMemo(() => all.filter((graph) => graph.name.toLowerCase().includes(filter.toLowerCase())), [all, filter]);
   const current = rows.findIndex((graph) => graph.name === session.graphName);
-  const enter = (name: string) => session.change(enterGraph({ ...session.view, trail: [] }, name), { look: "first" });
+  const enter = (name: string) => session.change(enterGraph({ ...session.view, graph: undefined, trail: [] }, name), { look: "first" });
   return (
     <>
       <input

@@ -33,7 +33,7 @@ const walk =
 
 /** Up and down follow the picture: in a graph that runs to the right, right is forward. */
 const arrow = (name: "up" | "down" | "left" | "right") => (at: Where) => {
-  const across = at.session.view.direction === "LR";
+  const across = at.session.view.rankdir === "LR";
   const way = {
     up: across ? "left" : "back",
     down: across ? "right" : "forward",
@@ -88,7 +88,7 @@ export const KEYS: readonly Key[] = [
   { keys: "l", what: "Flatten", press: "l", run: ({ session }) => actions.flatten(session) },
   { keys: "r", what: "Fold repeats", press: "r", run: ({ session }) => actions.foldRepeats(session) },
   { keys: "d", what: "Layout direction", press: "d", run: ({ session }) => actions.direction(session) },
-  { keys: "g", what: "Forward beside backward", press: "g", run: ({ session }) => actions.beside(session) },
+  { keys: "g", what: "Forward beside backward", press: "g", run: ({ session }) => actions.forwardBackward(session) },
   { keys: "#", what: "Operand numbers", press: "#", run: ({ session }) => actions.operands(session) },
   { keys: "m", what: "Names of operations", press: "m", run: ({ session }) => actions.names(session) },
   { keys: "v", what: "Values as boxes", press: "v", run: ({ session }) => actions.values(session) },

@@ -28,9 +28,17 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
   useEffect(() => {
     let current = true;
     if (!session.program) return undefined;
-    const { grouping } = session.view;
+    const { groupBy } = session.view;
     void session
-      .ask("table", { rows, graph, ...(grouping ? { grouping } : {}), attributes, filter, sort: sort.name, descending: sort.descending })
+      .ask("table", {
+        rows,
+        graph,
+        ...(groupBy ? { grouping: groupBy } : {}),
+        attributes,
+        filter,
+        sort: sort.name,
+        descending: sort.descending,
+      })
       .then((result) => {
         if (!current) return;
         pages.current = new Map();
@@ -40,7 +48,7 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
     return () => {
       current = false;
     };
-  }, [session.program, graph, session.view.grouping, rows, attributes, filter, sort]);
+  }, [session.program, graph, session.view.groupBy, rows, attributes, filter, sort]);
 
   useEffect(() => {
     if (rows !== "modules" || !table || module.key === selected) return;

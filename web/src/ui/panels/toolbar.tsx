@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { DATA } from "../engine/highlights";
 import type { Session } from "../session";
-import { enterGraph, groupBy } from "../state/view";
+import { enterGraph, groupBy, walkedGraphs } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
 import { actions } from "./actions";
 import { IconButton } from "./icons";
@@ -63,9 +63,9 @@ export function Toolbar({
           <button
             type="button"
             class="tool"
-            aria-pressed={view.overlays ?? true}
+            aria-pressed={view.overlays}
             title="Edges that the file lays over the graph"
-            onClick={() => session.change({ ...view, overlays: !(view.overlays ?? true) }, { keepCamera: true })}
+            onClick={() => session.change({ ...view, overlays: !view.overlays }, { keepCamera: true })}
           >
             Edge overlays
           </button>
@@ -73,7 +73,7 @@ export function Toolbar({
         <Choice
           label="Group by"
           prefix="Group"
-          value={view.grouping || program?.groupings[0] || ""}
+          value={view.groupBy ?? program?.groupings[0] ?? ""}
           options={(program?.groupings ?? []).map((name) => [name, name])}
           onChoose={(name) => session.change(groupBy(view, name), { look: "fit" })}
         />
@@ -165,7 +165,8 @@ function Choice({
 function Crumbs({ session }: { readonly session: Session }): JSX.Element {
   const { view, program } = session;
   const { sources } = session.options;
-  const graphs = program ? [...(view.trail[0] === program.entry ? [] : [program.entry]), ...view.trail] : [];
+  const walked = walkedGraphs(view);
+  const graphs = program ? [...(walked[0] === program.entry ? [] : [program.entry]), ...walked] : [];
   return (
     <nav class="crumbs" aria-label="Where you are">
       {sources.length > 1 ? (
@@ -180,7 +181,7 @@ function Crumbs({ session }: { readonly session: Session }): JSX.Element {
         <button
           type="button"
           title={program?.name}
-          onClick={() => session.change(enterGraph({ ...view, trail: [] }, program?.entry ?? ""), { look: "first" })}
+          onClick={() => session.change(enterGraph({ ...view, graph: undefined, trail: [] }, program?.entry ?? ""), { look: "first" })}
         >
           {program?.name ?? sources[0]?.name ?? ""}
         </button>

@@ -13,7 +13,7 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
         name="Layout direction"
         icon="direction"
         press="d"
-        pressed={view.direction === "LR"}
+        pressed={view.rankdir === "LR"}
         onClick={() => actions.direction(session)}
       />
       {program?.groupings.includes("direction") && (
@@ -21,11 +21,11 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
           name="Forward beside backward"
           icon="beside"
           press="g"
-          pressed={view.beside === true}
-          onClick={() => actions.beside(session)}
+          pressed={view.forwardBackward}
+          onClick={() => actions.forwardBackward(session)}
         />
       )}
-      <IconButton name="Names" icon="names" press="m" pressed={view.names === true} onClick={() => actions.names(session)} />
+      <IconButton name="Names" icon="names" press="m" pressed={view.names} onClick={() => actions.names(session)} />
       <IconButton
         name="Operand numbers"
         icon="operands"
@@ -33,7 +33,13 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
         pressed={showsOperands(session)}
         onClick={() => actions.operands(session)}
       />
-      <IconButton name="Values as boxes" icon="values" press="v" pressed={view.values === true} onClick={() => actions.values(session)} />
+      <IconButton
+        name="Values as boxes"
+        icon="values"
+        press="v"
+        pressed={view.values === "boxes"}
+        onClick={() => actions.values(session)}
+      />
     </div>
   );
 }

@@ -1,4 +1,6 @@
 /** The state as the part of a URL after "#", and back. Short names, only what differs from the start, and never an error for a strange one. */
+import { ADDRESS_OPTIONS, type AddressOption } from "../../core/program/options";
+import { VIEW_OPTIONS } from "../../core/program/viewOptions";
 import { START, type ViewState } from "./view";
 
 interface Field<T> {
@@ -8,35 +10,32 @@ interface Field<T> {
 
 const word: Field<string> = { write: (value) => value, read: (text) => text };
 const flag: Field<boolean> = { write: (value) => (value ? "1" : "0"), read: (text) => text === "1" };
-const choice: Field<boolean | undefined> = {
-  write: (value) => (value === undefined ? "" : flag.write(value)),
-  read: (text) => (text ? flag.read(text) : undefined),
-};
 const count: Field<number> = { write: String, read: (text) => (/^-?\d{1,6}$/.test(text) ? Number(text) : undefined) };
-const maybeCount: Field<number | undefined> = { write: (value) => String(value ?? ""), read: (text) => count.read(text) };
 const words: Field<readonly string[]> = { write: (value) => JSON.stringify(value), read: (text) => texts(parse(text)) };
-const pair: Field<readonly [string, string] | undefined> = {
-  write: (value) => JSON.stringify(value ?? []),
+const pair: Field<readonly string[]> = {
+  write: words.write,
   read: (text) => {
-    const both = texts(parse(text));
-    return both?.length === 2 ? [both[0], both[1]] : undefined;
+    const both = words.read(text);
+    return both?.length === 2 ? both : undefined;
   },
 };
-const nearby: Field<ViewState["around"]> = {
-  write: (value) => JSON.stringify(value ? [value.hops, ...value.nodes, ...(value.also?.length ? [value.also] : [])] : []),
-  read: (text) => {
-    const [hops, ...nodes] = (parse(text) as unknown[] | undefined) ?? [];
-    const also = texts(nodes.at(-1));
-    const names = texts(also ? nodes.slice(0, -1) : nodes);
-    return typeof hops === "number" && names?.length ? { hops, nodes: names, ...(also ? { also } : {}) } : undefined;
-  },
-};
-const way: Field<"TB" | "LR"> = { write: (value) => value, read: (text) => (text === "LR" || text === "TB" ? text : undefined) };
 
-const moment: Field<ViewState["passMode"]> = {
-  write: (value) => value,
-  read: (text) => (text === "before" || text === "after" || text === "overlay" ? text : undefined),
-};
+function oneOf<T extends string>(choices: readonly T[]): Field<T> {
+  return { write: (value) => value, read: (text) => choices.find((choice) => choice === text) };
+}
+
+const moment = oneOf(VIEW_OPTIONS.diff.choices);
+const OF_KIND = { flag, switch: flag, integer: count, text: word, texts: words, pair };
+
+/** How a view option is written; nothing stands for one that nobody has decided. */
+function option(name: AddressOption): readonly [string, Field<unknown>] {
+  const row = VIEW_OPTIONS[name];
+  const field = (row.kind === "choice" ? oneOf<string>(row.choices) : OF_KIND[row.kind]) as Field<unknown>;
+  return [
+    row.url,
+    { write: (value) => (value === undefined ? "" : field.write(value)), read: (text) => (text ? field.read(text) : undefined) },
+  ];
+}
 
 const places: Field<ViewState["panes"]> = {
   write: (value) => JSON.stringify(value.map((pane) => [pane.source, pane.pass, pane.passMode, ...(pane.linked ? ["linked"] : [])])),
@@ -53,35 +52,32 @@ function place(listed: unknown): ViewState["panes"] {
   return at === undefined || number === undefined || !passMode ? [] : [{ source: at, pass: number, passMode, linked: linked === "linked" }];
 }
 
-const FIELDS: { readonly [K in keyof ViewState]: readonly [string, Field<ViewState[K]>] } = {
+/** What only a person at a page can say. */
+const PAGE: { readonly [K in Exclude<keyof ViewState, AddressOption>]: readonly [string, Field<ViewState[K]>] } = {
   source: ["s", count],
-  trail: ["g", words],
-  grouping: ["by", word],
-  depth: ["d", maybeCount],
-  flatten: ["flat", flag],
+  trail: ["via", words],
   open: ["o", words],
   closed: ["c", words],
   fold: ["fold", flag],
   unfolded: ["u", words],
-  direction: ["dir", way],
   colour: ["col", word],
   query: ["q", word],
   matchesOnly: ["only", count],
-  paths: ["p", pair],
-  around: ["near", nearby],
+  also: ["also", words],
+  overlays: ["over", flag],
   selection: ["sel", words],
-  pass: ["pass", count],
-  passMode: ["show", moment],
-  passColours: ["changes", flag],
-  panes: ["panes", places],
-  beside: ["beside", flag],
-  operands: ["nth", choice],
-  overlays: ["over", choice],
-  names: ["names", flag],
-  values: ["values", flag],
   upstream: ["up", count],
   downstream: ["down", count],
+  related: ["rel", flag],
+  pass: ["pass", count],
+  passColours: ["changes", flag],
+  panes: ["panes", places],
 };
+
+const FIELDS = {
+  ...Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, option(name)])),
+  ...PAGE,
+} as unknown as { readonly [K in keyof ViewState]: readonly [string, Field<ViewState[K]>] };
 
 export function toHash(view: ViewState): string {
   const parameters = new URLSearchParams();
@@ -90,7 +86,7 @@ export function toHash(view: ViewState): string {
 }
 
 function put<K extends keyof ViewState>(parameters: URLSearchParams, view: ViewState, name: K): void {
-  const [short, field] = FIELDS[name] as unknown as [string, Field<ViewState[K]>];
+  const [short, field] = FIELDS[name];
   const text = field.write(view[name]);
   if (text !== field.write(START[name])) parameters.set(short, text);
 }

@@ -1,48 +1,31 @@
 /** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
+import { ADDRESS_OPTIONS, type AddressOption, DEFAULTS, isChosen, SPEC_OPTIONS } from "../../core/program/options";
+import type { Moment } from "../../core/program/recording/moment";
 import type { ViewSpec } from "../../core/program/types";
+import type { ViewOptions } from "../../core/program/viewOptions";
 import { EVERYTHING_INSIDE, escapeName, isInside, unescapeName } from "../../core/view/choose/keys";
 
-export interface ViewState {
+/** The view options, and what only a person at a page can say. */
+export interface ViewState extends Pick<ViewOptions, AddressOption> {
   readonly source: number;
-  /** Graphs from the entry inwards, as the person walked; the last is shown. Empty: the entry. */
+  /** The graphs through which the person walked to the one that is shown, from the entry inwards. */
   readonly trail: readonly string[];
-  readonly grouping: string;
-  readonly depth: number | undefined;
-  readonly flatten: boolean;
   readonly open: readonly string[];
   readonly closed: readonly string[];
   readonly fold: boolean;
   readonly unfolded: readonly string[];
-  readonly direction: "TB" | "LR";
   readonly colour: string;
   readonly query: string;
   /** Show only what the query finds, with neighbours this many steps away; -1: show everything. */
   readonly matchesOnly: number;
-  /** Show only the paths between these two nodes. */
-  readonly paths: readonly [string, string] | undefined;
-  /** At most so many nodes between them; undefined: the view's own limit. */
-  readonly pathLimit?: number;
-  /** Show only what is this near to these nodes. */
-  readonly around:
-    | { readonly nodes: readonly string[]; readonly hops: number; readonly stopAt?: readonly string[]; readonly also?: readonly string[] }
-    | undefined;
-  /** Numbers at the heads of edges whose order matters; undefined: where there are few. */
-  readonly operands?: boolean;
-  /** Boxes of operations show their ids. */
-  readonly names?: boolean;
-  /** Tensors are boxes of their own between the operations. */
-  readonly values?: boolean;
-  /** Forward and backward beside each other. */
-  readonly beside?: boolean;
-  /** false: edges that the program's file lays over the graph are not drawn. */
-  readonly overlays?: boolean;
-  /** false: called graphs (fusions, loops) stay closed whatever the depth. */
-  readonly calls?: boolean;
+  /** Nodes whose direct neighbours were added to what is `around`. */
+  readonly also: readonly string[];
+  /** Draw the edges that the program's file lays over the graph. */
+  readonly overlays: boolean;
   /** Keys of the selected boxes. */
   readonly selection: readonly string[];
-  /** Of a recording: which pass, the program before it, after it or both in one, and whether what it did is coloured. */
+  /** Of a recording: which pass, and whether what it did is coloured. Which side of it is the option `diff`. */
   readonly pass: number;
-  readonly passMode: "before" | "after" | "overlay";
   readonly passColours: boolean;
   /** What the panes beside the graph show. */
   readonly panes: readonly PanePlace[];
@@ -50,13 +33,13 @@ export interface ViewState {
   readonly upstream: number;
   readonly downstream: number;
   /** Light up the other half of the selection: its backward nodes, or its forward ones, and what is kept between them. */
-  readonly related?: boolean;
+  readonly related: boolean;
 }
 
 export interface PanePlace {
   readonly source: number;
   readonly pass: number;
-  readonly passMode: ViewState["passMode"];
+  readonly passMode: Moment;
   /** Shows what was there before the pass that the graph shows. */
   readonly linked: boolean;
 }
@@ -65,64 +48,45 @@ export const ALL = 1000;
 /** Deeper than any grouping: Expand all. */
 export const DEEPEST = 1000;
 
+const OPTIONS = Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, DEFAULTS[name]])) as unknown as Pick<ViewOptions, AddressOption>;
+
 export const START: ViewState = {
+  ...OPTIONS,
   source: 0,
   trail: [],
-  grouping: "",
-  depth: undefined,
-  flatten: false,
   open: [],
   closed: [],
   fold: true,
   unfolded: [],
-  direction: "TB",
   colour: "category",
   query: "",
   matchesOnly: -1,
-  paths: undefined,
-  around: undefined,
+  also: [],
+  overlays: true,
   selection: [],
   upstream: 0,
   downstream: 0,
+  related: false,
   pass: 0,
-  passMode: "after",
   passColours: true,
   panes: [],
 };
 
 /** The state that a page begins with: who asked for the surroundings of nodes finds them selected. */
 export function startingAt(initial: Partial<ViewState> = {}): ViewState {
-  const asked = initial.around?.nodes.map((name) => (/^[ngx]:/.test(name) ? name : `n:${escapeName(name)}`));
+  const asked = initial.around?.map((name) => (/^[ngx]:/.test(name) ? name : `n:${escapeName(name)}`));
   return { ...START, ...(asked ? { selection: asked } : {}), ...initial };
 }
 
 /** Does a change need another picture, or only other colours on the one that is there? */
 export function sameView(a: ViewState, b: ViewState): boolean {
-  return (
-    a.source === b.source &&
-    a.pass === b.pass &&
-    a.passMode === b.passMode &&
-    a.passColours === b.passColours &&
-    a.trail.at(-1) === b.trail.at(-1) &&
-    a.grouping === b.grouping &&
-    a.depth === b.depth &&
-    a.flatten === b.flatten &&
-    a.open === b.open &&
-    a.closed === b.closed &&
-    a.fold === b.fold &&
-    a.unfolded === b.unfolded &&
-    a.direction === b.direction &&
-    a.overlays === b.overlays &&
-    a.beside === b.beside &&
-    a.operands === b.operands &&
-    a.names === b.names &&
-    a.values === b.values &&
-    a.colour === b.colour &&
-    a.paths === b.paths &&
-    a.around === b.around &&
-    a.matchesOnly === b.matchesOnly &&
-    (a.matchesOnly < 0 || a.query === b.query)
-  );
+  return JSON.stringify(pictureOf(a)) === JSON.stringify(pictureOf(b));
+}
+
+/** All of a state that the picture depends on. */
+function pictureOf(view: ViewState): unknown {
+  const { source, pass, diff, passColours, rankdir, colour, matchesOnly, query } = view;
+  return [specOf(view), source, pass, diff ?? "after", passColours, rankdir, colour, matchesOnly < 0 ? [] : [matchesOnly, query]];
 }
 
 /** Has nobody said yet what of the program is open? */
@@ -130,8 +94,8 @@ export function asItComes(view: ViewState): boolean {
   return (
     view.depth === undefined &&
     !view.flatten &&
-    !view.beside &&
-    !view.around &&
+    !view.forwardBackward &&
+    view.around.length === 0 &&
     !view.paths &&
     view.matchesOnly < 0 &&
     view.open.length + view.closed.length + view.unfolded.length === 0
@@ -169,14 +133,19 @@ export function openAllInside(view: ViewState, key: string): ViewState {
 
 /** Show another graph; going back to one that was passed on the way returns to it. */
 export function enterGraph(view: ViewState, graph: string): ViewState {
-  const at = view.trail.indexOf(graph);
-  const trail = at >= 0 ? view.trail.slice(0, at + 1) : [...view.trail, graph];
-  return { ...view, ...NOTHING_CHOSEN, trail };
+  const walked = walkedGraphs(view);
+  const at = walked.indexOf(graph);
+  return { ...view, ...NOTHING_CHOSEN, graph, trail: at >= 0 ? walked.slice(0, at) : walked };
+}
+
+/** The graphs from the entry inwards, as the person walked; the last is shown. Empty: the entry is. */
+export function walkedGraphs({ trail, graph }: ViewState): readonly string[] {
+  return graph === undefined ? trail : [...trail, graph];
 }
 
 /** Another hierarchy has other groups: what was open in the old one means nothing in the new. */
 export function groupBy(view: ViewState, grouping: string): ViewState {
-  return { ...view, grouping, open: [], closed: [], unfolded: [], flatten: false };
+  return { ...view, groupBy: grouping, open: [], closed: [], unfolded: [], flatten: false };
 }
 
 const NOTHING_CHOSEN = {
@@ -184,7 +153,9 @@ const NOTHING_CHOSEN = {
   closed: [],
   unfolded: [],
   paths: undefined,
-  around: undefined,
+  around: [],
+  stopAt: [],
+  also: [],
   matchesOnly: -1,
   selection: [],
   upstream: 0,
@@ -201,27 +172,18 @@ export function select(view: ViewState, key: string | undefined, add: boolean): 
 /** The state with what an "n more" box (by its key) stands for added; undefined for other boxes. */
 export function addOmitted(view: ViewState, key: string): ViewState | undefined {
   const node = /^o:(?:in|out):n:(.*)$/.exec(key)?.[1];
-  if (node === undefined || !view.around) return undefined;
-  return { ...view, around: { ...view.around, also: [...(view.around.also ?? []), unescapeName(node)] } };
+  if (node === undefined || view.around.length === 0) return undefined;
+  return { ...view, also: [...view.also, unescapeName(node)] };
 }
 
 /** The engine's question for a state. */
 export function specOf(view: ViewState): ViewSpec {
   return {
-    ...(view.trail.length ? { graph: view.trail[view.trail.length - 1] } : {}),
-    ...(view.grouping ? { grouping: view.grouping } : {}),
-    ...(view.depth === undefined ? {} : { depth: view.depth }),
-    flatten: view.flatten,
+    ...Object.fromEntries(SPEC_OPTIONS.filter((name) => isChosen(view, name)).map((name) => [name, view[name]])),
     open: view.open,
     closed: view.closed,
     unfolded: view.unfolded,
-    rules: { foldRepeats: view.fold, ...(view.overlays === false ? { overlays: false } : {}) },
-    ...(view.operands === undefined ? {} : { operands: view.operands }),
-    ...(view.names ? { names: true } : {}),
-    ...(view.values ? { values: "boxes" } : {}),
-    ...(view.beside ? { beside: true } : {}),
-    ...(view.around ? { around: view.around } : {}),
-    ...(view.paths ? { paths: { from: view.paths[0], to: view.paths[1], ...(view.pathLimit ? { limit: view.pathLimit } : {}) } } : {}),
-    ...(view.calls === false ? { calls: false } : {}),
+    ...(view.also.length ? { also: view.also } : {}),
+    rules: { foldRepeats: view.fold, ...(view.overlays ? {} : { overlays: false }) },
   };
 }

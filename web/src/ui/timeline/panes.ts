@@ -2,7 +2,7 @@
 import type { NodeFacts, NodeName } from "../engine/protocol";
 import type { SessionOptions } from "../options";
 import type { Session } from "../session";
-import type { PanePlace } from "../state/view";
+import type { PanePlace, ViewState } from "../state/view";
 
 export const MOST_PANES = 3;
 
@@ -71,13 +71,13 @@ export class Panes {
     const known = places.filter(({ source }) => source >= 0 && source < this.main.options.sources.length);
     this.restoring = true;
     for (const pane of this.list) this.close(pane);
-    for (const { linked, ...what } of known) linked ? this.openBefore() : this.open(what, false);
+    for (const { linked, source, pass, passMode } of known) linked ? this.openBefore() : this.open({ source, pass, diff: passMode }, false);
     this.restoring = false;
   }
 
   private openBefore(): void {
     const { source, pass } = this.main.view;
-    this.open({ source, pass, passMode: "before" }, true);
+    this.open({ source, pass, diff: "before" }, true);
   }
 
   /** A linked pane follows the graph, whatever its pass. */
@@ -85,10 +85,11 @@ export class Panes {
     return this.list.map(
       ({
         session: {
-          view: { source, pass, passMode },
+          view: { source, pass },
+          timeline: { mode },
         },
         linked,
-      }) => (linked ? BEFORE : { source, pass, passMode, linked }),
+      }) => (linked ? BEFORE : { source, pass, passMode: mode, linked }),
     );
   }
 
@@ -111,16 +112,16 @@ export class Panes {
     await all();
   }
 
-  private open(what: { source: number; pass?: number; passMode?: "before" | "after" | "overlay" }, linked: boolean): void {
+  private open(what: Partial<ViewState>, linked: boolean): void {
     if (this.list.length >= MOST_PANES) return;
     const { main } = this;
-    const { grouping, direction, fold, flatten, depth } = main.view;
+    const { groupBy, rankdir, fold, flatten, depth } = main.view;
     const session = this.begin({
       sources: main.options.sources,
       start: main.options.start,
       theme: main.themeChoice,
       url: false,
-      initial: { grouping, direction, fold, flatten, depth, ...what },
+      initial: { groupBy, rankdir, fold, flatten, depth, ...what },
     });
     const release = session.onChange.subscribe(() => {
       this.heed(session);

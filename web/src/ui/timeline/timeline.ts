@@ -50,13 +50,13 @@ export class Timeline {
   }
 
   get mode(): PassMode {
-    return this.session.view.passMode;
+    return this.session.view.diff ?? "after";
   }
 
   /** What the engine is asked for beside the view. */
   get request(): { readonly pass?: PassRequest } {
-    const { pass, passMode, passColours, colour } = this.session.view;
-    return this.exists ? { pass: { index: pass, mode: passMode, colours: passColours && colour === "category" } } : {};
+    const { pass, passColours, colour } = this.session.view;
+    return this.exists ? { pass: { index: pass, mode: this.mode, colours: passColours && colour === "category" } } : {};
   }
 
   get counted(): boolean {
@@ -92,7 +92,7 @@ export class Timeline {
 
   choose(pass: number, mode = this.mode): void {
     const { session } = this;
-    const view = { ...session.view, pass, passMode: mode };
+    const view = { ...session.view, pass, diff: mode };
     if (pass !== this.pass || mode !== this.mode) session.change(view, { stay: true });
   }
 
@@ -126,7 +126,8 @@ export class Timeline {
     await session.follow({
       ...session.view,
       pass,
-      passMode: this.mode === "overlay" ? "overlay" : after ? "after" : "before",
+      diff: this.mode === "overlay" ? "overlay" : after ? "after" : "before",
+      graph: undefined,
       trail: [],
       selection: [],
     });

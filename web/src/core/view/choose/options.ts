@@ -1,6 +1,8 @@
 /** A view description with every default filled in. */
 
 import { EVERYTHING_INSIDE, isInside } from "./keys";
+import { type SpecOption, withDefaults } from "../../program/options";
+import type { ViewOptions } from "../../program/viewOptions";
 import { type DrawingRules, ROLES, type ViewSpec } from "../../program/types";
 
 export const DEFAULT_RULES: DrawingRules = {
@@ -13,9 +15,7 @@ export const DEFAULT_RULES: DrawingRules = {
   overlays: true,
 };
 
-export interface Options {
-  readonly flatten: boolean;
-  readonly calls: boolean;
+export interface Options extends Pick<ViewOptions, SpecOption> {
   readonly open: ReadonlySet<string>;
   /** Containers that are open with all groups in them. */
   readonly openInside: readonly string[];
@@ -23,24 +23,19 @@ export interface Options {
   readonly unfolded: ReadonlySet<string>;
   readonly rules: DrawingRules;
   readonly hiddenRole: Uint8Array;
-  readonly valuesAsBoxes: boolean;
-  readonly names: boolean;
 }
 
 export function readOptions(spec: ViewSpec): Options {
   const hiddenRole = new Uint8Array(ROLES.length);
   for (const role of spec.hideRoles ?? []) if (ROLES.includes(role)) hiddenRole[ROLES.indexOf(role)] = 1;
   return {
-    flatten: spec.flatten ?? false,
-    calls: spec.calls ?? true,
+    ...withDefaults(spec),
     open: new Set(spec.open),
     openInside: (spec.open ?? []).filter((key) => key.endsWith(EVERYTHING_INSIDE)).map((key) => key.slice(0, -EVERYTHING_INSIDE.length)),
     closed: new Set(spec.closed),
     unfolded: new Set(spec.unfolded),
     rules: { ...DEFAULT_RULES, ...spec.rules },
     hiddenRole,
-    valuesAsBoxes: spec.values === "boxes",
-    names: spec.names ?? false,
   };
 }
 

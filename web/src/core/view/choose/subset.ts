@@ -1,5 +1,6 @@
 /** Parts of a graph: the neighbourhood of nodes, all paths between two, or a given set. */
 
+import { withDefaults } from "../../program/options";
 import type { ViewSpec } from "../../program/types";
 import { findNamed } from "./names";
 import { Kind } from "../ops/plumbing";
@@ -20,11 +21,11 @@ export interface Subset {
 
 /** A source with more users than this is not walked through: everything is near to a mask. */
 const MANY_USERS = 16;
-const MOST_ON_PATHS = 2000;
 
 /** What the description singles out, or undefined if it means all. */
 export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, spec: ViewSpec, remarks: string[]): Subset | undefined {
-  if (!spec.around && !spec.paths && !spec.only) return undefined;
+  const { around, hops, stopAt, paths, limit } = withDefaults(spec);
+  if (around.length === 0 && !paths && !spec.only) return undefined;
   const { nodeCount } = prepared.program;
   const kept = new Uint8Array(nodeCount);
   const named = new Uint8Array(nodeCount);
@@ -45,31 +46,31 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
     for (const n of nodes) named[n] = 1;
     return nodes;
   };
-  if (spec.around) {
-    const start = nodesOf(spec.around.nodes);
+  if (around.length > 0) {
+    const start = nodesOf(around);
     const asked = new Set(start);
-    const stops = new Set(nodesOf(spec.around.stopAt ?? []).filter((n) => !asked.has(n)));
+    const stops = new Set(nodesOf(stopAt).filter((n) => !asked.has(n)));
     for (const n of stops) named[n] = 0;
-    walkAround(prepared, start, spec.around.hops, stops, kept);
-    const also = nodesOf(spec.around.also ?? []);
+    walkAround(prepared, start, hops, stops, kept);
+    const also = nodesOf(spec.also ?? []);
     for (const n of also) if (!asked.has(n)) named[n] = 0;
     walkAlso(prepared, also, kept);
   }
-  if (spec.paths) {
-    const from = nodesOf([spec.paths.from]);
-    const to = nodesOf([spec.paths.to]);
+  if (paths) {
+    const from = nodesOf([paths[0]]);
+    const to = nodesOf([paths[1]]);
     const missing = from.length === 0 || to.length === 0;
-    const found = missing ? 0 : walkPaths(prepared, from, to, spec.paths.limit ?? MOST_ON_PATHS, kept, remarks);
-    if (!missing && found === 0) remarks.push(`No path leads between "${spec.paths.from}" and "${spec.paths.to}".`);
+    const found = missing ? 0 : walkPaths(prepared, from, to, limit, kept, remarks);
+    if (!missing && found === 0) remarks.push(`No path leads between "${paths[0]}" and "${paths[1]}".`);
     for (const n of [...from, ...to]) kept[n] = 1;
   }
   if (spec.only) {
     const only = new Uint8Array(nodeCount);
     for (const n of nodesOf(spec.only)) only[n] = 1;
-    const narrows = spec.around !== undefined || spec.paths !== undefined;
+    const narrows = around.length > 0 || paths !== undefined;
     for (let n = 0; n < nodeCount; n++) kept[n] = only[n] & (narrows ? kept[n] : 1);
   }
-  return { graph: shown, kept, named, showsLeftOut: spec.around !== undefined };
+  return { graph: shown, kept, named, showsLeftOut: around.length > 0 };
 }
 
 /**

@@ -27,7 +27,7 @@ const AS_IT_FITS: Expansion = { depth: undefined, open: [], closed: [] };
 
 /** A description without a depth, with what is open at first added to it. */
 export function initialExpansion(program: ProgramData, spec: ViewSpec): ViewSpec {
-  if (spec.around || spec.paths || spec.only) return spec;
+  if (spec.around?.length || spec.paths || spec.only) return spec;
   const expansion = expansionOf(program, spec);
   if (expansion === AS_IT_FITS) return spec;
   const [open, closed] = [new Set(spec.open), new Set(spec.closed)];
@@ -40,8 +40,8 @@ export function initialExpansion(program: ProgramData, spec: ViewSpec): ViewSpec
 /** Worked out once for each way to look at a program. */
 const expansions = new WeakMap<ProgramData, Map<string, Expansion>>();
 
-function expansionOf(program: ProgramData, { graph, grouping, rules, hideRoles, values }: ViewSpec): Expansion {
-  const plain: ViewSpec = { graph, grouping, rules, hideRoles, values };
+function expansionOf(program: ProgramData, { graph, groupBy, calls, rules, hideRoles, values }: ViewSpec): Expansion {
+  const plain: ViewSpec = { graph, groupBy, calls, rules, hideRoles, values };
   const ofProgram = expansions.get(program) ?? new Map<string, Expansion>();
   expansions.set(program, ofProgram);
   const key = JSON.stringify(plain);
@@ -55,7 +55,7 @@ function expand(program: ProgramData, plain: ViewSpec): Expansion {
   const wide = wideGroups(fitting);
   if (!isCalm(fitting)) return { depth: 0, open: openOneByOne(program, { ...plain, calls: false, depth: 0 }), closed: [] };
   if (wide.length > 0) return { depth: undefined, open: openOneByOne(program, { ...plain, closed: wide }), closed: wide };
-  return openTheFewCalls(program, { ...plain, calls: false }, fitting);
+  return plain.calls === false ? AS_IT_FITS : openTheFewCalls(program, { ...plain, calls: false }, fitting);
 }
 
 /** A graph of a few boxes that mostly calls others (two halves of a step, one loop) says nothing closed: its calls are opened. */

@@ -15,7 +15,7 @@ const DEEPEST_TRIED = 4;
 const WIDEST_UPDATE = 4;
 
 export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
-  const spec: ViewSpec = { grouping: DIRECTION, ...asked };
+  const spec: ViewSpec = { ...asked, groupBy: asked.groupBy ?? DIRECTION };
   const fixed = spec.depth !== undefined || spec.flatten;
   const visible = unfolded(program, fixed ? spec : asItFits(program, { ...spec, calls: false }));
   const halves = halvesOf(visible);

@@ -33,7 +33,7 @@ function drawView(state: EngineState, request: ViewRequest, stayed: Turned | und
     {
       ...SCREEN,
       spec: withNear(state, request),
-      direction: request.direction,
+      rankdir: request.rankdir,
       reveal: request.reveal === undefined ? undefined : { node: request.reveal, level: request.revealLevel },
       room: request.room,
       colours: (visible) => coloursOf(state, request, visible),
@@ -45,11 +45,11 @@ function drawView(state: EngineState, request: ViewRequest, stayed: Turned | und
 /** What the page gets of a picture, which the engine keeps. */
 function resultOf(state: EngineState, request: ViewRequest, picture: Picture, before: Drawn | undefined): Omit<ViewResult, "totalMs"> {
   const { program, visible, scene, stayed } = picture;
-  const grouping = request.spec.grouping ?? "";
+  const grouping = request.spec.groupBy ?? "";
   const marks = marksFor(state, request);
   const boxIndex = indexBoxes(scene),
     edgeIndex = indexEdges(scene);
-  const operations = operationsInside(state.names, visible, request.spec.grouping);
+  const operations = operationsInside(state.names, visible, request.spec.groupBy);
   state.drawn = {
     ...picture,
     grouping: groupingOf(program, grouping),
@@ -89,7 +89,7 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
 /** What a pass did goes before what the person chose, and data before everything. */
 function coloursOf(state: EngineState, request: ViewRequest, visible: Visible): Colours {
   const { names } = state;
-  const grouping = request.spec.grouping ?? "";
+  const grouping = request.spec.groupBy ?? "";
   const { highlights, data } = state.overlays.colours(visible, request.styles, grouping, request.colour);
   if (data) return { highlights, paints: data.paints, legendRows: data.legend };
   const marks = marksFor(state, request);
@@ -115,5 +115,6 @@ function withNear(state: EngineState, { spec, near }: ViewRequest): ViewSpec {
   if (!near) return spec;
   const [first, last] = state.nodesOf(spec.graph);
   const inGraph = near.nodes.filter((node) => node >= first && node < last);
-  return { ...spec, around: { nodes: Array.from(inGraph, (node) => state.names.id(node)), hops: near.hops } };
+  const around = Array.from(inGraph, (node) => state.names.id(node));
+  return around.length ? { ...spec, around, hops: near.hops, stopAt: [], also: [] } : { ...spec, only: [] };
 }

@@ -1,0 +1,44 @@
+"""Are the things that view options name in the program? What is not is refused, with the closest names that are."""
+
+from __future__ import annotations
+
+from opscope.analysis.clusters import with_clusters
+from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
+from opscope.errors import OpscopeError, SourceError
+from opscope.naming import listed, suggest
+from opscope.program import Graph, Program
+from opscope.recording.model import Recording
+from opscope.view_options import ViewOptions
+
+
+def check_options(options: ViewOptions, source: Program | Recording) -> None:
+    """Refuse what cannot be shown of this source. Of a recording nothing is checked: a name may be of any of its passes."""
+    if isinstance(source, Recording):
+        return
+    if options.diff is not None:
+        raise OpscopeError("--diff shows what a pass did: name a pass of a recording (run.opscope@12)")
+    checked_graph(options, source)
+
+
+def checked_graph(options: ViewOptions, program: Program) -> Graph:
+    """The graph to be shown, with the nodes and the grouping that the options name."""
+    name = options.graph or program.entry
+    if name not in program.graphs:
+        raise SourceError(f"no graph named {name!r}{suggest(name, program.graphs)}")
+    graph = program.graphs[name]
+    for node in (*options.around, *options.stop_at, *(options.paths or ())):
+        if node not in graph:
+            help = _elsewhere(program, node) or suggest(node, graph.position)
+            raise SourceError(f"no node named {node!r} in graph {name!r}{help}")
+    if options.group_by is not None:
+        brought = dict.fromkeys(grouping for each in with_clusters(program) for grouping in each.groupings)
+        groupings = [MODULE, *brought, SOURCE_LINE, OP, DIRECTION]
+        if options.group_by not in groupings:
+            raise SourceError(f"no grouping named {options.group_by!r}; there are: {listed(groupings)}")
+    return graph
+
+
+def _elsewhere(program: Program, node: str) -> str:
+    """A node of that name in another graph is the likeliest mistake of all."""
+    homes = [graph.name for graph in program if node in graph]
+    return f"; graph {homes[0]!r} has one: --graph {homes[0]}" if homes else ""

@@ -1,0 +1,117 @@
+"""The one table of view options: what is made from it is current, and every row is honoured or refused wherever it may be given."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from programs import everything
+
+import opscope
+from opscope.cli.view_options import view_options
+from opscope.errors import OpscopeError
+from opscope.naming import closest, suggest
+from opscope.render import WRITERS
+from opscope.view_options import ROWS, Row, ViewOptions
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from docs import make_view_options  # noqa: E402
+
+OTHER: dict[str, Any] = {
+    "flag": True, "integer": 3, "number": 2.0, "text": "x", "texts": ("a", "b"), "pair": ("a", "b"), "file": "rules.json",
+    "files": ("data.json",),
+}  # fmt: skip
+
+
+def other_than_default(row: Row) -> Any:
+    """A value that the option does not have by default."""
+    if row.kind == "switch":
+        return not row.default
+    return next(choice for choice in row.choices if choice != row.default) if row.choices else OTHER[row.kind]
+
+
+def given(row: Row) -> dict[str, Any]:
+    """Keyword arguments that give this option, with what it needs."""
+    by_name = {each.name: each for each in ROWS}
+    needed = {row.needs: other_than_default(by_name[row.needs])} if row.needs else {}
+    return {**needed, row.name: other_than_default(row)}
+
+
+def test_what_is_made_from_the_table_is_current() -> None:
+    assert make_view_options.TYPESCRIPT.read_text("utf-8") == make_view_options.typescript(), "run `make options`"
+    assert make_view_options.DOCUMENTATION.read_text("utf-8") == make_view_options.documentation(), "run `make options`"
+
+
+def test_keys_of_the_address_and_writers_are_what_they_say() -> None:
+    keys = [row.url for row in ROWS if row.url]
+    assert len(set(keys)) == len(keys)
+    assert {writer for row in ROWS for writer in row.writers} <= {writer.name for writer in WRITERS}
+    assert all(bool(row.url) == ("html" in row.writers) for row in ROWS if row.goes == "spec"), "what a page can show has an address"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_every_option_is_a_keyword_a_flag_and_a_field_of_what_is_drawn(row: Row) -> None:
+    options = ViewOptions(**given(row))
+    assert row in options.given
+    assert (row.camel in {**options.spec, **options.request}) == (row.goes != "python")
+    parameters = vars(view_options()(lambda: None))["__click_params__"]
+    assert set(row.flags) <= {text for parameter in parameters for text in (*parameter.opts, *parameter.secondary_opts)}
+
+
+@pytest.mark.parametrize("writer", [row.name for row in WRITERS])
+def test_a_writer_refuses_what_it_would_ignore(writer: str, tmp_path: Path) -> None:
+    for row in ROWS:
+        if writer not in row.writers and (not row.needs or writer in next(each for each in ROWS if each.name == row.needs).writers):
+            with pytest.raises(OpscopeError, match=f"^{row.flag} cannot be honoured in {writer} files; leave it out, or write "):
+                opscope.save(everything(), tmp_path / "x", format=writer, **given(row))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_viewer_refuses_what_it_would_ignore() -> None:
+    for option in ({"scale": 3}, {"wrap": True}):
+        with pytest.raises(OpscopeError, match="cannot be honoured in the viewer"):
+            opscope.show(everything(), **option)
+    with pytest.raises(OpscopeError, match="name a pass of a recording"):
+        opscope.show(everything(), diff="overlay")
+
+
+@pytest.mark.parametrize("function", ["save", "show"])
+def test_an_unknown_keyword_gets_a_sentence_with_the_nearest_name(function: str, tmp_path: Path) -> None:
+    path = (tmp_path / "x.svg",) if function == "save" else ()
+    with pytest.raises(TypeError, match=rf"^{function}\(\) has no option 'grup_by'; did you mean 'group_by'\?$"):
+        getattr(opscope, function)(everything(), *path, grup_by="op")
+    with pytest.raises(TypeError, match=rf"^{function}\(\) has no option 'qqq'; there are: graph, depth, "):
+        getattr(opscope, function)(everything(), *path, qqq=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"theme": "blue"}, "--theme is one of light, dark, not 'blue'"),
+        ({"scale": 100}, "--scale is 0.05 to 32, not 100"),
+        ({"depth": -1}, "--depth is 0 or more, not -1"),
+        ({"hops": 3}, "--hops says more about --around; give --around too"),
+        ({"limit": 5}, "--limit says more about --paths; give --paths too"),
+        ({"forward_backward": True, "rankdir": "LR"}, "--forward-backward draws top to bottom; leave out --rankdir LR"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused_in_one_line(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OpscopeError, match=f"^{re.escape(message)}$"):
+        ViewOptions(**options)
+
+
+def test_one_name_is_as_good_as_a_list_of_one() -> None:
+    assert ViewOptions(around="dot.1", stop_at=["x"]).spec == {"around": ["dot.1"], "stopAt": ["x"]}  # type: ignore[arg-type]
+
+
+def test_suggestions_are_the_names_that_hold_it_and_then_those_that_look_like_it() -> None:
+    names = ["dot.10", "dot.11", "reduce", "fusion"]
+    assert closest("dot.1", names) == ["dot.10", "dot.11"]
+    assert suggest("reduec", names) == "; did you mean 'reduce'?"
+    assert suggest("after_fusion", names, spelled=str) == "; did you mean fusion?"
+    assert suggest("q", names) == "; there are: dot.10, dot.11, reduce, fusion"
+    assert suggest("q", names, otherwise="") == ""

@@ -1,0 +1,61 @@
+/** The view options. Written by `make options` from src/opscope/view_options.py, which is the place to change them. */
+export interface ViewOptions {
+  /** Show this graph instead of the entry. */
+  readonly graph: string | undefined;
+  /** Open groups and called graphs down to this depth. */
+  readonly depth: number | undefined;
+  /** Draw no groups; fusions, calls and loops stay boxes (--depth opens them). */
+  readonly flatten: boolean;
+  /** Open called graphs (fusions, loops) where --depth reaches them. */
+  readonly calls: boolean;
+  /** Show only this node and its neighbours; repeatable. */
+  readonly around: readonly string[];
+  /** How far --around reaches. */
+  readonly hops: number;
+  /** Do not look beyond this node with --around; repeatable. */
+  readonly stopAt: readonly string[];
+  /** Show only the paths between nodes A and B; the order of the two does not matter. */
+  readonly paths: readonly [string, string] | undefined;
+  /** With --paths, leave out the longest paths when there are more nodes than this. */
+  readonly limit: number;
+  /** Group by this instead of modules: op, direction, source line, … */
+  readonly groupBy: string | undefined;
+  /** Draw forward and backward in two columns, layer beside layer. */
+  readonly forwardBackward: boolean;
+  /** Draw top to bottom or left to right. */
+  readonly rankdir: "TB" | "LR";
+  /** Light or dark colours. By default light; the viewer follows the system. */
+  readonly theme: "light" | "dark" | undefined;
+  /** Break a tall picture into columns. By default only beyond 4 : 1. */
+  readonly wrap: boolean | undefined;
+  /** Number the operands at arrow heads. By default where there are few. */
+  readonly operands: boolean | undefined;
+  /** Title operations by their ids (dot.105) instead of by what they are. */
+  readonly names: boolean;
+  /** Draw values as edges, or as boxes between operations. */
+  readonly values: "edges" | "boxes";
+  /** Of a pass (run.opscope@12): colour what it did. */
+  readonly diff: "before" | "after" | "overlay" | undefined;
+}
+
+/** `url`: its key in the address, empty where it has none. `goes`: into the ViewSpec, or beside it into the request. */
+export const VIEW_OPTIONS = {
+  graph: { kind: "text", default: undefined, url: "g", goes: "spec" },
+  depth: { kind: "integer", default: undefined, url: "d", goes: "spec" },
+  flatten: { kind: "flag", default: false, url: "flat", goes: "spec" },
+  calls: { kind: "switch", default: true, url: "calls", goes: "spec" },
+  around: { kind: "texts", default: [], url: "near", goes: "spec" },
+  hops: { kind: "integer", default: 2, url: "hops", goes: "spec" },
+  stopAt: { kind: "texts", default: [], url: "stop", goes: "spec" },
+  paths: { kind: "pair", default: undefined, url: "p", goes: "spec" },
+  limit: { kind: "integer", default: 2000, url: "most", goes: "spec" },
+  groupBy: { kind: "text", default: undefined, url: "by", goes: "spec" },
+  forwardBackward: { kind: "flag", default: false, url: "beside", goes: "spec" },
+  rankdir: { kind: "choice", default: "TB", url: "dir", goes: "request", choices: ["TB", "LR"] },
+  theme: { kind: "choice", default: undefined, url: "", goes: "request", choices: ["light", "dark"] },
+  wrap: { kind: "switch", default: undefined, url: "", goes: "request" },
+  operands: { kind: "switch", default: undefined, url: "nth", goes: "spec" },
+  names: { kind: "flag", default: false, url: "names", goes: "spec" },
+  values: { kind: "choice", default: "edges", url: "values", goes: "spec", choices: ["edges", "boxes"] },
+  diff: { kind: "choice", default: undefined, url: "show", goes: "request", choices: ["before", "after", "overlay"] },
+} as const;
