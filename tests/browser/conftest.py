@@ -37,7 +37,7 @@ def open_address(browser: Any) -> Iterator[Callable[..., Viewer]]:
     contexts: list[Any] = []
 
     def open_address(address: str, *, wait: bool = True, faults: bool = False, **settings: Any) -> Viewer:
-        context = browser.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True, **settings)
+        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, "accept_downloads": True} | settings)
         context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()

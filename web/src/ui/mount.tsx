@@ -1,5 +1,7 @@
 /** The viewer: one function, no globals, as many on a page as one likes. */
 import { render } from "preact";
+import { ADDRESS_OPTIONS, type AddressOption } from "../core/program/options";
+import type { ViewOptions } from "../core/program/viewOptions";
 import { loadFonts } from "./fonts";
 import { App } from "./panels/app";
 import type { SessionOptions } from "./options";
@@ -43,6 +45,8 @@ export interface ViewerState {
   readonly direction: string;
   readonly colour: string;
   readonly theme: string;
+  /** All view options by name. */
+  readonly options: Pick<ViewOptions, AddressOption>;
   readonly camera: { readonly x: number; readonly y: number; readonly scale: number };
   readonly remarks: readonly string[];
   readonly lastViewMs: number | null;
@@ -119,6 +123,7 @@ function describe(session: Session): ViewerState {
     direction: view.rankdir,
     colour: view.colour,
     theme: session.theme.name,
+    options: Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, view[name]])) as unknown as Pick<ViewOptions, AddressOption>,
     camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 },
     remarks: shown?.result.remarks ?? [],
     lastViewMs: shown?.result.viewMs ?? null,

@@ -4,6 +4,7 @@
  */
 import type { Theme } from "../core/scene/theme";
 import { About } from "./about";
+import { CameraAddress } from "./cameraAddress";
 import type { Rect } from "../core/base/camera";
 import type { Sight } from "./canvas/scenePainter";
 import { Shown } from "./canvas/shown";
@@ -30,7 +31,8 @@ type Look = {
   readonly reveal?: number;
   readonly revealLevel?: number;
   readonly keepCamera?: boolean /** What stays keeps its place on the screen. */;
-  readonly stay?: boolean;
+  readonly stay?: boolean /** Look where the state says that one looked. */;
+  readonly restore?: boolean;
 };
 
 const MOST_MATCHES_SHOWN = 3000;
@@ -57,6 +59,7 @@ export class Session {
   readonly onCamera = new Signal();
 
   private readonly client: EngineClient;
+  private readonly cameraAddress = new CameraAddress(this);
   private readonly history: History;
   private readonly scheme: Scheme;
   private noticeTimer = 0;
@@ -78,6 +81,7 @@ export class Session {
 
   dispose(): void {
     this.disposed = true;
+    this.cameraAddress.dispose();
     this.timeline.dispose();
     this.panes.dispose();
     this.client.dispose();
@@ -115,6 +119,7 @@ export class Session {
       menu: (picked, x, y) => this.pointing.openMenu(picked, x, y),
       moved: () => {
         if (this.pointing.menu) this.pointing.closeMenu();
+        this.cameraAddress.moved();
         this.onCamera.emit();
       },
       picture: (sight) => this.picture(sight),
@@ -122,13 +127,13 @@ export class Session {
     });
     stage.still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.stage = stage;
-    void this.open(this.view.source);
+    void this.open(this.view.source, true);
     this.panes.restore(this.view.panes);
     return () => stage.dispose();
   }
 
-  /** Load a source and show it. */
-  async open(source: number): Promise<void> {
+  /** Load a source and show it: where the state says that one looked, or afresh. */
+  async open(source: number, restore = false): Promise<void> {
     const entry = this.options.sources[source];
     this.problem = undefined;
     this.program = this.shown = this.attributesOf = undefined;
@@ -146,12 +151,11 @@ export class Session {
     this.changed();
     await this.styling.loaded();
     await this.finder.refresh();
-    await this.draw({ look: "first" });
+    await this.draw({ look: "first", restore });
   }
 
   openSource(source: number): void {
-    this.view = { ...START, source, rankdir: this.view.rankdir, panes: this.view.panes };
-    this.history.push(this.view);
+    this.record({ ...START, source, rankdir: this.view.rankdir, panes: this.view.panes });
     void this.open(source);
   }
 
@@ -159,11 +163,20 @@ export class Session {
   change(view: ViewState, look: Look = {}, record: "push" | "replace" = "push"): void {
     const before = this.view;
     if (view === before) return;
-    this.view = view;
-    this.history[record](view);
+    this.record(view, record);
     if (!sameView(before, view)) void this.draw(look);
-    else void this.refreshSelection(before);
+    else {
+      void this.refreshSelection(before);
+      this.cameraAddress.moved();
+    }
     this.changed();
+  }
+
+  /** Take a state as a step of history. The one that is left keeps the place that was looked at; another picture has places of its own. */
+  private record(view: ViewState, how: "push" | "replace" = "push"): void {
+    this.cameraAddress.write();
+    this.view = { ...view, camera: sameView(this.view, view) ? this.view.camera : undefined };
+    this.history[how](this.view);
   }
 
   /** Another state of what needs no other picture and is no step to go back to. */
@@ -191,6 +204,7 @@ export class Session {
   }
 
   link(): string {
+    this.cameraAddress.write();
     return this.history.link(this.view);
   }
 
@@ -244,8 +258,7 @@ export class Session {
       return;
     }
     if (box < 0) {
-      this.view = { ...enterGraph(this.view, graph) };
-      this.history.push(this.view);
+      this.record(enterGraph(this.view, graph));
     }
     await this.draw({ reveal: node, ...(box < 0 ? { look: "first" as const } : { keepCamera: true }) });
     const now = this.shown?.result.boxOfNode[node] ?? -1;
@@ -320,9 +333,12 @@ export class Session {
   private stepTo(view: ViewState): void {
     const before = this.view;
     this.view = view;
-    if (view.source !== before.source) void this.open(view.source);
-    else if (!sameView(before, view)) void this.draw({ look: "first" });
-    else void this.refreshSelection(before);
+    if (view.source !== before.source) void this.open(view.source, true);
+    else if (!sameView(before, view)) void this.draw({ look: "first", restore: true });
+    else {
+      void this.refreshSelection(before);
+      if (JSON.stringify(before.camera) !== JSON.stringify(view.camera)) this.stage?.returnTo(view.camera);
+    }
     this.panes.restore(view.panes);
     this.changed();
   }
@@ -369,7 +385,7 @@ export class Session {
               : {}),
             ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
             ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
-            ...(look.reveal === undefined && !look.stay && asItComes(view) ? { room: stage.room } : {}),
+            ...(look.reveal === undefined && !look.stay && !(look.restore && view.camera) && asItComes(view) ? { room: stage.room } : {}),
             ...this.timeline.request,
           },
           tell,
@@ -398,6 +414,7 @@ export class Session {
       if (stays && before) showStaying(stage, before, shown, stays);
       else if (screen && anchor >= 0) stage.show(shown, { anchor: { piece: anchor, screen } });
       else if (look.keepCamera) stage.show(shown, {});
+      else if (look.restore && view.camera) stage.show(shown, { place: view.camera });
       else stage.show(shown, { look: first ? "first" : (look.look ?? "fit") });
       await this.refreshSelection(undefined);
       this.changed();
@@ -410,8 +427,7 @@ export class Session {
 
   /** Show what the state says now, for whoever has set it. */
   async follow(view: ViewState): Promise<void> {
-    this.view = view;
-    this.history.push(view);
+    this.record(view);
     this.changed();
     await this.draw({ stay: true });
   }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { roundedPlace } from "../../src/core/base/camera";
 import { ADDRESS_OPTIONS, type AddressOption } from "../../src/core/program/options";
 import { VIEW_OPTIONS } from "../../src/core/program/viewOptions";
 import { fromHash, toHash } from "../../src/ui/state/url";
@@ -37,6 +38,7 @@ function anyValue(name: AddressOption): fc.Arbitrary<unknown> {
 }
 
 const options = fc.record(Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, anyValue(name)])));
+const coordinate = fc.double({ min: -1e6, max: 1e6, noNaN: true });
 const page = fc.record({
   source: fc.nat(9),
   trail: names,
@@ -54,6 +56,10 @@ const page = fc.record({
   upstream: fc.nat(ALL),
   pass: fc.nat(500),
   passColours: fc.boolean(),
+  camera: fc.option(
+    fc.record({ x: coordinate, y: coordinate, scale: fc.double({ min: 0.00002, max: 6, noNaN: true }) }).map(roundedPlace),
+    { nil: undefined },
+  ),
   panes: fc.array(
     fc.record({
       source: fc.nat(9),
@@ -88,6 +94,7 @@ const OTHER: Record<Exclude<keyof ViewState, AddressOption>, unknown> = {
   related: true,
   pass: 3,
   passColours: false,
+  camera: { x: -12.5, y: 3000, scale: 0.6213 },
   panes: [{ source: 1, pass: 2, passMode: "before", linked: false }],
 };
 

@@ -12,6 +12,13 @@ export interface Rect {
   readonly h: number;
 }
 
+/** Where the person looks, whatever the size of the screen: what is in its middle, and how large. */
+export interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
+
 export const MIN_SCALE = 0.00002;
 export const MAX_SCALE = 6;
 /** Around a picture that fits. */
@@ -52,6 +59,21 @@ export function roomIn(width: number, height: number): { readonly width: number;
 
 export function centred(x: number, y: number, scale: number, width: number, height: number): Camera {
   return { x: x - width / 2 / scale, y: y - height / 2 / scale, scale };
+}
+
+export function placeOf({ x, y, scale }: Camera, width: number, height: number): Place {
+  return { x: x + width / 2 / scale, y: y + height / 2 / scale, scale };
+}
+
+/** A place in few digits; nobody sees the difference. */
+export function roundedPlace({ x, y, scale }: Place): Place {
+  return { x: Number(x.toFixed(1)) + 0, y: Number(y.toFixed(1)) + 0, scale: Number(scale.toPrecision(4)) };
+}
+
+/** Do two cameras show the same on a screen of this size, to less than a pixel? */
+export function sameSight(a: Camera, b: Camera, width: number, height: number): boolean {
+  const far = Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y)) * a.scale;
+  return far < 0.5 && Math.abs(a.scale / b.scale - 1) * Math.max(width, height) < 0.5;
 }
 
 /** In between two cameras; zoom runs evenly on a logarithmic scale and the centre along a straight line. */

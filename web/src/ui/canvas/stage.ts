@@ -3,7 +3,20 @@
  * hold more than a frame can paint come as pictures from the worker; until one is there, the last one is stretched.
  */
 import type { Theme } from "../../core/scene/theme";
-import { between, type Camera, clampScale, ease, fit, panBy, type Rect, roomIn, zoomAt } from "../../core/base/camera";
+import {
+  between,
+  type Camera,
+  centred,
+  clampScale,
+  ease,
+  fit,
+  panBy,
+  type Place,
+  type Rect,
+  roomIn,
+  sameSight,
+  zoomAt,
+} from "../../core/base/camera";
 import { initialCamera } from "../../core/view/initial/camera";
 import { listen } from "./gestures";
 import { MOTION_MS, type Motion, motionBetween } from "./motion";
@@ -50,6 +63,8 @@ export class Stage {
   private readonly context: CanvasRenderingContext2D;
   private frame = 0;
   private flight: Flight | undefined;
+  /** What was asked to be in the middle and has not been moved since: panels that open must not push it away. */
+  private place: Place | undefined;
   private motion: { readonly what: Motion; readonly start: number } | undefined;
   private whole: Picture | undefined;
   private near: Picture | undefined;
@@ -103,7 +118,7 @@ export class Stage {
   /** Show another view. `anchor` is a piece of it that should stay where its namesake was on the screen; without one, look afresh. */
   show(
     shown: Shown,
-    how: { readonly anchor?: { piece: number; screen: Rect }; readonly camera?: Camera; readonly look?: "fit" | "first" },
+    how: { readonly anchor?: { piece: number; screen: Rect }; readonly place?: Place | undefined; readonly look?: "fit" | "first" },
   ): void {
     const before = this.shown;
     const was = this.camera;
@@ -116,13 +131,11 @@ export class Stage {
     this.whole = this.near = undefined;
     this.flight = this.endFlight();
     this.motion = this.endMotion();
-    if (how.camera) this.camera = how.camera;
+    this.place = how.place;
+    if (how.place) this.camera = this.cameraAt(how.place);
     else if (how.anchor) this.camera = this.anchored(shown, how.anchor.piece, how.anchor.screen);
     else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
-    else if (how.look) {
-      const named = this.selected.length === 1 ? shown.rect(this.selected[0]) : undefined;
-      this.camera = initialCamera(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named);
-    }
+    else if (how.look) this.camera = this.freshCamera(shown);
     if (before && !this.still) {
       const what = motionBetween(before, was, shown, this.camera, this.width, this.height);
       if (what)
@@ -132,6 +145,32 @@ export class Stage {
     }
     this.draw();
     this.events.moved();
+  }
+
+  private freshCamera(shown: Shown): Camera {
+    const named = this.selected.length === 1 ? shown.rect(this.selected[0]) : undefined;
+    return initialCamera(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named);
+  }
+
+  private cameraAt({ x, y, scale }: Place): Camera {
+    return centred(x, y, clampScale(scale), this.width, this.height);
+  }
+
+  /** Where the camera is going, or where it is. */
+  get destination(): Camera {
+    return this.flight?.to ?? this.camera;
+  }
+
+  /** Is the camera where it would be if the picture were opened now? */
+  get looksAfresh(): boolean {
+    return this.shown !== undefined && sameSight(this.destination, this.freshCamera(this.shown), this.width, this.height);
+  }
+
+  /** Look at a place again, or (without one) as if the picture were opened now. */
+  returnTo(place: Place | undefined): void {
+    if (!this.shown) return;
+    this.flyTo(place ? this.cameraAt(place) : this.freshCamera(this.shown));
+    this.place = place;
   }
 
   /** Keep a box where it was; one that has become wider than the screen by the box that it begins with. */
@@ -149,6 +188,7 @@ export class Stage {
   }
 
   moveTo(camera: Camera): void {
+    this.place = undefined;
     this.flight = this.endFlight();
     this.camera = camera;
     this.draw();
@@ -161,6 +201,7 @@ export class Stage {
       return;
     }
     const from = this.camera;
+    this.place = undefined;
     this.flight = this.endFlight();
     this.begin(() => {
       this.flight = { from, to: camera, start: performance.now() };
@@ -233,6 +274,10 @@ export class Stage {
     if (this.width > 1) this.camera = panBy(this.camera, dx, 0);
     this.width = clientWidth;
     this.height = clientHeight;
+    if (this.place) {
+      this.flight = this.endFlight();
+      this.camera = this.cameraAt(this.place);
+    }
     const w = Math.round(clientWidth * this.ratio),
       h = Math.round(clientHeight * this.ratio);
     if (this.canvas.width !== w || this.canvas.height !== h) {

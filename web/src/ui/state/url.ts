@@ -52,6 +52,17 @@ function place(listed: unknown): ViewState["panes"] {
   return at === undefined || number === undefined || !passMode ? [] : [{ source: at, pass: number, passMode, linked: linked === "linked" }];
 }
 
+/** The middle of the screen and the scale. */
+const lookedAt: Field<ViewState["camera"]> = {
+  write: (value) => (value ? `${value.x}_${value.y}_${value.scale}` : ""),
+  read: (text) => {
+    const [x, y, scale, ...more] = text.split("_").map((part) => (part.trim() ? Number(part) : Number.NaN));
+    return more.length === 0 && Number.isFinite(x) && Number.isFinite(y) && scale > 0 && Number.isFinite(scale)
+      ? { x, y, scale }
+      : undefined;
+  },
+};
+
 /** What only a person at a page can say. */
 const PAGE: { readonly [K in Exclude<keyof ViewState, AddressOption>]: readonly [string, Field<ViewState[K]>] } = {
   source: ["s", count],
@@ -71,6 +82,7 @@ const PAGE: { readonly [K in Exclude<keyof ViewState, AddressOption>]: readonly 
   related: ["rel", flag],
   pass: ["pass", count],
   passColours: ["changes", flag],
+  camera: ["at", lookedAt],
   panes: ["panes", places],
 };
 

@@ -1,4 +1,5 @@
 /** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
+import type { Place } from "../../core/base/camera";
 import { ADDRESS_OPTIONS, type AddressOption, DEFAULTS, isChosen, SPEC_OPTIONS } from "../../core/program/options";
 import type { Moment } from "../../core/program/recording/moment";
 import type { ViewSpec } from "../../core/program/types";
@@ -27,6 +28,8 @@ export interface ViewState extends Pick<ViewOptions, AddressOption> {
   /** Of a recording: which pass, and whether what it did is coloured. Which side of it is the option `diff`. */
   readonly pass: number;
   readonly passColours: boolean;
+  /** Where the person looks; undefined: as one does at first. */
+  readonly camera: Place | undefined;
   /** What the panes beside the graph show. */
   readonly panes: readonly PanePlace[];
   /** How far what feeds and what uses the selection is lit; 0: not at all, ALL: to the end. */
@@ -69,6 +72,7 @@ export const START: ViewState = {
   related: false,
   pass: 0,
   passColours: true,
+  camera: undefined,
   panes: [],
 };
 
