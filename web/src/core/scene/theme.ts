@@ -16,6 +16,8 @@ export interface Paint {
 export interface Theme {
   readonly name: "light" | "dark";
   readonly background: string;
+  /** What a file is painted on; empty: nothing. */
+  readonly paper: string;
   readonly panel: string;
   readonly text: string;
   readonly secondary: string;
@@ -93,6 +95,7 @@ export const THEMES: Record<"light" | "dark", Theme> = {
   light: {
     name: "light",
     background: "#FCFCFD",
+    paper: "#FCFCFD",
     panel: "#FFFFFF",
     text: "#1D1D22",
     secondary: "#6B6B78",
@@ -118,6 +121,7 @@ export const THEMES: Record<"light" | "dark", Theme> = {
   dark: {
     name: "dark",
     background: "#131316",
+    paper: "#131316",
     panel: "#1A1A1F",
     text: "#E9E9EE",
     secondary: "#A3A3AF",

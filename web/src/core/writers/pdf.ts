@@ -107,7 +107,7 @@ function codes(text: string): string {
 /** Drawing commands in the scene's own coordinates (y downwards). */
 export function sceneToPdf(scene: Scene, theme: Theme): string {
   const painter = new PdfPainter();
-  painter.rect(0, 0, Math.ceil(scene.width), Math.ceil(scene.height), 0, theme.background, "", 0, "solid");
+  if (theme.paper) painter.rect(0, 0, Math.ceil(scene.width), Math.ceil(scene.height), 0, theme.paper, "", 0, "solid");
   paintScene(scene, theme, painter);
   return painter.finish();
 }

@@ -132,7 +132,7 @@ export function sceneToSvg(scene: Scene, theme: Theme, options: SvgOptions = {})
     `<svg xmlns="http://www.w3.org/2000/svg" class="opscope ${theme.name}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escapeXml(FONT_STACK)}" stroke-linejoin="round">`,
     options.title ? `<title>${escapeXml(options.title)}</title>` : "",
     `<style>${font}.opscope text{font-kerning:none;font-variant-ligatures:none;white-space:pre}</style>`,
-    `<rect width="${width}" height="${height}" fill="${theme.background}"/>`,
+    theme.paper ? `<rect width="${width}" height="${height}" fill="${theme.paper}"/>` : "",
     ...painter.finish(),
     "</svg>\n",
   ].join("\n");
