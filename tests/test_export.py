@@ -25,7 +25,7 @@ from opscope.render.draw.picture import draw
 from opscope.render.writers.pdf import _font, pdf_bytes
 from opscope.render.writers.png import png_bytes
 from opscope.render.writers.svg import svg_text
-from opscope.view_options import ViewOptions
+from opscope.view_options import Background, ViewOptions
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -226,6 +226,18 @@ def test_missing_bundle_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tm
     with pytest.raises(OpscopeError, match=r"node build\.mjs"):
         svg_text(small())
     host._bundle.cache_clear()
+
+
+@pytest.mark.parametrize(("background", "pixel"), [("theme", (252, 252, 253, 255)), ("white", (255,) * 4), ("transparent", (0,) * 4)])
+def test_a_picture_is_painted_on_the_theme_on_white_or_on_nothing(background: Background, pixel: tuple[int, ...]) -> None:
+    options = ViewOptions(background=background)
+    png = png_bytes(small(), options)
+    start = png.index(b"IDAT")
+    (length,) = struct.unpack(">I", png[start - 4 : start])
+    first_row = zlib.decompressobj().decompress(png[start + 4 : start + 4 + length], 5)
+    assert tuple(first_row[1:]) == pixel
+    paper = f"{' '.join(f'{channel / 255:.3g}' for channel in pixel[:3])} rg"
+    assert (draw(small(), options, "pdf").text.splitlines()[0] == paper) == (background != "transparent")
 
 
 def test_what_was_asked_for_has_a_strong_border() -> None:

@@ -20,6 +20,7 @@ from opscope.errors import OpscopeError
 from opscope.naming import suggest
 
 Theme: TypeAlias = Literal["light", "dark"]
+Background: TypeAlias = Literal["theme", "white", "transparent"]
 Rankdir: TypeAlias = Literal["TB", "LR"]
 Values: TypeAlias = Literal["edges", "boxes"]
 Moment: TypeAlias = Literal["before", "after", "overlay"]
@@ -137,6 +138,9 @@ class ViewOptions:
     ] = False
     rankdir: Annotated[Rankdir, Row("Draw top to bottom or left to right.", url="dir", goes="request")] = "TB"
     theme: Annotated[Theme | None, Row("Light or dark colours. By default light; the viewer follows the system.", goes="request")] = None
+    background: Annotated[
+        Background, Row("What a picture is painted on: papers want white or nothing.", goes="request", writers=PICTURES)
+    ] = "theme"
     scale: Annotated[
         float, Row("Size of a PNG or PDF: 2 doubles it.", metavar="S", goes="python", least=0.05, most=32, writers=("png", "pdf"))
     ] = 1.0

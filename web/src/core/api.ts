@@ -18,7 +18,7 @@ import type { RecordingData } from "./program/recording/types";
 import type { ProgramData, Visible } from "./program/types";
 import type { RequestOption } from "./program/options";
 import type { ViewOptions } from "./program/viewOptions";
-import { THEMES } from "./scene";
+import { type Theme, THEMES } from "./scene";
 import { markPaints } from "./scene/changePaints";
 import { groupingOf } from "./view/groups/grouping";
 import { visibleToDot } from "./writers/dot";
@@ -91,11 +91,11 @@ const steps: Record<string, (argument: never) => string> = {
   },
 
   svg(options: WriteOptions): string {
-    return sceneToSvg(need(picture).scene, THEMES[options.theme ?? "light"], options);
+    return sceneToSvg(need(picture).scene, themeOf(options), options);
   },
 
   pdf(options: WriteOptions): string {
-    return sceneToPdf(need(picture).scene, THEMES[options.theme ?? "light"]);
+    return sceneToPdf(need(picture).scene, themeOf(options));
   },
 
   /** Needs no picture: places are Graphviz's to choose. */
@@ -104,6 +104,11 @@ const steps: Record<string, (argument: never) => string> = {
     return visibleToDot(visible, THEMES[theme], { title, rankdir: request.rankdir });
   },
 };
+
+function themeOf({ theme = "light", background }: WriteOptions): Theme {
+  if (background === "white") return { ...THEMES[theme], background: "#FFFFFF", paper: "#FFFFFF" };
+  return background === "transparent" ? { ...THEMES[theme], paper: "" } : THEMES[theme];
+}
 
 /** What the person's rules and data say about the boxes of a view. */
 function chosenColours(

@@ -26,6 +26,8 @@ export interface ViewOptions {
   readonly rankdir: "TB" | "LR";
   /** Light or dark colours. By default light; the viewer follows the system. */
   readonly theme: "light" | "dark" | undefined;
+  /** What a picture is painted on: papers want white or nothing. */
+  readonly background: "theme" | "white" | "transparent";
   /** Break a tall picture into columns. By default only beyond 4 : 1. */
   readonly wrap: boolean | undefined;
   /** Number the operands at arrow heads. By default where there are few. */
@@ -53,6 +55,7 @@ export const VIEW_OPTIONS = {
   forwardBackward: { kind: "flag", default: false, url: "beside", goes: "spec" },
   rankdir: { kind: "choice", default: "TB", url: "dir", goes: "request", choices: ["TB", "LR"] },
   theme: { kind: "choice", default: undefined, url: "", goes: "request", choices: ["light", "dark"] },
+  background: { kind: "choice", default: "theme", url: "", goes: "request", choices: ["theme", "white", "transparent"] },
   wrap: { kind: "switch", default: undefined, url: "", goes: "request" },
   operands: { kind: "switch", default: undefined, url: "nth", goes: "spec" },
   names: { kind: "flag", default: false, url: "names", goes: "spec" },
