@@ -13,6 +13,7 @@ import pytest
 from programs import everything
 
 import opscope
+from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
 from opscope.render.wire.program import encode_wire
 from opscope.render.writers.html import document, json_for_script, viewer_script
@@ -44,7 +45,7 @@ def test_the_policy_allows_this_script_and_no_request() -> None:
 def test_the_page_holds_the_program() -> None:
     text = "".join(document([everything()]))
     packed = re.search(r'id="opscope-data-0">([^<]*)</script>', text)[1]  # type: ignore[index]
-    assert gzip.decompress(b64decode(packed)) == encode_wire(everything())
+    assert gzip.decompress(b64decode(packed)) == encode_wire(enrich(everything()))
 
 
 def test_the_same_program_gives_the_same_page() -> None:

@@ -10,6 +10,7 @@ from programs import F32, everything
 
 import opscope
 from opscope import Metric, native
+from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError, SourceError
 from opscope.program import Program, ProgramBuilder
 from opscope.recording.sources import open_recording
@@ -86,7 +87,7 @@ def test_people_put_their_own_numbers_on_nodes_and_find_them_in_the_file(tmp_pat
     assert timed.metrics == {"latency": latency}
     assert {graph.name: dict(graph.metrics["latency"]) for graph in timed} == {"main": {"y": 0.5}, "body": {"y": 1}}
     opscope.save(timed, tmp_path / "p.json")
-    assert opscope.load(tmp_path / "p.json") == timed
+    assert opscope.load(tmp_path / "p.json") == enrich(timed)
     again = timed.with_metric(Metric("latency", "B"), {"x": 2})
     assert again.metrics["latency"].unit == "B" and dict(again.main.metrics["latency"]) == {"x": 2} and not again["body"].metrics
     both = again.with_metric(Metric("n"), {"y": 3}).with_metric(Metric("r", combine="ratio:latency/n"))

@@ -20,9 +20,6 @@ from opscope.readers.source import Source
 from opscope.recording.model import NOTHING_RECORDED, Recording
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 
-_QUANTIZED = (".pt2", ".onnx")
-"""Files of models that may be quantized: their clusters are a grouping, as they are of a captured model."""
-
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 
 
@@ -78,7 +75,7 @@ def _by_module(name: str, format: str | None, progress: Progress | None) -> list
         if is_recording_source(Path(name)):
             return _last_programs(open_recording(name, progress))
     programs = read(Source(name), format, progress)
-    return _named([with_clusters(program) for program in programs] if Path(name).suffix in _QUANTIZED else programs)
+    return _named([with_clusters(program) for program in programs])
 
 
 def _named(programs: list[Program]) -> list[tuple[str, Program]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from math import isnan
 from typing import Any, NamedTuple
 
 from opscope.program import ROLES
@@ -80,6 +81,8 @@ class WireProgram(NamedTuple):
     outputs: dict[str, list[tuple[str, int]]]
     groupings: dict[str, list[tuple[str, ...]]]
     """Paths of all nodes, in the order of the graphs."""
+    metrics: dict[str, list[float | None]]
+    """Numbers of all nodes; ratios have none."""
     facts: dict[str, Any]
 
     @property
@@ -112,8 +115,14 @@ def read_program(data: bytes, content: int = 0) -> WireProgram:
         ]
         for number in row["groupings"]
     }
+    rows = [wire.column("nodeMetrics")[at] for graph in row["graphs"] for at in members[graph]]
+    metrics = {}
+    for number, metric in enumerate(wire.fields["metrics"]):
+        if f"metrics.{number}" in wire:
+            numbers = wire.column(f"metrics.{number}")
+            metrics[metric["name"]] = [None if isnan(numbers[at]) else numbers[at] for at in rows]
     facts = {name: wire.fields["facts"][number] for name, number in row["facts"].items()}
-    return WireProgram(row["name"], names[row["graphs"][row["entry"]]], graphs, outputs, groupings, facts)
+    return WireProgram(row["name"], names[row["graphs"][row["entry"]]], graphs, outputs, groupings, metrics, facts)
 
 
 def _members(runs: list[int]) -> list[int]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from opscope.analysis.clusters import with_clusters
+from opscope.analysis.enrich import enrich
 from opscope.compat.executorch_file import collection
 from opscope.errors import OpscopeError
 from opscope.program import Program
@@ -35,8 +35,7 @@ def visualize(visualizable: Any, reuse_server: bool = True, no_open_in_browser: 
     Starts a server and blocks until Ctrl-C; with `reuse_server`, a server that is already running shows it, and this returns.
     `host` and `port` choose where to listen.
     """
-    program = with_clusters(capture_object(_exported(visualizable)))
-    _show(program, ViewOptions(), reuse_server, no_open_in_browser, kwargs)
+    _show(capture_object(_exported(visualizable)), ViewOptions(), reuse_server, no_open_in_browser, kwargs)
 
 
 def visualize_graph(
@@ -46,7 +45,7 @@ def visualize_graph(
     from opscope.readers.torch.export import program_of_exported
 
     program = program_of_exported(_WithGraph(_exported(exported_program), graph_module))
-    _show(with_clusters(program), ViewOptions(), reuse_server, no_open_in_browser, kwargs)
+    _show(program, ViewOptions(), reuse_server, no_open_in_browser, kwargs)
 
 
 def visualize_with_clusters(
@@ -85,7 +84,7 @@ def clustered(exported: Any, partition: NameOf = partition_name, cluster: NameOf
     own = {name: paths for name, paths in main.groupings.items() if name not in (PARTITION, CLUSTER)}
     drawn = {name: {node_id: path for node_id, path in paths.items() if node_id in main} for name, paths in said.items()}
     graphs = {**program.graphs, program.entry: replace(main, groupings=MappingProxyType({**own, **drawn}))}
-    return with_clusters(replace(program, graphs=MappingProxyType(graphs)))
+    return enrich(replace(program, graphs=MappingProxyType(graphs)))
 
 
 def _exported(visualizable: Any) -> Any:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
@@ -80,7 +81,7 @@ class ServedRecording(Served):
             return gzip.compress(self._diff(snapshot), 4, mtime=0), BYTES
         program = self.program_after(pass_)
         if what == "wire":
-            return gzip.compress(encode_wire(program, details=False), 4, mtime=0), BYTES
+            return gzip.compress(encode_wire(enrich(program), details=False), 4, mtime=0), BYTES
         if what == "details":
             start, stop = int(query["start"]), min(int(query["stop"]), program.node_count)
             return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES

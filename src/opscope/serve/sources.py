@@ -8,6 +8,7 @@ from collections.abc import Callable
 from os import stat
 from pathlib import Path
 
+from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.render.wire.details import encode_details
@@ -66,7 +67,7 @@ class Served:
         program = self.program()
         with self._lock:
             if self._packed is None:
-                wire = encode_wire(program, details=False)
+                wire = encode_wire(enrich(program), details=False)
                 self._packed = gzip.compress(wire, compresslevel=4, mtime=0), len(wire)
             return self._packed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opscope.analysis.clusters import with_clusters
+from opscope.analysis.enrich import enrich
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
 from opscope.errors import OpscopeError, SourceError
 from opscope.naming import listed, suggest
@@ -31,7 +31,7 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
             help = _elsewhere(program, node) or suggest(node, graph.position)
             raise SourceError(f"no node named {node!r} in graph {name!r}{help}")
     if options.group_by is not None:
-        brought = dict.fromkeys(grouping for each in with_clusters(program) for grouping in each.groupings)
+        brought = dict.fromkeys(grouping for each in enrich(program) for grouping in each.groupings)
         groupings = [MODULE, *brought, SOURCE_LINE, OP, DIRECTION]
         if options.group_by not in groupings:
             raise SourceError(f"no grouping named {options.group_by!r}; there are: {listed(groupings)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple
 
+from opscope.analysis.enrich import enrich
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
@@ -50,7 +51,7 @@ def draw(
     if progress:
         progress(0)
     details = options.style is not None or bool(options.node_data)
-    wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(program, details)
+    wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(enrich(program), details)
     how = {**options.request, "title": program.name, "fontCss": font_css}
     steps: list[host.Step] = [("load", None), ("draw", _request(options) | {"as": as_}), (form, how)]
     _, drawn, text = host.run(wire, steps, progress and (lambda part: progress(0.2 + 0.8 * part)))

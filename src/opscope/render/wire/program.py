@@ -12,9 +12,6 @@ from collections.abc import Mapping
 from itertools import repeat
 from typing import Any
 
-from opscope.analysis.clusters import with_clusters
-from opscope.analysis.cost_metrics import with_costs
-from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.ops import category_of
 from opscope.program import ROLES, Details, Frame, Graph, Path, Program, TensorType
@@ -29,9 +26,9 @@ _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
 
 
 def encode_wire(program: Program, details: bool = True) -> bytes:
-    """One program, as a recording without passes; without details it is smaller and shows the same picture."""
+    """One program as it is, as a recording without passes; without details it is smaller and shows the same picture."""
     writer = ProgramWriter(details)
-    writer.add(0, with_costs(with_backward_links(with_clusters(program))))
+    writer.add(0, program)
     return writer.finish(program.name)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opscope.analysis.clusters import with_clusters
-from opscope.analysis.cost_metrics import with_costs
-from opscope.analysis.gradients import with_backward_links
+from opscope.analysis.enrich import enrich
 from opscope.plugin import Progress
 from opscope.recording.model import Recording
 from opscope.recording.rows import Row
@@ -22,7 +20,7 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     diffs: dict[int, bytes] = {}
     for snapshot, comparison in zip(recording, compared(recording, progress), strict=True):
         if snapshot.content not in writer.programs:
-            writer.add(snapshot.content, with_costs(with_backward_links(with_clusters(snapshot.program))))
+            writer.add(snapshot.content, enrich(snapshot.program))
         rows.append(Row(snapshot, *comparison[:4]))
         if comparison.diff:
             diffs[snapshot.index] = comparison.diff

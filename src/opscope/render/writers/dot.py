@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from opscope.analysis.enrich import enrich
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.render.draw import host
@@ -28,5 +29,5 @@ def dot_of(program: Program, options: ViewOptions, progress: Progress | None = N
     rules = {"foldRepeats": False, "stubs": False, "liftSingles": False}
     spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "rules": rules}
     request = {"spec": spec, **options.request, "title": program.name}
-    _, text = host.run(encode_wire(program, details=False), [("load", None), ("dot", request)], progress)
+    _, text = host.run(encode_wire(enrich(program), details=False), [("load", None), ("dot", request)], progress)
     return text

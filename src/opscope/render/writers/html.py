@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from opscope.analysis.enrich import enrich
 from opscope.analysis.summary import MEASURED
 from opscope.errors import OpscopeError
 from opscope.plugin import Progress
@@ -93,7 +94,7 @@ def document(
 
 def packed_wire(program: Program | Recording, details: bool = True, progress: Progress | None = None) -> bytes:
     """The wire of a program or recording, compressed; the same bytes for the same program."""
-    wire = encode_recording(program, progress) if isinstance(program, Recording) else encode_wire(program, details)
+    wire = encode_recording(program, progress) if isinstance(program, Recording) else encode_wire(enrich(program), details)
     return gzip.compress(wire, compresslevel=7, mtime=0)
 
 

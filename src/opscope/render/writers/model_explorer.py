@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from opscope.analysis.enrich import enrich
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.model_explorer import encode
@@ -14,7 +15,7 @@ from opscope.view_options import ViewOptions
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     checked_graph(options, programs[0])
-    encoded = [encode(program, options.group_by) for program in programs]
+    encoded = [encode(enrich(program), options.group_by) for program in programs]
     several = [item for each in encoded for item in (each if isinstance(each, list) else [each])]
     whole = encoded[0] if len(encoded) == 1 else several
     target.write_text(json.dumps(whole, ensure_ascii=False), "utf-8")

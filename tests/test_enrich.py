@@ -1,0 +1,83 @@
+"""What analysis adds to a program is the same wherever it is seen: in the saved JSON, on the page, in a recording's page, on the server."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from support.wire_reader import WireProgram, read_program
+
+import opscope
+from opscope.analysis.enrich import enrich
+from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
+from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.recording.sources import open_recording
+from opscope.render.wire.recording import encode_recording
+from opscope.render.writers.html import document
+from opscope.serve.sources import Served
+
+QUANTIZED = ("quantized_decomposed.dequantize_per_tensor.default", "aten.mm.default", "quantized_decomposed.quantize_per_tensor.default")
+
+
+def quantized() -> Program:
+    """One cluster of quantized arithmetic in a partition."""
+    builder = ProgramBuilder("quantized")
+    graph = builder.graph("main")
+    kind = [TensorType("f32", (4, 4))]
+    last = graph.node("x", "input", outputs=kind, role="parameter").id
+    for name, op in zip(("d", "mm", "q"), QUANTIZED, strict=True):
+        last = graph.node(name, op, [(last, 0)] * (2 if name == "mm" else 1), kind).id
+    graph.outputs.append((last, 0))
+    graph.group("partition", "mm", ("partition 0",))
+    return builder.build()
+
+
+def trained() -> Program:
+    return opscope.load(ROOT / "tests" / "samples" / "hlo" / "step_lowered.hlo")
+
+
+def on_page(program: Program) -> WireProgram:
+    packed = re.search(r'id="opscope-data-0">([^<]*)</script>', "".join(document([program])))
+    assert packed
+    return read_program(gzip.decompress(b64decode(packed[1])))
+
+
+def on_server(program: Program) -> WireProgram:
+    return read_program(gzip.decompress(Served.of(program).wire()[0]))
+
+
+def in_recording(program: Program, directory: Path) -> WireProgram:
+    with opscope.record(directory / "run.opscope") as rec:
+        rec.snapshot(program, "only")
+    recording = open_recording(directory / "run.opscope")
+    return read_program(encode_recording(recording), recording.snapshot(0).content)
+
+
+@pytest.mark.parametrize("make", [trained, quantized])
+def test_json_pages_and_servers_say_the_same(make: Callable[[], Program], tmp_path: Path) -> None:
+    program = make()
+    enriched = enrich(program)
+    opscope.save(program, tmp_path / "saved.json")
+    assert opscope.load(tmp_path / "saved.json") == enriched
+    nodes = [(graph, node) for graph in enriched for node in graph.nodes]
+    for wire in (on_page(program), on_server(program), in_recording(program, tmp_path)):
+        assert [row["links"] for row in wire.nodes] == [[(link.kind, link.graph, link.node) for link in node.links] for _, node in nodes]
+        added = {name for graph in enriched for name in graph.groupings}
+        assert wire.groupings.keys() - added <= {MODULE, DIRECTION, SOURCE_LINE, OP}, "the others follow from the nodes themselves"
+        for name in added:
+            assert wire.groupings[name] == [graph.groupings.get(name, {}).get(node.id, ()) for graph, node in nodes]
+        for name in enriched.metrics:
+            assert wire.metrics[name] == [graph.metrics.get(name, {}).get(node.id) for graph, node in nodes]
+
+
+def test_something_is_added_and_only_once() -> None:
+    step = trained()
+    assert enrich(step) != step and enrich(step) is enrich(step) is enrich(enrich(step))
+    assert any(node.links for graph in enrich(step) for node in graph) and not any(node.links for graph in step for node in graph)
+    assert "qdq cluster" in enrich(quantized()).main.groupings
+    assert {"flops", "bytes"} <= enrich(step).metrics.keys()
