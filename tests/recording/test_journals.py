@@ -23,6 +23,7 @@ from opscope.recording.store.comparison_cache import Keeper, kept
 from opscope.recording.store.database import journal_of
 from opscope.recording.store.store import StoreWriter, save_recording
 from opscope.render.wire.compare_passes import compared
+from opscope.render.wire.diff import FORMAT
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 SNAPSHOTS = 3
@@ -125,8 +126,8 @@ def test_export_over_a_recording_deletes_only_that(attack: Attack, run: Run, tmp
 
 def test_comparisons_are_not_written_past_a_journal(attack: Attack) -> None:
     before = attack.recording.read_bytes()
-    assert kept(attack.recording) == {}
-    Keeper(attack.recording).close()
+    assert kept(attack.recording, FORMAT) == {}
+    Keeper(attack.recording, FORMAT).close()
     assert attack.document.exists() and attack.recording.read_bytes() == before
 
 
@@ -206,7 +207,7 @@ def test_a_recovered_recording_can_be_compared_and_saved_over_itself(cut: Path, 
     save_recording(recording, cut, overwrite=True)
     assert not journal_of(cut).exists()
     assert_whole(open_recording(cut))
-    assert kept(cut) != {}, "what was compared before is saved too"
+    assert kept(cut, FORMAT) != {}, "what was compared before is saved too"
 
 
 def test_a_copy_that_cannot_be_made_is_said_in_one_line(cut: Path, temporary: Path) -> None:

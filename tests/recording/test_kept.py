@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import pytest
 from hlo_texts import write_dump
+from support.wire_reader import WireReader
 
 from opscope.recording.diff import diff
 from opscope.recording.dumps.xla import read_dump
@@ -15,7 +16,7 @@ from opscope.recording.model import Recording
 from opscope.recording.sources import open_recording
 from opscope.recording.store.store import save_recording
 from opscope.render.wire.compare_passes import compared, compared_rows
-from opscope.render.wire.diff import encode_diff
+from opscope.render.wire.diff import FORMAT, encode_diff
 
 
 def refuse(*_: object, **__: object) -> NoReturn:
@@ -37,6 +38,27 @@ def test_passes_are_compared_once(run: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("opscope.recording.store.comparison_cache.MATCHING", -1)
     with pytest.raises(AssertionError, match="done again"):
         list(compared(open_recording(run)))
+
+
+def test_diffs_of_another_format_are_not_believed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    list(compared(open_recording(run)))
+    monkeypatch.setattr("opscope.render.wire.compare_passes.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("opscope.render.wire.compare_passes.compare", refuse)
+    with pytest.raises(AssertionError, match="done again"):
+        list(compared(open_recording(run)))
+
+
+def test_a_diff_has_the_columns_of_its_format(run: Path) -> None:
+    """Where this fails, count `FORMAT` of `render/wire/diff.py` up and write the new columns down here."""
+    wire = WireReader(next(found.diff for found in compared(open_recording(run)) if found.diff))
+    columns = (
+        "added changed changes.rows changes.texts evidence fusionsBodies.rows fusionsBodies.value fusionsNew "
+        "fusionsOld.rows fusionsOld.value groupEvidence groupRule "
+        "groupsNew.rows groupsNew.value groupsOld.rows groupsOld.value mate removed ruled rules strings strings.rows"
+    )
+    assert (FORMAT, wire.version) == (1, 1)
+    assert sorted(wire.fields["sections"]) == columns.split()
+    assert sorted(wire.fields) == ["before", "kind", "places", "sections"]
 
 
 def test_processes_compare_as_one_alone(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -30,11 +30,18 @@ class Comparison(NamedTuple):
     diff: bytes
 
 
-def kept(path: Path) -> dict[int, Comparison]:
-    """What is known of the passes of a recording file, by their numbers."""
+def _written_by(diff_format: int) -> int:
+    """Who wrote a comparison down: how it was matched, and the format of the diff. Others read neither."""
+    return MATCHING << 16 | diff_format
+
+
+def kept(path: Path, diff_format: int) -> dict[int, Comparison]:
+    """What is known of the passes of a recording file, by their numbers. `diff_format` is the format of diffs that the caller reads."""
     try:
         with closing(open_to_read(path, timeout=5)) as connection:
-            rows = connection.execute("SELECT snapshot, counts, diff FROM compared WHERE matching = ?", (MATCHING,)).fetchall()
+            rows = connection.execute(
+                "SELECT snapshot, counts, diff FROM compared WHERE matching = ?", (_written_by(diff_format),)
+            ).fetchall()
         return {index: _comparison(zlib.decompress(diff), *from_json(counts)) for index, counts, diff in rows}
     except (SourceError, sqlite3.DatabaseError, zlib.error, ValueError, TypeError):
         return {}
@@ -47,14 +54,15 @@ def _comparison(diff: bytes, added: int, removed: int, changed: int, aside: str)
 class Keeper:
     """Writes comparisons into a recording file, as long as that works."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, diff_format: int) -> None:
+        self._written_by = _written_by(diff_format)
         self._connection: sqlite3.Connection | None = None
         with suppress(SourceError, sqlite3.DatabaseError):
             self._connection = open_to_write(path, timeout=5)
         self._write(COMPARED)
 
     def keep(self, index: int, found: Comparison) -> None:
-        row = (index, MATCHING, to_json(list(found[:4])), zlib.compress(found.diff, 6))
+        row = (index, self._written_by, to_json(list(found[:4])), zlib.compress(found.diff, 6))
         self._write("INSERT OR REPLACE INTO compared VALUES (?, ?, ?, ?)", row)
 
     def _write(self, statement: str, values: tuple[object, ...] = ()) -> None:

@@ -14,7 +14,7 @@ from opscope.recording.processes import answers_in_order, cores, serve
 from opscope.recording.rows import Row, row_of
 from opscope.recording.store.comparison_cache import Comparison, Keeper, kept
 from opscope.recording.store.store import open_store
-from opscope.render.wire.diff import encode_diff
+from opscope.render.wire.diff import FORMAT, encode_diff
 
 _FEW = 60_000
 """Below this many nodes to compare starting processes costs more than it saves."""
@@ -38,9 +38,9 @@ def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
 def compared(recording: Recording, progress: Progress | None = None, snapshots: Sequence[Snapshot] | None = None) -> Iterator[Comparison]:
     """Every pass in order, or only these. What a recording file knows already is not done again; what is found is kept in it."""
     wanted = list(recording) if snapshots is None else snapshots
-    known = kept(recording.file) if recording.file else {}
+    known = kept(recording.file, FORMAT) if recording.file else {}
     missing = [s for s in wanted if s.index not in known and not recording.repeats(s)]
-    keeper = Keeper(recording.file) if missing and recording.file and "finished" in recording.attrs else None
+    keeper = Keeper(recording.file, FORMAT) if missing and recording.file and "finished" in recording.attrs else None
     with closing(keeper) if keeper else nullcontext():
         fresh = _found(recording, missing)
         for number, snapshot in enumerate(wanted, 1):

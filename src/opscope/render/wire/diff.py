@@ -10,6 +10,9 @@ from opscope.recording.match import EVIDENCE
 from opscope.recording.model import Origin
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
+FORMAT = 1
+"""Counted up with every change of the columns or of what they mean: recording files keep these bytes, and must not give older ones to
+a newer viewer."""
 _LONGEST = 240
 _AROUND = 40
 
