@@ -69,7 +69,7 @@ def test_show_in_a_script_opens_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     path = Path(opened[0].removeprefix("file://"))
     text = path.read_text(encoding="utf-8")
     path.unlink()
-    assert "<!doctype html>" in text and '"trail":["fused"]' in text
+    assert "<!doctype html>" in text and '"graph":"fused"' in text
     with pytest.raises(opscope.OpscopeError, match="no graph named"):
         opscope.show(network(), graph="nope")
 
@@ -88,7 +88,7 @@ def test_show_in_a_notebook_displays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     opscope.show(network())
     opscope.show(network(), rankdir="LR")
-    assert '"direction":"LR"' not in shown[0] and '"direction":"LR"' in shown[1]
+    assert '"rankdir":"LR"' not in shown[0] and '"rankdir":"LR"' in shown[1]
 
 
 def test_show_in_marimo_displays(monkeypatch: pytest.MonkeyPatch) -> None:
