@@ -13,6 +13,7 @@ from browser.recordings import record_shared, record_toy
 from complete import complete
 
 import opscope
+from opscope.analysis.enrich import enrich
 from opscope.recording.sources import open_recording
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
@@ -26,6 +27,6 @@ with TemporaryDirectory() as directory:
     toy, shared = record_toy(Path(directory, "toy.opscope")), record_shared(Path(directory, "shared.opscope"))
     recordings = [open_recording(path) for path in (toy, shared, full)]
     programs = [snapshot.program for recording in (recordings[0], recordings[2]) for snapshot in recording]
-    blocks = [*map(encode_recording, recordings), *map(encode_wire, programs)]
+    blocks = [*map(encode_recording, recordings), *(encode_wire(enrich(program)) for program in programs)]
 for block in blocks:
     sys.stdout.buffer.write(pack("<I", len(block)) + block)

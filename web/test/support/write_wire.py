@@ -2,7 +2,8 @@
 
 import sys
 
+from opscope.analysis.enrich import enrich
 from opscope.loading import load_all
 from opscope.render.wire.program import encode_wire
 
-sys.stdout.buffer.write(encode_wire(load_all(sys.argv[1])[0]))
+sys.stdout.buffer.write(encode_wire(enrich(load_all(sys.argv[1])[0])))

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { bytesText } from "../../src/core/text/quantities";
 import { groupFacts, operationsInside, nodeFacts, scopeOf } from "../../src/ui/engine/facts";
 import { markdownOf } from "../../src/ui/engine/markdown";
-import { Lookup, reversed } from "../../src/ui/engine/nodeLookup";
+import { distinctTranspose } from "../../src/core/base/csr";
+import { Lookup } from "../../src/ui/engine/nodeLookup";
 import { outlineOf, packTexts } from "../../src/ui/engine/pack";
 import { Table } from "../../src/ui/engine/table";
 import { trace } from "../../src/ui/engine/trace";
@@ -58,7 +59,7 @@ describe("what is upstream and downstream", () => {
 describe("lookups", () => {
   it("turns rows round, each pair once", () => {
     expect([...lookup.users.value.subarray(lookup.users.start[number("y")], lookup.users.start[number("y") + 1])]).toEqual([number("z")]);
-    expect(reversed({ start: Int32Array.of(0, 2, 2), value: Int32Array.of(1, 1) }, 2)).toEqual({
+    expect(distinctTranspose({ start: Int32Array.of(0, 2, 2), value: Int32Array.of(1, 1) }, 2)).toEqual({
       start: Int32Array.of(0, 0, 1),
       value: Int32Array.of(0),
     });

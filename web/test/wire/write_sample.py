@@ -65,7 +65,7 @@ expected = {
     "outputs": [[[starts[g] + graph.position[name], index] for name, index in graph.outputs] for g, graph in enumerate(graphs)],
 }
 folder = Path(sys.argv[1])
-(folder / "whole.opsw").write_bytes(encode_wire(program))
-(folder / "bare.opsw").write_bytes(encode_wire(program, details=False))
+(folder / "whole.opsw").write_bytes(encode_wire(with_costs(program)))
+(folder / "bare.opsw").write_bytes(encode_wire(with_costs(program), details=False))
 (folder / "piece.opsw").write_bytes(encode_details(program, 4, 9))
 (folder / "expected.json").write_text(json.dumps(expected), encoding="utf-8")

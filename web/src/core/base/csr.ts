@@ -23,6 +23,31 @@ export function transpose(csr: Csr, valueCount: number): Csr {
   return { start, value };
 }
 
+/** The same, but a row that holds a number twice counts once. */
+export function distinctTranspose(rows: Csr, count: number): Csr {
+  const last = new Int32Array(count).fill(-1);
+  const start = new Int32Array(count + 1);
+  const each = (visit: (value: number, row: number) => void) => {
+    last.fill(-1);
+    for (let row = 0; row + 1 < rows.start.length; row++) {
+      for (let i = rows.start[row]; i < rows.start[row + 1]; i++) {
+        const value = rows.value[i];
+        if (last[value] === row) continue;
+        last[value] = row;
+        visit(value, row);
+      }
+    }
+  };
+  each((value) => start[value + 1]++);
+  for (let i = 0; i < count; i++) start[i + 1] += start[i];
+  const next = start.slice();
+  const value = new Int32Array(start[count]);
+  each((to, row) => {
+    value[next[to]++] = row;
+  });
+  return { start, value };
+}
+
 /** Lists members by class: row c holds the items with classOf[item] = c (negative: in no row). */
 export function byClass(classOf: Int32Array, classCount: number): Csr {
   const start = new Int32Array(classCount + 1);

@@ -2,7 +2,8 @@
 
 import type { Csr, Csr2, ProgramData } from "../program/types";
 import { operandsOf, parametersOf } from "../program/parameters";
-import { transpose } from "../base/csr";
+import { indexOf } from "../program/programIndex";
+import { memoized } from "../base/memoized";
 import { findInputs } from "./ops/inputs";
 import { findPlumbing, type Plumbing } from "./ops/plumbing";
 import { findReducers } from "./ops/reducers";
@@ -39,24 +40,12 @@ export interface Prepared {
 
 const SOURCE_LINE = "source line";
 
-const known = new WeakMap<ProgramData, Prepared>();
-
-export function prepare(program: ProgramData): Prepared {
-  let prepared = known.get(program);
-  if (!prepared) {
-    prepared = work(program);
-    known.set(program, prepared);
-  }
-  return prepared;
-}
-
-function work(program: ProgramData): Prepared {
-  const { graphStart, graphCount, nodeCount, nodeId, strings } = program;
-  const graphOf = new Int32Array(nodeCount);
-  for (let g = 0; g < graphCount; g++) graphOf.fill(g, graphStart[g], graphStart[g + 1]);
+export const prepare = memoized((program: ProgramData): Prepared => {
+  const { graphCount, nodeCount, strings } = program;
+  const index = indexOf(program);
+  const { graphOf, uses: users } = index;
   const isOutput = new Uint8Array(nodeCount);
   for (const node of program.graphOutputs.value) isOutput[node] = 1;
-  const users = transpose(program.inputs, nodeCount);
 
   const inputKind = findInputs(program, users);
 
@@ -77,21 +66,6 @@ function work(program: ProgramData): Prepared {
     }
   }
 
-  const ids = new Map<number, Map<string, number>>();
-  const find = (graph: number, id: string): number => {
-    let index = ids.get(graph);
-    if (!index) {
-      index = new Map();
-      for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) index.set(strings.at(nodeId[n]), n);
-      ids.set(graph, index);
-    }
-    return index.get(id) ?? -1;
-  };
-  const graphNamed = (name: string): number => {
-    for (let g = 0; g < graphCount; g++) if (strings.at(program.graphName[g]) === name) return g;
-    return -1;
-  };
-
   return {
     program,
     graphOf,
@@ -105,10 +79,10 @@ function work(program: ProgramData): Prepared {
     isFusionBody,
     parameters: { start: parameterStart, value: Int32Array.from(parameterList), extra: Int32Array.from(operandPlaces) },
     sourceLine: program.groupings.find(({ name }) => name === SOURCE_LINE)?.nodeGroup,
-    find,
-    graphNamed,
+    find: (graph, id) => index.find(graph, id),
+    graphNamed: (name) => index.graphNamed(name),
   };
-}
+});
 
 function depthsOf({ inputs, nodeCount }: ProgramData): Int32Array {
   const depth = new Int32Array(nodeCount);

@@ -3,7 +3,8 @@
  * the gradients that arrive along each of its uses, and the chain rule along a path.
  */
 import type { Csr, DerivativeRule } from "../../core/program/types";
-import { type Lookup, reversed } from "./nodeLookup";
+import { distinctTranspose } from "../../core/base/csr";
+import type { Lookup } from "./nodeLookup";
 import type { ChainStep, GradientFacts, KeptOverall, KeptValue, NodeName } from "./protocol";
 
 const BACKWARD_OF = "backward_of";
@@ -24,7 +25,7 @@ function related(lookup: Lookup): { readonly forward: Csr; readonly backward: Cs
       start[n + 1] = value.length;
     }
     const forward: Csr = { start, value: Int32Array.from(value) };
-    found = { forward, backward: reversed(forward, nodeCount) };
+    found = { forward, backward: distinctTranspose(forward, nodeCount) };
     relatives.set(lookup, found);
   }
   return found;

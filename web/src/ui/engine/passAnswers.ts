@@ -1,6 +1,7 @@
 /** What the page asks about passes: rows, what one pass did, how a node ran through them, and where it is in another. */
 import type { PassDiff } from "../../core/program/recording/types";
 import type { ProgramData } from "../../core/program/types";
+import { memoized } from "../../core/base/memoized";
 import { Lookup } from "./nodeLookup";
 import type { Passes, PassShown } from "./passes";
 import type { HistoryRow, PassFacts } from "./passProtocol";
@@ -11,13 +12,11 @@ const MOST_NAMED = 12;
 /** Of the kinds of evidence, "rewrite" and "identity" are the compiler's own. */
 const TOLD = 1;
 
-const lookups = new WeakMap<ProgramData, Lookup>();
+const lookupOf = memoized((program: ProgramData) => new Lookup(program));
 
 async function names(passes: Passes, pass: number): Promise<Lookup> {
   const { program } = await passes.program(pass);
-  const known = lookups.get(program) ?? new Lookup(program);
-  lookups.set(program, known);
-  return known;
+  return lookupOf(program);
 }
 
 /** What happened to a node in passes, in their order. */

@@ -1,0 +1,12 @@
+/** What a function says of an object, worked out once and kept as long as the object is. */
+export function memoized<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const results = new WeakMap<Key, { readonly value: Value }>();
+  return (key) => {
+    let result = results.get(key);
+    if (!result) {
+      result = { value: compute(key) };
+      results.set(key, result);
+    }
+    return result.value;
+  };
+}
