@@ -63,3 +63,44 @@ def test_what_is_not_a_recording_is_refused(two: Path, tmp_path: Path) -> None:
         opscope.open_recording(two)
     with pytest.raises(opscope.SourceError, match="holds no passes"):
         opscope.open_recording(tmp_path)
+
+
+def test_a_recording_is_saved_and_never_replaced_by_accident(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.opscope"
+    opscope.save(opscope.open_recording(run), copy)
+    assert [snapshot.name for snapshot in opscope.open_recording(copy)] == ["before", "after"]
+    with pytest.raises(opscope.OpscopeError, match=r"copy\.opscope: already exists; .* \(in Python overwrite=True\)"):
+        opscope.save(opscope.open_recording(run), copy)
+    opscope.save(opscope.open_recording(run).only(0), copy, overwrite=True)
+    assert [snapshot.name for snapshot in opscope.open_recording(copy)] == ["before"]
+    with pytest.raises(opscope.OpscopeError, match=r"hold the passes of a recording, and jit_step is one program"):
+        opscope.save(everything(), tmp_path / "program.opscope")
+
+
+def test_save_replaces_files_of_its_own_kind_only(tmp_path: Path) -> None:
+    notes, target = tmp_path / "notes.json", tmp_path / "step.json"
+    notes.write_text("my notes")
+    with pytest.raises(opscope.OpscopeError, match=r"already exists and does not look like a file of the format json"):
+        opscope.save(everything(), notes)
+    assert notes.read_text() == "my notes"
+    opscope.save(everything(), notes, overwrite=True)
+    for _ in range(2):
+        opscope.save(everything(), target)
+    assert opscope.load(target) == opscope.load(notes) == everything()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.json", "step.json"], "no part is left behind"
+
+
+class Doubling:
+    """Something that can be captured with its inputs."""
+
+    def __opscope_program__(self, *inputs: int) -> opscope.Program:
+        builder = opscope.ProgramBuilder("doubling")
+        graph = builder.graph("main")
+        for number in inputs:
+            graph.node(f"x{number}", "parameter", outputs=[opscope.TensorType("f32")], role="parameter")
+        return builder.build()
+
+
+def test_save_takes_inputs_as_capture_does(tmp_path: Path) -> None:
+    opscope.save(Doubling(), tmp_path / "doubling.json", 1, 2)
+    assert opscope.load(tmp_path / "doubling.json") == opscope.capture(Doubling(), 1, 2)

@@ -83,8 +83,8 @@ def test_standard_input_and_output(run: Run, example: Path) -> None:
     piped = run("info", "-", "--json", stdin=text)
     assert json.loads(piped.stdout)["name"] == "jit_train_step"
     assert run("info", "-", "--json", stdin=gzip.compress(text)).stdout == piped.stdout
-    assert run("export", "-", "-o", "-", "--format", "dot", stdin=text).stdout.startswith('digraph "jit_train_step" {')
-    assert "say what to write with --format NAME" in refused(run("export", "-", "-o", "-", stdin=text))
+    assert run("export", "-", "-o", "-", "--to", "dot", stdin=text).stdout.startswith('digraph "jit_train_step" {')
+    assert "say what to write with --to NAME" in refused(run("export", "-", "-o", "-", stdin=text))
 
 
 def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_place_in_the_file_comes_with_the_error(run: Run, tmp_path: Path) -> N
         (["export", "step.json", "-o", "x.docx"], "x.docx: suffix '.docx' is unknown; there are: ."),
         (["export", "step.json", "-o", "x"], "x: has no suffix to choose a format by; there are: ."),
         (["export", "step.json", "-o", "no/x.dot"], "no: no such folder; make it first"),
-        (["export", "step.json", "-o", "x.dot", "--format", "excel"], "no format named 'excel'; there are: "),
+        (["export", "step.json", "-o", "x.dot", "--to", "excel"], "no format named 'excel' can be written; there are: "),
         (["export", "step.json", "-o", "x.dot", "--graph", "main"], "step.json: no graph named 'main'; did you mean 'main.7'?"),
         (["export", "step.json", "-o", "x.dot", "--around", "add3"],
          "step.json: no node named 'add3' in graph 'main.7'; did you mean 'add.3'?"),
@@ -169,11 +169,11 @@ def test_a_place_in_the_file_comes_with_the_error(run: Run, tmp_path: Path) -> N
         (["export", "step.json", "-o", "x.dot", "--group-by", "p"],
          "step.json: no grouping named 'p'; there are: module, partition, source line, op, direction"),
         (["export", "step.json", "-o", "x.json", "--depth", "2"], "--depth cannot be honoured in json files"),
-        (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; name another file, or give --force"),
-        (["info", "step.json", "--reader", "tarot"], "no reader named 'tarot'; there are: native, hlo"),
+        (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; choose another name, or use --force"),
+        (["info", "step.json", "--from", "tarot"], "no format named 'tarot' can be read; there are: native, hlo"),
         (["info", "step.json", "--colour"], "opscope info: No such option '--colour'"),
-        (["repository"], "opscope: No such command 'repository'"),
-        (["veiw", "step.json"], "opscope: No such command 'veiw'; did you mean view?"),
+        (["repository"], "opscope: 'repository' is neither a command nor a file. See `opscope --help`."),
+        (["veiw", "step.json"], "opscope: 'veiw' is neither a command nor a file; did you mean view?"),
         (["info", "no_such_module:f"], "no_such_module:f: no module named 'no_such_module' here, and no file of that name either"),
     ],
 )  # fmt: skip
@@ -251,6 +251,13 @@ def test_a_reader_of_the_pipe_that_leaves_is_no_fault(example: Path) -> None:
     command = f"{sys.executable} -m opscope info {example} --all --json | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout == "{\n" and done.stderr == ""
+
+
+def test_a_source_alone_is_shown(run: Run, step: Path) -> None:
+    """`opscope step.json` is `opscope view step.json`: the viewer's own options are taken, and refused by its name."""
+    for source in ("step.json", "-", "model:make"):
+        assert refused(run(source, "--colour")).startswith("opscope view: No such option '--colour'")
+    assert "no node named 'nowhere'" in refused(run("step.json", "--around", "nowhere"))
 
 
 def test_completion_knows_the_commands(run: Run) -> None:

@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-m", "opscope", "repl", str(EXAMPLE)]
 
 def script(lines: str, folder: Path) -> str:
     """What the prompt prints for lines that are piped in."""
-    out = ["--out", str(folder / "drawings")]
+    out = ["--output", str(folder / "drawings")]
     done = subprocess.run([*COMMAND, *out], input=lines, capture_output=True, text=True, cwd=folder, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -232,7 +232,7 @@ def test_drawings_open_fusions_and_name_instructions_unless_switched_off(tmp_pat
     commands = "f\nsave on.svg\nshow_fusion_subcomputations off\nf\nsave off.svg\nsave all.json\nsave all.hlo\n"
     commands += "allpaths lone f\nstatz\ninfo f\n"
     done = subprocess.run(
-        [sys.executable, "-m", "opscope", "repl", str(fused), "--out", str(tmp_path)], input=commands, cwd=tmp_path,
+        [sys.executable, "-m", "opscope", "repl", str(fused), "--output", str(tmp_path)], input=commands, cwd=tmp_path,
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     on, off = (tmp_path / "on.svg").read_text(), (tmp_path / "off.svg").read_text()

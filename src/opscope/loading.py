@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from opscope.analysis.clusters import with_clusters
+from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.naming import find_module, listed
 from opscope.program import Program
@@ -19,6 +20,8 @@ from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
 from opscope.recording.model import NOTHING_RECORDED, Recording
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
+
+Shown = TypeVar("Shown", Program, Recording, Program | Recording)
 
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 
@@ -30,7 +33,7 @@ def load(source: str | PathLike[str], *, module: str | None = None, format: str 
     directory of a compiler's dumps, is refused too: `open_recording` gives it, and `run.opscope@12` is the program after one of its passes.
     """
     name = fspath(source)
-    if format is None and is_recording_source(Path(name)):
+    if is_recording_source(Path(name), format):
         raise SourceError(f"is a recording; use opscope.open_recording, or name one of its passes: {name}@12", name)
     return only_program(name, load_all(name, module=module, format=format, progress=progress))
 
@@ -38,6 +41,16 @@ def load(source: str | PathLike[str], *, module: str | None = None, format: str 
 def capture(obj: Any, *args: Any, **options: Any) -> Program:
     """A live object as a Program, with what analysis can say about it: the clusters of a quantized model are a grouping."""
     return with_clusters(capture_object(obj, *args, **options))
+
+
+def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
+    """What `save` and `show` take: Programs and Recordings, one or several, a Summary, or anything that `capture` takes."""
+    if isinstance(x, Summary):
+        x = x.program
+    several = list(x) if isinstance(x, (list, tuple)) else [x]
+    if several and not inputs and all(isinstance(each, (Program, Recording)) for each in several):
+        return several
+    return [capture(x, *inputs)]
 
 
 def load_all(
@@ -54,8 +67,8 @@ def load_all(
         return [programs[find_module(module, names if names.count(module) == 1 else [name for name, _ in modules])]]
 
 
-def only_program(source: str, programs: Sequence[Program]) -> Program:
-    """The one program of a source."""
+def only_program(source: str, programs: Sequence[Shown]) -> Shown:
+    """The one program, or recording, of a source."""
     if len(programs) == 1:
         return programs[0]
     names = listed([program.name for program in programs])
@@ -67,13 +80,12 @@ def _by_module(name: str, format: str | None, progress: Progress | None) -> list
     found = _OBJECT.fullmatch(name)
     if found and not Path(name).exists():
         return _named(_programs_of(name, _resolve(name, found[1], found[2])))
-    if format is None:
-        base, which = split_at(name)
-        if which:
-            snapshot = open_passes(base, progress).snapshot(which)
-            return [(snapshot.module, snapshot.program)]
-        if is_recording_source(Path(name)):
-            return _last_programs(open_recording(name, progress))
+    base, which = split_at(name)
+    if which:
+        snapshot = open_passes(base, progress, format=format).snapshot(which)
+        return [(snapshot.module, snapshot.program)]
+    if is_recording_source(Path(name), format):
+        return _last_programs(open_recording(name, progress, format=format))
     programs = read(Source(name), format, progress)
     return _named([with_clusters(program) for program in programs])
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 from opscope import __version__
 from opscope.errors import OpscopeError
@@ -43,14 +44,26 @@ class LazyGroup(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        meant = suggest(args[0], COMMANDS, otherwise="", spelled=str) if args[0] not in COMMANDS else ""
-        if meant:
-            ctx.fail(f"No such command {args[0]!r}{meant}")
+        """`opscope step.hlo` is `opscope view step.hlo`: what is not a command is taken for a source where it can be one."""
+        name = args[0]
+        if name not in COMMANDS and _is_source(name):
+            return super().resolve_command(ctx, ["view", *args])
+        if name not in COMMANDS and not name.startswith("-"):
+            ctx.fail(f"{name!r} is neither a command nor a file{suggest(name, COMMANDS, otherwise='.', spelled=str)}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return super().shell_complete(ctx, incomplete) or [CompletionItem(incomplete, type="file")]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, help) for name, (_, help) in COMMANDS.items()])
+
+
+def _is_source(name: str) -> bool:
+    """Whether a word names something that can be opened: standard input, a file, a pass of a recording, `module:callable`."""
+    base, at, _ = name.rpartition("@")
+    return name == "-" or ":" in name or os.path.exists(name) or bool(at and os.path.exists(base))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,7 +74,7 @@ def opscope() -> None:
     SOURCE is a file, a folder of compiler dumps, `-` for standard input, or `module:callable` for a live Python object.
 
     \b
-    opscope view step.hlo                           in the browser
+    opscope step.hlo                                in the browser (short for opscope view step.hlo)
     opscope export step.hlo -o step.svg --depth 3   as a picture
     opscope passes dump_folder                      what every pass did
     opscope COMMAND --help                          all options of a command

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import read_one
+from opscope.cli.source import from_option, module_option, read_one
 from opscope.cli.table import table
 from opscope.quantities import short_bytes, short_number
 
@@ -23,7 +23,8 @@ MOST_LINES = 20
 @click.command()
 @click.argument("a", metavar="A", type=click.Path(allow_dash=True))
 @click.argument("b", metavar="B", type=click.Path(allow_dash=True))
-@click.option("--module", metavar="NAME", help="The module to take where a source holds several.")
+@module_option
+@from_option
 @click.option(
     "--match-by-name/--no-match-by-name",
     default=None,
@@ -31,14 +32,16 @@ MOST_LINES = 20
 )
 @click.option("--all", "everything", is_flag=True, help="List every difference instead of the first ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pair of nodes.")
-def command(a: str, b: str, module: str | None, match_by_name: bool | None, everything: bool, as_json: bool) -> None:
+def command(
+    a: str, b: str, module: str | None, from_format: str | None, match_by_name: bool | None, everything: bool, as_json: bool
+) -> None:
     """What changed between two programs, or two passes of a recording.
 
     A and B are any sources, or passes: run.opscope@12, dump-folder@12. With B given as @13, it is a pass of A's recording.
     """
     if b.startswith("@"):
         b = a.rpartition("@")[0] + b
-    first, second = _read(a, module), _read(b, module)
+    first, second = (_read(source, from_format, module) for source in (a, b))
     with progress("comparing"):
         found = _compare(first, second, match_by_name)
         text = json.dumps(found.to_json(), ensure_ascii=False) if as_json else diff_text(found, None if everything else MOST_LINES)
@@ -56,14 +59,14 @@ class _State(NamedTuple):
     origins: tuple[Origin, ...] = ()
 
 
-def _read(source: str, module: str | None) -> _State:
+def _read(source: str, format: str | None, module: str | None) -> _State:
     from opscope.recording.sources import open_passes, split_at
 
     base, which = split_at(source)
     if not which:
-        return _State(read_one(source, None, module))
+        return _State(read_one(source, format, module))
     with progress(f"reading {base}") as report:
-        recording = open_passes(base, report)
+        recording = open_passes(base, report, format=format)
         snapshot = recording.snapshot(which, module)
         return _State(snapshot.program, (base, snapshot.module), snapshot.index, recording.attrs.get("ids"), snapshot.origins)
 

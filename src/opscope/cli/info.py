@@ -22,7 +22,7 @@ MOST_ROWS = 15
 @source_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every graph and op.")
 @click.option("--all", "everything", is_flag=True, help="List every graph and op instead of the largest.")
-def command(source: str, module: str | None, reader: str | None, as_json: bool, everything: bool) -> None:
+def command(source: str, module: str | None, from_format: str | None, as_json: bool, everything: bool) -> None:
     """Graphs, nodes by op, parameters, FLOPs and bytes.
 
     FLOPs and bytes are those of running the entry once: a fusion counts as its body, a loop as often as it is known to run. What
@@ -35,7 +35,7 @@ def command(source: str, module: str | None, reader: str | None, as_json: bool, 
     """
     from opscope.analysis.info import info_of
 
-    programs = read_all(source, reader, module)
+    programs = read_all(source, from_format, module)
     with progress(f"counting {source}"):
         infos = [info_of(program) for program in programs]
     if as_json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opscope.cli.progress import progress
+from opscope.cli.source import from_option, module_option
 from opscope.cli.table import table
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
 @click.command()
 @click.argument("source", metavar="SOURCE", type=click.Path())
-@click.option("--module", metavar="NAME", help="Only this module's passes.")
+@module_option
+@from_option
 @click.option("--all", "everything", is_flag=True, help="Also the passes that changed nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
-def command(source: str, module: str | None, everything: bool, as_json: bool) -> None:
+def command(source: str, module: str | None, from_format: str | None, everything: bool, as_json: bool) -> None:
     """One row per pass: what it added, removed and changed.
 
     SOURCE is a recording (.opscope) or a folder that a compiler wrote: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
@@ -35,7 +37,7 @@ def command(source: str, module: str | None, everything: bool, as_json: bool) ->
     from opscope.render.wire.compare_passes import compared_rows
 
     with progress(f"reading {source}") as report:
-        recording = open_recording(source, report)
+        recording = open_recording(source, report, format=from_format)
     if module is not None:
         module = recording.module_named(module)
     with progress("comparing passes") as report:

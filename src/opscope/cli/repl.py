@@ -25,8 +25,10 @@ _MOST_LISTED = 100
 @click.command()
 @source_options
 @click.option("--live", is_flag=True, help="Show every drawing in one browser tab instead of a file each.")
-@click.option("--out", metavar="FOLDER", type=click.Path(file_okay=False), help="Folder for drawings (a temporary one) and extracts.")
-def command(source: str, module: str | None, reader: str | None, live: bool, out: str | None) -> None:
+@click.option(
+    "-o", "--output", metavar="DIR", type=click.Path(file_okay=False), help="Where drawings (a temporary directory) and extracts go."
+)
+def command(source: str, module: str | None, from_format: str | None, live: bool, output: str | None) -> None:
     """Explore SOURCE at a prompt: the commands of XLA's interactive_graphviz, and more.
 
     Tab completes names, the arrow keys walk through the history, Ctrl+C stops the running command only, Ctrl+D leaves. Piped input
@@ -35,10 +37,10 @@ def command(source: str, module: str | None, reader: str | None, live: bool, out
     from opscope.cli.prompt.drawing import FileDrawer, LiveDrawer
     from opscope.cli.prompt.session import Session
 
-    if live and out:
-        raise OpscopeError("--live draws in the browser and --out into files; give one of them")
-    program = read_one(source, reader, module)
-    folder = Path(out) if out else None
+    if live and output:
+        raise OpscopeError("--live draws in the browser and --output into files; give one of them")
+    program = read_one(source, from_format, module)
+    folder = Path(output) if output else None
     drawer = LiveDrawer(program, click.echo) if live else FileDrawer(folder)
     most = _MOST_LISTED if sys.stdout.isatty() else None
     session = Session(

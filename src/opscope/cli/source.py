@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,15 +12,18 @@ from opscope.cli.progress import progress
 
 if TYPE_CHECKING:
     from opscope.program import Program
+    from opscope.recording.model import Recording
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+module_option = click.option("--module", metavar="NAME", help="The program to take where SOURCE holds several.")
+from_option = click.option("--from", "from_format", metavar="NAME", help="Read SOURCE as this format (see `opscope formats`).")
+
+
 def source_options(command: Command) -> Command:
-    """SOURCE, --module and --reader."""
-    command = click.option("--reader", metavar="NAME", help="Read with this reader (see `opscope formats`).")(command)
-    command = click.option("--module", metavar="NAME", help="The module to take where SOURCE holds several.")(command)
-    return click.argument("source", metavar="SOURCE", type=click.Path(allow_dash=True))(command)
+    """SOURCE, --module and --from."""
+    return click.argument("source", metavar="SOURCE", type=click.Path(allow_dash=True))(module_option(from_option(command)))
 
 
 def read_all(source: str, format: str | None = None, module: str | None = None) -> list[Program]:
@@ -35,3 +39,17 @@ def read_one(source: str, format: str | None = None, module: str | None = None) 
     from opscope.loading import only_program
 
     return only_program(source, read_all(source, format, module))
+
+
+def read_recording(source: str, format: str | None, module: str | None, *, whole: bool, diff: bool) -> Recording | None:
+    """The recording whose passes are shown: all of them where `whole` asks for that, or one of them (run.opscope@12) with its `diff`."""
+    from opscope.recording.sources import is_recording_source, open_recording, split_at
+
+    base, which = split_at(source)
+    if not (which and diff) and not (whole and not which and is_recording_source(Path(source), format)):
+        return None
+    with progress(f"reading {base}") as report:
+        recording = open_recording(base, report, format=format)
+    if which:
+        return recording.only(recording.snapshot(which, module).index)
+    return recording if module is None else recording.of_module(module)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from opscope.cli.progress import progress
-from opscope.cli.source import read_all, read_one
+from opscope.cli.source import from_option, module_option, read_all, read_one, read_recording
 from opscope.cli.view_options import view_options
-from opscope.errors import SourceError
+from opscope.errors import OpscopeError, SourceError
 
 if TYPE_CHECKING:
     from opscope.program import Program
+    from opscope.recording.model import Recording
     from opscope.serve.sources import Served
 
 
 @click.command()
 @click.argument("sources", metavar="SOURCE…", nargs=-1, required=True, type=click.Path(allow_dash=True))
-@click.option("--module", metavar="NAME", help="The module to take where SOURCE holds several; all, if not given.")
-@click.option("--reader", metavar="NAME", help="Read with this reader (see `opscope formats`).")
+@module_option
+@from_option
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port to listen on; 0 takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def command(
     sources: tuple[str, ...],
     module: str | None,
-    reader: str | None,
+    from_format: str | None,
     port: int,
     host: str,
     no_browser: bool,
@@ -58,7 +59,7 @@ def command(
     viewer_script()
     options = ViewOptions(**views)
     options.require("html", "the viewer")
-    served = [one for source in sources for one in _served(source, module, reader)]
+    served = [one for source in sources for one in _served(source, module, from_format, options.diff is not None)]
     try:
         check = checked_graph if isinstance(served[0], ServedRecording) else check_options
         check(options, served[0].program())
@@ -67,32 +68,29 @@ def command(
     serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=initial(options), say=click.echo)
 
 
-def _served(source: str, module: str | None, reader: str | None) -> list[Served]:
+def _served(source: str, module: str | None, format: str | None, diff: bool) -> list[Served]:
     """A source is read now, so that what is wrong with it is said at once, and again when its file changes."""
-    from opscope.recording.sources import is_recording_source
+    from opscope.serve.recordings import ServedRecording
     from opscope.serve.sources import Served
 
-    if module is None and reader is None and is_recording_source(Path(source)):
-        return [_served_recording(source)]
-    programs = read_all(source, reader, module)
     path = Path(source) if Path(source).is_file() else None
     short = Path(source).name or source
+    read = partial(read_recording, source, format, module, whole=True, diff=diff)
+    recording = read()
+    if recording is not None:
+        return [ServedRecording(short, partial(_opened, read), recording, path)]
+    programs = read_all(source, format, module)
 
     def again(name: str) -> Program:
-        return read_one(source, reader, module if len(programs) == 1 else name)
+        return read_one(source, format, module if len(programs) == 1 else name)
 
     named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]
     return [Served(name, partial(again, program.name), path, program) for name, program in named]
 
 
-def _served_recording(source: str) -> Served:
-    from opscope.recording.model import Recording
-    from opscope.recording.sources import open_recording
-    from opscope.serve.recordings import ServedRecording
-
-    def read() -> Recording:
-        with progress(f"reading {source}") as report:
-            return open_recording(source, report)
-
-    path = Path(source) if Path(source).is_file() else None
-    return ServedRecording(Path(source).name or source, read, read(), path)
+def _opened(read: Callable[[], Recording | None]) -> Recording:
+    """The recording again, after its file changed."""
+    recording = read()
+    if recording is None:
+        raise OpscopeError("it is not a recording any more")
+    return recording

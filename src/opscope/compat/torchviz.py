@@ -140,7 +140,8 @@ class Dot:
         if kind not in FORMATS:
             raise OpscopeError(f"{picture}: no {kind or 'nameless'} files here; there are: {', '.join(FORMATS)}")
         sideways = kind in ("svg", "png", "pdf", "html") and self.graph_attr.get("rankdir") in ("LR", "RL")
-        save(self.program, picture, **({"direction": "LR"} if sideways else {}))
+        options: dict[str, Any] = {"rankdir": "LR"} if sideways else {}
+        save(self.program, picture, overwrite=True, **options)
 
     def view(
         self,

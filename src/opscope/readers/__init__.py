@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError, SourceError, in_source
+from opscope.naming import suggest
 from opscope.ops import Dialect
 from opscope.plugin import Plugin, outside_rows
 from opscope.plugin import Progress as Progress
@@ -75,7 +76,7 @@ def find_reader(source: Source, name: str | None = None) -> Reader:
         for row in rows:
             if row.name == name:
                 return row
-        raise OpscopeError(f"no reader named {name!r}; there are: {', '.join(row.name for row in rows)}")
+        raise OpscopeError(f"no format named {name!r} can be read{suggest(name, [row.name for row in rows])}")
     mistake = known_mistake(source)
     if mistake:
         raise SourceError(mistake, source.name)

@@ -15,15 +15,18 @@ _HEADER_BYTES = 100
 """Of an SQLite file."""
 
 
-def is_recording_source(path: Path) -> bool:
-    """Whether a file or directory is a recording: said by its content, never by its name alone."""
-    return _is_store(path) or find_dump(path) is not None
+def is_recording_source(path: Path, format: str | None = None) -> bool:
+    """Whether a file or directory is a recording: said by its content, never by its name alone.
+
+    Where a format is named, a directory is a dump of that name, and a file is a program.
+    """
+    return path.is_dir() if format is not None else _is_store(path) or find_dump(path) is not None
 
 
-def open_recording(source: str | Path, progress: Progress | None = None) -> Recording:
-    """The recording that a file or directory holds: an .opscope file, or a dump of a compiler."""
+def open_recording(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:
+    """The recording that a file or directory holds: an .opscope file, or a dump of a compiler, whose name `format` may give."""
     path = Path(source)
-    row = None if _is_store(path) else find_dump(path)
+    row = None if format is None and _is_store(path) else find_dump(path, format)
     if row is not None:
         if row.refusal:
             raise SourceError(f"reading {row.refusal}", str(source))
@@ -35,13 +38,13 @@ def open_recording(source: str | Path, progress: Progress | None = None) -> Reco
     return open_store(path)
 
 
-def open_passes(source: str | Path, progress: Progress | None = None) -> Recording:
+def open_passes(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:
     """A recording of which only some programs are wanted: where the source allows it, only those are read."""
     path = Path(source)
-    row = find_dump(path) if path.is_dir() else None
+    row = find_dump(path, format) if path.is_dir() else None
     open_dump = getattr(row.load(), "open_dump", None) if row is not None and not row.missing else None
     lazy: Recording | None = open_dump(path) if open_dump is not None else None
-    return open_recording(source, progress) if lazy is None else lazy
+    return open_recording(source, progress, format=format) if lazy is None else lazy
 
 
 def split_at(source: str) -> tuple[str, str]:

@@ -1,25 +1,26 @@
 """Files of a Program: pictures, pages, and what other tools read. This file is the table of writers and the way in: `save`.
 
 A writer module has `write(programs, target, options, progress)`, where `target` is a Path to be made. Rows are data, so that listing the
-formats imports nothing. The first row with a suffix is what that suffix means; the others are asked for by name (`--format`).
+formats imports nothing. The first row with a suffix is what that suffix means; the others are asked for by name (`--to`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from os.path import realpath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
-from opscope.loading import only_program
+from opscope.loading import as_shown, only_program
+from opscope.naming import suggest
 from opscope.plugin import Plugin, Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.view_options import ViewOptions
+from opscope.whole_file import whole_file
 
 
 @dataclass(frozen=True)
@@ -27,27 +28,31 @@ class Writer(Plugin):
     """A row of the table of writers. Which view options it honours is said in `opscope.view_options`."""
 
     begins: tuple[bytes, ...] = ()
-    """How its files begin, lower case, so that a file of another kind is not overwritten by accident."""
+    """How its files begin, lower case, so that a file of another kind is not replaced by accident. Without it no file is."""
     several: bool = False
     """Can one file hold several programs?"""
+    passes: bool = False
+    """Does it hold the passes of a recording? The others hold the program after the last one."""
+    programs: bool = True
+    """Does it hold programs that are not part of a recording?"""
 
 
 WRITERS: tuple[Writer, ...] = (
     Writer(
         "html", "opscope.render.writers.html", "the viewer in one file, to open anywhere", (".html", ".htm"),
-        begins=(b"<!doctype html",), several=True,
+        begins=(b"<!doctype html",), several=True, passes=True,
     ),
     Writer(
         "svg", "opscope.render.writers.svg", "SVG picture with selectable text", (".svg",),
-        begins=(b"<svg", b"<?xml"), needs=("py_mini_racer",),
+        begins=(b"<svg", b"<?xml"),
     ),
     Writer(
         "png", "opscope.render.writers.png", "PNG picture", (".png",),
-        begins=(b"\x89png",), needs=("py_mini_racer", "resvg_py"),
+        begins=(b"\x89png",),
     ),
     Writer(
         "pdf", "opscope.render.writers.pdf", "PDF picture, vectors with selectable text", (".pdf",),
-        begins=(b"%pdf",), needs=("py_mini_racer",),
+        begins=(b"%pdf",),
     ),
     Writer(
         "json", "opscope.render.writers.json", "opscope's own JSON, readable again", (".json",),
@@ -55,7 +60,7 @@ WRITERS: tuple[Writer, ...] = (
     ),
     Writer(
         "dot", "opscope.render.writers.dot", "Graphviz DOT with clusters", (".dot", ".gv"),
-        begins=(b"digraph",), needs=("py_mini_racer",),
+        begins=(b"digraph",),
     ),
     Writer(
         "netron", "opscope.render.writers.netron", "JSON that Netron opens", (".netron",),
@@ -69,6 +74,10 @@ WRITERS: tuple[Writer, ...] = (
     Writer(
         "hlo", "opscope.render.writers.hlo", "HLO text of a part (of sources that are HLO)", (".hlo",), begins=(b"hlomodule",),
     ),
+    Writer(
+        "opscope", "opscope.render.writers.opscope", "recording of a compiler's passes", (".opscope",),
+        passes=True, programs=False,
+    ),
 )  # fmt: skip
 
 
@@ -78,17 +87,32 @@ def find_writer(target: Path, format: str | None = None) -> Writer:
         for row in WRITERS:
             if row.name == format:
                 return row
-        raise OpscopeError(f"no format named {format!r}; there are: {', '.join(row.name for row in WRITERS)}")
+        raise OpscopeError(f"no format named {format!r} can be written{suggest(format, [row.name for row in WRITERS])}")
     for row in WRITERS:
         if target.suffix.lower() in row.suffixes:
             return row
-    known = ", ".join(dict.fromkeys([*(suffix for row in WRITERS for suffix in row.suffixes), ".opscope"]))
+    suffixes = ", ".join(dict.fromkeys(suffix for row in WRITERS for suffix in row.suffixes))
     what = f"suffix {target.suffix!r} is unknown" if target.suffix else "has no suffix to choose a format by"
-    raise OpscopeError(f"{target}: {what}; there are: {known} (or --format NAME)")
+    raise OpscopeError(f"{target}: {what}; there are: {suffixes} (or --to NAME, in Python format=NAME)")
+
+
+def refuse_to_replace(target: Path, format: str, begins: tuple[bytes, ...], source: Path | None = None) -> None:
+    """Keep what a person would miss: the source, a recording, and a file that does not begin like one of the format."""
+    if not target.is_file():
+        return
+    help = "choose another name, or use --force (in Python overwrite=True) to replace it"
+    if source is not None and source.exists() and source.samefile(target):
+        raise OpscopeError(f"{target}: is the source itself; {help}")
+    with target.open("rb") as stream:
+        head = stream.read(256).lstrip().lower()
+    if head and not begins:
+        raise OpscopeError(f"{target}: already exists; {help}")
+    if head and not head.startswith(begins):
+        raise OpscopeError(f"{target}: already exists and does not look like a file of the format {format}; {help}")
 
 
 def write(
-    programs: list[Program] | list[Recording],
+    shown: Sequence[Program | Recording],
     target: Path,
     options: ViewOptions,
     writer: Writer | None = None,
@@ -96,52 +120,50 @@ def write(
 ) -> None:
     """Make a file with a writer, or with that of its suffix. It appears under its name only when it is complete."""
     row = writer or find_writer(target)
-    if not row.several and len(programs) > 1:
-        only_program("", [each for each in programs if isinstance(each, Program)])
-    if row.missing:
-        raise OpscopeError(f"writing {row.what} needs {', '.join(row.missing)}: {row.install_hint}")
+    if row.refusal:
+        raise OpscopeError(f"writing {row.refusal}")
     options.require(row.name, f"{row.name} files")
+    programs = [_for_writer(row, each, options) for each in shown]
+    if not row.several:
+        only_program("", programs)
     if not target.parent.is_dir():
         raise OpscopeError(f"{target.parent}: no such folder; make it first")
-    target = Path(realpath(target))
-    if target.exists() and not target.is_file():
-        if target.is_dir():
-            raise OpscopeError(f"{target}: is a folder; name a file in it")
-        with TemporaryDirectory() as folder, target.open("wb") as device:
-            made = Path(folder, "made")
-            row.load().write(programs, made, options, progress)
-            device.write(made.read_bytes())
-        return
-    partial = target.with_name(f".{target.name}.part")
-    try:
-        row.load().write(programs, partial, options, progress)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    if target.is_dir():
+        raise OpscopeError(f"{target}: is a folder; name a file in it")
+    with whole_file(target) as part:
+        row.load().write(programs, part, options, progress)
 
 
-def save(x: Any, path: str | PathLike[str], *, format: str | None = None, **options: Any) -> None:
-    """Write a Program, several, a Recording, a Summary (the viewer opens with its table), or any live object that can be captured,
-    by the suffix of the path.
+def _for_writer(row: Writer, shown: Program | Recording, options: ViewOptions) -> Program | Recording:
+    """The recording for writers that hold passes, and for a picture of what a pass did; the program for the others."""
+    if isinstance(shown, Recording):
+        return shown if row.passes or options.diff is not None else shown.snapshot(-1).program
+    if not row.programs:
+        raise OpscopeError(f"{row.name} files hold the passes of a recording, and {shown.name} is one program; write .json")
+    return shown
 
+
+def save(x: Any, path: str | PathLike[str], *inputs: Any, format: str | None = None, overwrite: bool = False, **options: Any) -> None:
+    """Write a Program, several, a Recording, a Summary, or an object that `capture` takes with its inputs, by the suffix of the path.
+
+    An existing file is replaced if it is of the kind that is being written; anything else, and a recording, only with `overwrite`.
     `options` are the fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
     """
+    target = Path(path)
     chosen = ViewOptions.of("save", options)
-    if isinstance(x, Summary):
-        if Path(path).suffix.lower() == ".csv" and format is None and not options:
-            x.to_csv(path)
-            return
-        x = x.program
-    row = find_writer(Path(path), format)
-    programs: list[Program] | list[Recording]
-    if isinstance(x, Recording):
-        programs = [x] if row.name == "html" or chosen.diff is not None else [x.snapshot(-1).program]
-    elif isinstance(x, Program):
-        programs = [x]
-    elif isinstance(x, (list, tuple)) and x and all(isinstance(each, Program) for each in x):
-        programs = list(x)
-    else:
-        from opscope.readers import capture_object
+    if isinstance(x, Summary) and target.suffix.lower() == ".csv" and format is None:
+        chosen.require("csv", "csv files")
+        _save_table(x, target, overwrite)
+        return
+    row = find_writer(target, format)
+    if not overwrite:
+        refuse_to_replace(target, row.name, row.begins)
+    write(as_shown(x, *inputs), target, chosen, row)
 
-        programs = [capture_object(x)]
-    write(programs, Path(path), chosen, row)
+
+def _save_table(summary: Summary, target: Path, overwrite: bool) -> None:
+    text = summary.to_csv()
+    if not overwrite:
+        refuse_to_replace(target, "csv", (text.partition(",")[0].lower().encode(),))
+    with whole_file(target) as part:
+        part.write_text(text, encoding="utf-8", newline="")

@@ -11,11 +11,12 @@ import sys
 import tempfile
 import webbrowser
 from base64 import b64encode
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
+from opscope.loading import as_shown
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.draw.check_options import check_options
@@ -29,12 +30,12 @@ _MOST_CHARACTERS_INSTEAD = 400_000
 _FRAME_STYLE = f"width:100%;height:{HEIGHT}px;border:1px solid rgba(128,128,140,.3);border-radius:8px"
 
 
-def mimebundle(program: Program | Recording, options: ViewOptions | None = None) -> dict[str, Any]:
-    """What a notebook shows for a Program or a Recording."""
-    bundle: dict[str, Any] = {"text/plain": repr(program)}
+def mimebundle(program: Program | Recording, *others: Program | Recording, options: ViewOptions | None = None) -> dict[str, Any]:
+    """What a notebook shows for a Program or a Recording, or for several to switch between."""
+    bundle: dict[str, Any] = {"text/plain": "\n".join(map(repr, (program, *others)))}
     svg = _static(program, options) if isinstance(program, Program) else None
     try:
-        bundle["text/html"] = frame(program, options, svg)
+        bundle["text/html"] = frame((program, *others), options, svg)
     except OpscopeError:
         if isinstance(program, Program) and program.node_count <= _MOST_NODES_AS_TEXT:
             bundle["text/plain"] = str(program)
@@ -43,14 +44,14 @@ def mimebundle(program: Program | Recording, options: ViewOptions | None = None)
     return bundle
 
 
-def frame(program: Program | Recording, options: ViewOptions | None = None, svg: str | None = None) -> str:
+def frame(programs: Sequence[Program | Recording], options: ViewOptions | None = None, svg: str | None = None) -> str:
     """The viewer in an isolated frame, as HTML for a notebook's output.
 
     What stands inside the element is seen where no frame may be: a notebook that is reopened without being trusted loses its frames
     and keeps their content.
     """
-    page = "".join(document([program], options, url=False, compact=True))
-    name = html.escape(program.name[:200])
+    page = "".join(document(programs, options, url=False, compact=True))
+    name = html.escape(programs[0].name[:200])
     return (
         f'<iframe title="{name}" sandbox="allow-scripts allow-downloads" allow="clipboard-write" '
         f'style="{_FRAME_STYLE}" srcdoc="{html.escape(page)}">{_instead(name, svg)}</iframe>'
@@ -76,44 +77,36 @@ def _static(program: Program, options: ViewOptions | None) -> str | None:
 
 
 def show(x: Any, *inputs: Any, **options: Any) -> None:
-    """Show a Program, a Recording, a Summary, or anything that `opscope.capture` takes: inside a notebook there, else in the browser.
+    """Show what `opscope.save` writes: inside a notebook there, else in the browser.
 
     `options` are those of `opscope view` (`graph`, `depth`, `flatten`, …). The browser gets a file of its own, so that a script can
     go on, or end, while one looks at it.
     """
     chosen = ViewOptions.of("show", options)
     chosen.require("html", "the viewer")
-    if isinstance(x, Summary):
-        x = x.program
-    program = x if isinstance(x, (Program, Recording)) else _captured(x, *inputs)
-    check_options(chosen, program)
-    if _displayed(program, chosen):
+    shown = as_shown(x, *inputs)
+    check_options(chosen, shown[0])
+    if _displayed(shown, chosen):
         return
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="opscope-", suffix=".html", delete=False) as file:
-        file.writelines(document([program], chosen))
+        file.writelines(document(shown, chosen))
     address = Path(file.name).as_uri()
     if not webbrowser.open(address):
         print(address)
 
 
-def _displayed(program: Program | Recording, options: ViewOptions) -> bool:
+def _displayed(shown: Sequence[Program | Recording], options: ViewOptions) -> bool:
     """Show it in the notebook that this runs in, if it does."""
     marimo = sys.modules.get("marimo")
     if marimo is not None and marimo.running_in_notebook():
-        marimo.output.append(marimo.Html(mimebundle(program, options)["text/html"]))
+        marimo.output.append(marimo.Html(mimebundle(*shown, options=options)["text/html"]))
         return True
     if in_notebook():
         from IPython.display import display
 
-        display(mimebundle(program, options), raw=True)
+        display(mimebundle(*shown, options=options), raw=True)
         return True
     return False
-
-
-def _captured(x: Any, *inputs: Any) -> Program:
-    from opscope.readers import capture_object
-
-    return capture_object(x, *inputs)
 
 
 def in_notebook() -> bool:

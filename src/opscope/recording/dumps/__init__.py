@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from opscope.errors import OpscopeError
+from opscope.naming import suggest
 from opscope.plugin import Plugin, outside_rows
 
 _HEAD_BYTES = 1 << 16
@@ -49,8 +51,13 @@ def dumps() -> list[Dump]:
     return [*BUILT_IN, *outside_rows("opscope.dumps")]
 
 
-def find_dump(path: Path) -> Dump | None:
-    """Whose dump a file or directory is: said by what is in it."""
+def find_dump(path: Path, name: str | None = None) -> Dump | None:
+    """Whose dump a file or directory is: said by what is in it, where no name says it."""
+    if name is not None:
+        for row in dumps():
+            if row.name == name:
+                return row
+        raise OpscopeError(f"no dumps named {name!r}{suggest(name, [row.name for row in dumps()])}")
     if path.is_dir():
         names = [each.name for each in path.iterdir()]
         return next((row for row in dumps() if row.load().is_dump(path, names)), None)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
+from opscope.whole_file import whole_file
+
 _MOST_BYTES = 1 << 30
 _ABANDONED = 24 * 3600
 
@@ -51,9 +53,8 @@ def cached(source: Path, files: Iterable[Path], make: Callable[[Path], object]) 
     try:
         os.utime(target)
     except OSError:
-        part = folder / f"{key}.{os.getpid()}.part"
-        make(part)
-        os.replace(part, target)
+        with whole_file(target) as part:
+            make(part)
         _make_room(folder, target)
     return target
 

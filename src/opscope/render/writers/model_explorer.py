@@ -1,4 +1,4 @@
-"""Model Explorer's graph JSON as a file (`--format model-explorer`)."""
+"""Model Explorer's graph JSON as a file (`--to model-explorer`)."""
 
 from __future__ import annotations
 

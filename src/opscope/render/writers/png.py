@@ -26,10 +26,8 @@ def png_bytes(program: Program, options: ViewOptions | None = None, progress: Pr
 
 def rasterize(drawn: Drawn, scale: float) -> bytes:
     """Pixels of a drawn SVG."""
-    try:
-        import resvg_py
-    except ImportError:
-        raise OpscopeError("PNG needs the package resvg-py: pip install resvg-py") from None
+    import resvg_py
+
     pixels = drawn.width * scale * drawn.height * scale
     if pixels > MOST_PIXELS:
         fitting = (MOST_PIXELS / (drawn.width * drawn.height)) ** 0.5

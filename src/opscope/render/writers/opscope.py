@@ -1,0 +1,18 @@
+"""A recording as a file, with what each pass did, so that it opens at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+from opscope.plugin import Progress
+from opscope.recording.model import Recording
+from opscope.recording.store.store import open_store, save_recording
+from opscope.render.wire.compare_passes import compared
+from opscope.view_options import ViewOptions
+
+
+def write(recordings: list[Recording], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
+    (recording,) = recordings
+    save_recording(recording, target)
+    deque(compared(open_store(target), progress), maxlen=0)
