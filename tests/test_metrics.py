@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from programs import F32, everything
 
 import opscope
 from opscope import Metric, native
 from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError, SourceError
-from opscope.program import Program, ProgramBuilder
+from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.sources import open_recording
 from opscope.recording.store.program_blob import pack, unpack
 from opscope.recording.store.store import StoreWriter
@@ -134,3 +136,53 @@ def test_a_recording_keeps_the_metrics_of_each_snapshot(tmp_path: Path) -> None:
     recording = open_recording(tmp_path / "run.opscope")
     assert [snapshot.program for snapshot in recording] == [*snapshots, snapshots[1]]
     assert recording[0].content == recording[3].content != recording[1].content == recording[4].content
+
+
+HOT = "#F59A7C"
+COLD = "#F4F6FA"
+
+
+def test_a_picture_is_coloured_by_a_metric_and_says_which(run: Run, tmp_path: Path) -> None:
+    builder = ProgramBuilder("p", "main")
+    graph = builder.graph("main")
+    kind = [TensorType("f32", (8, 8))]
+    graph.node("x", "parameter", outputs=kind, role="parameter")
+    graph.node("dot", "dot", [("x", 0), ("x", 0)], kind, attrs={"lhs_contracting_dims": "{1}", "rhs_contracting_dims": "{0}"})
+    graph.node("exp", "exponential", [("dot", 0)], kind, attrs={"weight": 2})
+    program = builder.build().with_metric(Metric("latency", "s", "max", "measured"), {"exp": 2e-6, "dot": 1e-6})
+    opscope.save(program, tmp_path / "p.json")
+
+    def fills(*options: str) -> dict[str, str]:
+        done = run("export", "p.json", "-o", "p.svg", "--force", *options)
+        assert done.returncode == 0, done.stderr
+        picture = (tmp_path / "p.svg").read_text("utf-8")
+        boxes = re.findall(r'data-key="n:(\w+)"><title>(.*?)</title>\s*<rect[^>]* fill="(#\w+)"', picture, re.S)
+        return {"picture": picture, **{name: fill for name, _, fill in boxes}}
+
+    by_flops = fills("--colour-by", "flops")
+    assert (by_flops["dot"], by_flops["exp"]) == (HOT, COLD)
+    assert "flops, estimated: 1.09 kFLOP in total" in by_flops["picture"] and ">64 FLOP</text>" in by_flops["picture"]
+    assert "flops 1.02 kFLOP, estimated</title>" in by_flops["picture"]
+    by_latency = fills("--colour-by", "latency")
+    assert (by_latency["dot"], by_latency["exp"]) == (COLD, HOT)
+    assert "latency, measured: 2 µs at most" in by_latency["picture"]
+    assert ">2 (1)</text>" in fills("--colour-by", "attr:weight")["picture"]
+    assert "flops" not in fills()["picture"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["-o", "a.svg", "--colour-by", "latency"],
+            'nothing named "latency" to colour by; there are: category, op, dtype, group, output bytes',
+        ),
+        (["-o", "a.dot", "--colour-by", "flops"], "--colour-by cannot be honoured in dot files"),
+    ],
+)
+def test_a_metric_that_is_not_there_and_a_file_without_colours_are_refused(
+    arguments: list[str], message: str, run: Run, tmp_path: Path
+) -> None:
+    opscope.save(two_graphs(), tmp_path / "p.json")
+    done = run("export", "p.json", *arguments)
+    assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1

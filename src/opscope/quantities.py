@@ -1,15 +1,15 @@
-"""Sizes and counts as people read them: decimal units (a megabyte is a million bytes), k M G T P, three digits.
+"""Sizes and counts as people read them: decimal units (a megabyte is a million bytes), k M G T P E, three digits.
 
 The viewer writes them the same way (`web/src/core/text/quantities.ts`), so that a size read in a terminal is found in the picture.
 """
 
 from __future__ import annotations
 
-_PREFIXES = ("", "k", "M", "G", "T", "P")
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
 def short_number(value: float) -> str:
-    """1,234 as it is; from a hundred thousand on with k, M, G, T, P."""
+    """1,234 as it is; from a hundred thousand on with k, M, G, T, P, E."""
     return f"{value:,.0f}" if abs(value) < 100_000 else _scaled(value).rstrip()
 
 

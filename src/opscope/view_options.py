@@ -127,6 +127,16 @@ class ViewOptions:
             more="Any grouping that the program brings can be named too.",
         ),
     ] = None
+    colour_by: Annotated[
+        str | None,
+        Row(
+            "Colour by a metric (flops, bytes, …), op, dtype, group or attr:NAME.",
+            metavar="NAME",
+            goes="python",
+            writers=DRAWN,
+            more="See [metrics](python.md#metric).",
+        ),
+    ] = None
     forward_backward: Annotated[
         bool,
         Row(

@@ -2,14 +2,10 @@
  * The core for hosts without a page (V8 inside Python): load a program's bytes, draw, write. Each step is one call with JSON in and
  * text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
  */
-import { highlightsOf, layered, overlaid } from "./highlight/apply";
-import { dataColours } from "./highlight/dataColours";
-import { ownHighlights } from "./highlight/fileStyles";
-import { matchRules } from "./highlight/match";
-import { matchNodeData } from "./highlight/nodeData";
+import { DATA, Highlighter } from "./highlight/highlighter";
 import { rulesOf } from "./highlight/predefined";
 import { compileRule } from "./highlight/rules";
-import { choose, type Colours, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
+import { choose, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
 import { decodeRecording } from "./program/decode";
 import { decodeDiff } from "./program/recording/diff";
 import { historyOf } from "./program/recording/history";
@@ -18,9 +14,8 @@ import type { RecordingData } from "./program/recording/types";
 import type { ProgramData, Visible } from "./program/types";
 import type { RequestOption } from "./program/options";
 import type { ViewOptions } from "./program/viewOptions";
-import { type Theme, THEMES } from "./scene";
+import { type Colours, type Theme, THEMES } from "./scene";
 import { markPaints } from "./scene/changePaints";
-import { groupingOf } from "./view/groups/grouping";
 import { visibleToDot } from "./writers/dot";
 import { sceneToPdf } from "./writers/pdf";
 import { sceneToSvg } from "./writers/svg";
@@ -31,6 +26,8 @@ interface FileRequest extends Omit<PictureRequest, "colours" | RequestOption>, P
   /** Style rules, or the name of predefined ones; and a file of data about nodes, whose first run colours the boxes. */
   readonly style?: unknown;
   readonly nodeData?: { readonly name: string; readonly file: unknown };
+  /** What boxes are coloured by: a kind, a metric, "attr:NAME" or "data:NAME". Absent: node data where there is some, otherwise the category. */
+  readonly colour?: string;
 }
 
 /** How a drawn picture is written. */
@@ -57,12 +54,14 @@ const steps: Record<string, (argument: never) => string> = {
     return JSON.stringify({ name: program.name, nodes: program.nodeCount });
   },
 
-  draw({ as, diff, style, nodeData, ...request }: FileRequest): string {
-    const marked = recording && diff ? momentOf(recording, diff) : undefined;
+  draw(asked: FileRequest): string {
+    const marked = recording && asked.diff ? momentOf(recording, asked.diff) : undefined;
     const shown = marked?.program ?? need(program);
-    const colours = (visible: Visible): Colours =>
-      marked ? { paints: markPaints(visible, marked.marks) } : chosenColours(shown, visible, request.spec.groupBy, style, nodeData);
-    picture = draw(shown, { ...(as === "seen" ? SEEN : FILE), ...request, colours });
+    const colours =
+      marked && asked.colour === undefined
+        ? (visible: Visible): Colours => ({ paints: markPaints(visible, marked.marks) })
+        : coloursFor(shown, asked);
+    picture = draw(shown, { ...(asked.as === "seen" ? SEEN : FILE), ...asked, colours });
     const { visible, scene } = picture;
     return JSON.stringify({
       width: Math.ceil(scene.width),
@@ -110,30 +109,18 @@ function themeOf({ theme = "light", background }: WriteOptions): Theme {
   return background === "transparent" ? { ...THEMES[theme], paper: "" } : THEMES[theme];
 }
 
-/** What the person's rules and data say about the boxes of a view. */
-function chosenColours(
-  data: ProgramData,
-  visible: Visible,
-  groupingName: string | undefined,
-  style: unknown,
-  nodeData: FileRequest["nodeData"],
-): Colours {
-  const rules = rulesOf(style).map(compileRule);
-  rules.forEach(({ problem }, i) => {
+/** What the person's rules and data say about the boxes of a view. A mistake in them is said before anything is drawn. */
+function coloursFor(shown: ProgramData, { style, nodeData, colour }: FileRequest): (visible: Visible) => Colours {
+  const rules = rulesOf(style);
+  rules.map(compileRule).forEach(({ problem }, i) => {
     if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
   });
-  const grouping = groupingOf(data, groupingName);
-  const ruled = layered(
-    ownHighlights(data, grouping, visible),
-    rules.length ? highlightsOf(visible, rules, matchRules(data, grouping, rules)) : undefined,
-  );
-  const run = nodeData && matchNodeData(data, nodeData.file, nodeData.name)[0];
-  const coloured = run && dataColours(run, visible);
-  return {
-    highlights: overlaid(ruled, coloured?.highlights, visible),
-    legendRows: coloured?.legend,
-    ...(coloured ? { paints: coloured.paints } : {}),
-  };
+  const highlighter = new Highlighter(shown);
+  const [run] = nodeData ? highlighter.add(nodeData.file, nodeData.name) : [];
+  const chosen = colour ?? (run ? `${DATA}${run.name}` : "category");
+  if (!highlighter.knows(chosen))
+    throw new Error(`nothing named "${chosen}" to colour by; there are: ${highlighter.choices.join(", ")}, attr:NAME`);
+  return (visible) => highlighter.colours(visible, { rules, colour: chosen });
 }
 
 function need<T>(value: T | undefined): T {

@@ -1,8 +1,8 @@
 /** Style rules and node data of one viewer: what the person wrote, loaded or dropped, kept from visit to visit where the browser allows. */
 import type { DataStatistics } from "../core/highlight/nodeData";
+import { DATA } from "../core/highlight/highlighter";
 import { rulesOf } from "../core/highlight/predefined";
 import { readRules, type StyleRule } from "../core/highlight/rules";
-import { DATA } from "./engine/highlights";
 import type { DataFile } from "./engine/protocol";
 import type { Session } from "./session";
 

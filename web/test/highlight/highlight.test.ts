@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { contrast, legible, readColour } from "../../src/core/base/colour";
 import { highlightsOf, overlaid } from "../../src/core/highlight/apply";
-import { dataColours } from "../../src/core/highlight/dataColours";
+import { metricColours } from "../../src/core/highlight/metricColours";
 import { matchRules, needsDetails } from "../../src/core/highlight/match";
 import { matchNodeData, readNodeData } from "../../src/core/highlight/nodeData";
 import { PREDEFINED, rulesOf } from "../../src/core/highlight/predefined";
@@ -12,6 +12,7 @@ import { layoutCompound } from "../../src/core/layout";
 import { look } from "../../src/core/scene/style";
 import { sceneToSvg } from "../../src/core/writers/svg";
 import { buildView } from "../../src/core/view";
+import type { Visible } from "../../src/core/program/types";
 import { makeProgram } from "../view/program";
 
 const graph = {
@@ -177,7 +178,7 @@ describe("node data", () => {
       ...program,
       details: (node: number) => ({ attrs: node === number("conv") ? { tensor_names: ["t1", "t2"] } : {}, source: [] }),
     };
-    expect(matchNodeData(named, { results: { t2: { value: 5 } } }, "x.json")[0].value[number("conv")]).toBe(5);
+    expect(matchNodeData(named, { results: { t2: { value: 5 } } }, "x.json")[0].metric.values[number("conv")]).toBe(5);
     expect(matchNodeData(program, { main: file }, "x.json")[0].statistics.nodes).toBe(3);
     expect(matchNodeData(program, { graph: file }, "x.json")[0].statistics.nodes).toBe(3);
     expect(matchNodeData(program, { other: file, main: file }, "x.json")[0].statistics).toMatchObject({ nodes: 3, unmatched: 5 });
@@ -185,8 +186,12 @@ describe("node data", () => {
   });
 
   const visible = buildView(program, { flatten: true });
+  const coloursOf = (data: object, view: Visible) => {
+    const [run] = matchNodeData(program, data, "a.json");
+    return metricColours(program, run.metric, view, run);
+  };
   const fillOf = (data: object, id: string) => {
-    const { highlights } = dataColours(matchNodeData(program, data, "a.json")[0], visible);
+    const { highlights } = coloursOf(data, visible);
     const at = highlights.box[visible.boxOfNode[number(id)]];
     return at < 0 ? undefined : highlights.paints[at].fill?.light;
   };
@@ -215,18 +220,14 @@ describe("node data", () => {
       { stop: 0, bgColor: "#ffffff" },
       { stop: 1, bgColor: "#ff0000" },
     ];
-    const { highlights } = dataColours(matchNodeData(program, { ...file, gradient }, "a.json")[0], closed);
+    const { highlights } = coloursOf({ ...file, gradient }, closed);
     expect(highlights.paints[highlights.box[closed.boxOfNode[number("q")]]].fill?.light).toBe("#ff0000");
   });
 
   it("stands over rules on operations and leaves groups to them", () => {
     const { compiled, found } = matched([rule("op_nodes", "aten", "#0000ff"), rule("layer_nodes", "partition", "#00ffff")]);
     const open = buildView(program, { depth: 3 });
-    const both = overlaid(
-      highlightsOf(open, compiled, found),
-      dataColours(matchNodeData(program, file, "a.json")[0], open).highlights,
-      open,
-    )!;
+    const both = overlaid(highlightsOf(open, compiled, found), coloursOf(file, open).highlights, open)!;
     expect(both.box[open.boxOfNode[number("late")]]).toBe(-1);
     expect(both.paints[both.box[open.title.findIndex((title) => title.startsWith("partition 0"))]].fill?.light).toBe("#00ffff");
   });

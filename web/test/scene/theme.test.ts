@@ -1,6 +1,8 @@
 /** Colours that people can read and tell apart, also with the two common colour blindnesses. */
 import { describe, expect, it } from "vitest";
+import { legible } from "../../src/core/base/colour";
 import { THEMES } from "../../src/core/scene";
+import { HEAT } from "../../src/core/scene/theme";
 import { CATEGORIES } from "../../src/core/program/types";
 
 type Linear = readonly [number, number, number];
@@ -57,11 +59,13 @@ for (const theme of Object.values(THEMES)) {
   describe(`${theme.name} theme`, () => {
     const grounds = [
       ...theme.paints,
+      // Metrics are drawn on the heat scale, with ink that is chosen for each fill.
+      ...HEAT.map((shade) => ({ fill: shade[theme.name], secondary: legible(shade[theme.name], theme.secondary, theme.text) })),
       ...[...theme.frames, theme.background, theme.panel, theme.pill.fill].map((fill) => ({ fill, secondary: undefined })),
     ];
 
     it("has a row for every category and every special paint", () => {
-      expect(theme.paints.length).toBe(CATEGORIES.length + 16);
+      expect(theme.paints.length).toBe(CATEGORIES.length + 6);
       for (const { fill, stroke } of theme.paints) for (const colour of [fill, stroke]) expect(colour).toMatch(/^#[0-9A-F]{6}$/);
     });
 

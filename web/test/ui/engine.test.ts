@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Highlighter } from "../../src/core/highlight/highlighter";
 import { bytesText } from "../../src/core/text/quantities";
 import { groupFacts, operationsInside, nodeFacts, scopeOf } from "../../src/ui/engine/facts";
 import { markdownOf } from "../../src/ui/engine/markdown";
@@ -143,7 +144,7 @@ describe("the table", () => {
 
   it("sorts by any column, both ways, and keeps the program's order otherwise", () => {
     const table = (sort: string, descending: boolean) =>
-      new Table(lookup, { ...request, sort, descending }, program.groupings[0], undefined, () => undefined);
+      new Table(lookup, { ...request, sort, descending }, program.groupings[0], undefined, () => undefined, new Highlighter(program));
     expect(
       table("", false)
         .cells(0, 3)
@@ -160,10 +161,24 @@ describe("the table", () => {
 
   it("shows any attribute as a column, and modules with what is in them", () => {
     const details = (node: number) => ({ attrs: { cost: node }, source: [] });
-    const nodes = new Table(lookup, { ...request, attributes: ["cost"] }, program.groupings[0], Int32Array.of(number("f")), details);
+    const nodes = new Table(
+      lookup,
+      { ...request, attributes: ["cost"] },
+      program.groupings[0],
+      Int32Array.of(number("f")),
+      details,
+      new Highlighter(program),
+    );
     expect(nodes.result.columns.at(-1)!.name).toBe("cost");
     expect(nodes.cells(0, 9).map((row) => row.at(-1))).toEqual([String(number("f"))]);
-    const modules = new Table(lookup, { ...request, rows: "modules" }, program.groupings[0], undefined, () => undefined);
+    const modules = new Table(
+      lookup,
+      { ...request, rows: "modules" },
+      program.groupings[0],
+      undefined,
+      () => undefined,
+      new Highlighter(program),
+    );
     expect(modules.cells(0, 9).map((row) => row.slice(0, 2))).toEqual([["layer_0", 2]]);
   });
 });

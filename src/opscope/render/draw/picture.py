@@ -50,7 +50,7 @@ def draw(
         check_options(options, program)
     if progress:
         progress(0)
-    details = options.style is not None or bool(options.node_data)
+    details = options.style is not None or bool(options.node_data) or (options.colour_by or "").startswith("attr:")
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(enrich(program), details)
     how = {**options.request, "title": program.name, "fontCss": font_css}
     steps: list[host.Step] = [("load", None), ("draw", _request(options) | {"as": as_}), (form, how)]
@@ -66,4 +66,6 @@ def _request(options: ViewOptions) -> dict[str, Any]:
         request["style"] = style_rules(options.style)
     if options.node_data:
         request["nodeData"] = only_one(options.node_data)
+    if options.colour_by is not None:
+        request["colour"] = options.colour_by
     return request

@@ -1,11 +1,12 @@
 /**
  * Numbers and words about nodes from somewhere else (a profiler, an accuracy check), in Model Explorer's node-data format: by node id
- * or by the name of an output tensor, for one graph or for several by name. Matched with a program once; colours come from it.
+ * or by the name of an output tensor, for one graph or for several by name. Matched with a program once; the numbers are a metric then.
  */
 import { between, readColour } from "../base/colour";
+import type { MetricData } from "../program/metrics";
 import type { ProgramData } from "../program/types";
 
-interface Result {
+export interface Result {
   readonly value: unknown;
   readonly bgColor?: string;
   readonly textColor?: string;
@@ -45,25 +46,24 @@ export interface DataStatistics {
   readonly words: readonly (readonly [string, number])[];
 }
 
-/** One run, matched with a program. */
+/** One run, matched with a program: a metric, and what the file says besides its numbers. */
 export class DataRun {
-  readonly value: Float64Array;
-  readonly text: ReadonlyMap<number, string>;
-  readonly own: ReadonlyMap<number, Result>;
+  /** A group has the largest number in it, as in Model Explorer. */
+  readonly metric: MetricData;
   readonly statistics: DataStatistics;
 
   constructor(
     readonly name: string,
     readonly data: GraphNodeData,
-    value: Float64Array,
-    text: Map<number, string>,
-    own: Map<number, Result>,
+    values: Float64Array,
+    /** What the file says about each node, in its own words. */
+    readonly text: ReadonlyMap<number, string>,
+    /** Entries that bring colours of their own. */
+    readonly own: ReadonlyMap<number, Result>,
     unmatched: number,
   ) {
-    this.value = value;
-    this.text = text;
-    this.own = own;
-    this.statistics = statisticsOf(name, value, text, unmatched);
+    this.metric = { name, unit: "1", combine: "max", origin: "given", values, ratio: undefined };
+    this.statistics = statisticsOf(name, values, text, unmatched);
   }
 
   has(node: number): boolean {
@@ -172,7 +172,7 @@ class Matcher {
     const before = this.text.get(node);
     this.text.set(node, before === undefined ? text : `${before}, ${text}`);
     const number = typeof result.value === "string" && result.value.trim() === "" ? Number.NaN : Number(result.value);
-    if (Number.isNaN(this.value[node]) && typeof result.value !== "boolean") this.value[node] = number;
+    if (Number.isNaN(this.value[node]) && typeof result.value !== "boolean" && Number.isFinite(number)) this.value[node] = number;
     if (result.bgColor !== undefined || result.textColor !== undefined) this.own.set(node, result);
   }
 

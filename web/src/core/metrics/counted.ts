@@ -9,15 +9,15 @@ const USERS: MetricDefinition = { name: "users", unit: "1", combine: "sum", orig
 
 const known = new WeakMap<ProgramData, readonly MetricData[]>();
 
-/** All metrics of a program: those that came with it, and those that are counted here. */
+/** All metrics of a program: those that are counted here, and those that came with it. */
 export function metricsOf(program: ProgramData): readonly MetricData[] {
   let metrics = known.get(program);
   if (!metrics) {
     metrics = [
-      ...program.metrics,
       { ...OUTPUT_BYTES, values: outputBytes(program), ratio: undefined },
       { ...INPUTS, values: lengths(program.inputs.start), ratio: undefined },
       { ...USERS, values: userCounts(program), ratio: undefined },
+      ...program.metrics,
     ];
     known.set(program, metrics);
   }

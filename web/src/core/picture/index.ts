@@ -2,7 +2,6 @@ export { matchKeys, numbersOf, stayedBoxes } from "./continuity";
 export { choose, compose, draw } from "./draw";
 export {
   type Arrangement,
-  type Colours,
   type DrawContext,
   FILE,
   type Picture,

@@ -2,10 +2,8 @@
 import type { CompoundLayout, LayoutCache } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import type { ViewOptions } from "../program/viewOptions";
-import type { Scene, SceneOptions } from "../scene";
+import type { Colours, Scene } from "../scene";
 import type { Size } from "../view/initial/fitToScreen";
-
-export type Colours = Pick<SceneOptions, "paints" | "highlights" | "legendRows">;
 
 /** Everything that decides how a picture looks. Screen and file differ in these fields and in nothing else. */
 export interface PictureRequest {

@@ -69,6 +69,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     notes: visible.notes,
     mixRow: mix.row,
     mixShares: mix.shares,
+    measures: options.measures ?? [],
     ...paintOrder(shape, depth),
     edgeCount: placed.edge.length,
     edge: placed.edge,

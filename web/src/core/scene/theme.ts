@@ -88,7 +88,6 @@ const DARK_HEAT = ["#1C1D22", "#1D2430", "#1D2C3E", "#262F33", "#3A331F", "#4A37
 /** The heat scale by step, for both themes. */
 export const HEAT: readonly Shade[] = LIGHT_HEAT.map((light, i) => ({ light, dark: DARK_HEAT[i] }));
 
-const heat = (fills: readonly string[], secondary: string): Paint[] => fills.map((fill) => ({ fill, stroke: "#8A8A97", secondary }));
 const rows = (by: Record<Category, Paint>) => CATEGORIES.map((category) => by[category]);
 
 export const THEMES: Record<"light" | "dark", Theme> = {
@@ -115,7 +114,6 @@ export const THEMES: Record<"light" | "dark", Theme> = {
       paint("#FDEBEB", "#C5302F"),
       paint("#FFF4D6", "#A87400"),
       paint("#F7F7F9", "#CDCDD5"),
-      ...heat(LIGHT_HEAT, "#3C3C46"),
     ],
   },
   dark: {
@@ -141,7 +139,6 @@ export const THEMES: Record<"light" | "dark", Theme> = {
       paint("#3A1C1C", "#E26D6A"),
       paint("#352B10", "#D9A83A"),
       paint("#1B1B20", "#3C3C45"),
-      ...heat(DARK_HEAT, "#D5D5DD"),
     ],
   },
 };

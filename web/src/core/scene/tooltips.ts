@@ -1,7 +1,8 @@
 /** What a person reads when the pointer rests on something. */
 import { EdgeKind } from "../program/types";
 import { unescapeName } from "../view/choose/keys";
-import type { Scene } from "./types";
+import { quantityText } from "../text/quantities";
+import type { BoxMeasure, Scene } from "./types";
 
 /** The node's own id ("dot.12") from its key, or nothing for what is no single node. */
 function idOf(key: string): string {
@@ -12,11 +13,14 @@ function idOf(key: string): string {
 /** What people call a box: "dot.12" where it is one node, its title otherwise. */
 const nameOf = (scene: Scene, box: number): string => idOf(scene.key[box]) || scene.title[box];
 
-export function boxTooltip(scene: Scene, piece: number): string {
+/** `measures` are numbers besides those that the boxes are coloured by. */
+export function boxTooltip(scene: Scene, piece: number, measures: readonly BoxMeasure[] = []): string {
   const box = scene.box[piece];
   const id = idOf(scene.key[box]);
   const lines = [scene.title[box], id === scene.title[box] ? "" : id, scene.subtitle[box], ...(scene.notes[box] ?? [])].filter(Boolean);
   if (scene.repeat[box] > 1) lines.push(`${scene.repeat[box]} repeats`);
+  for (const { name, unit, origin, values } of [...scene.measures, ...measures])
+    if (!Number.isNaN(values[box])) lines.push(`${name} ${quantityText(values[box], unit)}, ${origin}`);
   return lines.join("\n");
 }
 

@@ -23,9 +23,6 @@ export const PAINT_ADDED = PAINT_GROUP + 2;
 export const PAINT_REMOVED = PAINT_GROUP + 3;
 export const PAINT_CHANGED = PAINT_GROUP + 4;
 export const PAINT_SAME = PAINT_GROUP + 5;
-/** Ten steps of a heat scale, cold to hot. */
-export const PAINT_HEAT = PAINT_GROUP + 6;
-export const PAINT_HEAT_STEPS = 10;
 
 export interface Scene {
   readonly width: number;
@@ -65,6 +62,8 @@ export interface Scene {
   /** Row of `mixShares` (shares by category, one row per closed group), or -1. */
   readonly mixRow: Int32Array;
   readonly mixShares: Float32Array;
+  /** The numbers behind the colours. */
+  readonly measures: readonly BoxMeasure[];
   /** Order to paint in: first `frameCount` frames from the outside in, then (after the edges) everything else. */
   readonly order: Int32Array;
   readonly frameCount: number;
@@ -166,17 +165,31 @@ export interface TextRun {
   readonly pill?: boolean;
 }
 
-export interface SceneOptions {
+/** What the boxes of a view have of a metric; NaN where they have none. */
+export interface BoxMeasure {
+  readonly name: string;
+  readonly unit: string;
+  readonly origin: string;
+  readonly values: Float64Array;
+}
+
+/** How boxes and edges are coloured in place of their categories, and what the colours mean. */
+export interface Colours {
+  /** Row of `Theme.paints` for each box of the view. */
+  readonly paints?: Uint8Array;
+  readonly highlights?: Highlights | undefined;
+  /** What the legend says in place of the categories. */
+  readonly legendRows?: readonly LegendRow[] | undefined;
+  /** The numbers behind the colours, for tooltips. */
+  readonly measures?: readonly BoxMeasure[] | undefined;
+}
+
+export interface SceneOptions extends Colours {
   readonly direction?: "TB" | "LR";
   /** Room around the graph. */
   readonly margin?: number;
   /** Put a legend of the categories present under the picture (exports; the page has its own). */
   readonly legend?: boolean;
-  /** Row of `Theme.paints` for each box of the view instead of its category (heat, diff). */
-  readonly paints?: Uint8Array;
-  readonly highlights?: Highlights | undefined;
-  /** What the legend says in place of the categories. */
-  readonly legendRows?: readonly LegendRow[] | undefined;
   /** Numbers at the heads of edges whose order matters; undefined: where there are few. */
   readonly operands?: boolean | undefined;
   /** Keys of boxes that the picture is about. */

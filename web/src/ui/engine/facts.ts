@@ -1,17 +1,27 @@
 /** What the details panel tells about a node or a group. */
+import type { Highlighter } from "../../core/highlight/highlighter";
+import { metricsOf } from "../../core/metrics/counted";
+import { valuesOf } from "../../core/metrics/values";
+import type { MetricData } from "../../core/program/metrics";
 import { BoxKind, CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/program/types";
 import { originsOf } from "../../core/view/boxes/parameterOrigins";
 import { prepare } from "../../core/view/prepare";
 import { isArgument, Role } from "../../core/program/roles";
 import { groupTree } from "../../core/view/groups/tree";
+import { quantityText } from "../../core/text/quantities";
 import type { Lookup } from "./nodeLookup";
-import type { GroupFacts, NodeFacts, NodeName, OpCount, ProgramSummary } from "./protocol";
+import type { GroupFacts, MetricFact, NodeFacts, NodeName, OpCount, ProgramSummary } from "./protocol";
 
 /** Lists in the panel end after this many; the count says how many there are. */
 export const MOST_LISTED = 200;
 const MOST_OPS = 60;
 
-export function nodeFacts(lookup: Lookup, node: number, details: NodeDetails | undefined, scope: readonly string[]): NodeFacts {
+export function nodeFacts(
+  lookup: Lookup,
+  node: number,
+  details: NodeDetails | undefined,
+  scope: readonly string[],
+): Omit<NodeFacts, "metrics"> {
   const { program } = lookup;
   const { inputs, outputs, types, calls, control, links } = program;
   const users = lookup.users;
@@ -42,6 +52,37 @@ export function nodeFacts(lookup: Lookup, node: number, details: NodeDetails | u
     attrs: Object.entries(details?.attrs ?? {}),
     source: details?.source ?? [],
   };
+}
+
+/** A number in words. `whole` is that of the graph, where a part of it says something. */
+export function metricFact({ name, unit, origin, combine }: MetricData, value: number, whole = Number.NaN): MetricFact {
+  return { name, text: quantityText(value, unit), origin, share: combine === "sum" && whole > 0 ? value / whole : Number.NaN };
+}
+
+/** What a node has of each metric; a file of node data in its own words. */
+export function nodeMetrics(lookup: Lookup, { runs }: Highlighter, node: number): MetricFact[] {
+  const { program } = lookup;
+  const graph = lookup.graphOf(node);
+  const own = program.metrics.map((metric) => {
+    const values = valuesOf(program, metric);
+    return { value: values.node[node], fact: metricFact(metric, values.node[node], values.graph[graph]) };
+  });
+  const given = runs
+    .filter((run) => run.has(node))
+    .map((run) => ({ ...metricFact(run.metric, Number.NaN), text: run.text.get(node) ?? "" }));
+  return [...own.filter(({ value }) => !Number.isNaN(value)).map(({ fact }) => fact), ...given];
+}
+
+/** What a group or a called graph has of each metric. */
+export function boxMetrics({ program }: Lookup, { metrics }: Highlighter, visible: Visible, box: number): MetricFact[] {
+  const isGroup = visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack;
+  const graph = isGroup && visible.group[box] >= 0 ? program.groupings[visible.grouping].groupGraph[visible.group[box]] : -1;
+  const sizes = metricsOf(program).filter(({ name }) => name === "output bytes");
+  return [...metrics, ...sizes].flatMap((metric) => {
+    const values = valuesOf(program, metric);
+    const value = values.boxes(visible)[box];
+    return Number.isNaN(value) ? [] : [metricFact(metric, value, values.graph[graph])];
+  });
 }
 
 function originFacts(lookup: Lookup, graph: number, node: number): { origin?: NodeName } {
@@ -120,7 +161,7 @@ export function operationsInside(lookup: Lookup, visible: Visible, groupingName:
 }
 
 /** A closed or open container: what is inside it, and which values cross its border. Parameters of graphs that are called in it are operands, not the model's. */
-export function groupFacts(lookup: Lookup, visible: Visible, box: number, operations: number): GroupFacts {
+export function groupFacts(lookup: Lookup, visible: Visible, box: number, operations: number): Omit<GroupFacts, "metrics"> {
   const { program } = lookup;
   const inside = nodesIn(visible, box, program.nodeCount);
   const ops = new Counter();
@@ -129,20 +170,17 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
   let nodes = 0,
     called = 0,
     parameters = 0,
-    parameterBytes = 0,
-    outputBytes = 0;
+    parameterBytes = 0;
   const inputs = new Map<number, NodeName>(),
     outputs = new Map<number, NodeName>();
   const users = lookup.users;
   for (let n = 0; n < program.nodeCount; n++) {
     if (!inside[n]) continue;
     nodes++;
-    const bytes = lookup.bytes(n);
-    outputBytes += bytes;
     if (n < shownFrom || n >= shownTo) called++;
     else if (program.nodeRole[n] === Role.Parameter) {
       parameters++;
-      parameterBytes += bytes;
+      parameterBytes += lookup.bytes(n);
     }
     if (ROLES[program.nodeRole[n]] === "op") ops.add(program.nodeOp[n]);
     for (let i = program.inputs.start[n]; i < program.inputs.start[n + 1]; i++) {
@@ -168,7 +206,6 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
     repeat: visible.repeat[box],
     parameters,
     parameterBytes,
-    outputBytes,
     ops: ops.rows(lookup),
     inputs: [...inputs.values()],
     outputs: [...outputs.values()],

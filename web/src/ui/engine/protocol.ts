@@ -3,9 +3,10 @@
  * big pictures, so that the page only draws what is on screen and listens.
  */
 import type { Size } from "../../core/view/initial/fitToScreen";
+import type { RuleReport } from "../../core/highlight/highlighter";
 import type { DataStatistics } from "../../core/highlight/nodeData";
 import type { StyleRule } from "../../core/highlight/rules";
-import type { LegendRow, Scene } from "../../core/scene/types";
+import type { BoxMeasure, LegendRow, Scene } from "../../core/scene/types";
 import type { DerivativeRule, ViewSpec } from "../../core/program/types";
 import type { PassRow } from "../../core/program/recording/types";
 import type { Camera } from "../../core/base/camera";
@@ -46,6 +47,9 @@ export interface ProgramSummary {
   readonly otherBytes: number;
   /** Does its file lay edges over the graph? */
   readonly overlays: boolean;
+  /** Names of the metrics that it can be coloured by, and what one run of the entry comes to. */
+  readonly metrics: readonly string[];
+  readonly totals: readonly MetricFact[];
   readonly decodeMs: number;
   /** Of a recording: its passes. */
   readonly passes?: readonly PassRow[];
@@ -87,10 +91,13 @@ export interface PackedScene extends Omit<Scene, TextColumns> {
 
 export const NOTE_BREAK = "\u001f";
 
-/** What came of a style rule: how many nodes and groups it matches, or why none. */
-export interface RuleReport {
-  readonly matches: number;
-  readonly problem?: string;
+/** A number of a node, a group or a program, in words. */
+export interface MetricFact {
+  readonly name: string;
+  readonly text: string;
+  readonly origin: string;
+  /** Of the number of the whole graph; NaN where that says nothing. */
+  readonly share: number;
 }
 
 /** A file of data about nodes, as text. */
@@ -126,6 +133,8 @@ export interface ViewResult {
   /** One for each style rule. */
   readonly rules: readonly RuleReport[];
   readonly remarks: readonly string[];
+  /** Numbers of boxes besides the one that they are coloured by. */
+  readonly measures: readonly BoxMeasure[];
   /** The program that is shown, where it is another than before. */
   readonly program?: ProgramSummary;
   /** For each piece what the pass did to it (see marks.ts); absent where nothing is coloured. */
@@ -170,8 +179,7 @@ export interface NodeName {
 }
 
 export interface NodeFacts extends NodeName {
-  /** Name and value of each run of node data. */
-  readonly data?: readonly (readonly [string, string])[];
+  readonly metrics: readonly MetricFact[];
   readonly role: string;
   readonly category: string;
   readonly scope: readonly string[];
@@ -242,7 +250,7 @@ export interface GroupFacts {
   readonly repeat: number;
   readonly parameters: number;
   readonly parameterBytes: number;
-  readonly outputBytes: number;
+  readonly metrics: readonly MetricFact[];
   readonly ops: readonly OpCount[];
   readonly inputs: readonly NodeName[];
   readonly outputs: readonly NodeName[];
@@ -271,6 +279,8 @@ export interface TableColumn {
   readonly numeric: boolean;
   /** How its numbers are written: exactly, as a share of 1, as bytes; absent: short. */
   readonly unit?: "count" | "share" | "bytes";
+  /** Of a metric: the unit of its numbers, and where they come from. */
+  readonly metric?: { readonly unit: string; readonly origin: string };
   /** How many characters its longest text has, where that is known. */
   readonly longest?: number;
 }

@@ -1,11 +1,13 @@
 /** What the engine holds from one question to the next: the program, its picture, and what was laid over it. */
+import { Highlighter } from "../../core/highlight/highlighter";
 import { LayoutCache } from "../../core/layout";
+import { metricsOf } from "../../core/metrics/counted";
+import { valuesOf } from "../../core/metrics/values";
 import type { Picture } from "../../core/picture";
 import type { Grouping, ProgramData } from "../../core/program/types";
 import type { ScenePainter } from "../canvas/scenePainter";
 import type { RemoteDetails } from "./details";
-import { programFacts } from "./facts";
-import { Overlays } from "./highlights";
+import { metricFact, programFacts } from "./facts";
 import { Lookup } from "./nodeLookup";
 import type { Passes, PassShown } from "./passes";
 import type { ProgramSummary, WireAt } from "./protocol";
@@ -28,14 +30,14 @@ export class EngineState {
   drawn: Drawn | undefined;
   table: Table | undefined;
   layouts = new LayoutCache();
-  private loaded: { readonly names: Lookup; readonly overlays: Overlays } | undefined;
+  private loaded: { readonly names: Lookup; readonly highlighter: Highlighter } | undefined;
 
   get names(): Lookup {
     return this.program.names;
   }
 
-  get overlays(): Overlays {
-    return this.program.overlays;
+  get highlighter(): Highlighter {
+    return this.program.highlighter;
   }
 
   get shown(): Drawn {
@@ -47,7 +49,7 @@ export class EngineState {
   use(program: ProgramData, remote: RemoteDetails | undefined): void {
     this.remote = remote;
     if (this.loaded?.names.program === program) return;
-    this.loaded = { names: new Lookup(program), overlays: new Overlays(program) };
+    this.loaded = { names: new Lookup(program), highlighter: new Highlighter(program) };
     this.table = undefined;
   }
 
@@ -73,13 +75,15 @@ export class EngineState {
       graphs: Array.from({ length: program.graphCount }, (_, g) => names.graph(g)),
       groupings: program.groupings.map((grouping) => grouping.name),
       ...programFacts(names),
+      metrics: metricsOf(program).map(({ name }) => name),
+      totals: program.metrics.map((metric) => metricFact(metric, valuesOf(program, metric).graph[program.entry])),
       overlays: (program.looks?.overlays.length ?? 0) > 0,
       decodeMs,
       ...(this.passes ? { passes: this.passes.rows } : {}),
     };
   }
 
-  private get program(): { readonly names: Lookup; readonly overlays: Overlays } {
+  private get program(): { readonly names: Lookup; readonly highlighter: Highlighter } {
     if (!this.loaded) throw new Error("no program is loaded");
     return this.loaded;
   }

@@ -1,8 +1,10 @@
 /** Nodes or modules as rows: filtered, sorted, and cut to what is on screen only when asked. */
 import { type Grouping, type NodeDetails, ROLES, type SummaryData } from "../../core/program/types";
-import type { DataRun } from "../../core/highlight/nodeData";
+import type { Highlighter } from "../../core/highlight/highlighter";
+import { metricsOf } from "../../core/metrics/counted";
+import { groupsOf, valuesOf } from "../../core/metrics/values";
+import type { MetricData } from "../../core/program/metrics";
 import { isArgument, Role } from "../../core/program/roles";
-import { NUMBERS } from "./colours";
 import { ModuleRows } from "./modules";
 import type { Lookup } from "./nodeLookup";
 import type { TableColumn, TableRequest, TableResult } from "./protocol";
@@ -27,21 +29,22 @@ export class Table {
     grouping: Grouping | undefined,
     matches: Int32Array | undefined,
     details: (node: number) => NodeDetails | undefined,
-    runs: readonly DataRun[] = [],
+    highlighter: Highlighter,
   ) {
     const graph = request.graph === undefined ? lookup.program.entry : lookup.graphNumber(request.graph);
     const summary = request.rows === "modules" ? summaryFor(lookup, grouping, graph) : undefined;
     this.totals = summary?.data.totals ?? [];
     if (request.rows === "modules" && grouping) {
       const sums = moduleSums(lookup, summary?.grouping ?? grouping, graph);
-      this.columns = summary ? summaryColumns(summary.data, sums.ops) : moduleColumns(lookup, grouping, sums);
+      const metrics = groupMetrics(lookup, summary?.grouping ?? grouping, highlighter);
+      this.columns = summary ? summaryColumns(summary.data, sums.ops, metrics) : moduleColumns(lookup, grouping, sums, metrics);
       const all = summary ? Int32Array.from(summary.data.rows, (_, row) => row) : sums.groups;
       this.modules = new ModuleRows(lookup, summary?.grouping ?? grouping, graph, all, (row) => (summary ? summary.data.scopes[row] : row));
       const wanted = request.filter.toLowerCase();
       const texts = this.columns.filter((column) => !column.numeric);
       this.rows = all.filter((row) => texts.some((column) => String(column.cell(row)).toLowerCase().includes(wanted)));
     } else {
-      this.columns = nodeColumns(lookup, grouping, request.attributes, details, runs);
+      this.columns = nodeColumns(lookup, grouping, request.attributes, details, highlighter);
       const { graphStart } = lookup.program;
       const all = matches ?? Int32Array.from({ length: lookup.program.nodeCount }, (_, n) => n);
       this.rows = all.filter((node) => node >= graphStart[graph] && node < graphStart[graph + 1]);
@@ -83,7 +86,7 @@ function nodeColumns(
   grouping: Grouping | undefined,
   attributes: readonly string[],
   details: (node: number) => NodeDetails | undefined,
-  runs: readonly DataRun[],
+  { runs }: Highlighter,
 ): Column[] {
   const { program } = lookup;
   const path = grouping ? paths(lookup, grouping) : () => "";
@@ -91,14 +94,12 @@ function nodeColumns(
     { name: "id", numeric: false, cell: (n) => lookup.id(n) },
     { name: "op", numeric: false, cell: (n) => lookup.op(n) },
     { name: "type", numeric: false, cell: (n) => lookup.type(n) },
-    { name: "output bytes", numeric: true, cell: (n) => lookup.bytes(n) },
-    { name: "inputs", numeric: true, cell: (n) => NUMBERS.inputs(lookup, n) },
-    { name: "users", numeric: true, cell: (n) => NUMBERS.users(lookup, n) },
+    ...metricsOf(program).map((metric) => metricColumn(metric, valuesOf(program, metric).node)),
     { name: "role", numeric: false, cell: (n) => ROLES[program.nodeRole[n]] },
     { name: "group", numeric: false, cell: (n) => path(grouping!.nodeGroup[n]) },
     ...runs.map((run): Column => {
-      const numeric = run.statistics.numbers === run.statistics.nodes;
-      return { name: run.name, numeric, cell: numeric ? (n) => (run.has(n) ? run.value[n] : Number.NaN) : (n) => run.text.get(n) ?? "" };
+      if (run.statistics.numbers === run.statistics.nodes) return metricColumn(run.metric, run.metric.values);
+      return { name: run.name, numeric: false, cell: (n) => run.text.get(n) ?? "" };
     }),
     ...attributes.map(
       (name): Column => ({
@@ -113,6 +114,16 @@ function nodeColumns(
   ];
 }
 
+function metricColumn({ name, unit, origin }: MetricData, values: Float64Array): Column {
+  return { name, numeric: true, metric: { unit, origin }, cell: (row) => values[row] };
+}
+
+/** What the groups of a grouping have of each metric that says something about a group. */
+function groupMetrics({ program }: Lookup, grouping: Grouping, { metrics }: Highlighter): Column[] {
+  const sizes = metricsOf(program).filter(({ name }) => name === "output bytes");
+  return [...sizes, ...metrics].map((metric) => metricColumn(metric, valuesOf(program, metric).groups(groupsOf(grouping))));
+}
+
 /** The model's own summary is the table of its modules, as long as modules are what the picture is grouped by. */
 function summaryFor(lookup: Lookup, shown: Grouping | undefined, graph: number): { data: SummaryData; grouping: Grouping } | undefined {
   const { summary: data, groupings, entry } = lookup.program;
@@ -120,7 +131,7 @@ function summaryFor(lookup: Lookup, shown: Grouping | undefined, graph: number):
   return data && grouping && graph === entry && (shown === grouping || shown?.name === "direction") ? { data, grouping } : undefined;
 }
 
-function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Array): Column[] {
+function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Array, metrics: readonly Column[]): Column[] {
   const known = columns.map(
     ({ name, unit }, i): Column => ({
       name,
@@ -129,18 +140,19 @@ function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Arra
       cell: (row) => rows[row][i] ?? (unit ? Number.NaN : ""),
     }),
   );
-  const drawn = (row: number) => (scopes[row] >= 0 ? ops[scopes[row]] : Number.NaN);
-  return [...known, { name: "ops", numeric: true, cell: drawn }];
+  const drawn = (cell: (group: number) => Cell) => (row: number) => (scopes[row] >= 0 ? cell(scopes[row]) : Number.NaN);
+  const measured = metrics.map((column) => ({ ...column, cell: drawn(column.cell) }));
+  return [...known, { name: "ops", numeric: true, cell: drawn((group) => ops[group]) }, ...measured];
 }
 
-function moduleColumns(lookup: Lookup, grouping: Grouping, sums: ReturnType<typeof moduleSums>): Column[] {
+function moduleColumns(lookup: Lookup, grouping: Grouping, sums: ReturnType<typeof moduleSums>, metrics: readonly Column[]): Column[] {
   const path = paths(lookup, grouping);
   return [
     { name: "module", numeric: false, cell: (g) => path(g) },
     { name: "ops", numeric: true, cell: (g) => sums.ops[g] },
     { name: "parameters", numeric: true, cell: (g) => sums.parameters[g] },
-    { name: "parameter bytes", numeric: true, cell: (g) => sums.parameterBytes[g] },
-    { name: "output bytes", numeric: true, cell: (g) => sums.outputBytes[g] },
+    { name: "parameter bytes", numeric: true, metric: { unit: "B", origin: "given" }, cell: (g) => sums.parameterBytes[g] },
+    ...metrics,
   ];
 }
 
@@ -165,8 +177,7 @@ function moduleSums(lookup: Lookup, grouping: Grouping, graph: number) {
   const count = grouping.groupCount;
   const ops = new Float64Array(count),
     parameters = new Float64Array(count),
-    parameterBytes = new Float64Array(count),
-    outputBytes = new Float64Array(count);
+    parameterBytes = new Float64Array(count);
   for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) {
     const g = grouping.nodeGroup[n];
     if (g < 0) continue;
@@ -174,16 +185,13 @@ function moduleSums(lookup: Lookup, grouping: Grouping, graph: number) {
       const type = program.outputs.value[program.outputs.start[n]];
       parameters[g] += Math.max(0, program.types.elements[type] ?? 0);
       parameterBytes[g] += lookup.bytes(n);
-    } else if (!isArgument(program.nodeRole[n])) {
-      ops[g]++;
-      outputBytes[g] += lookup.bytes(n);
-    }
+    } else if (!isArgument(program.nodeRole[n])) ops[g]++;
   }
   for (let g = count - 1; g >= 0; g--) {
     const above = grouping.groupParent[g];
     if (above < 0) continue;
-    for (const sums of [ops, parameters, parameterBytes, outputBytes]) sums[above] += sums[g];
+    for (const sums of [ops, parameters, parameterBytes]) sums[above] += sums[g];
   }
   const groups = Int32Array.from({ length: count }, (_, g) => g).filter((g) => grouping.groupGraph[g] === graph);
-  return { groups, ops, parameters, parameterBytes, outputBytes };
+  return { groups, ops, parameters, parameterBytes };
 }

@@ -244,9 +244,10 @@ function Tooltip({ session }: { readonly session: Session }): JSX.Element | null
   );
 }
 
-/** A box that can be read in full needs no tooltip. */
-function boxTip(session: Session, piece: number): string {
-  const { shown, stage } = session;
-  const readable = stage!.camera.scale > 0.55 && shown!.painter.texts(piece).every((run) => run.full === undefined);
-  return readable ? "" : boxTooltip(shown!.scene, piece);
+/** A box that can be read in full needs no tooltip, unless its colour stands for a number. */
+function boxTip({ shown, stage }: Session, piece: number): string {
+  const { scene, painter, result } = shown!;
+  const readable = stage!.camera.scale > 0.55 && painter.texts(piece).every((run) => run.full === undefined);
+  const coloured = scene.measures.some(({ values }) => !Number.isNaN(values[scene.box[piece]]));
+  return readable && !coloured ? "" : boxTooltip(scene, piece, result.measures);
 }

@@ -12,7 +12,7 @@ import { EdgeDetails } from "./edgeDetails";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 import { pretty } from "./pretty";
-import { NodeList, Section } from "./sections";
+import { Metrics, NodeList, Section } from "./sections";
 
 export function Details({ session }: { readonly session: Session }): JSX.Element {
   const { node, group, edge } = session.about;
@@ -68,6 +68,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
           </ul>
         </Section>
       )}
+      <Metrics facts={facts.metrics} />
       {facts.origin && <NodeList session={session} title="Comes from" nodes={[facts.origin]} total={1} />}
       <NodeList session={session} title="Inputs" nodes={facts.inputs} total={facts.inputCount} types />
       <NodeList session={session} title="Used by" nodes={facts.users} total={facts.userCount} />
@@ -107,18 +108,6 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <NodeList session={session} title="Its graph is run by" nodes={facts.calledBy} total={facts.calledBy.length} />
       <NodeHistory session={session} facts={facts} />
       <Reach session={session} />
-      {facts.data !== undefined && facts.data.length > 0 && (
-        <Section title="Node data">
-          <ul class="bars">
-            {facts.data.map(([name, value]) => (
-              <li key={name}>
-                <span>{clipped(name, 80)}</span>
-                <span class="n">{clipped(value, 200)}</span>
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
       {facts.source.length > 0 && (
         <Section title="Source">
           <ul>
@@ -200,12 +189,9 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
               </span>
             </li>
           )}
-          <li>
-            <span>output bytes</span>
-            <span class="n">{bytesText(facts.outputBytes)}</span>
-          </li>
         </ul>
       </Section>
+      <Metrics facts={facts.metrics} />
       <OpCounts session={session} ops={facts.ops} />
       <NodeList session={session} title="Takes" nodes={facts.inputs} total={facts.inputs.length} types />
       <NodeList session={session} title="Gives" nodes={facts.outputs} total={facts.outputs.length} types />
@@ -261,6 +247,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
           )}
         </ul>
       </Section>
+      <Metrics facts={program.totals} />
       <Kept session={session} />
       <OpCounts session={session} ops={program.ops} />
     </>

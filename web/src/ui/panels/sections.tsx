@@ -1,6 +1,6 @@
 /** Pieces of the details panel that more than one kind of thing needs. */
 import type { JSX } from "preact";
-import type { NodeName } from "../engine/protocol";
+import type { MetricFact, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
@@ -29,6 +29,28 @@ export function NodeList({
           </li>
         ))}
         {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
+      </ul>
+    </Section>
+  );
+}
+
+/** Numbers with where they come from, and how much of the whole graph they are. */
+export function Metrics({ facts }: { readonly facts: readonly MetricFact[] }): JSX.Element | null {
+  if (facts.length === 0) return null;
+  return (
+    <Section title="Metrics">
+      <ul class="bars">
+        {facts.map(({ name, text, origin, share }) => (
+          <li key={name}>
+            <span>
+              {clipped(name, 80)} <span class="type">{origin}</span>
+            </span>
+            <span class="n">
+              {clipped(text, 200)}
+              {!Number.isNaN(share) && ` · ${(share * 100).toFixed(1)}%`}
+            </span>
+          </li>
+        ))}
       </ul>
     </Section>
   );

@@ -1,8 +1,8 @@
 /** The style editor: ordered rules with their matches counted as one types, and the data that colours can come from. */
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { short } from "../../core/highlight/dataColours";
 import { readColour } from "../../core/base/colour";
+import { DATA } from "../../core/highlight/highlighter";
 import { PREDEFINED } from "../../core/highlight/predefined";
 import {
   MATCH_TYPES,
@@ -13,7 +13,7 @@ import {
   type StyleQuery,
   type StyleRule,
 } from "../../core/highlight/rules";
-import { DATA } from "../engine/highlights";
+import { shortNumber } from "../../core/text/quantities";
 import type { Session } from "../session";
 import { download } from "./actions";
 import { IconButton } from "./icons";
@@ -329,7 +329,7 @@ function DataSection({ session }: { readonly session: Session }): JSX.Element {
                 ).map(([name, value]) => (
                   <tr key={name}>
                     <th scope="row">{name}</th>
-                    <td>{short(value)}</td>
+                    <td>{shortNumber(value)}</td>
                   </tr>
                 ))
               : run.words.slice(0, 12).map(([word, count]) => (

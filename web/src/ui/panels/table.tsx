@@ -1,7 +1,7 @@
 /** Nodes or modules as a table: sorted by a click, filtered like the search, linked both ways with the picture. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { bytesText, shortNumber } from "../../core/text/quantities";
+import { bytesText, quantityText, shortNumber } from "../../core/text/quantities";
 import type { TableColumn, TableResult } from "../engine/protocol";
 import type { Session } from "../session";
 import { copy } from "./actions";
@@ -152,6 +152,7 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
             >
               <button
                 type="button"
+                title={column.metric && `${column.name}, ${column.metric.origin}`}
                 onClick={() => setSort({ name: column.name, descending: sort.name === column.name ? !sort.descending : column.numeric })}
               >
                 {column.name}
@@ -208,12 +209,13 @@ function widthOf({ name, numeric, longest }: TableColumn, index: number): string
   return longest === undefined ? (index === 0 ? "220px" : "180px") : `${Math.min(300, 24 + 7.2 * longest)}px`;
 }
 
-function show(cell: string | number | undefined, { name, unit }: TableColumn): string {
+function show(cell: string | number | undefined, { unit, metric }: TableColumn): string {
   if (typeof cell !== "number") return clipped(cell ?? "", 160);
+  if (metric) return Number.isNaN(cell) ? "" : quantityText(cell, metric.unit);
   if (Number.isNaN(cell) || (unit && cell === 0)) return "";
   if (unit === "count") return cell.toLocaleString("en-US");
   if (unit === "share") return `${(cell * 100).toFixed(1)}%`;
-  return unit === "bytes" || name.includes("bytes") ? bytesText(cell) : shortNumber(cell);
+  return unit === "bytes" ? bytesText(cell) : shortNumber(cell);
 }
 
 function csvCell(cell: string | number): string {

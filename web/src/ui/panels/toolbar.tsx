@@ -1,6 +1,6 @@
 /** The one line of controls. */
 import type { JSX } from "preact";
-import { DATA } from "../engine/highlights";
+import { ATTRIBUTE, DATA } from "../../core/highlight/highlighter";
 import type { Session } from "../session";
 import { enterGraph, groupBy, walkedGraphs } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
@@ -125,11 +125,9 @@ function colourOptions(session: Session): [string, string][] {
     ["op", "op"],
     ["dtype", "dtype"],
     ["group", "group"],
-    ["output bytes", "output bytes"],
-    ["inputs", "inputs"],
-    ["users", "users"],
+    ...(session.program?.metrics ?? []).map((name): [string, string] => [name, name]),
     ...session.styling.runs.map(({ name }): [string, string] => [`${DATA}${name}`, name]),
-    ...session.attributes.map((name): [string, string] => [`attr:${name}`, name]),
+    ...session.attributes.map((name): [string, string] => [`${ATTRIBUTE}${name}`, name]),
   ];
 }
 

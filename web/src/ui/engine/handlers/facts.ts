@@ -1,6 +1,6 @@
 /** What is known of nodes, groups and edges, and what runs through them. */
 import { edgeFacts } from "../edgeFacts";
-import { groupFacts, nodeFacts, scopeOf } from "../facts";
+import { boxMetrics, groupFacts, nodeFacts, nodeMetrics, scopeOf } from "../facts";
 import { chainRule, gradientFacts, keptOverall } from "../gradient";
 import { markdownOf } from "../markdown";
 import { trace as traced } from "../trace";
@@ -9,12 +9,17 @@ import type { Handler } from "./handler";
 export const node: Handler<"node"> = async (state, { node: number }) => {
   await state.needDetails(number, number + 1);
   const { names } = state;
-  return { ...nodeFacts(names, number, names.program.details(number), scopeOf(names, number, "")), data: state.overlays.of(number) };
+  return {
+    ...nodeFacts(names, number, names.program.details(number), scopeOf(names, number, "")),
+    metrics: nodeMetrics(names, state.highlighter, number),
+  };
 };
 
-export const group: Handler<"group"> = ({ names, shown }, { key }) => {
-  const box = shown.visible.key.indexOf(key);
-  return box < 0 ? undefined : groupFacts(names, shown.visible, box, shown.operations[box]);
+export const group: Handler<"group"> = ({ names, shown, highlighter }, { key }) => {
+  const { visible, operations } = shown;
+  const box = visible.key.indexOf(key);
+  if (box < 0) return undefined;
+  return { ...groupFacts(names, visible, box, operations[box]), metrics: boxMetrics(names, highlighter, visible, box) };
 };
 
 export const edge: Handler<"edge"> = ({ names, shown }, { edge: number }) => edgeFacts(names, shown.visible, shown.scene, number);

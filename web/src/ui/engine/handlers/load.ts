@@ -26,5 +26,5 @@ export const nodeData: Handler<"nodeData"> = async (state, { name, text }) => {
     throw new Error(`${name}: is no JSON`);
   }
   await state.needDetails();
-  return state.overlays.add(file, name);
+  return state.highlighter.add(file, name);
 };

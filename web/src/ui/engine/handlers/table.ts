@@ -11,7 +11,7 @@ export const table: Handler<"table"> = async (state, request) => {
   if (request.rows === "nodes") await needFor(state, request.filter);
   const matches = request.filter && request.rows === "nodes" ? search(names.program, request.filter, {}).nodes : undefined;
   const grouping = groupingOf(names.program, request.grouping);
-  state.table = new Table(names, request, grouping, matches, (node) => names.program.details(node), state.overlays.runs);
+  state.table = new Table(names, request, grouping, matches, (node) => names.program.details(node), state.highlighter);
   return state.table.result;
 };
 

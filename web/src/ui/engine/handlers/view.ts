@@ -1,13 +1,13 @@
 /** The picture on the page. */
-import { type Colours, draw, matchKeys, numbersOf, type Picture, SCREEN } from "../../../core/picture";
+import { Highlighter } from "../../../core/highlight/highlighter";
+import { draw, matchKeys, numbersOf, type Picture, SCREEN } from "../../../core/picture";
 import type { ViewSpec, Visible } from "../../../core/program/types";
 import { markPaints } from "../../../core/scene/changePaints";
 import { overlayRows } from "../../../core/scene/fileOverlays";
+import type { Colours } from "../../../core/scene/types";
 import { groupingOf } from "../../../core/view/groups/grouping";
 import { ScenePainter } from "../../canvas/scenePainter";
-import { colourBy } from "../colours";
-import { operationsInside, scopeOf } from "../facts";
-import { Overlays } from "../highlights";
+import { operationsInside } from "../facts";
 import { buffersOf, incidence, indexBoxes, indexEdges, outlineOf, packScene } from "../pack";
 import { boxMarks, changeLegend, changeMarks } from "../passView";
 import type { ViewRequest, ViewResult } from "../protocol";
@@ -17,7 +17,7 @@ import { type Turned, turnTo } from "./turn";
 
 export const view: Handler<"view"> = async (state, asked, { progress, transfer }) => {
   const start = performance.now();
-  if (Overlays.needsDetails(asked.styles)) await state.needDetails();
+  if (Highlighter.needsDetails(asked.styles)) await state.needDetails();
   const turned = asked.pass ? await turnTo(state, asked.pass) : undefined;
   const request = inThisProgram(state, asked);
   const before = state.drawn;
@@ -47,6 +47,7 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
   const { program, visible, scene, stayed } = picture;
   const grouping = request.spec.groupBy ?? "";
   const marks = marksFor(state, request);
+  const { highlighter } = state;
   const boxIndex = indexBoxes(scene),
     edgeIndex = indexEdges(scene);
   const operations = operationsInside(state.names, visible, request.spec.groupBy);
@@ -78,25 +79,21 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
     opened: picture.opened,
     revealed: picture.revealed,
     closed: picture.closed,
-    legend: marks && !state.overlays.run(request.colour) ? [...changeLegend(marks), ...overlayRows(program, visible)] : scene.legendRows,
-    rules: state.overlays.report(request.styles, grouping),
-    remarks: visible.remarks,
+    legend: marks && !highlighter.isMetric(request.colour) ? [...changeLegend(marks), ...overlayRows(program, visible)] : scene.legendRows,
+    rules: highlighter.report(visible, request.styles),
+    remarks: highlighter.knows(request.colour) ? visible.remarks : [...visible.remarks, `There is no metric "${request.colour}" here.`],
+    measures: highlighter.measures(visible).filter(({ name }) => scene.measures.every((shown) => shown.name !== name)),
     viewMs: picture.viewMs,
     layoutMs: picture.layoutMs,
   };
 }
 
-/** What a pass did goes before what the person chose, and data before everything. */
+/** What a pass did goes before the kind that the person chose, and a metric before everything. */
 function coloursOf(state: EngineState, request: ViewRequest, visible: Visible): Colours {
-  const { names } = state;
-  const grouping = request.spec.groupBy ?? "";
-  const { highlights, data } = state.overlays.colours(visible, request.styles, grouping, request.colour);
-  if (data) return { highlights, paints: data.paints, legendRows: data.legend };
-  const marks = marksFor(state, request);
-  if (marks) return { highlights, paints: markPaints(visible, marks) };
-  const group = (node: number) => scopeOf(names, node, grouping).at(-1) ?? "";
-  const chosen = colourBy(request.colour, names, visible, group, names.program.details);
-  return { highlights, ...(chosen ? { paints: chosen.paints, legendRows: chosen.legend } : {}) };
+  const { highlighter } = state;
+  const marks = highlighter.isMetric(request.colour) ? undefined : marksFor(state, request);
+  const chosen = highlighter.colours(visible, { rules: request.styles, colour: marks ? "category" : request.colour });
+  return marks ? { ...chosen, paints: markPaints(visible, marks) } : chosen;
 }
 
 /** What the pass did to each node, where that is to be seen. */

@@ -1,0 +1,167 @@
+/**
+ * The colours of a metric on a view, with the rows of its legend. Boxes have the number that the metric declares for them; a file of node
+ * data may bring colours of its own, everything else is on a scale from cold to hot.
+ */
+import { readColour, type Shade } from "../base/colour";
+import { scaleOf, type Scale } from "../metrics/scale";
+import { valuesOf } from "../metrics/values";
+import type { MetricData } from "../program/metrics";
+import type { ProgramData, Visible } from "../program/types";
+import { HEAT } from "../scene/theme";
+import { type CustomPaint, type Highlights, type LegendRow, PAINT_SAME } from "../scene/types";
+import { quantityText } from "../text/quantities";
+import type { DataRun } from "./nodeData";
+
+/** Steps that a gradient is cut into: more than an eye tells apart, and few enough to be a table. */
+const STEPS = 64;
+/** Which step of the scale has its number written in the middle. */
+const MIDDLE = HEAT.length / 2;
+const WORD_COLOURS: readonly Shade[] = [
+  { light: "#DCE6FB", dark: "#26345A" },
+  { light: "#FBE6CC", dark: "#4A3413" },
+  { light: "#DDF1E3", dark: "#1D4029" },
+  { light: "#F8DDEC", dark: "#4A2039" },
+  { light: "#D8EFF9", dark: "#164052" },
+  { light: "#E9DDF5", dark: "#38245A" },
+  { light: "#EEEBD0", dark: "#3E3C22" },
+  { light: "#E6E6EA", dark: "#3A3A42" },
+];
+
+export interface MetricColouring {
+  readonly highlights: Highlights;
+  /** Everything else steps back. */
+  readonly paints: Uint8Array;
+  readonly legend: readonly LegendRow[];
+  /** The number of each box. */
+  readonly values: Float64Array;
+}
+
+/** `run` is what else a file of node data says, where the metric comes from one. Open frames keep their colour: what is in them is seen. */
+export function metricColours(program: ProgramData, metric: MetricData, visible: Visible, run?: DataRun): MetricColouring {
+  const values = valuesOf(program, metric).boxes(visible);
+  const scale =
+    run && hasColours(run)
+      ? undefined
+      : scaleOf(
+          values.filter((_, box) => !visible.open[box]),
+          HEAT.length,
+        );
+  const table = new PaintTable();
+  const entries = run && entriesOf(run, visible, values);
+  const box = Int16Array.from(values, (value, b) => {
+    if (visible.open[b]) return -1;
+    const node = entries?.get(b) ?? -1;
+    const entry = run?.own.get(node);
+    const ink = entry?.textColor === undefined ? undefined : readColour(entry.textColor);
+    const fill = entry?.bgColor === undefined ? undefined : readColour(entry.bgColor);
+    if (fill) return table.put(same(fill), ink);
+    if (Number.isNaN(value)) return run?.has(node) ? table.put(wordColour(run, node), ink) : -1;
+    if (scale) return table.put(HEAT[scale.step(value)], ink);
+    const given = run?.coloursOf(run.data.gradient?.length ? stepped(value, run) : value);
+    return given ? table.put(same(given.fill), given.ink ?? ink) : -1;
+  });
+  return {
+    highlights: { paints: table.paints, box, shades: [], edge: new Int16Array(visible.edgeCount).fill(-1) },
+    paints: new Uint8Array(visible.boxCount).fill(PAINT_SAME),
+    legend: [
+      ...(run && !scale ? fileRows(run) : scale ? scaleRows(scale, metric.unit) : []),
+      { text: caption(program, metric, visible, run) },
+    ],
+    values,
+  };
+}
+
+/** Does the file say which colours its numbers have, or only some entries? */
+function hasColours({ data, own }: DataRun): boolean {
+  return Boolean(data.gradient?.length || data.thresholds?.length || own.size);
+}
+
+/** The node whose entry says what a box has: one that has its number; where there is no number, the first that says something in words. */
+function entriesOf({ text, metric }: DataRun, visible: Visible, values: Float64Array): Map<number, number> {
+  const entries = new Map<number, number>();
+  for (const node of text.keys()) {
+    const box = visible.boxOfNode[node];
+    if (box >= 0 && !entries.has(box) && Object.is(metric.values[node], values[box])) entries.set(box, node);
+  }
+  return entries;
+}
+
+function wordColour(run: DataRun, node: number): Shade | undefined {
+  if (hasColours(run)) return undefined;
+  const word = run.text.get(node);
+  const rank = run.statistics.words.findIndex(([each]) => each === word);
+  return WORD_COLOURS[Math.min(Math.max(rank, 0), WORD_COLOURS.length - 1)];
+}
+
+class PaintTable {
+  readonly paints: CustomPaint[] = [];
+  private readonly numbers = new Map<string, number>();
+
+  put(fill: Shade | undefined, ink?: string): number {
+    if (!fill && !ink) return -1;
+    const key = `${fill?.light} ${fill?.dark} ${ink}`;
+    let number = this.numbers.get(key);
+    if (number === undefined) {
+      number = this.paints.push({ ...(fill ? { fill } : {}), ...(ink ? { text: same(ink) } : {}) }) - 1;
+      this.numbers.set(key, number);
+    }
+    return number;
+  }
+}
+
+const same = (colour: string): Shade => ({ light: colour, dark: colour });
+
+function stepped(value: number, { statistics: { min, max } }: DataRun): number {
+  return max > min ? min + (Math.round(((value - min) / (max - min)) * STEPS) / STEPS) * (max - min) : value;
+}
+
+/** A scale says its ends and its middle. */
+function scaleRows(scale: Scale, unit: string): LegendRow[] {
+  if (scale.low === scale.high) return [{ text: quantityText(scale.low, unit), shade: HEAT[0] }];
+  const at = new Map([
+    [0, scale.low],
+    [MIDDLE, scale.start(MIDDLE)],
+    [HEAT.length - 1, scale.high],
+  ]);
+  return HEAT.map((shade, step) => ({ text: at.has(step) ? quantityText(at.get(step)!, unit) : "", shade, scale: true }));
+}
+
+/** Rows for the colours of a file, or for its most frequent words. */
+function fileRows(run: DataRun): LegendRow[] {
+  const { data, statistics, metric } = run;
+  const { min, max } = statistics;
+  if (!hasColours(run))
+    return statistics.words
+      .slice(0, WORD_COLOURS.length)
+      .map(([word, count], i) => ({ text: `${word} (${count})`, shade: WORD_COLOURS[i] }));
+  if (statistics.numbers && data.gradient?.length)
+    return Array.from({ length: 9 }, (_, i) => {
+      const value = min + ((max - min) * i) / 8;
+      return { text: i % 4 ? "" : quantityText(value, metric.unit), shade: same(run.coloursOf(value)?.fill ?? "#ffffff"), scale: true };
+    });
+  if (!statistics.numbers || !data.thresholds) return [];
+  return data.thresholds.map(({ value, bgColor }) => ({
+    text: `≤ ${quantityText(value, metric.unit)}`,
+    shade: same(readColour(bgColor) ?? "#ffffff"),
+  }));
+}
+
+const OVERALL: Readonly<Record<string, string>> = { sum: "in total", max: "at most", last: "at the end" };
+
+/** One line: what the numbers are, where they come from, and what they come to. */
+function caption(program: ProgramData, metric: MetricData, visible: Visible, run: DataRun | undefined): string {
+  const { name, unit, origin, combine } = metric;
+  if (run) return `${summary(run)}, ${origin}`;
+  const overall = valuesOf(program, metric).graph[visible.graph];
+  return Number.isNaN(overall)
+    ? `${name}, ${origin}`
+    : `${name}, ${origin}: ${quantityText(overall, unit)} ${OVERALL[combine] ?? "overall"}`;
+}
+
+/** What a file says, and its extremes. */
+function summary({ statistics, metric: { unit } }: DataRun): string {
+  const { name, nodes, numbers, min, max, sum, mean } = statistics;
+  const of = `${name}: ${nodes.toLocaleString("en-US")} ${nodes === 1 ? "node" : "nodes"}`;
+  const text = (value: number) => quantityText(value, unit);
+  return numbers ? `${of}, min ${text(min)}, max ${text(max)}, sum ${text(sum)}, mean ${text(mean)}` : of;
+}

@@ -1,0 +1,122 @@
+/** Boxes are coloured by the number that they have; the legend says in which unit, and where the numbers come from. */
+import { describe, expect, it } from "vitest";
+import { Highlighter } from "../../src/core/highlight/highlighter";
+import { metricsOf } from "../../src/core/metrics/counted";
+import { scaleOf } from "../../src/core/metrics/scale";
+import type { Visible } from "../../src/core/program/types";
+import { HEAT } from "../../src/core/scene/theme";
+import { PAINT_SAME } from "../../src/core/scene/types";
+import { quantityText } from "../../src/core/text/quantities";
+import { buildView } from "../../src/core/view";
+import { makeProgram } from "../view/program";
+
+describe("a scale", () => {
+  it("goes in equal steps, and in equal ratios where numbers differ a lot", () => {
+    const linear = scaleOf([Number.NaN, 10, 20], 10)!;
+    expect([10, 14.9, 19.9, 20].map(linear.step)).toEqual([0, 4, 9, 9]);
+    expect(linear.start(5)).toBe(15);
+    const wide = scaleOf([1, 1e10], 10)!;
+    expect([1, 100, 1e9, 1e10].map(wide.step)).toEqual([0, 2, 9, 9]);
+    expect(wide.start(5)).toBeCloseTo(1e5);
+  });
+
+  it("has zeros at its cold end, negative numbers where they belong, and is not there without numbers", () => {
+    const positive = scaleOf([0, 2, 4], 2)!;
+    expect([positive.low, positive.step(0), positive.step(2), positive.step(4)]).toEqual([2, 0, 0, 1]);
+    const negative = scaleOf([-4, 4], 2)!;
+    expect([negative.low, negative.step(-4), negative.step(3)]).toEqual([-4, 0, 1]);
+    expect(scaleOf([Number.NaN], 2)).toBeUndefined();
+    expect(scaleOf([3], 2)!.step(3)).toBe(0);
+    expect(scaleOf([0, 0], 2)).toMatchObject({ low: 0, high: 0 });
+  });
+});
+
+it("writes numbers with their units as people do", () => {
+  const texts: [number, string, string][] = [
+    [1.2e9, "FLOP", "1.2 GFLOP"],
+    [16_777_216, "B", "16.8 MB"],
+    [3.5e-5, "s", "35 µs"],
+    [0.9999, "s", "1 s"],
+    [0, "s", "0 s"],
+    [90, "s", "90 s"],
+    [2.5, "FLOP/B", "2.5 FLOP/B"],
+    [0.00012, "1", "0.00012"],
+    [-0.5, "s", "−500 ms"],
+    [1e-15, "s", "0.001 ps"],
+    [Number.NaN, "B", "–"],
+  ];
+  for (const [value, unit, text] of texts) expect(quantityText(value, unit)).toBe(text);
+});
+
+describe("colours", () => {
+  const program = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "x", role: "parameter" },
+        { id: "a", op: "dot", inputs: ["x"], scope: "g", metrics: { flops: 100, bytes: 50 } },
+        { id: "b", op: "exp", inputs: ["a"], scope: "g", metrics: { flops: 100, bytes: 100 } },
+        { id: "c", op: "sin", inputs: ["b"], metrics: { flops: 20, bytes: 1 } },
+        { id: "d", op: "mystery", inputs: ["c"], attrs: { weight: 3 } },
+      ],
+    },
+  ]);
+  const highlighter = new Highlighter(program);
+  const fills = (visible: Visible, colour: string) => {
+    const { highlights, paints } = highlighter.colours(visible, { rules: [], colour });
+    return Object.fromEntries(
+      visible.title.map((title, box) => [
+        title,
+        highlights!.box[box] < 0 ? paints![box] : highlights!.paints[highlights!.box[box]].fill!.light,
+      ]),
+    );
+  };
+
+  it("of a closed group are those of its sum; open frames and boxes without a number step back", () => {
+    expect(fills(buildView(program, { depth: 0 }), "flops")).toEqual({
+      x: PAINT_SAME,
+      g: HEAT[9].light,
+      sin: HEAT[0].light,
+      mystery: PAINT_SAME,
+    });
+    const open = fills(buildView(program, { depth: 1 }), "flops");
+    expect(open).toMatchObject({ g: PAINT_SAME, dot: HEAT[9].light, exp: HEAT[9].light, sin: HEAT[0].light });
+    expect(fills(buildView(program, { depth: 1 }), "intensity")).toMatchObject({
+      dot: HEAT[0].light,
+      exp: HEAT[0].light,
+      sin: HEAT[9].light,
+    });
+  });
+
+  it("say in the legend what they mean, in which unit, and where the numbers come from", () => {
+    const { legendRows, measures } = highlighter.colours(buildView(program, { depth: 0 }), { rules: [], colour: "flops" });
+    const texts = legendRows!.map(({ text }) => text).filter(Boolean);
+    expect(texts).toEqual(["20 FLOP", "110 FLOP", "200 FLOP", "flops, estimated: 220 FLOP in total"]);
+    expect(measures).toMatchObject([{ name: "flops", unit: "FLOP", origin: "estimated" }]);
+    const overall = (colour: string) => highlighter.colours(buildView(program, {}), { rules: [], colour }).legendRows!.at(-1)!.text;
+    expect(overall("intensity")).toBe("intensity, estimated: 1.46 FLOP/B overall");
+    expect(overall("users")).toBe("users, given: 4 in total");
+  });
+
+  it("stand over style rules, which stay over kinds", () => {
+    const rules = [{ queries: [{ type: "regex", queryRegex: ".", matchTypes: ["title"] }], styles: { node_bg_color: "#010203" } }] as never;
+    const visible = buildView(program, { depth: 1 });
+    const filled = (colour: string) => {
+      const { highlights } = highlighter.colours(visible, { rules, colour });
+      return highlights!.paints[highlights!.box[visible.boxOfNode[1]]]?.fill?.light;
+    };
+    expect(filled("flops")).toBe(HEAT[9].light);
+    expect(filled("op")).toBe("#010203");
+  });
+
+  it("can be asked for by these names and no others", () => {
+    highlighter.add({ results: { a: { value: 1 } } }, "run.json");
+    expect(highlighter.choices).toEqual([
+      ...["category", "op", "dtype", "group", "output bytes", "inputs", "users", "flops", "bytes", "intensity", "data:run"],
+    ]);
+    expect(metricsOf(program)).toHaveLength(6);
+    expect(["op", "flops", "data:run", "attr:weight", "latency", "run"].map((name) => highlighter.knows(name))).toEqual([
+      ...[true, true, true, true, false, false],
+    ]);
+  });
+});
