@@ -10,7 +10,7 @@ from programs import F32
 
 import opscope
 from opscope.analysis.cost import Cost, CostModel
-from opscope.analysis.cost_metrics import BYTES, FLOPS, with_costs
+from opscope.analysis.cost_metrics import BYTES, FLOPS, INTENSITY, with_costs
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.readers import read
 from opscope.readers.source import Source
@@ -176,7 +176,7 @@ ENTRY main { p = (s32[], f32[4,4]) parameter(0)
   ROOT s = f32[2,8] reshape(c) }
 """
     program = with_costs(hlo(text))
-    assert dict(program.metrics) == {"flops": FLOPS, "bytes": BYTES}
+    assert dict(program.metrics) == {"flops": FLOPS, "bytes": BYTES, "intensity": INTENSITY}
     flops = {graph.name: dict(graph.metrics["flops"]) for graph in program}
     moved = {graph.name: dict(graph.metrics["bytes"]) for graph in program}
     assert flops["fused"] == {"n": 16, "e": 16} and moved["fused"] == {}

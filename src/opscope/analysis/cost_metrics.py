@@ -8,6 +8,8 @@ from opscope.program import Metric, Program
 FLOPS = Metric("flops", "FLOP", "sum", "estimated")
 BYTES = Metric("bytes", "B", "sum", "estimated")
 """Read and written by one run."""
+INTENSITY = Metric("intensity", "FLOP/B", "ratio:flops/bytes", "estimated")
+"""Arithmetic intensity: a low one means that memory is what limits an operation."""
 
 
 def with_costs(program: Program) -> Program:
@@ -30,4 +32,8 @@ def with_costs(program: Program) -> Program:
         moved[graph.name] = {id: cost.bytes for id, cost in in_memory if cost.bytes or not cost.unknown}
     columns = {FLOPS: flops, BYTES: moved}
     counted = [metric for metric in wanted if any(any(column.values()) for column in columns[metric].values())]
-    return program.with_columns({metric: columns[metric] for metric in counted}) if counted else program
+    added: dict[Metric, dict[str, dict[str, float]]] = {metric: columns[metric] for metric in counted}
+    names = program.metrics.keys() | {metric.name for metric in counted}
+    if INTENSITY.name not in names and {FLOPS.name, BYTES.name} <= names:
+        added[INTENSITY] = {}
+    return program.with_columns(added) if added else program

@@ -57,9 +57,9 @@ describe("bytes that Python wrote", () => {
       ...definition,
       values: ratio ? ratio.map(({ name }) => name) : Array.from(values, (value) => (Number.isNaN(value) ? null : value)),
     }));
-    const parts = { speed: ["flops", "time"] } as Record<string, unknown>;
+    const parts = { speed: ["flops", "time"], intensity: ["flops", "bytes"] } as Record<string, unknown>;
     expect(found).toEqual(expected.metrics.map((metric) => ({ ...metric, values: parts[metric.name] ?? metric.values })));
-    expect(found.map(({ name }) => name)).toEqual(["time", "speed", "flops", "bytes"]);
+    expect(found.map(({ name }) => name)).toEqual(["time", "speed", "flops", "bytes", "intensity"]);
     expect(found[0].values.filter((value) => value !== null)).toHaveLength(300);
   });
 
