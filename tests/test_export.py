@@ -93,7 +93,7 @@ def test_any_program_gives_wellformed_svg(program: Program) -> None:
 def test_a_wrapped_picture_says_what_its_numbers_mean_and_covers_no_count() -> None:
     program = opscope.load(Path(__file__).parent.parent / "examples" / "train_step.hlo")
     assert isinstance(program, Program)
-    said = "goes on where the same number stands again"
+    said = "resumes at the same number"
     assert said not in draw(program, ViewOptions(wrap=False), "svg").text
     svg = draw(program, ViewOptions(wrap=True), "svg").text
     assert said in svg
@@ -215,7 +215,7 @@ def test_unknown_names_are_refused_with_the_closest() -> None:
 
 
 def test_a_mistake_of_the_core_is_one_line() -> None:
-    with pytest.raises(OpscopeError, match="no opscope program") as caught:
+    with pytest.raises(OpscopeError, match="not an opscope program") as caught:
         host.run(b"nonsense, and more than a header of it", [("load", None)])
     assert "\n" not in str(caught.value)
 

@@ -97,7 +97,7 @@ def test_model_explorer_reads_the_rules_that_executorch_ships(program: Program, 
     [
         ({"style": "stripes"}, "stripes: cannot be read: .*; predefined styles: clusters"),
         ({"style": [rule(regex("a(", "title"), node_bg_color="red")]}, r"style rule 1: .*a\("),
-        ({"style": [rule(regex("a", "title"), node_bg_color="reddish")]}, 'style rule 1: node_bg_color: "reddish" is no colour'),
+        ({"style": [rule(regex("a", "title"), node_bg_color="reddish")]}, 'style rule 1: node_bg_color: "reddish" is not a colour'),
         ({"node_data": {"values": 1}}, "no node data"),
         ({"node_data": ({"results": {}}, {"results": {}})}, "a picture shows one file of node data, not 2"),
     ],

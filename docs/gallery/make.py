@@ -1,6 +1,6 @@
-"""Makes the pictures of this folder: `python docs/gallery/make.py [NAME…]`.
+"""Makes the pictures of this directory: `python docs/gallery/make.py [NAME…]`.
 
-Needs jax, flax, torch and transformers, and for three pictures the sample data that lies beside the repository; what cannot be
+Needs jax, flax, torch and transformers, and for three pictures the sample data next to the repository; a picture that cannot be
 made stays as it is. Each picture is an SVG (open it: text can be selected, everything has a tooltip) and a small PNG for the page.
 """
 
@@ -128,33 +128,34 @@ PICTURES = (
         "opscope export layer.hlo -o transformer-layer.svg --depth 9", transformer_layer, {"depth": 9, "wrap": True},
     ),
     Picture(
-        "resnet50", "ResNet-50 (Keras on JAX): 1,755 operations by layer, the thread broken into columns by itself.",
+        "resnet50", "ResNet-50 (Keras on JAX): 1,755 operations, grouped by layer and wrapped into columns automatically.",
         "opscope export resnet50.hlo -o resnet50.svg", sample("hlo_sample.tar.gz", "004_resnet50"), {},
     ),
     Picture(
-        "xla-gpu-fusions", "The same program after XLA's last pass on a GPU: fusions take the colour of what they do. Dark theme.",
+        "xla-before-passes", "A loss with a convolution, a recurrent loop, a conditional and their gradients, before XLA's passes.",
+        "opscope export before_passes.txt -o xla-before-passes.svg --wrap", sample(XLA, ".0000."), {"wrap": True},
+    ),
+    Picture(
+        "xla-gpu-fusions",
+        "The same program after XLA's last pass on a GPU, in the dark theme. Fusions have the colour of what they compute.",
         "opscope export after_passes.txt -o xla-gpu-fusions.svg --theme dark --wrap", sample(XLA, ".0105."),
         {"theme": "dark", "wrap": True},
     ),
     Picture(
-        "xla-before-passes", "A loss with a convolution, a recurrent loop, a branch and their gradients, before XLA's passes.",
-        "opscope export before_passes.txt -o xla-before-passes.svg --wrap", sample(XLA, ".0000."), {"wrap": True},
-    ),
-    Picture(
-        "scan", "A loop and a branch, opened in place: condition and body of the while, both sides of the conditional.",
+        "scan", "A loop and a conditional, opened in place: condition and body of the while, both branches of the conditional.",
         "opscope export scan.hlo -o scan.svg --depth 9", scan, {"depth": 9},
     ),
     Picture(
-        "neighbourhood", "What is within two steps of one exponential of a training step, in its groups.",
+        "neighbourhood", "Everything within two hops of one exponential in a training step, in its groups.",
         "opscope export train_step.hlo -o neighbourhood.svg --around exp.6 --hops 2", train_step, {"around": ("exp.6",), "hops": 2},
     ),
     Picture(
-        "paths", "Every path from the query to the output of one attention, from left to right, in rows.",
+        "paths", "Every path from the query to the output of one attention layer, drawn from left to right and wrapped into rows.",
         "opscope export train_step.hlo -o paths.svg --paths dot_general.83 dot_general.88 --rankdir LR", train_step,
-        {"paths": ("dot_general.83", "dot_general.88"), "direction": "LR"},
+        {"paths": ("dot_general.83", "dot_general.88"), "rankdir": "LR"},
     ),
     Picture(
-        "gpt2", "GPT-2 as torch.export sees it: twelve equal blocks fold into one stack, here opened.",
+        "gpt2", "GPT-2 from torch.export: twelve equal blocks fold into one stack, opened here.",
         'opscope.save(opscope.capture(model, ids), "gpt2.svg", depth=2)', gpt2, {"depth": 2},
     ),
     Picture(
@@ -182,7 +183,7 @@ def main(wanted: list[str]) -> None:
 
 
 def write_page() -> None:
-    about = "Made by `make gallery`. Click a picture for the SVG: its text can be selected, and everything has a tooltip."
+    about = "`make gallery` makes these pictures. Click one for the SVG: its text can be selected, and everything has a tooltip."
     parts = ["# Gallery", "", about, ""]
     for picture in PICTURES:
         parts += [f"## {picture.name}", "", picture.what, "", f"    {picture.command}", ""]

@@ -59,7 +59,7 @@ def test_everything_can_be_reached_with_the_tab_key(open_file: Open) -> None:
         "Collapse all",
         "Flatten",
         "Fold repeats",
-        "Names",
+        "Show op names",
         "Group by",
         "Colour by",
         "Save SVG",
@@ -83,7 +83,7 @@ def test_everything_can_be_reached_with_the_tab_key(open_file: Open) -> None:
         "Close table",
     }
     assert wanted <= reached, wanted - reached
-    assert any(name.startswith("Real size") for name in reached)
+    assert any(name.startswith("Zoom to 100 %") for name in reached)
 
 
 def test_the_selection_is_spoken(open_file: Open) -> None:

@@ -199,8 +199,8 @@ def test_the_other_button_offers_what_can_be_done_here(viewer: Viewer) -> None:
     viewer.page.mouse.click(*at, button="right")
     assert viewer.idle()["selection"] == ["g:layer_1: Block"]
     viewer.page.locator("[role=menuitem]:focus").wait_for()
-    assert menu_items(viewer)[:3] == ["Open", "Open everything inside", "Zoom to it"]
-    viewer.page.get_by_role("menuitem", name="Open", exact=False).first.click()
+    assert menu_items(viewer)[:3] == ["Expand", "Expand all inside", "Zoom to it"]
+    viewer.page.get_by_role("menuitem", name="Expand", exact=False).first.click()
     viewer.page.get_by_role("menu").wait_for(state="detached")
     assert "g:layer_1: Block" in viewer.idle()["expanded"]
     viewer.page.mouse.click(at[0] + 400, at[1] - 200, button="right")

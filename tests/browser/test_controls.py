@@ -80,7 +80,7 @@ def test_fit_and_zoom(viewer: Viewer) -> None:
     fitted = viewer.press("Fit")["camera"]
     assert viewer.press("Zoom in")["camera"]["scale"] == pytest.approx(fitted["scale"] * 1.5)
     assert viewer.press("Zoom out")["camera"]["scale"] == pytest.approx(fitted["scale"])
-    viewer.page.get_by_role("button", name="Real size").click()
+    viewer.page.get_by_role("button", name="Zoom to 100 %").click()
     assert viewer.idle()["camera"]["scale"] == pytest.approx(1)
     assert viewer.press("Fit")["camera"] == pytest.approx(fitted)
     viewer.row("reduce").click()
@@ -149,16 +149,16 @@ def test_two_selected_nodes_show_all_paths_between(viewer: Viewer) -> None:
     assert len(viewer.idle()["selection"]) == 2
     state = viewer.press("Show all paths between")
     assert 2 <= state["boxes"] < everything
-    assert viewer.press("Show everything")["boxes"] == everything
+    assert viewer.press("Show all")["boxes"] == everything
 
 
 def test_only_the_neighbours_of_a_node(viewer: Viewer) -> None:
     everything = viewer.press("Flatten")["boxes"]
     viewer.row("reduce").click()
     viewer.idle()
-    near = viewer.press("Only its neighbours")["boxes"]
+    near = viewer.press("Isolate (2 hops)")["boxes"]
     assert near < everything
-    assert viewer.press("One step more")["boxes"] >= near
+    assert viewer.press("One more hop")["boxes"] >= near
 
 
 def test_graphs_and_breadcrumbs(viewer: Viewer) -> None:
@@ -268,22 +268,22 @@ def test_options_of_the_command_line_are_what_is_shown_first(open_file: Open) ->
 def test_names_and_the_node_that_was_asked_for(open_file: Open) -> None:
     viewer = open_file(network(), options=ViewOptions(around=("dot.1",), hops=1))
     assert viewer.state()["selectedNode"] == "dot.1"
-    names = viewer.page.get_by_role("button", name="Names", exact=True)
+    names = viewer.page.get_by_role("button", name="Show op names", exact=True)
     assert names.get_attribute("aria-pressed") == "false"
-    viewer.press("Names")
+    viewer.press("Show op names")
     assert names.get_attribute("aria-pressed") == "true" and "names=1" in viewer.page.url
 
 
 def test_operand_numbers_and_values_as_boxes_have_a_control_and_a_key(viewer: Viewer) -> None:
     boxes = viewer.press("Expand all")["boxes"]
-    with_values = viewer.press("Values as boxes")
+    with_values = viewer.press("Show tensors as nodes")
     assert with_values["boxes"] > boxes, "a tensor is a box of its own"
     assert "values=boxes" in viewer.page.url
     viewer.page.locator("canvas.graph").focus()
     assert viewer.key("v")["boxes"] == boxes
-    numbers = viewer.page.get_by_role("button", name="Operand numbers", exact=True)
+    numbers = viewer.page.get_by_role("button", name="Show operand index", exact=True)
     shown = numbers.get_attribute("aria-pressed")
-    viewer.press("Operand numbers")
+    viewer.press("Show operand index")
     assert numbers.get_attribute("aria-pressed") != shown and "nth=" in viewer.page.url
     viewer.page.locator("canvas.graph").focus()
     viewer.key("#")

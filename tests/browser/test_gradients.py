@@ -38,9 +38,9 @@ def test_a_node_shows_its_rule_its_backward_nodes_and_the_sum_over_its_uses(view
     text = viewer.page.get_by_label("Gradient", exact=True).inner_text()
     assert "y = exp(x)" in text and "dx = dy ⊙ y" in text
     assert "dmul" in text and "⊙ tanh" in text, "the gradients that arrive are written with the names of the nodes"
-    assert "kept for backward: " in text and "8.19 kB" in text
+    assert "saved for backward: " in text and "8.19 kB" in text
     assert "y is used 2 times, so its gradient is a sum" in text
-    state = viewer.press("Light up its backward")
+    state = viewer.press("Highlight backward ops")
     assert state["selection"] and not viewer.errors
 
 
@@ -61,7 +61,7 @@ def test_snapshots_of_a_recording_know_the_other_half_too(open_file: Open, train
     viewer.press("Expand all")
     viewer.row("exponential").click()
     viewer.idle()
-    assert viewer.press("Light up its backward")["selection"] and not viewer.errors
+    assert viewer.press("Highlight backward ops")["selection"] and not viewer.errors
 
 
 def test_two_nodes_show_the_chain_rule_between_them(viewer: Viewer) -> None:
@@ -93,9 +93,9 @@ def test_what_has_no_gradient_says_why_and_parameters_show_the_sum_of_their_uses
 
 
 def test_the_program_tells_what_is_kept_for_backward(viewer: Viewer) -> None:
-    viewer.press("What is kept?")
-    kept = viewer.page.get_by_label("Kept for backward").inner_text()
-    assert "kB" in kept and "values" in kept
+    viewer.press("Show saved tensors")
+    kept = viewer.page.get_by_label("Saved for backward").inner_text()
+    assert "kB" in kept and "tensors" in kept
     assert not viewer.errors and not viewer.foreign_requests()
 
 
@@ -103,7 +103,7 @@ def test_forward_stands_beside_backward_and_the_address_remembers_it(viewer: Vie
     assert viewer.state()["grouping"] == "direction"
     state = viewer.press("Forward beside backward")
     assert "beside=1" in viewer.page.url
-    assert "kept for backward" in " ".join(state["remarks"]) and not viewer.errors
+    assert "saved tensors" in " ".join(state["remarks"]) and not viewer.errors
     again = viewer.page.get_by_role("button", name="Forward beside backward", exact=True)
     assert again.get_attribute("aria-pressed") == "true"
     viewer.page.reload()

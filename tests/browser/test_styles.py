@@ -60,7 +60,7 @@ def test_rules_are_written_counted_moved_and_forgotten(open_file: Open) -> None:
     viewer = open_file(small())
     viewer.press("Styles")
     viewer.press("Add rule")
-    assert said(viewer, 1) == "nothing to look for yet"
+    assert said(viewer, 1) == "enter a pattern"
     pattern = viewer.page.get_by_label("Rule 1: regular expression")
     pattern.fill("conv|RELU")
     viewer.idle()
@@ -180,7 +180,7 @@ def test_node_data_colours_boxes_and_is_a_column_with_statistics(open_file: Open
     numbers.wait_for()
     assert viewer.idle()["colour"] == "data:latency"
     told = " ".join(numbers.inner_text().split())
-    assert told == "latency 3 nodes, 1 entries fit none min 10 max 30 sum 60 mean 20"
+    assert told == "latency 3 nodes, 1 entries match no node min 10 max 30 sum 60 mean 20"
     viewer.press("Expand all")
     picture = svg(viewer)
     assert 'fill="#ff0000"' in picture and "latency: 3 nodes, min 10, max 30, sum 60, mean 20" in picture
@@ -210,7 +210,8 @@ def test_a_file_that_is_neither_is_refused_with_a_sentence(open_file: Open, tmp_
     file = tmp_path / "no.json"
     viewer = open_file(small())
     viewer.press("Styles")
-    for text, sentence in (("{]", "no.json: is no JSON"), ('{"a": 1}', "no.json: no node data"), ("[1]", "style rule 1")):
+    refused = {"{]": "no.json is not a style or node-data file", '{"a": 1}': "no.json: no node data", "[1]": "style rule 1"}
+    for text, sentence in refused.items():
         file.write_text(text)
         with viewer.page.expect_file_chooser() as chooser:
             viewer.page.get_by_role("button", name="Load node data", exact=True).click()

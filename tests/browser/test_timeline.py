@@ -172,7 +172,7 @@ def test_filters_by_name_and_by_the_selected_node(viewer: Viewer) -> None:
     viewer.page.get_by_label("Filter passes").fill("")
     select_node(viewer, "idle.1")
     history(viewer)
-    viewer.press("Touches selection")
+    viewer.press("Changed this node")
     texts = [text.split("\n")[0] for text in options(viewer).all_inner_texts()]
     assert texts == ["dce"]
 

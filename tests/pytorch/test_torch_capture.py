@@ -90,7 +90,7 @@ def test_every_operation_of_a_joint_graph_is_in_its_half_and_modules_below_it(tm
         assert tree.names[group] == node.attrs[DIRECTION_ATTR], node
     drawn = tmp_path / "beside.svg"
     opscope.save(program, drawn, forward_backward=True)
-    assert "Forward runs down, backward up beside it" in drawn.read_text()
+    assert "Forward ↓ left, backward ↑ right" in drawn.read_text()
 
 
 def test_gradients_lead_to_their_parameters(joint: Program) -> None:

@@ -118,7 +118,7 @@ def test_the_viewer_shows_it(open_address: Open, tmp_path: Path) -> None:
     page = viewer.page
     until(lambda: cell(viewer, "block.layers.0").count())
     headings = page.get_by_role("columnheader").all_inner_texts()
-    for name in ("module", "class", "input", "output", "parameters", "share", "mult-adds", "kept for backward", "kernel", "trainable"):
+    for name in ("module", "class", "input", "output", "parameters", "share", "mult-adds", "saved for backward", "kernel", "trainable"):
         assert name in headings
     totals = page.get_by_label("Totals").inner_text()
     for name, text in summary.total_lines():

@@ -88,7 +88,7 @@ COLUMNS: dict[str, Column] = {
     "share": Column("Share", lambda row: f"{row.share:.1%}" if row.parameters else "", lambda row: round(row.share, 6), True),
     "mult_adds": Column("Mult-adds", lambda row: _count(_half(row.layer.flops)), lambda row: _half(row.layer.flops), True),
     "saved": Column(
-        "Kept for backward", lambda row: short_bytes(row.saved_bytes) if row.saved_bytes else "", lambda row: row.saved_bytes, True
+        "Saved for backward", lambda row: short_bytes(row.saved_bytes) if row.saved_bytes else "", lambda row: row.saved_bytes, True
     ),
     "trainable": Column("Trainable", lambda row: row.trainable_text, lambda row: row.trainable_text),
 }

@@ -236,7 +236,7 @@ export class Session {
   /** Leave only a node of the shown graph and what is near it. */
   async onlyAround(node: number): Promise<void> {
     const { id, graph } = await this.ask("node", { node });
-    if (graph !== this.graphName) return this.say(`It is in ${graph}: go there first`);
+    if (graph !== this.graphName) return this.say(`It is in ${graph}; go there first`);
     this.change({ ...this.view, around: [id], hops: START.hops, stopAt: [], also: [] }, { look: "fit" });
   }
 

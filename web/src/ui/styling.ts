@@ -77,7 +77,7 @@ export class Styling {
     this.keep(fresh);
     const [first] = fresh;
     if (!first) return;
-    const rest = first.unmatched ? `; ${first.unmatched.toLocaleString("en-US")} entries fit no node of this program` : "";
+    const rest = first.unmatched ? `; ${first.unmatched.toLocaleString("en-US")} entries match no node of this program` : "";
     this.session.say(`${first.name}: values for ${first.nodes.toLocaleString("en-US")} nodes${rest}`);
     const colour = `${DATA}${first.name}`;
     if (this.session.view.colour === colour) this.session.redraw();
@@ -95,7 +95,7 @@ function parse(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${name}: is no JSON`);
+    throw new Error(`${name} is not a style or node-data file (JSON)`);
   }
 }
 

@@ -100,7 +100,7 @@ describe("rules", () => {
     expect([...found.counts]).toEqual([0, 0, 1]);
     expect(() => readRules({})).toThrow(/list/);
     expect(() => readRules([{ queries: [{ type: "colour" }], styles: {} }])).toThrow(/rule 1: unknown query type "colour"/);
-    expect(() => readRules([rule("op_nodes", "a", "greenish")])).toThrow(/"greenish" is no colour/);
+    expect(() => readRules([rule("op_nodes", "a", "greenish")])).toThrow(/"greenish" is not a colour/);
     expect(() => rulesOf("stripes")).toThrow(/there are: clusters/);
   });
 
@@ -234,7 +234,7 @@ describe("node data", () => {
 
   it("refuses what is no node data with a sentence", () => {
     expect(() => readNodeData([1], "a.json")).toThrow(/a\.json: no node data/);
-    expect(() => readNodeData({ results: {}, gradient: [{ stop: 0, bgColor: "nope" }] }, "a.json")).toThrow(/"nope" is no colour/);
+    expect(() => readNodeData({ results: {}, gradient: [{ stop: 0, bgColor: "nope" }] }, "a.json")).toThrow(/"nope" is not a colour/);
   });
 });
 

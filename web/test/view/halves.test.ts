@@ -119,10 +119,10 @@ describe("halves beside each other", () => {
       },
     ]);
     const closed = buildView(step, { forwardBackward: true, depth: 0 });
-    expect(closed.edgeText?.filter(Boolean)).toEqual(["2 kept · 32 B"]);
+    expect(closed.edgeText?.filter(Boolean)).toEqual(["2 saved · 32 B"]);
     const open = buildView(step, { forwardBackward: true, depth: 9 });
-    expect(new Set(open.edgeText?.filter(Boolean))).toEqual(new Set(["kept · 16 B"]));
-    expect(open.remarks.join()).toContain("kept for backward");
+    expect(new Set(open.edgeText?.filter(Boolean))).toEqual(new Set(["saved · 16 B"]));
+    expect(open.remarks.join()).toContain("saved tensors");
   });
 
   it("keep an update closed that would be wider than they are, until somebody opens it", () => {

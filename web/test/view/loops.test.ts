@@ -54,7 +54,7 @@ it("says where a carried value starts, and what an unchanged one is", () => {
   expect(view.notes[boxNamed(view, "n:while.1>c:1>n:next")]).toEqual(["starts at 0", "+ 1"]);
   expect(view.notes[boxNamed(view, "n:while.1>c:0>n:less")]).toEqual(["starts at 0", "100"]);
   expect(carried(view)).toEqual(["next → less", "next → next"]);
-  expect(view.remarks.join()).toContain("next round");
+  expect(view.remarks.join()).toContain("next iteration");
 });
 
 it("leads what a scan carries back to the body, and what it stacks nowhere", () => {

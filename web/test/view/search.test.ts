@@ -65,7 +65,7 @@ describe("search", () => {
   });
 
   it("says what is wrong with a regular expression instead of failing", () => {
-    expect(compileQuery("/(/").problem).toMatch(/^\/\(\/ is no regular expression/);
+    expect(compileQuery("/(/").problem).toMatch(/^Invalid regular expression: /);
     expect(search(program, "op:/[/").problem).toMatch(/regular expression/);
     expect(search(program, "x", { graph: "nope" }).problem).toBe('no graph named "nope"');
   });

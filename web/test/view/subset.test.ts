@@ -93,7 +93,7 @@ describe("around", () => {
   });
 
   it("says so when there is no such node", () => {
-    expect(buildView(program, { around: ["nope"], hops: 1 }).remarks).toEqual(['There is no "nope" here.']);
+    expect(buildView(program, { around: ["nope"], hops: 1 }).remarks).toEqual(['"nope" is not in this graph.']);
     expect(() => buildView(program, { graph: "nope" })).toThrow('no graph named "nope"');
   });
 
@@ -145,7 +145,7 @@ describe("paths", () => {
   it("are the shortest where there are too many", () => {
     const view = buildView(program, { rules, paths: ["b", "d"], limit: 2 });
     expect(boxLines(view)).toEqual(["group g:g open", "  node n:b", "node n:d"]);
-    expect(view.remarks[0]).toMatch(/1 node on longer ones/);
+    expect(view.remarks[0]).toMatch(/1 node on longer paths/);
   });
 
   it("say so when there are none", () => {

@@ -128,7 +128,7 @@ describe("bytes that Python wrote", () => {
 
   it("are refused with a sentence when they are damaged", () => {
     const bytes = bytesOf("whole.opsw");
-    expect(() => decodeProgram(new Uint8Array(3))).toThrow("no opscope program");
+    expect(() => decodeProgram(new Uint8Array(3))).toThrow("not an opscope program");
     expect(() => decodeProgram(bytes.slice(0, bytes.length - 4000))).toThrow("cut short");
     const newer = bytes.slice();
     newer[4] = 9;

@@ -102,7 +102,7 @@ function isRun(value: unknown): value is GraphNodeData {
 function checked(run: GraphNodeData): GraphNodeData {
   for (const each of [...(run.thresholds ?? []), ...(run.gradient ?? [])]) {
     if (each.bgColor !== undefined && readColour(each.bgColor) === undefined)
-      throw new Error(`node data "${run.name ?? ""}": ${JSON.stringify(each.bgColor)} is no colour`);
+      throw new Error(`node data "${run.name ?? ""}": ${JSON.stringify(each.bgColor)} is not a colour`);
   }
   return { ...run, ...(run.gradient ? { gradient: [...run.gradient].sort((a, b) => a.stop - b.stop) } : {}) };
 }

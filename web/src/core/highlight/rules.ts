@@ -56,7 +56,7 @@ function problemOf(rule: unknown): string | undefined {
   for (const [name, colour] of Object.entries(styles as Record<string, unknown>)) {
     const text = typeof colour === "string" ? colour : (colour as { value?: unknown } | null)?.value;
     if (text !== undefined && text !== "" && (typeof text !== "string" || readColour(text) === undefined))
-      return `${name}: ${JSON.stringify(text)} is no colour`;
+      return `${name}: ${JSON.stringify(text)} is not a colour`;
   }
   return undefined;
 }
@@ -93,7 +93,7 @@ export function compileRule(rule: StyleRule): CompiledRule {
     if (query.type === "node_type") type = query.nodeType;
     else if (query.type === "attr_value_range")
       ranges.push({ attribute: query.attrName, min: query.min ?? -Infinity, max: query.max ?? Infinity });
-    else if (query.queryRegex === "") problem ??= "nothing to look for yet";
+    else if (query.queryRegex === "") problem ??= "enter a pattern";
     else {
       try {
         patterns.push({ pattern: new RegExp(query.queryRegex, "i"), where: query.matchTypes });

@@ -14,7 +14,7 @@ import { placesBefore } from "./continuity";
 import type { Arrangement, DrawContext, Picture, PictureRequest } from "./types";
 
 /** What the numbers of a wrapped picture mean. */
-const CUT_ARROWS = "Numbers in circles join what was parted: an arrow that ends at a number goes on where the same number stands again.";
+const CUT_ARROWS = "Circled numbers continue across columns: an arrow that ends at a number resumes at the same number.";
 
 export function draw(program: ProgramData, request: PictureRequest, context: DrawContext = {}): Picture {
   context.progress?.(0.05, "Choosing what to show");

@@ -16,7 +16,7 @@ export class Sections {
 
   constructor(private readonly bytes: Uint8Array) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (bytes.length < HEADER || decodeUtf8(bytes, 0, 4) !== "OPSW") throw new Error("these bytes are no opscope program");
+    if (bytes.length < HEADER || decodeUtf8(bytes, 0, 4) !== "OPSW") throw new Error("these bytes are not an opscope program");
     const version = view.getUint32(4, true);
     if (version !== VERSION)
       throw new Error(`the program is written in version ${version} of the wire format; this viewer reads version ${VERSION}`);

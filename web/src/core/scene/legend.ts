@@ -29,7 +29,7 @@ const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   random: "random",
   function: "autograd function",
   leaf: "leaf with a gradient",
-  saved: "kept for backward",
+  saved: "saved for backward",
   base: "base of a view",
   cut: "end of the gradient",
 };

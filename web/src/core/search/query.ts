@@ -88,7 +88,7 @@ function regularTest(pattern: string, flags: string): ((text: string) => boolean
     } catch (error) {
       const reason =
         error instanceof Error ? error.message.replace(/^Invalid regular expression:\s*/, "").replace(/^\/.*\/[a-z]*:\s*/, "") : "";
-      return `/${pattern}/ is no regular expression${reason ? `: ${reason}` : ""}`;
+      return `Invalid regular expression${reason ? `: ${reason}` : ""}`;
     }
   }
 }

@@ -18,7 +18,7 @@ function fromBase64(text: string): Uint8Array {
     for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
     return bytes;
   } catch {
-    throw new Error("the data in this page is damaged: it is no base64 text. Export the page again");
+    throw new Error("the data in this page is damaged: it is not base64. Export the page again");
   }
 }
 

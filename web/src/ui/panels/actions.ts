@@ -16,7 +16,7 @@ export const actions = {
   /** The halves are groups of the grouping by direction, laid out downwards. */
   forwardBackward: (session: Session) => {
     const { view, program } = session;
-    if (!program?.groupings.includes("direction")) return session.say("Nothing here has a forward and a backward half");
+    if (!program?.groupings.includes("direction")) return session.say("This graph has no forward and backward halves");
     const grouped = (view.groupBy ?? program.groupings[0]) === "direction" ? view : groupBy(view, "direction");
     session.change(
       view.forwardBackward
@@ -48,7 +48,7 @@ export const actions = {
 
   async copyMarkdown(session: Session): Promise<void> {
     const text = await session.ask("markdown", { nodes: session.selectedNodes });
-    await copy(session, text, session.selectedNodes.length ? "Selection copied as Markdown" : "What is shown copied as Markdown");
+    await copy(session, text, session.selectedNodes.length ? "Selection copied as Markdown" : "View copied as Markdown");
   },
 };
 
@@ -62,7 +62,7 @@ export async function copy(session: Session, text: string, done: string): Promis
     await navigator.clipboard.writeText(text);
   } catch {
     if (!copyTheOldWay(text)) {
-      session.say("This page may not write to the clipboard");
+      session.say("This page is not allowed to write to the clipboard");
       return;
     }
   }

@@ -68,7 +68,7 @@ export function Canvas({
       )}
       {problem && (
         <div class="message" role="alert">
-          <h2>This cannot be shown</h2>
+          <h2>Could not open this file</h2>
           <p>{clipped(problem, 1200)}</p>
           {shown && (
             <button type="button" class="tool" onClick={() => session.back()}>
@@ -79,10 +79,10 @@ export function Canvas({
       )}
       {!problem && shown?.scene.boxCount === 0 && (
         <div class="message">
-          <h2>Nothing to see</h2>
+          <h2>Empty graph</h2>
           <p>
             This graph has no nodes
-            {session.view.around.length || session.view.paths || session.view.matchesOnly >= 0 ? " that fit what was asked for" : ""}.
+            {session.view.around.length || session.view.paths || session.view.matchesOnly >= 0 ? " that match" : ""}.
           </p>
         </div>
       )}
@@ -142,9 +142,9 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
   if (view.paths)
     rows.push(
       <p class="remark" key="paths">
-        Only paths from {clipped(view.paths[0], 60)} to {clipped(view.paths[1], 60)}{" "}
+        Showing paths from {clipped(view.paths[0], 60)} to {clipped(view.paths[1], 60)}{" "}
         <button type="button" onClick={() => session.change({ ...view, paths: undefined }, { look: "first" })}>
-          Show everything
+          Show all
         </button>
       </p>,
     );
@@ -152,12 +152,12 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
     const { around, hops } = view;
     rows.push(
       <p class="remark" key="around">
-        Only {hops} {hops === 1 ? "step" : "steps"} around {clipped(around.join(", "), 60)}
+        Showing {hops} {hops === 1 ? "hop" : "hops"} around {clipped(around.join(", "), 60)}
         <button type="button" onClick={() => session.change({ ...view, hops: hops + 1 }, { look: "fit" })}>
-          One step more
+          One more hop
         </button>
         <button type="button" onClick={() => session.change({ ...view, around: [], stopAt: [], also: [] }, { look: "first" })}>
-          Show everything
+          Show all
         </button>
       </p>,
     );
@@ -165,9 +165,9 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
   if (view.matchesOnly >= 0)
     rows.push(
       <p class="remark" key="only">
-        Only what “{clipped(view.query, 60)}” finds, with neighbours{" "}
+        Showing matches of “{clipped(view.query, 60)}” and their neighbours{" "}
         <button type="button" onClick={() => session.change({ ...view, matchesOnly: -1 }, { look: "first" })}>
-          Show everything
+          Show all
         </button>
       </p>,
     );
@@ -198,8 +198,8 @@ function Zoom({ session }: { readonly session: Session }): JSX.Element {
       <button
         type="button"
         class="level"
-        aria-label={`Real size, now ${percent}`}
-        title="Real size (0)"
+        aria-label={`Zoom to 100 %, now ${percent}`}
+        title="Zoom to 100 % (0)"
         onClick={() => session.stage?.zoomBy(1 / session.stage.camera.scale)}
       >
         {percent}

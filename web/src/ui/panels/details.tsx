@@ -46,8 +46,8 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
         <button
           type="button"
           class="copy name"
-          aria-label="Copy its name"
-          title="Copy its name"
+          aria-label="Copy name"
+          title="Copy name"
           onClick={() => void copy(session, facts.id, "Name copied")}
         >
           <Icon name="copy" />
@@ -89,7 +89,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
         </Section>
       )}
       {facts.calls.length > 0 && (
-        <Section title="Runs">
+        <Section title="Calls">
           <ul>
             {facts.calls.map((graph) => (
               <li key={graph.name}>
@@ -105,7 +105,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
           </ul>
         </Section>
       )}
-      <NodeList session={session} title="Its graph is run by" nodes={facts.calledBy} total={facts.calledBy.length} />
+      <NodeList session={session} title="Called by" nodes={facts.calledBy} total={facts.calledBy.length} />
       <NodeHistory session={session} facts={facts} />
       <Reach session={session} />
       {facts.source.length > 0 && (
@@ -117,7 +117,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
                   type="button"
                   class="link"
                   title="Copy file and line"
-                  onClick={() => void copy(session, `${frame.file}:${frame.line}`, "Place copied")}
+                  onClick={() => void copy(session, `${frame.file}:${frame.line}`, "Location copied")}
                 >
                   {clipped(shortFile(frame.file))}:{frame.line}
                 </button>
@@ -152,19 +152,19 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
       <p class="where">{[clipped(facts.subtitle, 600), facts.path.map((name) => clipped(name)).join(" › ")].filter(Boolean).join(" · ")}</p>
       <div class="actions">
         <button type="button" class="tool" onClick={() => session.toggle(piece)}>
-          {open ? "Close" : "Open"}
+          {open ? "Collapse" : "Expand"}
         </button>
         <button
           type="button"
           class="tool"
-          title="Open it with all groups in it (Shift+Enter, Alt+double click)"
+          title="Expand it with every group inside (Shift+Enter, Alt+double-click)"
           onClick={() => session.toggle(piece, true)}
         >
-          Open everything inside
+          Expand all inside
         </button>
         {facts.repeat > 1 && (
           <button type="button" class="tool" onClick={() => session.unfold(facts.key)}>
-            Show all {facts.repeat} one by one
+            Unstack the {facts.repeat} repeats
           </button>
         )}
         <button type="button" class="tool" onClick={() => session.stage?.reveal([piece], true)}>
@@ -178,7 +178,7 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
             <span class="n">{facts.operations.toLocaleString("en-US")}</span>
           </li>
           <li>
-            <span>{facts.called > 0 ? "nodes in all, with called graphs" : "nodes in all"}</span>
+            <span>{facts.called > 0 ? "nodes, including called graphs" : "nodes, including constants and parameters"}</span>
             <span class="n">{facts.nodes.toLocaleString("en-US")}</span>
           </li>
           {facts.parameters > 0 && (
@@ -193,8 +193,8 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
       </Section>
       <Metrics facts={facts.metrics} />
       <OpCounts session={session} ops={facts.ops} />
-      <NodeList session={session} title="Takes" nodes={facts.inputs} total={facts.inputs.length} types />
-      <NodeList session={session} title="Gives" nodes={facts.outputs} total={facts.outputs.length} types />
+      <NodeList session={session} title="Inputs" nodes={facts.inputs} total={facts.inputs.length} types />
+      <NodeList session={session} title="Outputs" nodes={facts.outputs} total={facts.outputs.length} types />
     </>
   );
 }
@@ -206,7 +206,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
   return (
     <>
       <h2>{clipped(program.name, 2000)}</h2>
-      <p class="where">Select a box to see everything about it.</p>
+      <p class="where">Select a node to see its details.</p>
       <Section title="Program">
         <ul class="bars">
           <li>
@@ -219,7 +219,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
           </li>
           {program.parameters > 0 && (
             <li>
-              <span>{program.others > 0 ? "parameter tensors" : "inputs of the entry"}</span>
+              <span>{program.others > 0 ? "parameter tensors" : "entry parameters"}</span>
               <span class="n">
                 {program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}
               </span>
@@ -301,14 +301,14 @@ function Actions({ session, facts }: { readonly session: Session; readonly facts
       </button>
       {inGraph && (
         <button type="button" class="tool" onClick={() => void session.onlyAround(facts.node)}>
-          Only its neighbours
+          Isolate (2 hops)
         </button>
       )}
     </div>
   );
 }
 
-/** How far to light up what feeds the selection and what uses it. */
+/** How many hops upstream and downstream to highlight. */
 function Reach({ session }: { readonly session: Session }): JSX.Element {
   const { view } = session;
   const row = (label: string, name: "upstream" | "downstream") => {

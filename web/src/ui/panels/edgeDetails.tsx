@@ -8,10 +8,10 @@ import { NodeList, Section } from "./sections";
 
 const KIND = {
   data: "",
-  control: "Order only: no value passes here.",
-  link: "A relation, not a value.",
-  carried: "To the next round of the loop.",
-  overlay: "Laid over the graph by its file: no value passes here.",
+  control: "Order only; it carries no value.",
+  link: "A link; it carries no value.",
+  carried: "To the next iteration of the loop.",
+  overlay: "An overlay from the file; it carries no value.",
 } as const;
 
 export function EdgeDetails({ session, facts }: { readonly session: Session; readonly facts: EdgeFacts }): JSX.Element {

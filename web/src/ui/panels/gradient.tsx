@@ -19,7 +19,7 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
       {facts.kept.length > 0 && (
         <>
           <p class="law-note">
-            kept for backward: <strong>{bytesText(facts.keptBytes)}</strong>
+            saved for backward: <strong>{bytesText(facts.keptBytes)}</strong>
           </p>
           <ul>
             {facts.kept.map((value) => (
@@ -32,7 +32,7 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
         </>
       )}
       <List session={session} nodes={facts.forward} total={facts.forwardCount} />
-      {facts.backwardCount > 0 && <p class="law-note">carried out by</p>}
+      {facts.backwardCount > 0 && <p class="law-note">computed by</p>}
       <List session={session} nodes={facts.backward} total={facts.backwardCount} />
       {hasOther && (
         <div class="actions">
@@ -42,7 +42,7 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
             aria-pressed={view.related}
             onClick={() => session.change({ ...view, related: !view.related })}
           >
-            {facts.forwardCount > 0 ? "Light up its forward" : "Light up its backward"}
+            {facts.forwardCount > 0 ? "Highlight forward ops" : "Highlight backward ops"}
           </button>
         </div>
       )}
@@ -111,12 +111,12 @@ export function Kept({ session }: { readonly session: Session }): JSX.Element | 
   const ask = async () => setKept(await session.ask("kept", {}));
   if (!session.program?.groupings.includes("direction")) return null;
   return (
-    <section aria-label="Kept for backward">
-      <h3>Kept for backward</h3>
+    <section aria-label="Saved for backward">
+      <h3>Saved for backward</h3>
       {kept ? (
         <>
           <p class="law-note">
-            <strong>{bytesText(kept.bytes)}</strong> in {kept.count.toLocaleString("en-US")} values
+            <strong>{bytesText(kept.bytes)}</strong> in {kept.count.toLocaleString("en-US")} tensors
           </p>
           <ul>
             {kept.values.map((value, i) => (
@@ -130,7 +130,7 @@ export function Kept({ session }: { readonly session: Session }): JSX.Element | 
       ) : (
         <div class="actions">
           <button type="button" class="tool" onClick={() => void ask()}>
-            What is kept?
+            Show saved tensors
           </button>
         </div>
       )}

@@ -40,7 +40,7 @@ export function ContextMenu({ session, at }: { readonly session: Session; readon
       ref={menu}
       role="menu"
       tabIndex={-1}
-      aria-label="What can be done here"
+      aria-label="Context menu"
       onKeyDown={onKey}
       onContextMenu={(event) => event.preventDefault()}
       onFocusOut={(event) => {
@@ -84,19 +84,19 @@ function boxItems(session: Session, piece: number): Item[] {
   const name = facts?.id ?? scene.title[box];
   const [a, b, ...more] = session.selectedNodes;
   const items: (Item | false)[] = [
-    container && { text: open ? "Close" : "Open", press: "Enter", run: () => session.toggle(piece) },
-    container && { text: "Open everything inside", press: "Shift+Enter", run: () => session.toggle(piece, true) },
-    scene.repeat[box] > 1 && { text: `Show all ${scene.repeat[box]} one by one`, run: () => session.unfold(scene.key[box]) },
+    container && { text: open ? "Collapse" : "Expand", press: "Enter", run: () => session.toggle(piece) },
+    container && { text: "Expand all inside", press: "Shift+Enter", run: () => session.toggle(piece, true) },
+    scene.repeat[box] > 1 && { text: `Unstack the ${scene.repeat[box]} repeats`, run: () => session.unfold(scene.key[box]) },
     { text: "Zoom to it", press: "z", run: () => session.stage?.reveal([piece], true) },
-    node >= 0 && { text: "Only its neighbours", run: () => void session.onlyAround(node) },
-    node >= 0 && { text: "Light up all that feeds it", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },
-    node >= 0 && { text: "Light up all that uses it", run: () => session.change({ ...view, upstream: 0, downstream: ALL }) },
-    b !== undefined && more.length === 0 && { text: "Show all paths between the two", run: () => void showPaths(session, a, b) },
+    node >= 0 && { text: "Isolate (2 hops)", run: () => void session.onlyAround(node) },
+    node >= 0 && { text: "Highlight upstream", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },
+    node >= 0 && { text: "Highlight downstream", run: () => session.change({ ...view, upstream: 0, downstream: ALL }) },
+    b !== undefined && more.length === 0 && { text: "Show all paths between them", run: () => void showPaths(session, a, b) },
     ...(facts?.calls ?? []).slice(0, 4).map((graph) => ({
-      text: `Go into ${clipped(graph.name, 40)}`,
+      text: `Enter ${clipped(graph.name, 40)}`,
       run: () => session.change(enterGraph(view, graph.name), { look: "first" }),
     })),
-    { text: "Copy its name", run: () => void copy(session, name, "Name copied") },
+    { text: "Copy name", run: () => void copy(session, name, "Name copied") },
     node >= 0 && { text: "Copy as Markdown", run: () => void actions.copyMarkdown(session) },
   ];
   return items.filter((item) => item !== false);

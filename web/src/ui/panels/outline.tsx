@@ -23,7 +23,7 @@ export function Outline({ session }: { readonly session: Session }): JSX.Element
           aria-controls="opscope-left"
           onClick={() => setTab("outline")}
         >
-          Groups
+          Outline
         </button>
         <button
           type="button"
@@ -168,7 +168,7 @@ function Graphs({ session }: { readonly session: Session }): JSX.Element {
         value={filter}
         onInput={(event) => setFilter(event.currentTarget.value)}
       />
-      {rows.length === 0 && <p class="quiet">No graph has that name.</p>}
+      {rows.length === 0 && <p class="quiet">No graph matches.</p>}
       <div
         class="list"
         ref={scroller}

@@ -127,12 +127,12 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
           )}
           {found && !found.problem && rows.length === 0 && (
             <li class="note" role="option" aria-selected={false}>
-              Nothing found. Try a part of a name, /a pattern/, or op: type: scope: attr.name:
+              No matches. Try part of a name, /a regular expression/, or op: type: scope: attr.name:
             </li>
           )}
           {found && found.total > rows.length && (
             <li class="note" role="option" aria-selected={false}>
-              {(found.total - rows.length).toLocaleString("en-US")} more; all are marked in the graph
+              {(found.total - rows.length).toLocaleString("en-US")} more; all of them are highlighted in the graph
             </li>
           )}
         </ul>

@@ -51,13 +51,13 @@ function firstBox(session: Session): number {
 }
 
 export const KEYS: readonly Key[] = [
-  { keys: "↓ ↑", what: "Along the edges", press: "ArrowDown", run: arrow("down") },
+  { keys: "↓ ↑", what: "Follow outputs, inputs", press: "ArrowDown", run: arrow("down") },
   { keys: "", what: "", press: "ArrowUp", run: arrow("up") },
-  { keys: "← →", what: "To the neighbour", press: "ArrowLeft", run: arrow("left") },
+  { keys: "← →", what: "Previous, next in the row", press: "ArrowLeft", run: arrow("left") },
   { keys: "", what: "", press: "ArrowRight", run: arrow("right") },
   {
     keys: "Enter",
-    what: "Open or close a group",
+    what: "Expand or collapse a group",
     press: "Enter",
     run: ({ session }) =>
       session.selectedPieces.slice(-1).forEach((piece) => {
@@ -66,20 +66,20 @@ export const KEYS: readonly Key[] = [
   },
   {
     keys: "Shift+Enter",
-    what: "Open it with everything inside",
+    what: "Expand all inside",
     press: "Shift+Enter",
     run: ({ session }) =>
       session.selectedPieces.slice(-1).forEach((piece) => {
         session.toggle(piece, true);
       }),
   },
-  { keys: "Backspace", what: "To the group around", press: "Backspace", run: ({ session }) => outwards(session) },
+  { keys: "Backspace", what: "Select the parent group", press: "Backspace", run: ({ session }) => outwards(session) },
   { keys: "/", what: "Search", press: "/", run: ({ focusSearch }) => focusSearch() },
   { keys: "n  N", what: "Next, previous match", press: "n", run: ({ session }) => void session.finder.step(1) },
   { keys: "", what: "", press: "N", run: ({ session }) => void session.finder.step(-1) },
   { keys: "f", what: "Fit the whole graph", press: "f", run: ({ session }) => actions.fit(session) },
   { keys: "z", what: "Zoom to the selection", press: "z", run: ({ session }) => actions.zoomToSelection(session) },
-  { keys: "+  −  0", what: "Zoom in, out, real size", press: "+", run: ({ session }) => session.stage?.zoomBy(1.5) },
+  { keys: "+  −  0", what: "Zoom in, zoom out, 100 %", press: "+", run: ({ session }) => session.stage?.zoomBy(1.5) },
   { keys: "", what: "", press: "=", run: ({ session }) => session.stage?.zoomBy(1.5) },
   { keys: "", what: "", press: "-", run: ({ session }) => session.stage?.zoomBy(1 / 1.5) },
   { keys: "", what: "", press: "0", run: ({ session }) => session.stage?.zoomBy(1 / session.stage.camera.scale) },
@@ -89,9 +89,9 @@ export const KEYS: readonly Key[] = [
   { keys: "r", what: "Fold repeats", press: "r", run: ({ session }) => actions.foldRepeats(session) },
   { keys: "d", what: "Layout direction", press: "d", run: ({ session }) => actions.direction(session) },
   { keys: "g", what: "Forward beside backward", press: "g", run: ({ session }) => actions.forwardBackward(session) },
-  { keys: "#", what: "Operand numbers", press: "#", run: ({ session }) => actions.operands(session) },
-  { keys: "m", what: "Names of operations", press: "m", run: ({ session }) => actions.names(session) },
-  { keys: "v", what: "Values as boxes", press: "v", run: ({ session }) => actions.values(session) },
+  { keys: "#", what: "Show operand index", press: "#", run: ({ session }) => actions.operands(session) },
+  { keys: "m", what: "Show op names", press: "m", run: ({ session }) => actions.names(session) },
+  { keys: "v", what: "Show tensors as nodes", press: "v", run: ({ session }) => actions.values(session) },
   { keys: "t", what: "Theme", press: "t", run: ({ session }) => actions.theme(session) },
   {
     keys: "o  i  b",
@@ -101,7 +101,7 @@ export const KEYS: readonly Key[] = [
   },
   { keys: "", what: "", press: "i", run: ({ panels, setPanels }) => setPanels({ ...panels, details: !panels.details }) },
   { keys: "", what: "", press: "b", run: ({ panels, setPanels }) => setPanels({ ...panels, table: !panels.table }) },
-  { keys: "j  k", what: "Next, previous change of a recording", press: "j", run: ({ session }) => session.timeline.step(1) },
+  { keys: "j  k", what: "Next, previous change in a recording", press: "j", run: ({ session }) => session.timeline.step(1) },
   { keys: "", what: "", press: "k", run: ({ session }) => session.timeline.step(-1) },
   { keys: "p", what: "Passes", press: "p", run: ({ panels, setPanels }) => setPanels({ ...panels, passes: !panels.passes }) },
   { keys: "[  ]", what: "Back, forward", press: "[", run: ({ session }) => session.back() },
@@ -115,14 +115,14 @@ export const KEYS: readonly Key[] = [
     run: ({ session }) =>
       session.pointing.menu ? session.pointing.closeMenu() : session.progress ? session.stop() : session.selectPiece(undefined),
   },
-  { keys: "?", what: "This sheet", press: "?", run: ({ panels, setPanels }) => setPanels({ ...panels, shortcuts: true }) },
-  { keys: "Wheel", what: "Zoom; with two fingers: move" },
-  { keys: "Double click", what: "Open, close a group; in one: zoom to it" },
-  { keys: "Shift click", what: "Select one more" },
-  { keys: "Alt double click", what: "Open it with everything inside" },
+  { keys: "?", what: "Keyboard shortcuts", press: "?", run: ({ panels, setPanels }) => setPanels({ ...panels, shortcuts: true }) },
+  { keys: "Wheel", what: "Zoom. Trackpad: pan, pinch to zoom" },
+  { keys: "Double click", what: "Expand or collapse a group (inside an open group: zoom to it)" },
+  { keys: "Shift click", what: "Add to the selection" },
+  { keys: "Alt double click", what: "Expand all inside" },
   {
     keys: "Right click",
-    what: "What can be done here",
+    what: "Context menu",
     press: "ContextMenu",
     run: ({ session }) => session.pointing.openMenuAtSelection(),
   },

@@ -58,7 +58,7 @@ export function StylesPanel({ session, onClose }: { readonly session: Session; r
             Add rule
           </button>
           <button type="button" class="tool" onClick={() => set(PREDEFINED.clusters)}>
-            Highlight clusters
+            Colour quantized clusters
           </button>
           <FileButton name="Import rules" onText={(name, text) => void styling.take(name, text)} />
           <button
@@ -77,8 +77,8 @@ export function StylesPanel({ session, onClose }: { readonly session: Session; r
         <h3>Rules</h3>
         <p class="where">
           {rules.length
-            ? "The first rule that matches a box colours it."
-            : "No rules yet. Files of Model Explorer work as they are; drop one on the graph."}
+            ? "The first rule that matches a box sets its colours."
+            : "No rules yet. Add one, or drop a Model Explorer style or node-data file here."}
         </p>
         <ol class="rules">
           {rules.map((rule, i) => (
@@ -315,7 +315,7 @@ function DataSection({ session }: { readonly session: Session }): JSX.Element {
               {run.name}
             </button>
             {` ${run.nodes.toLocaleString("en-US")} nodes`}
-            {run.unmatched > 0 && `, ${run.unmatched.toLocaleString("en-US")} entries fit none`}
+            {run.unmatched > 0 && `, ${run.unmatched.toLocaleString("en-US")} entries match no node`}
           </caption>
           <tbody>
             {run.numbers > 0

@@ -63,7 +63,7 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
   /** Shows a module in the picture; of a stack of repeats it is this row that stays chosen. */
   const goToModule = async (row: number, name: string) => {
     const place = await session.ask("modulePlace", { row });
-    if (!place) return session.say(`nothing of ${name} is drawn as a group`);
+    if (!place) return session.say(`${name} is not drawn as a group`);
     await session.goToGroup(place);
     setModule({ key: session.view.selection.at(-1) ?? "", row });
   };
@@ -115,13 +115,13 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
         />
         {rows === "nodes" && (
           <label class="choice">
-            <span aria-hidden="true">Column:</span>
+            <span aria-hidden="true">Columns:</span>
             <select
               aria-label="Add column"
               value=""
               onChange={(event) => event.currentTarget.value && setAttributes([...attributes, event.currentTarget.value])}
             >
-              <option value="">add…</option>
+              <option value="">Add column</option>
               {session.attributes
                 .filter((name) => !attributes.includes(name))
                 .map((name) => (

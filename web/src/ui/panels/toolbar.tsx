@@ -33,10 +33,10 @@ export function Toolbar({
       <Crumbs session={session} />
       <SearchBox session={session} />
       <div class="tools">
-        <button type="button" class="tool" disabled={off} title="Open every group (e)" onClick={() => actions.expandAll(session)}>
+        <button type="button" class="tool" disabled={off} title="Expand every group (e)" onClick={() => actions.expandAll(session)}>
           Expand all
         </button>
-        <button type="button" class="tool" disabled={off} title="Close every group (c)" onClick={() => actions.collapseAll(session)}>
+        <button type="button" class="tool" disabled={off} title="Collapse every group (c)" onClick={() => actions.collapseAll(session)}>
           Collapse all
         </button>
         <button
@@ -44,7 +44,7 @@ export function Toolbar({
           class="tool"
           disabled={off}
           aria-pressed={view.flatten}
-          title="One picture without groups (l)"
+          title="Draw without groups (l)"
           onClick={() => actions.flatten(session)}
         >
           Flatten
@@ -54,7 +54,7 @@ export function Toolbar({
           class="tool"
           disabled={off}
           aria-pressed={view.fold}
-          title="Show equal layers once, as a stack (r)"
+          title="Draw equal layers once, as a stack (r)"
           onClick={() => actions.foldRepeats(session)}
         >
           Fold repeats
@@ -64,7 +64,7 @@ export function Toolbar({
             type="button"
             class="tool"
             aria-pressed={view.overlays}
-            title="Edges that the file lays over the graph"
+            title="Show the edge overlays of the file"
             onClick={() => session.change({ ...view, overlays: !view.overlays }, { keepCamera: true })}
           >
             Edge overlays

@@ -1,4 +1,4 @@
-/** How the graph is drawn, as a strip beside it: which way it runs, and what boxes and edges say. */
+/** How the graph is drawn, as a toolbar next to it: its direction, and what boxes and edges show. */
 import type { JSX } from "preact";
 import type { Session } from "../session";
 import { actions, showsOperands } from "./actions";
@@ -25,16 +25,16 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
           onClick={() => actions.forwardBackward(session)}
         />
       )}
-      <IconButton name="Names" icon="names" press="m" pressed={view.names} onClick={() => actions.names(session)} />
+      <IconButton name="Show op names" icon="names" press="m" pressed={view.names} onClick={() => actions.names(session)} />
       <IconButton
-        name="Operand numbers"
+        name="Show operand index"
         icon="operands"
         press="#"
         pressed={showsOperands(session)}
         onClick={() => actions.operands(session)}
       />
       <IconButton
-        name="Values as boxes"
+        name="Show tensors as nodes"
         icon="values"
         press="v"
         pressed={view.values === "boxes"}

@@ -12,8 +12,8 @@ const EVIDENCE_TEXT: Readonly<Record<Evidence, string>> = {
   identity: "the same object",
   name: "the same name",
   output: "the same output",
-  neighbourhood: "the same surroundings",
-  similarity: "likeness",
+  neighbourhood: "the same neighbours",
+  similarity: "similarity",
 };
 /** A list that is longer than this is cut; the count says how long it is. */
 const MOST_CHANGES = 12;
@@ -140,7 +140,7 @@ export function NodeHistory({ session, facts }: { readonly session: Session; rea
   return (
     <section aria-label="History">
       <h3>History</h3>
-      {rows.length === 0 && <p class="type">No pass did anything to it.</p>}
+      {rows.length === 0 && <p class="type">No pass changed this node.</p>}
       <ol class="story">
         {rows.map((row) => (
           <li key={row.pass} data-kind={row.kind} aria-current={row.pass === timeline.pass ? "true" : undefined}>
@@ -283,7 +283,7 @@ function Listed({
 }
 
 function named(nodes: readonly NodeName[], count: number): string {
-  return nodes.map((node) => clipped(node.id, 60)).join(", ") + (count > nodes.length ? `, … ${count} in all` : "");
+  return nodes.map((node) => clipped(node.id, 60)).join(", ") + (count > nodes.length ? `, … ${count} in total` : "");
 }
 
 function fieldName(field: string): string {

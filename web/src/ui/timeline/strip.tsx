@@ -111,14 +111,14 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           type="button"
           class="tool"
           aria-pressed={timeline.touching}
-          title="Only passes that did something to the selected node"
+          title="Show only the passes that changed the selected node"
           disabled={!timeline.history && !timeline.touching}
           onClick={() => {
             timeline.touching = !timeline.touching;
             session.changed();
           }}
         >
-          Touches selection
+          Changed this node
         </button>
       </div>
     </div>
@@ -224,9 +224,7 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
             />
           ),
         )}
-        {cards.length === 0 && (
-          <p class="quiet">{timeline.touching ? "No pass did anything to the selected node." : "No pass has such a name."}</p>
-        )}
+        {cards.length === 0 && <p class="quiet">{timeline.touching ? "No pass changed the selected node." : "No pass matches."}</p>}
       </div>
     </div>
   );
@@ -294,7 +292,7 @@ function CardView({
 }
 
 export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
-  if (isStart(row)) return <span class="pass-counts quiet-text">the beginning</span>;
+  if (isStart(row)) return <span class="pass-counts quiet-text">initial program</span>;
   if (row.added === undefined) return <span class="pass-counts quiet-text">…</span>;
   const part = (name: string, sign: string, count = 0) =>
     count ? (
@@ -326,7 +324,7 @@ function spoken(row: PassRow, pass: number): string {
       : didSomething(row, [])
         ? `${row.added} added, ${row.removed} removed, ${row.changed} changed`
         : isStart(row)
-          ? "the beginning"
+          ? "initial program"
           : "unchanged";
   return `${pass}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}`;
 }

@@ -117,7 +117,7 @@ export class Timeline {
   step(by: 1 | -1): void {
     const to = by > 0 ? this.next : this.previous;
     if (to !== undefined) this.choose(to);
-    else if (this.exists) this.session.say(by > 0 ? "No pass after this one changed anything" : "This is the beginning");
+    else if (this.exists) this.session.say(by > 0 ? "Last change reached" : "This is the initial program");
   }
 
   /** Go to a pass and select a node there (`after`: of the program after it; else of the one before). */

@@ -36,7 +36,7 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
     for (const name of names) {
       const found = findNamed(prepared, tree, shown, name);
       if (!found || (settled && found.graph !== shown)) {
-        remarks.push(`There is no "${name}" here.`);
+        remarks.push(`"${name}" is not in this graph.`);
         continue;
       }
       shown = found.graph;
@@ -148,7 +148,7 @@ function walkPaths(
     let longest = perLength.findIndex((count) => count > 0);
     let shown = perLength[longest];
     while (longest + 1 < perLength.length && shown + (perLength[longest + 1] ?? 0) <= limit) shown += perLength[++longest] ?? 0;
-    if (shown < total) remarks.push(`The shortest paths are shown: ${plural(total - shown, "node")} on longer ones are left out.`);
+    if (shown < total) remarks.push(`The shortest paths are shown: ${plural(total - shown, "node")} on longer paths are left out.`);
     for (let n = 0; n < down.length; n++) if (down[n] >= 0 && up[n] >= 0 && down[n] + up[n] <= longest) kept[n] = 1;
     return shown;
   }

@@ -19,7 +19,7 @@ export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
   const fixed = spec.depth !== undefined || spec.flatten;
   const visible = unfolded(program, fixed ? spec : asItFits(program, { ...spec, calls: false }));
   const halves = halvesOf(visible);
-  if (!halves) return { ...visible, remarks: [...visible.remarks, "Nothing here has a forward and a backward half."] };
+  if (!halves) return { ...visible, remarks: [...visible.remarks, "This graph has no forward and backward halves."] };
   const block = blocksOf(visible, halves);
   const edgeText = Array.from(visible.edgeSource, (source, e) => {
     const isKept =
@@ -27,13 +27,13 @@ export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
     return isKept ? keptText(visible.edgeDistinct[e], visible.edgeBytes[e]) : undefined;
   });
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
-  const reading = `Forward runs down, backward up beside it; across runs what is kept for backward${updates ? ", at the sides parameters (left) and gradients (right) on their way to the update" : ""}.`;
+  const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
   return { ...visible, edgeText, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
 }
 
-/** "33 kept · 1.4 MB" */
+/** "33 saved · 1.4 MB" */
 function keptText(values: number, bytes: number): string {
-  return [values > 1 ? `${values} kept` : "kept", ...(Number.isNaN(bytes) ? [] : [bytesText(bytes)])].join(" · ");
+  return [values > 1 ? `${values} saved` : "saved", ...(Number.isNaN(bytes) ? [] : [bytesText(bytes)])].join(" · ");
 }
 
 /**

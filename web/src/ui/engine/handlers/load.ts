@@ -23,7 +23,7 @@ export const nodeData: Handler<"nodeData"> = async (state, { name, text }) => {
   try {
     file = JSON.parse(text);
   } catch {
-    throw new Error(`${name}: is no JSON`);
+    throw new Error(`${name} is not a node-data file (JSON)`);
   }
   await state.needDetails();
   return state.highlighter.add(file, name);
