@@ -88,7 +88,7 @@ def test_partitions_and_clusters_in_the_viewer_then_another_program_in_the_same_
     assert viewer.page.get_by_role("status").filter(has_text="8 matches").count() == 1, "the predefined highlight is on"
 
     visualize(stages().lowered, reuse_server=True)
-    until(lambda: showing(viewer.page) == len(opscope.capture(stages().lowered)))
+    until(lambda: showing(viewer.page) == opscope.capture(stages().lowered).node_count)
     assert viewer.idle()["grouping"] == "module"
     visualize_graph(stages().tagged.graph_module, stages().tagged, reuse_server=True)
     until(lambda: showing(viewer.page) == program.node_count)

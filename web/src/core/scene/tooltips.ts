@@ -28,6 +28,6 @@ export function edgeTooltip(scene: Scene, e: number): string {
   const name = (piece: number) => (piece < 0 ? "…" : nameOf(scene, scene.box[piece]));
   const type = scene.edgeType[e] < 0 ? "" : `\n${scene.typeTexts[scene.edgeType[e]]}`;
   const merged = scene.edgeMerged[e] > 1 ? `\n${scene.edgeMerged[e]} values` : "";
-  const when = scene.edgeKind[e] === EdgeKind.Carried ? " in the next round" : "";
+  const when = scene.edgeKind[e] === EdgeKind.Carried ? " in the next iteration" : "";
   return `${name(scene.edgeSource[e])} → ${name(scene.edgeTarget[e])}${when}${type}${merged}`;
 }

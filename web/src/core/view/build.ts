@@ -60,7 +60,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
     ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) }
     : undefined;
   connectAll(placement, edges, leftOut);
-  if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next round of a loop.");
+  if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next iteration of a loop.");
   if (!subset || subset.showsLeftOut) showResult(placement, edges);
   if (leftOut) showLeftOut(placement, edges, leftOut);
   bundleEdges(edges);
