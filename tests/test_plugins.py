@@ -34,7 +34,7 @@ edgec = edges_plugin:EDGEC
 def example(title: str) -> str:
     """The code under a heading of CONTRIBUTING."""
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    code = re.search(rf"^## {title}\n.*?```python\n(.*?)```", page, re.M | re.S)
+    code = re.search(rf"^### {title}\n.*?```python\n(.*?)```", page, re.M | re.S)
     assert code, f"CONTRIBUTING.md has no example under {title!r}"
     return textwrap.dedent(code[1])
 
@@ -47,8 +47,8 @@ def plugin(tmp_path: Path) -> dict[str, str]:
     package.mkdir(parents=True)
     metadata.mkdir()
     (package / "__init__.py").write_text(ROWS)
-    (package / "reader.py").write_text(example("How to add a reader"))
-    (package / "dump.py").write_text(example("How to add a dump reader"))
+    (package / "reader.py").write_text(example("Add a format"))
+    (package / "dump.py").write_text(example("Add a dump reader"))
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: edges-plugin\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     return {"PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
