@@ -8,6 +8,7 @@ import pytest
 from programs import everything
 
 import opscope
+from opscope.analysis.enrich import enrich
 
 TWO_MODULES = """HloModule first
 ENTRY a { ROOT x = f32[2] parameter(0) }
@@ -86,7 +87,7 @@ def test_save_replaces_files_of_its_own_kind_only(tmp_path: Path) -> None:
     opscope.save(everything(), notes, overwrite=True)
     for _ in range(2):
         opscope.save(everything(), target)
-    assert opscope.load(target) == opscope.load(notes) == everything()
+    assert opscope.load(target) == opscope.load(notes) == enrich(everything())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.json", "step.json"], "no part is left behind"
 
 

@@ -32,6 +32,17 @@ def whole_file(target: Path) -> Iterator[Path]:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part
+        _forget_journals(target)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _forget_journals(target: Path) -> None:
+    """The journals of a database that is about to be replaced go with it: rolled back into its successor, they would damage that one."""
+    if target.is_file():
+        with target.open("rb") as stream:
+            replaced_is_database = stream.read(16) == b"SQLite format 3\0"
+        if replaced_is_database:
+            for suffix in ("-journal", "-wal", "-shm"):
+                Path(f"{target}{suffix}").unlink(missing_ok=True)

@@ -127,7 +127,7 @@ def test_a_link_lights_up_the_other_half_too(open_file: Open) -> None:
     viewer = open_file(network())
     viewer.search("id:add.1")
     viewer.key("Enter")
-    viewer.press("Light up its forward")
+    viewer.press("Highlight forward ops")
     assert "rel=1" in viewer.page.url
     again = open_file(network(), hash=f"#{viewer.page.url.partition('#')[2]}")
-    assert again.page.get_by_role("button", name="Light up its forward", exact=True).get_attribute("aria-pressed") == "true"
+    assert again.page.get_by_role("button", name="Highlight forward ops", exact=True).get_attribute("aria-pressed") == "true"

@@ -54,7 +54,7 @@ def test_a_dump_becomes_a_recording_and_its_passes_are_sources(run: Run, tmp_pat
     assert run("passes", "run.opscope", "--json").stdout == run("passes", folder, "--json").stdout
     assert "jit_step" in run("info", "run.opscope@4").stdout
     again = run("export", folder, "-o", "run.opscope")
-    assert again.returncode == 2 and "exists already" in again.stderr
+    assert again.returncode == 2 and "already exists" in again.stderr
 
 
 def test_diff_of_two_files_and_of_two_passes(run: Run, tmp_path: Path) -> None:
