@@ -10,6 +10,15 @@ from opscope.program import COMBINES, ORIGINS, ROLES, WHOLE, Frame, Link, Metric
 
 F32 = TensorType("f32", (2, 3), "{1,0}")
 
+TWO_MODULES = """HloModule first
+ENTRY a { ROOT x = f32[2] parameter(0) }
+
+HloModule second
+ENTRY b { y = f32[2] parameter(0)
+  ROOT z = f32[2] tanh(y) }
+"""
+"""A file with two modules."""
+
 
 def everything() -> Program:
     """Every field of the model at least once, with awkward texts."""

@@ -5,18 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from programs import everything
+from programs import TWO_MODULES, everything
 
 import opscope
 from opscope.analysis.enrich import enrich
-
-TWO_MODULES = """HloModule first
-ENTRY a { ROOT x = f32[2] parameter(0) }
-
-HloModule second
-ENTRY b { y = f32[2] parameter(0)
-  ROOT z = f32[2] tanh(y) }
-"""
 
 
 @pytest.fixture

@@ -12,17 +12,9 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
-from programs import everything
+from programs import TWO_MODULES, everything
 
 from opscope import native
-
-TWO_MODULES = """HloModule first
-ENTRY a { ROOT x = f32[2] parameter(0) }
-
-HloModule second
-ENTRY b { y = f32[2] parameter(0)
-  ROOT z = f32[2] tanh(y) }
-"""
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { between, centred, fit as fitted, zoomAt } from "../../src/core/base/camera";
 import { initialCamera } from "../../src/core/view/initial/camera";
-import { mix } from "../../src/ui/canvas/scenePainter";
+import { between as mixed } from "../../src/core/base/colour";
 import { clipped } from "../../src/ui/panels/outline";
 import { pretty } from "../../src/ui/panels/pretty";
 import { KEYS } from "../../src/ui/panels/shortcuts";
@@ -67,7 +67,7 @@ describe("the camera", () => {
 });
 
 it("mixes colours", () => {
-  expect(mix("#000000", "#FFFFFF", 0.5)).toBe("#808080");
+  expect(mixed("#000000", "#FFFFFF", 0.5)).toBe("#808080");
 });
 
 it("gives every key one meaning", () => {

@@ -8,6 +8,7 @@ import type { Theme } from "../../core/scene/theme";
 import { type Scene, Shape, type TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 import type { Camera } from "../../core/base/camera";
+import { between } from "../../core/base/colour";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
 import { Plates } from "./plates";
 import { querySpatial, type SpatialData } from "./spatial";
@@ -365,20 +366,8 @@ const speckTable = new WeakMap<Theme, readonly string[]>();
 function speckColours(theme: Theme): readonly string[] {
   let colours = speckTable.get(theme);
   if (!colours) {
-    colours = theme.paints.map(({ fill, stroke }) => mix(fill, stroke, 0.7));
+    colours = theme.paints.map(({ fill, stroke }) => between(fill, stroke, 0.7));
     speckTable.set(theme, colours);
   }
   return colours;
-}
-
-/** A colour between two "#RRGGBB". */
-export function mix(a: string, b: string, part: number): string {
-  const channel = (at: number) => {
-    const from = Number.parseInt(a.slice(at, at + 2), 16),
-      to = Number.parseInt(b.slice(at, at + 2), 16);
-    return Math.round(from + (to - from) * part)
-      .toString(16)
-      .padStart(2, "0");
-  };
-  return `#${channel(1)}${channel(3)}${channel(5)}`;
 }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { centred } from "../../core/base/camera";
-import { mix } from "../canvas/scenePainter";
+import { between } from "../../core/base/colour";
 import { look } from "../../core/scene/style";
 import { Shape } from "../../core/scene/types";
 import type { Session } from "../session";
@@ -77,12 +77,12 @@ export function Minimap({ session }: { readonly session: Session }): JSX.Element
 function drawAll(context: CanvasRenderingContext2D, session: Session, scale: number): void {
   const { scene } = session.shown!;
   const { theme } = session;
-  const colours = theme.paints.map(({ fill, stroke }) => mix(fill, stroke, 0.45));
+  const colours = theme.paints.map(({ fill, stroke }) => between(fill, stroke, 0.45));
   const step = Math.max(1, Math.floor(scene.boxCount / MOST_BOXES));
   const frameStep = Math.max(1, Math.floor(scene.frameCount / MOST_BOXES));
   for (let i = 0; i < scene.frameCount; i += frameStep) {
     const piece = scene.order[i];
-    context.fillStyle = mix(look(scene, theme, piece).fill, look(scene, theme, piece).stroke, 0.5);
+    context.fillStyle = between(look(scene, theme, piece).fill, look(scene, theme, piece).stroke, 0.5);
     context.fillRect(scene.x[piece] * scale, scene.y[piece] * scale, scene.w[piece] * scale, scene.h[piece] * scale);
   }
   for (let piece = 0; piece < scene.boxCount; piece += step) {
