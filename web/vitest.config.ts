@@ -9,4 +9,4 @@ const binary = {
 } as const;
 
 /** Tests judge what is computed, never how fast: the limit only ends what hangs. */
-export default defineConfig({ plugins: [binary], test: { testTimeout: 300_000, hookTimeout: 300_000 } });
+export default defineConfig({ plugins: [binary], test: { setupFiles: ["test/seed.ts"], testTimeout: 300_000, hookTimeout: 300_000 } });

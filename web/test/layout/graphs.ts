@@ -2,9 +2,6 @@
 import fc from "fast-check";
 import type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout } from "../../src/core/layout";
 
-// The same graphs in every run: a failure can be seen again.
-fc.configureGlobal({ seed: 20_261_115 });
-
 export interface EdgeList {
   readonly nodeCount: number;
   readonly edges: ReadonlyArray<readonly [number, number]>;

@@ -197,8 +197,6 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const { nodeCount, width, edgeSource, edgeTarget, pin } = graph;
   const nodeGap = options.nodeGap ?? NODE_GAP;
   const rankGap = options.rankGap ?? RANK_GAP;
-  const deadline = options.now && options.budget !== undefined ? options.now() + options.budget : Number.POSITIVE_INFINITY;
-  const spent = (): boolean => options.now !== undefined && options.now() > deadline;
   const report = (done: number): void => options.progress?.(done);
 
   const kept = keptRanks(graph);
@@ -213,8 +211,8 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   }
   const outside = graph.previousX ? undefined : surround(graph, reversed, rank);
   const position = outside
-    ? outside.inner(orderElements(outside.elements, spent, effort, outside))
-    : orderElements(elements, spent, effort, { start: graph.start, previousX: graph.previousX });
+    ? outside.inner(orderElements(outside.elements, effort, outside))
+    : orderElements(elements, effort, { start: graph.start, previousX: graph.previousX });
   if (!graph.previousX) balanceLeaves(elements, position);
   placeTurned(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);

@@ -107,10 +107,6 @@ export interface LayoutOptions {
   readonly rankGap?: number;
   /** Inside a container's frame. */
   readonly padding?: number;
-  /** Milliseconds after which the sweeps stop improving. Ranks, a first order and coordinates are always made. */
-  readonly budget?: number;
-  /** Clock in milliseconds; the core has none of its own (V8 without a browser has no `performance`). */
-  readonly now?: () => number;
   /** Called now and then with 0…1; throw from it to cancel. */
   readonly progress?: (done: number) => void;
 }

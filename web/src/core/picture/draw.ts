@@ -52,8 +52,6 @@ function arrange(program: ProgramData, request: PictureRequest, context: DrawCon
   if (before && isSame(before, arrangement)) return { ...arrangement, layout: before.layout, layoutMs: 0 };
   const options = {
     direction,
-    now,
-    budget: request.layoutBudget,
     progress: progress && ((part: number) => progress(0.1 + part * 0.7, "Laying out")),
   };
   const graph = measure(visible, before && placesBefore(before, arrangement));

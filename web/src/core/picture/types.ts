@@ -21,16 +21,14 @@ export interface PictureRequest {
   readonly emphasis?: boolean;
   /** Draw the legend and the remarks below the graph. */
   readonly legend?: boolean;
-  /** Milliseconds that the layout may go on improving: a picture that is a little better but late is worse. */
-  readonly layoutBudget?: number;
   /** Colours of the boxes and edges in place of those of the categories. */
   readonly colours?: (visible: Visible) => Colours;
 }
 
 /** A picture in a file: nobody can click in it or scroll it, and it must explain itself. */
-export const FILE: Partial<PictureRequest> = { mergeFrames: true, wrap: "auto", emphasis: true, legend: true, layoutBudget: 4000 };
+export const FILE: Partial<PictureRequest> = { mergeFrames: true, wrap: "auto", emphasis: true, legend: true };
 /** A picture on a screen, where each frame can be closed and the page has the legend. */
-export const SCREEN: Partial<PictureRequest> = { mergeFrames: false, wrap: false, emphasis: false, legend: false, layoutBudget: 2500 };
+export const SCREEN: Partial<PictureRequest> = { mergeFrames: false, wrap: false, emphasis: false, legend: false };
 
 /** A file of what is on a screen. */
 export const SEEN: Partial<PictureRequest> = { ...SCREEN, legend: true };

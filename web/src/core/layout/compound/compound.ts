@@ -75,7 +75,6 @@ class CompoundRun {
   /** How often frames are laid out again with a look at their outside. */
   private readonly rounds: number;
   private readonly boundaryPortOrder: Float64Array;
-  private readonly deadline: number | undefined;
   private laidOut = 0;
   private reused = 0;
 
@@ -86,7 +85,6 @@ class CompoundRun {
     private readonly sideways: boolean,
   ) {
     const { boxCount } = graph;
-    this.deadline = options.now && options.budget !== undefined ? options.now() + options.budget : undefined;
     this.effort = Math.max(LEAST_EFFORT, Math.min(1, FULL_EFFORT_BOXES / Math.max(1, boxCount)));
     this.rounds = Math.min(MOST_ROUNDS, Math.floor(ROUNDS_WORK / Math.max(1, boxCount)));
     this.nodeGap = options.nodeGap ?? NODE_GAP;
@@ -192,7 +190,7 @@ class CompoundRun {
     else {
       const large = isLarge(flat);
       const start = large && flat.previousX ? this.cache.large.placesFor(flat) : flat.start;
-      layout = layoutFlat({ ...flat, start }, { ...this.options, progress: undefined, budget: this.timeLeft() }, this.effort);
+      layout = layoutFlat({ ...flat, start }, { ...this.options, progress: undefined }, this.effort);
       this.cache.keep(key, layout);
       if (large) this.cache.large.keep(flat, layout);
       this.laidOut++;
@@ -237,11 +235,6 @@ class CompoundRun {
   private placesOf(container: number, x: Float64Array): Float64Array {
     const { start, items } = this.children;
     return Float64Array.from(items.subarray(start[container], start[container + 1]), (box) => x[box]);
-  }
-
-  /** The budget is for the whole drawing, so each container gets what those before it left. */
-  private timeLeft(): number | undefined {
-    return this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.options.now!());
   }
 
   private insetsOf(container: number): Insets {

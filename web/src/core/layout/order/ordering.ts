@@ -8,9 +8,6 @@ import { type Resumed, resumeOrder } from "./stability";
 import { Sweeper } from "./sweeps";
 import type { Places } from "../types";
 
-/** When to stop improving: asked between rounds, so a first order is always there. */
-export type Spent = () => boolean;
-
 /** Steps that sifting may take in all, and the longest lists it may need. Counted, not timed: the same input, the same order. */
 const SIFTING_WORK = 12_000_000;
 const SIFTING_LIFE = 10_000_000;
@@ -34,10 +31,10 @@ export interface Known {
  * then from the better one with small disturbances. `effort` (0…1) is the share of all that which this graph deserves, where it
  * is one of many. Returns the place of each element in one order of the whole drawing.
  */
-export function orderElements(elements: Elements, spent: Spent, effort = 1, known: Known = {}): Int32Array {
+export function orderElements(elements: Elements, effort = 1, known: Known = {}): Int32Array {
   const resumed = known.previousX && resumeOrder(elements, known.previousX);
-  if (resumed) return settleResumed(elements, resumed, spent);
-  const search = new Search(elements, spent, effort, known.anchors);
+  if (resumed) return settleResumed(elements, resumed);
+  const search = new Search(elements, effort, known.anchors);
   const { count } = elements;
   if (known.start && count > 2) {
     search.better(orderOf(elements, known.start));
@@ -56,11 +53,11 @@ export function orderElements(elements: Elements, spent: Spent, effort = 1, know
 }
 
 /** What stayed does not move; the rest finds its best place around it. */
-function settleResumed(elements: Elements, { position, fixed }: Resumed, spent: Spent): Int32Array {
+function settleResumed(elements: Elements, { position, fixed }: Resumed): Int32Array {
   if (elements.count > RESIFTED_ELEMENTS || totalLife(elements) > SIFTING_LIFE) return position;
   const sifter = new Sifter(elements, fixed);
   sifter.work = SIFTING_WORK / 8;
-  while (sifter.work > 0 && !spent() && sifter.round(position) > 0);
+  while (sifter.work > 0 && sifter.round(position) > 0);
   return position;
 }
 
@@ -73,7 +70,6 @@ class Search {
 
   constructor(
     private readonly elements: Elements,
-    private readonly spent: Spent,
     private readonly effort: number,
     private readonly anchors?: Anchors,
   ) {
@@ -98,7 +94,7 @@ class Search {
     const rounds = Math.max(this.effort < 1 ? 2 : 4, Math.min(24 * this.effort, Math.round(60_000 / (this.elements.count + 1000))));
     this.offer(position);
     let stale = 0;
-    for (let round = 0; round < rounds && this.fewest > 0 && stale < 6 && !this.spent(); round++) {
+    for (let round = 0; round < rounds && this.fewest > 0 && stale < 6; round++) {
       sweeper.sweep(position, round % 2 === 0, round % 8 < 4 ? "mean" : "median", round % 4 >= 2);
       stale = this.offer(position) ? 0 : stale + 1;
     }
@@ -115,7 +111,7 @@ class Search {
     }
     const position = this.best.slice();
     let stale = 0;
-    for (let turn = 0; turn < TURNS * this.effort && stale < 4 && this.fewest > 0 && sifter.work > 0 && !this.spent(); turn++) {
+    for (let turn = 0; turn < TURNS * this.effort && stale < 4 && this.fewest > 0 && sifter.work > 0; turn++) {
       if (turn % 2 === 0) smooth(this.elements, position, 1 + (turn % 3));
       else this.sweeper.sweep(position, turn % 4 === 1, "mean", false);
       this.settle(sifter, position, sifter.work);
@@ -139,7 +135,7 @@ class Search {
     sifter.work = work;
     sifter.wakeAll();
     const most = this.effort === 1 ? 100 : this.effort < 0.1 ? 1 : 3;
-    for (let round = 0; round < most && sifter.work > 0 && !this.spent(); round++) {
+    for (let round = 0; round < most && sifter.work > 0; round++) {
       if (sifter.round(position) === 0) break;
     }
     sifter.work = Math.max(0, sifter.work) + reserve;
