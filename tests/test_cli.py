@@ -1,4 +1,4 @@
-"""The command line as a person meets it: exit codes, one-line errors, stdin, several modules, nothing overwritten by accident."""
+"""The command line as users meet it: exit codes, one-line errors, stdin, several modules, no file overwritten by accident."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr.strip()
 
 
-def test_info_tells_graphs_ops_parameters_and_cost(run: Run, example: Path) -> None:
+def test_info_reports_graphs_ops_parameters_and_cost(run: Run, example: Path) -> None:
     done = run("info", example)
     assert done.returncode == 0 and done.stderr == ""
-    found = json.loads(run("info", example, "--json").stdout)
-    assert found["name"] == "jit_train_step" and found["nodes"] == sum(graph["nodes"] for graph in found["graphs"])
-    assert sum(op["nodes"] for op in found["ops"]) == found["nodes"]
-    assert f"{found['nodes']:,} in {len(found['graphs'])} graphs, entry {found['entry']}" in done.stdout
-    assert found["parameters"] == 54 and found["parameter_bytes"] == found["parameter_elements"] * 4
-    assert "54 of the entry (its parameters)" in done.stdout and found["inputs"] == found["buffers"] == 0
-    assert found["flops"] > 10**7 and found["unknown"] == 0
+    info = json.loads(run("info", example, "--json").stdout)
+    assert info["name"] == "jit_train_step" and info["nodes"] == sum(graph["nodes"] for graph in info["graphs"])
+    assert sum(op["nodes"] for op in info["ops"]) == info["nodes"]
+    assert f"{info['nodes']:,} in {len(info['graphs'])} graphs, entry {info['entry']}" in done.stdout
+    assert info["parameters"] == 54 and info["parameter_bytes"] == info["parameter_elements"] * 4
+    assert "54 of the entry (its parameters)" in done.stdout and info["inputs"] == info["buffers"] == 0
+    assert info["flops"] > 10**7 and info["unknown"] == 0
     assert re.search(r"^dot +75  matmul$", done.stdout, re.M)
     assert "more graphs (--all lists them)" in done.stdout and "--all" not in run("info", example, "--all").stdout
 
 
-def test_info_lists_the_modules_of_a_file_and_shows_the_one_asked_for(run: Run, tmp_path: Path) -> None:
+def test_info_lists_the_modules_of_a_file_and_shows_the_chosen_one(run: Run, tmp_path: Path) -> None:
     (tmp_path / "two.hlo").write_text(TWO_MODULES)
     listed = run("info", "two.hlo").stdout
     assert "2 modules; --module NAME shows one" in listed and re.search(r"^second +1 +2  b$", listed, re.M)
-    assert [found["name"] for found in json.loads(run("info", "two.hlo", "--json").stdout)["programs"]] == ["first", "second"]
+    assert [info["name"] for info in json.loads(run("info", "two.hlo", "--json").stdout)["programs"]] == ["first", "second"]
     assert json.loads(run("info", "two.hlo", "--module", "second", "--json").stdout)["ops"][1]["op"] == "tanh"
     assert refused(run("info", "two.hlo", "--module", "third")) == "two.hlo: no module named 'third'; there are: first, second"
     several = refused(run("export", "two.hlo", "-o", "x.dot"))
@@ -64,7 +64,7 @@ def test_json_of_several_modules_is_one_file_and_reads_back(run: Run, tmp_path: 
     assert [program.name for program in native.loads((tmp_path / "two.json").read_text("utf-8"))] == ["first", "second"]
 
 
-def test_exporting_what_was_exported_gives_identical_files(run: Run, example: Path, tmp_path: Path) -> None:
+def test_exporting_an_export_writes_identical_files(run: Run, example: Path, tmp_path: Path) -> None:
     assert run("export", example, "-o", "x.json").returncode == 0
     assert run("export", "x.json", "-o", "y.json").returncode == 0
     assert (tmp_path / "x.json").read_bytes() == (tmp_path / "y.json").read_bytes()
@@ -76,11 +76,11 @@ def test_standard_input_and_output(run: Run, example: Path) -> None:
     assert json.loads(piped.stdout)["name"] == "jit_train_step"
     assert run("info", "-", "--json", stdin=gzip.compress(text)).stdout == piped.stdout
     assert run("export", "-", "-o", "-", "--to", "dot", stdin=text).stdout.startswith('digraph "jit_train_step" {')
-    assert "say what to write with --to NAME" in refused(run("export", "-", "-o", "-", stdin=text))
+    assert "choose a format with --to NAME" in refused(run("export", "-", "-o", "-", stdin=text))
 
 
 def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path: Path) -> None:
-    """A pipe can be read once and not rewound: what the shell makes of <(…), and a named one."""
+    """A pipe can be read only once and not rewound: <(…) of the shell, and a named pipe."""
     os.mkfifo(tmp_path / "pipe")
     opscope = f"{sys.executable} -m opscope"
     command = f"cat {example} > pipe & {opscope} info pipe && {opscope} info <(gzip -c {example})"
@@ -108,7 +108,7 @@ def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path
         (b"\x89PNG\r\n\x1a\n\0\0", "no reader takes this. Looked: native (not a JSON object); hlo ("),
     ],
 )
-def test_files_given_by_mistake_have_their_own_sentence(run: Run, tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_common_wrong_files_have_their_own_message(run: Run, tmp_path: Path, content: bytes, sentence: str) -> None:
     (tmp_path / "given").write_bytes(content)
     assert refused(run("info", "given")).startswith(f"given: {sentence}")
 
@@ -121,23 +121,23 @@ def test_files_given_by_mistake_have_their_own_sentence(run: Run, tmp_path: Path
         ("model.safetensors", b"\x02\0\0\0\0\0\0\0{}", "holds weights and no graph; give the model itself"),
     ],
 )
-def test_a_file_that_no_reader_takes_leads_to_the_nearest_way(run: Run, tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+def test_an_unsupported_file_is_refused_with_what_would_work(run: Run, tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
     (tmp_path / name).write_bytes(content)
     assert refused(run("info", name)).startswith(f"{name}: {sentence}")
 
 
-def test_what_is_in_a_file_counts_for_more_than_its_name(run: Run, tmp_path: Path) -> None:
+def test_contents_count_more_than_the_file_name(run: Run, tmp_path: Path) -> None:
     (tmp_path / "graph.pb").write_text(TWO_MODULES)
     assert "2 modules" in run("info", "graph.pb").stdout
 
 
-def test_a_missing_file_a_folder_and_a_file_that_may_not_be_read(run: Run, tmp_path: Path) -> None:
+def test_a_missing_file_and_a_directory_without_dumps(run: Run, tmp_path: Path) -> None:
     assert refused(run("info", "nowhere.hlo")) == "nowhere.hlo: no such file or folder"
     (tmp_path / "folder").mkdir()
     assert refused(run("info", "folder")).startswith("folder: is a folder")
 
 
-def test_a_place_in_the_file_comes_with_the_error(run: Run, tmp_path: Path) -> None:
+def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.hlo").write_text("HloModule m\nENTRY e { ROOT x = f32[2 parameter(0) }\n")
     assert re.match(r"bad\.hlo:2:\d+: ", refused(run("info", "bad.hlo")))
     (tmp_path / "bad.json").write_text('{"format": "opscope",\n "version" 1}')
@@ -169,11 +169,11 @@ def test_a_place_in_the_file_comes_with_the_error(run: Run, tmp_path: Path) -> N
         (["info", "no_such_module:f"], "no_such_module:f: no module named 'no_such_module' here, and no file of that name either"),
     ],
 )  # fmt: skip
-def test_what_a_person_gets_wrong_is_said_in_one_line(run: Run, step: Path, arguments: list[str], sentence: str) -> None:
+def test_mistakes_are_answered_in_one_line(run: Run, step: Path, arguments: list[str], sentence: str) -> None:
     assert refused(run(*arguments)).startswith(sentence)
 
 
-def test_only_files_of_the_same_kind_are_replaced_without_being_told(run: Run, step: Path, tmp_path: Path) -> None:
+def test_only_files_of_the_same_format_are_overwritten_without_force(run: Run, step: Path, tmp_path: Path) -> None:
     target = tmp_path / "x.dot"
     cases = [(None, [], 0), ("digraph old {}", [], 0), ("", [], 0), ("my notes", [], 2), ("my notes", ["--force"], 0)]
     for before, force, code in cases:
@@ -185,7 +185,7 @@ def test_only_files_of_the_same_kind_are_replaced_without_being_told(run: Run, s
     assert not list(tmp_path.glob(".*.part"))
 
 
-def test_a_failed_export_leaves_what_was_there(run: Run, step: Path, tmp_path: Path) -> None:
+def test_a_failed_export_leaves_the_old_file(run: Run, step: Path, tmp_path: Path) -> None:
     target = tmp_path / "x.dot"
     target.write_text("digraph old {}")
     refused(run("export", step, "-o", target, "--graph", "nope"))
@@ -213,12 +213,12 @@ def test_a_callable_of_a_module_is_a_source(run: Run, tmp_path: Path) -> None:
 
 
 def test_formats_lists_what_can_be_read_and_written(run: Run) -> None:
-    found = json.loads(run("formats", "--json").stdout)
-    assert {"native", "hlo"} <= {row["name"] for row in found["readers"]}
-    assert {".json", ".dot"} <= {suffix for row in found["writers"] for suffix in row["suffixes"]}
+    formats = json.loads(run("formats", "--json").stdout)
+    assert {"native", "hlo"} <= {row["name"] for row in formats["readers"]}
+    assert {".json", ".dot"} <= {suffix for row in formats["writers"] for suffix in row["suffixes"]}
     text = run("formats").stdout
-    assert all(row["what"] in text for row in found["readers"] + found["writers"] + found["dumps"])
-    assert "pip install" not in "".join(row["install"] for row in found["writers"]), "what opscope itself depends on is there"
+    assert all(row["what"] in text for row in formats["readers"] + formats["writers"] + formats["dumps"])
+    assert "pip install" not in "".join(row["install"] for row in formats["writers"]), "opscope's own dependencies are installed"
 
 
 def test_formats_says_what_to_install_for_live_objects() -> None:
@@ -239,20 +239,20 @@ def test_formats_says_what_to_install_for_live_objects() -> None:
     )
 
 
-def test_a_reader_of_the_pipe_that_leaves_is_no_fault(example: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(example: Path) -> None:
     command = f"{sys.executable} -m opscope info {example} --all --json | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout == "{\n" and done.stderr == ""
 
 
-def test_a_source_alone_is_shown(run: Run, step: Path) -> None:
-    """`opscope step.json` is `opscope view step.json`: the viewer's own options are taken, and refused by its name."""
+def test_a_source_without_a_command_is_viewed(run: Run, step: Path) -> None:
+    """`opscope step.json` means `opscope view step.json`: it takes the options of `view`, and errors name that command."""
     for source in ("step.json", "-", "model:make"):
         assert refused(run(source, "--colour")).startswith("opscope view: No such option '--colour'")
     assert "no node named 'nowhere'" in refused(run("step.json", "--around", "nowhere"))
 
 
-def test_completion_knows_the_commands(run: Run) -> None:
+def test_completion_offers_the_commands(run: Run) -> None:
     done = run(env={"_OPSCOPE_COMPLETE": "bash_complete", "COMP_WORDS": "opscope ex", "COMP_CWORD": "1"})
     assert done.stdout.split() == ["plain,export"]
 
@@ -269,7 +269,7 @@ def test_help_imports_nothing_but_click() -> None:
 
 
 def test_a_progress_bar_for_a_terminal_and_only_for_a_terminal(run: Run, tmp_path: Path) -> None:
-    """Whoever waits longer than a second sees that something happens; whoever pipes stderr away sees nothing of it."""
+    """Whoever waits longer than a second sees progress; a redirected stderr stays empty."""
     (tmp_path / "slow.py").write_text(
         "import time, opscope\n"
         "def make():\n"
@@ -284,18 +284,18 @@ def test_a_progress_bar_for_a_terminal_and_only_for_a_terminal(run: Run, tmp_pat
     settings = {**os.environ, "TERM": "xterm"}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writer, cwd=tmp_path, env=settings, check=False)
     os.close(writer)
-    seen = os.read(reader, 1 << 16).decode()
+    output = os.read(reader, 1 << 16).decode()
     os.close(reader)
     assert done.returncode == 0 and b"made" in done.stdout
-    assert "reading slow:make" in seen
+    assert "reading slow:make" in output
 
 
-def test_an_unknown_suffix_is_answered_with_each_known_one_once(run: Run) -> None:
-    known = run("export", "step.json", "-o", "x.docx").stderr.rstrip().partition("there are: ")[2].split(", ")
-    assert ".json" in known and len(known) == len(set(known))
+def test_an_unknown_suffix_is_answered_with_each_supported_one_once(run: Run) -> None:
+    suffixes = run("export", "step.json", "-o", "x.docx").stderr.rstrip().partition("there are: ")[2].split(", ")
+    assert ".json" in suffixes and len(suffixes) == len(set(suffixes))
 
 
-def test_a_folder_without_dumps_names_the_file_that_was_meant(run: Run, tmp_path: Path) -> None:
+def test_a_directory_without_dumps_suggests_the_file_in_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "step.hlo").write_text(TWO_MODULES)
     (tmp_path / "notes.md").write_text("about it")
     assert "give the file in it, step.hlo" in refused(run("info", tmp_path))

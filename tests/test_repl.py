@@ -1,4 +1,4 @@
-"""The prompt, as a script and as a person uses it, on a real train step."""
+"""The prompt, scripted and typed, on a real train step."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "train_step.hlo"
 COMMAND = [sys.executable, "-m", "opscope", "repl", str(EXAMPLE)]
 
 
-def script(lines: str, folder: Path) -> str:
-    """What the prompt prints for lines that are piped in."""
-    out = ["--output", str(folder / "drawings")]
-    done = subprocess.run([*COMMAND, *out], input=lines, capture_output=True, text=True, cwd=folder, timeout=120)
+def script(lines: str, directory: Path) -> str:
+    """The output of the prompt for lines that are piped in."""
+    out = ["--output", str(directory / "drawings")]
+    done = subprocess.run([*COMMAND, *out], input=lines, capture_output=True, text=True, cwd=directory, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout
 
 
 def some_node(op: str) -> str:
-    found = re.search(rf"^\s+(?:ROOT )?%?([\w.-]+) = \S+ {op}\(", EXAMPLE.read_text(), re.MULTILINE)
-    assert found
-    return found[1]
+    match = re.search(rf"^\s+(?:ROOT )?%?([\w.-]+) = \S+ {op}\(", EXAMPLE.read_text(), re.MULTILINE)
+    assert match
+    return match[1]
 
 
 def test_text_commands_answer_in_a_script(tmp_path: Path) -> None:
@@ -62,11 +62,11 @@ def test_a_long_list_is_cut_for_a_person() -> None:
 
     program = opscope.load(EXAMPLE)
     assert isinstance(program, opscope.Program)
-    said: list[str] = []
-    Session(program, lambda *_: "", said.append, lambda: "", most_listed=3).run("list e")
-    named = sum("e" in node.id.lower() for graph in program for node in graph)
-    assert said[-1] == f"… and {named - 3:,} more; give a narrower pattern"
-    assert len(said[-4:-1]) == 3 and all(" = " in line for line in said[-4:-1])
+    lines: list[str] = []
+    Session(program, lambda *_: "", lines.append, lambda: "", most_listed=3).run("list e")
+    count = sum("e" in node.id.lower() for graph in program for node in graph)
+    assert lines[-1] == f"… and {count - 3:,} more; narrow the pattern to see them"
+    assert len(lines[-4:-1]) == 3 and all(" = " in line for line in lines[-4:-1])
 
 
 def test_extracts_go_where_drawings_go(tmp_path: Path) -> None:
@@ -75,17 +75,17 @@ def test_extracts_go_where_drawings_go(tmp_path: Path) -> None:
     assert (tmp_path / "drawings" / f"{dot}-extracted.hlo").exists(), out
 
 
-def test_names_are_found_in_any_case_and_mistakes_suggest_the_closest(tmp_path: Path) -> None:
+def test_names_match_in_any_case_and_mistakes_suggest_the_closest(tmp_path: Path) -> None:
     dot = some_node("dot")
     out = script(f"info %{dot.upper()}\ninfo {dot}x\nallpaths {dot}\n{dot} wide\nlist (\n/(\n", tmp_path)
     assert re.search(rf"instruction +{re.escape(dot)}", out)
     assert f"no instruction named '{dot}x'; did you mean" in out
-    assert "the form is: allpaths A B [limit]" in out
-    assert "width is a number of steps, not 'wide'" in out
-    assert "not a regular expression" in out
+    assert "usage: allpaths A B [limit]" in out
+    assert "width must be a whole number, not 'wide'" in out
+    assert "'(' is not a regular expression" in out
 
 
-def test_drawings_are_files_of_their_own(tmp_path: Path) -> None:
+def test_each_drawing_is_a_file(tmp_path: Path) -> None:
     dot = some_node("dot")
     out = script(f"{dot} 1\n{dot} 3 / {dot}\nsave around.svg\nquit\nnever reached\n", tmp_path)
     drawings = sorted((tmp_path / "drawings").iterdir())
@@ -95,7 +95,7 @@ def test_drawings_are_files_of_their_own(tmp_path: Path) -> None:
     assert "never reached" not in out
 
 
-def test_list_finds_operations_and_diff_tells_what_differs(tmp_path: Path) -> None:
+def test_list_searches_operations_and_diff_compares_files(tmp_path: Path) -> None:
     other = tmp_path / "other.hlo"
     other.write_text(EXAMPLE.read_text().replace(" tanh(", " cosine(", 1))
     out = script(f"list op_type tanh\ndiff {other}\n", tmp_path)
@@ -107,11 +107,11 @@ def test_list_finds_operations_and_diff_tells_what_differs(tmp_path: Path) -> No
 def test_switches_change_what_info_shows(tmp_path: Path) -> None:
     out = script("metadata\nmetadata off\nbackend_config on\nbackend_config maybe\n", tmp_path)
     assert out.splitlines()[:3] == ["metadata is on", "metadata is off", "backend_config is on"]
-    assert "the form is: backend_config [on|off]" in out
+    assert "usage: backend_config [on|off]" in out
 
 
 def test_extracts_parse_in_xla_again(tmp_path: Path) -> None:
-    """50 random instructions, at random heights, through XLA's own parser (in a process of its own: it can crash)."""
+    """50 random instructions, at random heights, through XLA's own parser (in a separate process: it can crash)."""
     pytest.importorskip("jaxlib")
     from opscope.readers.hlo import parse_hlo
     from opscope.render.writers.hlo import extract
@@ -133,7 +133,7 @@ def test_extracts_parse_in_xla_again(tmp_path: Path) -> None:
     assert done.stdout.strip() == "all parsed", done.stderr[-2000:]
 
 
-OWN_TERMINAL = """
+WITH_TERMINAL = """
 import fcntl, os, signal, sys, termios
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -144,37 +144,37 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 class Terminal:
     """
-    The prompt behind a pseudo-terminal, as a person has it: with Ctrl+C neither ignored nor blocked,
-    whatever the tests themselves were started with (a shell's background jobs ignore it).
+    The prompt behind a pseudo-terminal. Ctrl+C is neither ignored nor blocked, however the tests themselves were started (a shell's
+    background jobs ignore it).
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         self.fd, inner = pty.openpty()
-        environment = os.environ | {"HOME": str(folder), "TERM": "dumb", "COLUMNS": "200"}
+        environment = os.environ | {"HOME": str(directory), "TERM": "dumb", "COLUMNS": "200"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", OWN_TERMINAL, *COMMAND], stdin=inner, stdout=inner, stderr=inner, cwd=folder, env=environment,
+            [sys.executable, "-c", WITH_TERMINAL, *COMMAND], stdin=inner, stdout=inner, stderr=inner, cwd=directory, env=environment,
             start_new_session=True,
         )  # fmt: skip
         os.close(inner)
-        self.seen = ""
+        self.output = ""
 
     def type(self, text: str) -> None:
         os.write(self.fd, text.encode())
 
     def interrupt(self) -> None:
-        """Ctrl+C, until there is a prompt: Python does not see one that comes between two keys, and a person presses again."""
+        """Press Ctrl+C until the prompt is back: Python can miss one between two keys, and a person would press again."""
         for _ in range(30):
             os.kill(self.process.pid, signal.SIGINT)
             end = time.monotonic() + 5
             while time.monotonic() < end:
-                if "opscope> " in self.seen or not self.read(0.2):
+                if "opscope> " in self.output or not self.read(0.2):
                     return
 
     def read(self, seconds: float) -> bool:
-        """Take what is printed within so many seconds; False at the end."""
+        """Read what is printed within `seconds`; False at the end."""
         if select.select([self.fd], [], [], seconds)[0]:
             try:
-                self.seen += os.read(self.fd, 65536).decode(errors="replace")
+                self.output += os.read(self.fd, 65536).decode(errors="replace")
             except OSError:
                 return False
         return True
@@ -182,13 +182,13 @@ class Terminal:
     def wait_for(self, text: str, seconds: float = 150) -> str:
         """Everything printed since the last wait, up to and including `text`."""
         end = time.monotonic() + seconds
-        while text not in self.seen:
-            assert time.monotonic() < end, f"waited for {text!r}, saw {self.seen[-500:]!r}"
+        while text not in self.output:
+            assert time.monotonic() < end, f"waited for {text!r}, saw {self.output[-500:]!r}"
             if not self.read(0.2):
                 break
-        before, found, self.seen = self.seen.partition(text)
-        assert found, f"waited for {text!r}, saw {before[-500:]!r}"
-        return before + found
+        before, match, self.output = self.output.partition(text)
+        assert match, f"waited for {text!r}, saw {before[-500:]!r}"
+        return before + match
 
     def close(self) -> int:
         code = self.process.wait(timeout=60)
@@ -202,7 +202,7 @@ def test_a_person_can_complete_interrupt_and_leave(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     terminal.wait_for("opscope> ")
     terminal.type("stat\t\n")
-    terminal.wait_for("count")  # Tab made `stats` of it
+    terminal.wait_for("count")  # Tab completed it to `stats`
     terminal.wait_for("opscope> ")
     terminal.type("unfinished")
     terminal.wait_for("unfinished")
@@ -216,14 +216,14 @@ def test_a_person_can_complete_interrupt_and_leave(tmp_path: Path) -> None:
     terminal.wait_for("opscope> ")
     terminal.type("stats\nmetadata on\n")
     terminal.wait_for("metadata is on")
-    terminal.wait_for("opscope> ")  # Ctrl+D means leaving only at a prompt that is there
+    terminal.wait_for("opscope> ")  # Ctrl+D leaves only once the prompt is there
     terminal.type("\x04")
     assert terminal.close() == 0
     assert f"info {dot}" in (tmp_path / ".opscope_history").read_text()
 
 
 def test_drawings_open_fusions_and_name_instructions_unless_switched_off(tmp_path: Path) -> None:
-    """What interactive_graphviz draws: bodies of fusions in their frames, and names that can be typed next."""
+    """Like interactive_graphviz: fusions show their bodies, and boxes the names that can be typed next."""
     fused = tmp_path / "fused.hlo"
     fused.write_text(
         "HloModule m\n\nbody {\n  p = f32[4] parameter(0)\n  t = f32[4] tanh(p)\n  ROOT e = f32[4] exponential(t)\n}\n\n"
@@ -240,8 +240,8 @@ def test_drawings_open_fusions_and_name_instructions_unless_switched_off(tmp_pat
     assert ">t<" not in off and ">f<" in off
     assert len(opscope.load(tmp_path / "all.json").main) == len(opscope.load(fused).main), "the program, not the drawing"
     assert opscope.load(tmp_path / "all.hlo").main.outputs[0][0] == "f"
-    assert "no path leads between lone and f" in done.stdout
-    assert "'statz' is no command, instruction or computation; did you mean stats" in done.stdout
+    assert "no path between lone and f" in done.stdout
+    assert "'statz' is not a command, instruction or computation; did you mean stats" in done.stdout
     assert "their roots  e" in done.stdout.replace("   ", "  ")
 
 
@@ -251,6 +251,6 @@ def test_extracts_keep_metadata_when_asked(tmp_path: Path) -> None:
     program = opscope.load(EXAMPLE)
     node = next(node for node in program.main if node.op == "dot")
     assert "metadata" not in extract(program, program.main, node.id, 0)
-    kept = extract(program, program.main, node.id, 0, metadata=True)
-    assert f'op_name="{node.attrs["metadata.op_name"]}"' in kept and f"source_line={node.source[0].line}" in kept
-    assert "stack_frame_id" not in kept, "the table that it points into is not part of the extract"
+    with_metadata = extract(program, program.main, node.id, 0, metadata=True)
+    assert f'op_name="{node.attrs["metadata.op_name"]}"' in with_metadata and f"source_line={node.source[0].line}" in with_metadata
+    assert "stack_frame_id" not in with_metadata, "the extract does not contain the table that it refers to"

@@ -58,7 +58,7 @@ def shows(viewer: Viewer, holds: Callable[[dict[str, Any]], bool]) -> dict[str, 
 
 def test_one_tab_follows_every_drawing(prompt: Prompt, viewer: Viewer) -> None:
     whole = viewer.idle()["boxes"]
-    assert prompt.type("fused_computation.11") == "fused_computation.11 is shown in the browser"
+    assert prompt.type("fused_computation.11") == "showing fused_computation.11 in the browser"
     state = shows(viewer, lambda state: state["graph"] == "fused_computation.11")
     assert 0 < state["boxes"] < whole
     prompt.type("open")

@@ -1,4 +1,4 @@
-"""One node through the passes: which made it, what changed, what it became."""
+"""The history of a node: which pass created it, what changed, and what it became."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ def recording(tmp_path: Path) -> Recording:
     return read_dump(write_dump(tmp_path / "dump"))
 
 
-def test_a_fusion_tells_what_it_was_made_of_and_by_which_pass(recording: Recording) -> None:
+def test_a_fusion_names_its_parts_and_its_pass(recording: Recording) -> None:
     steps = recording.history("fusion.12")
-    made = next(step for step in steps if step.kind == "fused")
-    assert made.snapshot.name == "fusion"
-    assert made.old == (("main.9", "tanh.4"), ("main.9", "negate.5"))
-    assert str(made) == "tanh.4, negate.5 fused into fusion.12"
+    fused = next(step for step in steps if step.kind == "fused")
+    assert fused.snapshot.name == "fusion"
+    assert fused.old == (("main.9", "tanh.4"), ("main.9", "negate.5"))
+    assert str(fused) == "tanh.4, negate.5 fused into fusion.12"
 
 
-def test_a_node_of_the_start_tells_what_it_became(recording: Recording) -> None:
+def test_an_early_node_names_what_it_became(recording: Recording) -> None:
     fused = [step for step in recording.history("tanh.4", 0) if step.kind == "fused"]
     assert [step.new for step in fused] == [(("main.9", "fusion.12"),)]
 
 
-def test_changes_are_told_with_their_values_and_untouched_nodes_have_no_history(recording: Recording) -> None:
+def test_changes_show_their_values_and_unchanged_nodes_have_no_history(recording: Recording) -> None:
     changed = [step for step in recording.history(("main.9", "dot.3")) if step.kind == "changed"]
     assert changed and all(step.changes for step in changed)
     assert "dot.3 changed: " in str(changed[-1])
     assert recording.history(("region_0.1", "sum")) == []
 
 
-def test_a_name_that_is_not_there_is_told(recording: Recording) -> None:
+def test_an_unknown_name_is_an_error(recording: Recording) -> None:
     with pytest.raises(OpscopeError, match=r"no node 'fusion\.12' after pass 0"):
         recording.history("fusion.12", 0)
 
 
 def test_the_prompt_prints_the_history(tmp_path: Path) -> None:
-    folder = write_dump(tmp_path / "dump")
-    command = [sys.executable, "-m", "opscope", "repl", f"{folder}@0"]
+    dump = write_dump(tmp_path / "dump")
+    command = [sys.executable, "-m", "opscope", "repl", f"{dump}@0"]
     done = subprocess.run(command, input="history TANH.4\nhistory zero.6\n", capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "outer / fusion" in done.stdout and "tanh.4, negate.5 fused into fusion.12" in done.stdout
-    assert "no pass did anything to zero.6" in done.stdout
+    assert "no pass changed zero.6" in done.stdout

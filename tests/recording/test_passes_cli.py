@@ -1,4 +1,4 @@
-"""`opscope passes` and `opscope diff`, as a person runs them."""
+"""`opscope passes` and `opscope diff`, run as commands."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from opscope.recording.sources import open_passes, open_recording
 
 
 def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
-    folder = write_dump(tmp_path / "dump")
-    done = run("passes", folder)
+    dump = write_dump(tmp_path / "dump")
+    done = run("passes", dump)
     assert done.returncode == 0 and done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0] == "module_0007.jit_step"
@@ -26,13 +26,13 @@ def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
     assert lines[1].split()[:2] == ["#", "file"]
     assert [line.split()[1] for line in lines[3:6]] == ["0002", "0003", "0004"], "XLA's own numbers"
     assert "fusion" in lines[5] and "+2" in lines[5]
-    assert "7 passes, 4 of them changed nothing (--all lists them)" in done.stdout
-    assert "2 files left out" in done.stdout
-    assert len(run("passes", folder, "--all").stdout.splitlines()) == len(lines) + 3
+    assert "7 passes, 4 of which changed nothing (--all lists them)" in done.stdout
+    assert "2 files skipped" in done.stdout
+    assert len(run("passes", dump, "--all").stdout.splitlines()) == len(lines) + 3
 
 
-def test_a_recording_of_nothing_says_so_and_what_would_help(run: Run, tmp_path: Path) -> None:
-    """Eager code, and what was compiled before, runs no compiler: a table of nothing would hide that."""
+def test_an_empty_recording_says_so_and_what_would_help(run: Run, tmp_path: Path) -> None:
+    """Eager code, and code compiled earlier, runs no compiler; an empty table would hide that."""
     with opscope.record(tmp_path / "empty.opscope"):
         pass
     done = run("passes", tmp_path / "empty.opscope")
@@ -49,41 +49,41 @@ def test_passes_json_follows_the_contract(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_dump_becomes_a_recording_and_its_passes_are_sources(run: Run, tmp_path: Path) -> None:
-    folder = write_dump(tmp_path / "dump")
-    assert run("export", folder, "-o", "run.opscope").returncode == 0
-    assert run("passes", "run.opscope", "--json").stdout == run("passes", folder, "--json").stdout
+    dump = write_dump(tmp_path / "dump")
+    assert run("export", dump, "-o", "run.opscope").returncode == 0
+    assert run("passes", "run.opscope", "--json").stdout == run("passes", dump, "--json").stdout
     assert "jit_step" in run("info", "run.opscope@4").stdout
-    again = run("export", folder, "-o", "run.opscope")
+    again = run("export", dump, "-o", "run.opscope")
     assert again.returncode == 2 and "already exists" in again.stderr
 
 
 def test_diff_of_two_files_and_of_two_passes(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BEFORE)
     (tmp_path / "b.txt").write_text(AFTER)
-    folder = write_dump(tmp_path / "dump")
-    files, passes = run("diff", "a.txt", "b.txt", "--json"), run("diff", f"{folder}@4", "@5", "--json")
+    dump = write_dump(tmp_path / "dump")
+    files, passes = run("diff", "a.txt", "b.txt", "--json"), run("diff", f"{dump}@4", "@5", "--json")
     assert files.returncode == passes.returncode == 0
     assert json.loads(files.stdout) == json.loads(passes.stdout)
-    told = run("diff", "a.txt", "b.txt").stdout
-    assert "these 2 became fusion.12: tanh.4, negate.5" in told
-    assert "+ fusion.12: f32[8, 8] = fusion(dot.3)  in main.9" in told
-    assert "type f32[8, 8]{1,0} → f32[8, 8]{0,1}" in told
+    text = run("diff", "a.txt", "b.txt").stdout
+    assert "these 2 became fusion.12: tanh.4, negate.5" in text
+    assert "+ fusion.12: f32[8, 8] = fusion(dot.3)  in main.9" in text
+    assert "type f32[8, 8]{1,0} → f32[8, 8]{0,1}" in text
     by_structure = json.loads(run("diff", "a.txt", "b.txt", "--no-match-by-name", "--json").stdout)
     assert "name" not in {match["evidence"] for match in by_structure["matched"]}
 
 
 def test_diff_says_whether_it_matched_by_name(run: Run, tmp_path: Path) -> None:
-    """Names of two compilations mean nothing if they contradict each other, also where each is recorded; those of one do."""
+    """Names of two compilations are ignored if they contradict each other, recorded or not; names of one compilation are used."""
     before, after = (_chain(names) for names in ("abcdef", "bcdefa"))
-    for folder, text in (("one", before), ("two", after)):
-        (tmp_path / folder).mkdir()
+    for directory, text in (("one", before), ("two", after)):
+        (tmp_path / directory).mkdir()
         for step in ("before_optimizations", "0001.inner.after_dce.before_cse", "cpu_after_optimizations"):
-            (tmp_path / folder / f"module_0007.jit_step.{step}.txt").write_text(after if step.startswith("cpu") else text)
+            (tmp_path / directory / f"module_0007.jit_step.{step}.txt").write_text(after if step.startswith("cpu") else text)
     (tmp_path / "a.txt").write_text(before)
     (tmp_path / "b.txt").write_text(after)
     for pair in (("a.txt", "b.txt"), ("one@1", "two@1")):
-        told = run("diff", *pair).stdout
-        assert told.startswith("+0 added, −0 removed, ~0 changed, 0 moved\nmatched by structure, names ignored\n")
+        output = run("diff", *pair).stdout
+        assert output.startswith("+0 added, −0 removed, ~0 changed, 0 moved\nmatched by structure, names ignored\n")
         assert json.loads(run("diff", *pair, "--json").stdout)["names"] == "ignored"
         assert "\nmatched by name\n" in run("diff", *pair, "--match-by-name").stdout
     recorded = json.loads(run("diff", "one@1", "@2", "--json").stdout)
@@ -91,26 +91,26 @@ def test_diff_says_whether_it_matched_by_name(run: Run, tmp_path: Path) -> None:
 
 
 def _chain(names: str) -> str:
-    """One node after another, each in a scope of its own."""
+    """A chain of nodes, each in its own scope."""
     lines = ["  %x = f32[8]{0} parameter(0)"]
-    for i, (taken, name) in enumerate(zip("x" + names, names, strict=False)):
+    for i, (operand, name) in enumerate(zip("x" + names, names, strict=False)):
         root = "ROOT " if i == len(names) - 1 else ""
-        lines.append(f'  {root}%{name} = f32[8]{{0}} tanh(%{taken}), metadata={{op_name="jit(step)/layer_{i}/tanh"}}')
+        lines.append(f'  {root}%{name} = f32[8]{{0}} tanh(%{operand}), metadata={{op_name="jit(step)/layer_{i}/tanh"}}')
     return "HloModule jit_step\n\nENTRY %main (x: f32[8]) -> f32[8] {\n" + "\n".join(lines) + "\n}\n"
 
 
 def test_lines_of_a_diff_name_outputs_values_and_parameters(run: Run, tmp_path: Path) -> None:
-    """Two outputs of one node, two constants and two parameters can be told apart without opening the program."""
+    """Two outputs of one node, two constants and two parameters are distinguishable without opening the program."""
     (tmp_path / "a.txt").write_text(_pair("multiply"))
     (tmp_path / "b.txt").write_text(_pair("add", "  %two = f32[] constant(2)\n"))
-    told = run("diff", "a.txt", "b.txt").stdout
-    assert "+ two: f32[] = constant(2)  in main" in told
-    told = run("diff", "b.txt", "a.txt").stdout
-    assert "− two: f32[] = constant(2)  in main" in told
+    text = run("diff", "a.txt", "b.txt").stdout
+    assert "+ two: f32[] = constant(2)  in main" in text
+    text = run("diff", "b.txt", "a.txt").stdout
+    assert "− two: f32[] = constant(2)  in main" in text
     (tmp_path / "c.txt").write_text(_pair("multiply", "  %q = f32[] parameter(1)\n  %n = f32[] get-tuple-element(%p), index=2\n"))
-    told = run("diff", "a.txt", "c.txt").stdout
-    assert "+ q: f32[] = parameter(1)  in main" in told
-    assert "+ n: f32[] = get-tuple-element(p#2)  in main" in told
+    text = run("diff", "a.txt", "c.txt").stdout
+    assert "+ q: f32[] = parameter(1)  in main" in text
+    assert "+ n: f32[] = get-tuple-element(p#2)  in main" in text
 
 
 def test_a_diff_says_how_many_operations_its_costs_leave_out(run: Run, tmp_path: Path) -> None:
@@ -131,22 +131,22 @@ def _pair(op: str, more: str = "") -> str:
 
 
 def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
-    folder = write_dump(tmp_path / "dump")
+    dump = write_dump(tmp_path / "dump")
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.opscope").write_text("notes")
-    for args, said in (
+    for args, message in (
         (("passes", "nothing"), "no such file"),
         (("passes", "empty"), "holds no passes"),
         (("passes", "notes.opscope"), "no recording of opscope"),
-        (("passes", folder, "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
-        (("diff", f"{folder}@4", "@5", "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
-        (("diff", f"{folder}@99", "@1"), "no snapshot 99"),
-        (("diff", f"{folder}@pipeline-start", "@1"), "ran 2 times: give one of [1, 2]"),
-        (("diff", f"{folder}@after_fusion", "@1"), "no pass 'after_fusion'; did you mean fusion?"),
-        (("diff", f"{folder}@zzzz", "@1"), "no pass 'zzzz'; there are 6, `opscope passes` lists them"),
+        (("passes", dump, "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
+        (("diff", f"{dump}@4", "@5", "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
+        (("diff", f"{dump}@99", "@1"), "no snapshot 99"),
+        (("diff", f"{dump}@pipeline-start", "@1"), "ran 2 times: give one of [1, 2]"),
+        (("diff", f"{dump}@after_fusion", "@1"), "no pass 'after_fusion'; did you mean fusion?"),
+        (("diff", f"{dump}@zzzz", "@1"), "no pass 'zzzz'; there are 6, `opscope passes` lists them"),
     ):
         done = run(*args)
-        assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, (args, done.stderr)
+        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, (args, done.stderr)
 
 
 def page_data(page: Path) -> bytes:
@@ -156,8 +156,8 @@ def page_data(page: Path) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_module_is_named_alike_for_every_command(run: Run, tmp_path: Path) -> None:
-    """XLA's files say module_0042.jit_step where the program says jit_step: either is taken, and the timeline stays."""
+def test_every_command_accepts_both_names_of_a_module(run: Run, tmp_path: Path) -> None:
+    """XLA names the file module_0042.jit_step and the program jit_step: both work, and the timeline stays."""
     with opscope.record(tmp_path / "run.opscope") as rec:
         for module, texts in (("module_0007.jit_other", [BEFORE]), ("module_0042.jit_step", [BEFORE, AFTER])):
             for i, text in enumerate(texts):
@@ -178,10 +178,10 @@ def test_a_module_is_named_alike_for_every_command(run: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "first"), [("hidet_passes", "0_Origin.json"), ("aitemplate_doc_passes", "00-*_graph.json")])
-def test_one_pass_of_other_compilers_folders_is_read_alone(name: str, first: str, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = min(corpus(name).rglob(first)).parent
-    whole = open_recording(folder)
+def test_one_pass_of_other_compilers_is_read_alone(name: str, first: str, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = min(corpus(name).rglob(first)).parent
+    whole = open_recording(dump)
     monkeypatch.setattr("opscope.recording.sources.open_recording", None)
-    lazy = open_passes(folder)
+    lazy = open_passes(dump)
     assert [s.name for s in lazy] == [s.name for s in whole]
     assert lazy[3].program == whole[3].program and lazy.attrs["ids"] == whole.attrs["ids"]

@@ -1,7 +1,7 @@
-"""The command line. A command is one file with a click `command`, and one row here.
+"""The command line. Each command is one file with a click `command`, and one row here.
 
-Only click is imported until a command runs, so that `--help` and shell completion answer at once. Errors that a person can mend are
-one line on stderr and exit code 2; a traceback is never the answer (OPSCOPE_TRACEBACK=1 shows it to those who ask).
+Only click is imported until a command runs, so that `--help` and shell completion are instant. An error that the user can fix is one
+line on stderr and exit code 2, never a traceback (OPSCOPE_TRACEBACK=1 prints one).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from opscope.errors import OpscopeError
 from opscope.naming import suggest
 
 COMMANDS = {
-    "view": ("opscope.cli.view", "Walk through it in the browser."),
-    "info": ("opscope.cli.info", "Graphs, nodes by op, parameters, FLOPs and bytes."),
-    "export": ("opscope.cli.export", "Write a file: data or a picture, by its suffix."),
+    "view": ("opscope.cli.view", "Explore a program in the browser."),
+    "info": ("opscope.cli.info", "Summarize a program: graphs, ops, parameters, FLOPs and bytes."),
+    "export": ("opscope.cli.export", "Write a data file or a picture; the suffix chooses the format."),
     "repl": ("opscope.cli.repl", "Explore a program at a prompt."),
-    "passes": ("opscope.cli.passes", "One row per pass: what it added, removed and changed."),
-    "diff": ("opscope.cli.diff", "What changed between two programs, or two passes of a recording."),
-    "formats": ("opscope.cli.formats", "What can be read and written here, and what to install for the rest."),
+    "passes": ("opscope.cli.passes", "List compiler passes and what each added, removed and changed."),
+    "diff": ("opscope.cli.diff", "Compare two programs, or two passes of a recording."),
+    "formats": ("opscope.cli.formats", "List the supported formats and what to install for the rest."),
 }
 
 
 class LazyGroup(click.Group):
-    """Knows its commands' names and first lines without importing them."""
+    """Lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -44,7 +44,7 @@ class LazyGroup(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """`opscope step.hlo` is `opscope view step.hlo`: what is not a command is taken for a source where it can be one."""
+        """`opscope step.hlo` means `opscope view step.hlo`: a first word that is not a command but can be a source is one."""
         name = args[0]
         if name not in COMMANDS and _is_source(name):
             return super().resolve_command(ctx, ["view", *args])
@@ -61,7 +61,7 @@ class LazyGroup(click.Group):
 
 
 def _is_source(name: str) -> bool:
-    """Whether a word names something that can be opened: standard input, a file, a pass of a recording, `module:callable`."""
+    """Whether a word can be a source: standard input, a file, a pass of a recording, or `module:callable`."""
     base, at, _ = name.rpartition("@")
     return name == "-" or ":" in name or os.path.exists(name) or bool(at and os.path.exists(base))
 
@@ -71,18 +71,18 @@ def _is_source(name: str) -> bool:
 def opscope() -> None:
     """See the graphs your model becomes, and what every compiler pass does to them.
 
-    SOURCE is a file, a folder of compiler dumps, `-` for standard input, or `module:callable` for a live Python object.
+    SOURCE is a file, a directory of compiler dumps, `-` for standard input, or `module:callable` for a live Python object.
 
     \b
-    opscope step.hlo                                in the browser (short for opscope view step.hlo)
-    opscope export step.hlo -o step.svg --depth 3   as a picture
-    opscope passes dump_folder                      what every pass did
-    opscope COMMAND --help                          all options of a command
+    opscope step.hlo                                explore in the browser (short for opscope view)
+    opscope export step.hlo -o step.svg --depth 3   draw a picture
+    opscope passes dump_dir                         list what every pass did
+    opscope COMMAND --help                          show a command's options
     """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code: 0, 2 for what the user can mend, 130 after Ctrl-C, 1 for our own faults."""
+    """Run a command line and return its exit code: 0, 1 for an internal error, 2 for an error that the user can fix, 130 after Ctrl+C."""
     try:
         code = opscope.main(args=None if argv is None else list(argv), prog_name="opscope", standalone_mode=False)
         sys.stdout.flush()
@@ -105,16 +105,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
-        return _fail("not enough memory for this source")
+        return _fail("out of memory; try a smaller source, or a machine with more memory")
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(where.filename)}:{where.lineno}"
-        _fail(f"opscope: a fault of ours at {place}: {type(error).__name__}: {error}; OPSCOPE_TRACEBACK=1 shows more")
+        _fail(
+            f"opscope: internal error at {place}: {type(error).__name__}: {error}. "
+            "Please report it; set OPSCOPE_TRACEBACK=1 for the traceback."
+        )
         return 1
 
 
 def _fail(message: str) -> int:
-    """One line, whatever was in the message."""
+    """Print the message as one line."""
     if os.environ.get("OPSCOPE_TRACEBACK"):
         traceback.print_exc()
     print(" ".join(message.split()), file=sys.stderr)

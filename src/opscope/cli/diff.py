@@ -28,53 +28,58 @@ MOST_LINES = 20
 @click.option(
     "--match-by-name/--no-match-by-name",
     default=None,
-    help="Take nodes of one name for the same node, or ignore names. Default: as a recording says, else whichever diff is smaller.",
+    help="Match nodes of the same name, or ignore names. Default: what the recording says, otherwise whichever diff is smaller.",
 )
-@click.option("--all", "everything", is_flag=True, help="List every difference instead of the first ones.")
+@click.option("--all", "everything", is_flag=True, help=f"List every difference instead of the first {MOST_LINES} of each kind.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pair of nodes.")
 def command(
     a: str, b: str, module: str | None, from_format: str | None, match_by_name: bool | None, everything: bool, as_json: bool
 ) -> None:
-    """What changed between two programs, or two passes of a recording.
+    """Compare two programs, or two passes of a recording.
 
-    A and B are any sources, or passes: run.opscope@12, dump-folder@12. With B given as @13, it is a pass of A's recording.
+    A and B are sources, or passes of one: run.opscope@12, dump_dir@12. B can be just @13, a pass of the same recording as A.
+
+    \b
+    opscope diff before.hlo after.hlo
+    opscope diff run.opscope@12 @13
     """
     if b.startswith("@"):
         b = a.rpartition("@")[0] + b
     first, second = (_read(source, from_format, module) for source in (a, b))
     with progress("comparing"):
-        found = _compare(first, second, match_by_name)
-        text = json.dumps(found.to_json(), ensure_ascii=False) if as_json else diff_text(found, None if everything else MOST_LINES)
+        comparison = _compare(first, second, match_by_name)
+        most = None if everything else MOST_LINES
+        text = json.dumps(comparison.to_json(), ensure_ascii=False) if as_json else diff_text(comparison, most)
     click.echo(text)
 
 
-class _State(NamedTuple):
-    """A program, and where it is a state of a compilation, which one and what its recording says."""
+class _Side(NamedTuple):
+    """A program; if it is a pass of a recording, also which one, and what the recording says about it."""
 
     program: Program
     compilation: tuple[str, str] | None = None
-    """The recording and the module in it."""
+    """The recording, and the module within it."""
     number: int = 0
     ids: str | None = None
     origins: tuple[Origin, ...] = ()
 
 
-def _read(source: str, format: str | None, module: str | None) -> _State:
+def _read(source: str, format: str | None, module: str | None) -> _Side:
     from opscope.recording.sources import open_passes, split_at
 
     base, which = split_at(source)
     if not which:
-        return _State(read_one(source, format, module))
+        return _Side(read_one(source, format, module))
     with progress(f"reading {base}") as report:
         recording = open_passes(base, report, format=format)
         snapshot = recording.snapshot(which, module)
-        return _State(snapshot.program, (base, snapshot.module), snapshot.index, recording.attrs.get("ids"), snapshot.origins)
+        return _Side(snapshot.program, (base, snapshot.module), snapshot.index, recording.attrs.get("ids"), snapshot.origins)
 
 
-def _compare(a: _State, b: _State, match_by_name: bool | None) -> Diff:
-    """States of one compilation share their names; of two, equal names may be chance.
+def _compare(a: _Side, b: _Side, match_by_name: bool | None) -> Diff:
+    """Snapshots of one compilation share names; across two compilations, equal names may be a coincidence.
 
-    What the compiler told about a state speaks of the state right before it, and of no other.
+    The origins that the compiler reported for a snapshot refer to the snapshot right before it, and to no other.
     """
     from opscope.recording.diff import diff, diff_passes
 
@@ -84,14 +89,14 @@ def _compare(a: _State, b: _State, match_by_name: bool | None) -> Diff:
     return diff_passes(a.program, b.program, origins=b.origins if b.number == a.number + 1 else (), ids=ids)
 
 
-def diff_text(found: Diff, most: int | None) -> str:
-    blocks = [_facts(found)]
-    blocks += _section("fused", [str(fusion) for fusion in found.fusions], most)
-    told = [match for match in found.compared if match.evidence in ("rewrite", "identity") and len(match.a) + len(match.b) > 2]
-    blocks += _section("rewritten", [_rewritten(match) for match in told], most)
-    blocks += _section("added", [f"+ {_line(found.b, key)}" for key in found.added], most)
-    blocks += _section("removed", [f"− {_line(found.a, key)}" for key in found.removed], most)
-    blocks += _section("changed", [_changed(match) for match in found.changed], most)
+def diff_text(diff: Diff, most: int | None) -> str:
+    blocks = [_facts(diff)]
+    blocks += _section("fused", [str(fusion) for fusion in diff.fusions], most)
+    rewrites = [match for match in diff.compared if match.evidence in ("rewrite", "identity") and len(match.a) + len(match.b) > 2]
+    blocks += _section("rewritten", [_rewritten(match) for match in rewrites], most)
+    blocks += _section("added", [f"+ {_line(diff.b, key)}" for key in diff.added], most)
+    blocks += _section("removed", [f"− {_line(diff.a, key)}" for key in diff.removed], most)
+    blocks += _section("changed", [_changed(match) for match in diff.changed], most)
     return "\n\n".join(blocks)
 
 
@@ -104,18 +109,18 @@ def _changed(match: Match) -> str:
     return f"~ {_named(match.a)} → {_named(match.b)} ({match.evidence}): {parts}"
 
 
-def _facts(found: Diff) -> str:
+def _facts(diff: Diff) -> str:
     from opscope.recording.rows import in_rewrites
 
-    came, went = in_rewrites(found)
-    added, removed = len(found.added) + came, len(found.removed) + went
-    counts = f"+{added:,} added, −{removed:,} removed, ~{len(found.changed):,} changed, {len(found.moved):,} moved"
-    if found.copied:
-        counts += f", ×{found.copied:,} copied"
+    came, went = in_rewrites(diff)
+    added, removed = len(diff.added) + came, len(diff.removed) + went
+    counts = f"+{added:,} added, −{removed:,} removed, ~{len(diff.changed):,} changed, {len(diff.moved):,} moved"
+    if diff.copied:
+        counts += f", ×{diff.copied:,} copied"
     if came or went:
         counts += f" (in rewrites: +{came:,} −{went:,})"
-    counts += "\nmatched by name" if found.names == "used" else "\nmatched by structure, names ignored"
-    summary = found.summary
+    counts += "\nmatched by name" if diff.names == "used" else "\nmatched by structure, names ignored"
+    summary = diff.summary
     rows = [("", "before", "after"), ("nodes", *(f"{n:,}" for n in summary["nodes"]))]
     rows += [("parameters", *map(short_number, summary["parameter_elements"])), ("FLOPs", *map(short_number, summary["flops"]))]
     rows += [("bytes", *map(short_bytes, summary["bytes"]))]

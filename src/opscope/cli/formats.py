@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
-    """What can be read and written here, and what to install for the rest.
+    """List the supported formats and what to install for the rest.
 
-    Every reader looks at SOURCE and the surest one reads it; `--from NAME` chooses by hand. A file is written by its suffix; `--to NAME`
-    chooses by hand.
+    SOURCE is recognized by its contents; --from NAME overrides that. The suffix chooses the format to write; --to NAME overrides that.
     """
     from opscope.readers import readers
     from opscope.recording.dumps import dumps
@@ -30,8 +29,8 @@ def command(as_json: bool) -> None:
     writes = [_row(row) for row in WRITERS]
     passes = [_row(row) for row in dumps()]
     if as_json:
-        before = {"readers": reads, "writers": writes, "dumps": passes}  # the names of these lists until 0.1
-        click.echo(json.dumps({"reads": reads, "writes": writes, "passes": passes, **before}, indent=1))
+        old_names = {"readers": reads, "writers": writes, "dumps": passes}  # what 0.1 called these lists
+        click.echo(json.dumps({"reads": reads, "writes": writes, "passes": passes, **old_names}, indent=1))
         return
     blocks = (
         ("reads (--from NAME)", [_cells(row, *(f"{name} objects" for name in row["objects"])) for row in reads]),
@@ -42,7 +41,7 @@ def command(as_json: bool) -> None:
 
 
 def _cells(row: dict[str, Any], *others: str) -> tuple[str, str, str, str]:
-    """Its name, what it comes as, what it is, and what to install for it."""
+    """Its name, its suffixes or objects, its description, and how to install it."""
     install = row["install"]
     if install and row["available"]:
         install = f"for {row['objects'][0]} objects: {install}"
@@ -60,7 +59,7 @@ def _row(row: Plugin) -> dict[str, Any]:
 
 
 def _reader(row: Reader) -> dict[str, Any]:
-    """Its files may be readable where the framework of its objects is missing."""
+    """A reader may be able to read files although the framework of its objects is not installed."""
     files = bool(row.suffixes) and not row.missing
     missing = row.missing or row.objects_missing
     return {

@@ -23,10 +23,10 @@ MOST_ROWS = 15
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every graph and op.")
 @click.option("--all", "everything", is_flag=True, help="List every graph and op instead of the largest.")
 def command(source: str, module: str | None, from_format: str | None, as_json: bool, everything: bool) -> None:
-    """Graphs, nodes by op, parameters, FLOPs and bytes.
+    """Summarize SOURCE: graphs, nodes by op, parameters, FLOPs and bytes.
 
-    FLOPs and bytes are those of running the entry once: a fusion counts as its body, a loop as often as it is known to run. What
-    is not known (a custom call's work, a loop's trip count) is said to be missing, not guessed.
+    FLOPs and bytes are for one run of the entry graph: a fusion costs what its body costs, a loop its body times its trip count. Unknown
+    costs (custom calls, loops without a known trip count) are reported as missing, never guessed.
 
     \b
     opscope info step.hlo
@@ -39,8 +39,8 @@ def command(source: str, module: str | None, from_format: str | None, as_json: b
     with progress(f"counting {source}"):
         infos = [info_of(program) for program in programs]
     if as_json:
-        found: Any = infos[0].to_json() if len(infos) == 1 else {"programs": [info.to_json() for info in infos]}
-        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        data: Any = infos[0].to_json() if len(infos) == 1 else {"programs": [info.to_json() for info in infos]}
+        click.echo(json.dumps(data, indent=1, ensure_ascii=False))
     elif len(infos) == 1:
         click.echo(_text(infos[0], None if everything else MOST_ROWS))
     else:
@@ -68,21 +68,21 @@ def _facts(info: Info) -> list[tuple[str, str]]:
     return [
         ("program", info.name),
         ("nodes", f"{info.nodes:,} in {graphs}, entry {info.entry}"),
-        *_taken(info),
+        *_arguments(info),
         ("FLOPs", short_number(info.flops) + unknown),
         ("bytes", f"{short_bytes(info.bytes)} read and written"),
     ]
 
 
-def _taken(info: Info) -> list[tuple[str, str]]:
-    """What the entry takes. Where a compiler calls all of it parameters, the words say that it is more than the model's."""
-    told_apart = info.inputs or info.buffers
+def _arguments(info: Info) -> list[tuple[str, str]]:
+    """The arguments of the entry. Some compilers call every argument a parameter; then "inputs" avoids mistaking them for the model's."""
+    has_roles = info.inputs or info.buffers
     rows = [
-        ("parameters" if told_apart else "inputs", info.parameters, info.parameter_elements, info.parameter_bytes),
+        ("parameters" if has_roles else "inputs", info.parameters, info.parameter_elements, info.parameter_bytes),
         ("buffers", info.buffers, info.buffer_elements, info.buffer_bytes),
         ("inputs", info.inputs, info.input_elements, info.input_bytes),
     ]
-    where = "" if told_apart else " of the entry (its parameters)"
+    where = "" if has_roles else " of the entry (its parameters)"
     return [
         (name, f"{count:,}{where}: {short_number(elements)} elements, {short_bytes(stored)}")
         for name, count, elements, stored in rows

@@ -25,13 +25,17 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 @click.argument("source", metavar="SOURCE", type=click.Path())
 @module_option
 @from_option
-@click.option("--all", "everything", is_flag=True, help="Also the passes that changed nothing.")
+@click.option("--all", "everything", is_flag=True, help="Also list the passes that changed nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
 def command(source: str, module: str | None, from_format: str | None, everything: bool, as_json: bool) -> None:
-    """One row per pass: what it added, removed and changed.
+    """List compiler passes, one per row, and what each added, removed and changed.
 
-    SOURCE is a recording (.opscope) or a folder that a compiler wrote: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
+    SOURCE is a recording (.opscope) or a directory written by a compiler: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
     torch's TORCH_TRACE logs.
+
+    \b
+    opscope passes dump_dir
+    opscope passes run.opscope --module jit_step --all
     """
     from opscope.recording.sources import open_recording
     from opscope.render.wire.compare_passes import compared_rows
@@ -41,15 +45,15 @@ def command(source: str, module: str | None, from_format: str | None, everything
     if module is not None:
         module = recording.module_named(module)
     with progress("comparing passes") as report:
-        found = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
+        rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
     if as_json:
-        click.echo(json.dumps([row.to_json() for row in found], indent=1, ensure_ascii=False))
+        click.echo(json.dumps([row.to_json() for row in rows], indent=1, ensure_ascii=False))
         return
     for name in recording.modules:
-        own = [row for row in found if row.snapshot.module == name]
-        if own:
-            click.echo((f"{name}\n" if name else "") + _text(own, everything) + "\n")
-    click.echo(_remarks(recording, found, everything), nl=False)
+        module_rows = [row for row in rows if row.snapshot.module == name]
+        if module_rows:
+            click.echo((f"{name}\n" if name else "") + _text(module_rows, everything) + "\n")
+    click.echo(_remarks(recording, rows, everything), nl=False)
 
 
 def _text(rows: list[Row], everything: bool) -> str:
@@ -58,15 +62,15 @@ def _text(rows: list[Row], everything: bool) -> str:
     shown = [row for row in rows if everything or not row.unchanged or row.aside or row is rows[0]]
     numbered = any(_file_number(row) for row in rows)
     head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "changed"]
-    kept = [i for i in range(len(head)) if (i != _FILE or numbered) and (i != _SECONDS or timed)]
+    columns = [i for i in range(len(head)) if (i != _FILE or numbered) and (i != _SECONDS or timed)]
     cells = [head, *(_cells(row, most) for row in shown)]
-    return table([[row[i] for i in kept] for row in cells], "".join("rrllrrlrrr"[i] for i in kept))
+    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrr"[i] for i in columns))
 
 
 def _file_number(row: Row) -> str:
-    """The number that the compiler itself gave to the pass, where its file says it: XLA counts from the first pass on."""
-    found = _NUMBER.search(str(row.snapshot.attrs.get("file", "")))
-    return found[1] if found else ""
+    """The compiler's own number of the pass, if the file name has one: XLA counts from the first pass it runs."""
+    match = _NUMBER.search(str(row.snapshot.attrs.get("file", "")))
+    return match[1] if match else ""
 
 
 def _cells(row: Row, most: int) -> list[str]:
@@ -82,14 +86,14 @@ def _remarks(recording: Recording, rows: list[Row], everything: bool) -> str:
     from opscope.recording.model import NOTHING_RECORDED
 
     quiet = sum(row.unchanged and not row.aside for row in rows)
-    remarks = [f"{len(rows):,} passes, {quiet:,} of them changed nothing" + ("" if everything or not quiet else " (--all lists them)")]
+    remarks = [f"{len(rows):,} passes, {quiet:,} of which changed nothing" + ("" if everything or not quiet else " (--all lists them)")]
     if not recording:
         remarks = [NOTHING_RECORDED]
     if recording.skipped:
         remarks.append(
-            f"{len(recording.skipped)} files left out: " + "; ".join(recording.skipped[:3]) + "; …" * (len(recording.skipped) > 3)
+            f"{len(recording.skipped)} files skipped: " + "; ".join(recording.skipped[:3]) + "; …" * (len(recording.skipped) > 3)
         )
     remarks += recording.attrs.get("remarks", ())
     if "finished" not in recording.attrs:
-        remarks.append("the recording was cut short: this is what was recorded until then")
+        remarks.append("the recording is incomplete: it was interrupted, and later passes are missing")
     return "\n".join(remarks) + "\n"

@@ -1,4 +1,4 @@
-"""A progress bar for anything that takes over a second, where someone is looking."""
+"""A progress bar on a terminal for anything that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 1.0
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Yields a function to be called with the part that is done, 0…1. Nothing is shown on a pipe, or before a second is over."""
+    """Yield a function to call with the fraction that is done, 0 to 1. Nothing is shown on a pipe or within the first second."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -33,7 +33,7 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
 
 
 class _LateBar:
-    """rich is imported, and the bar drawn, only when the second is over; until the first report it just moves."""
+    """Imports rich and draws the bar only after `PATIENCE` seconds; the bar is indeterminate until the first report."""
 
     def __init__(self, what: str) -> None:
         self.what = what

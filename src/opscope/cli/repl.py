@@ -24,32 +24,41 @@ _MOST_LISTED = 100
 
 @click.command()
 @source_options
-@click.option("--live", is_flag=True, help="Show every drawing in one browser tab instead of a file each.")
+@click.option("--live", is_flag=True, help="Show drawings in one browser tab instead of writing a file for each.")
 @click.option(
-    "-o", "--output", metavar="DIR", type=click.Path(file_okay=False), help="Where drawings (a temporary directory) and extracts go."
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Directory for drawings (default: a temporary one) and extracts (default: the current one).",
 )
 def command(source: str, module: str | None, from_format: str | None, live: bool, output: str | None) -> None:
     """Explore SOURCE at a prompt: the commands of XLA's interactive_graphviz, and more.
 
-    Tab completes names, the arrow keys walk through the history, Ctrl+C stops the running command only, Ctrl+D leaves. Piped input
-    works as a script.
+    Tab completes names, the arrow keys recall earlier lines, Ctrl+C stops only the running command, Ctrl+D leaves. Piped input runs as
+    a script.
+
+    \b
+    opscope repl step.hlo
+    opscope repl dump_dir@12 --live
+    echo "allpaths Arg_0.1 dot.5" | opscope repl step.hlo
     """
     from opscope.cli.prompt.drawing import FileDrawer, LiveDrawer
     from opscope.cli.prompt.session import Session
 
     if live and output:
-        raise OpscopeError("--live draws in the browser and --output into files; give one of them")
+        raise OpscopeError("--live draws in the browser and --output into files; use only one of them")
     program = read_one(source, from_format, module)
-    folder = Path(output) if output else None
-    drawer = LiveDrawer(program, click.echo) if live else FileDrawer(folder)
+    directory = Path(output) if output else None
+    drawer = LiveDrawer(program, click.echo) if live else FileDrawer(directory)
     most = _MOST_LISTED if sys.stdout.isatty() else None
     session = Session(
-        program, drawer.draw, click.echo, lambda: drawer.open(program), _history(source, program), folder=folder, most_listed=most
+        program, drawer.draw, click.echo, lambda: drawer.open(program), _history(source, program), directory=directory, most_listed=most
     )
     try:
         if sys.stdin.isatty():
             click.echo(f"{program!r}. `help` lists the commands.")
-            _converse(session)
+            _read_lines(session)
         else:
             for line in sys.stdin:
                 session.run(line)
@@ -60,7 +69,7 @@ def command(source: str, module: str | None, from_format: str | None, live: bool
 
 
 def _history(source: str, program: Program) -> Callable[[str, str], list[Step]] | None:
-    """Follows nodes of the program through the passes of the recording that it was taken from; nothing for other sources."""
+    """A function that follows a node through the passes of the program's recording; None if the source is not one."""
     from opscope.recording.sources import is_recording_source, open_recording, split_at
 
     base, which = split_at(source)
@@ -73,33 +82,33 @@ def _history(source: str, program: Program) -> Callable[[str, str], list[Step]] 
             return open_recording(base, report)
 
     def history(graph: str, node: str) -> list[Step]:
-        found = recording()
-        last = {snapshot.module: snapshot.index for snapshot in found}
-        index = which or next(i for i in reversed(last.values()) if found[i].program.name == program.name)
-        return found.history((graph, node), index)
+        passes = recording()
+        last = {snapshot.module: snapshot.index for snapshot in passes}
+        index = which or next(i for i in reversed(last.values()) if passes[i].program.name == program.name)
+        return passes.history((graph, node), index)
 
     return history
 
 
-def _converse(session: Any) -> None:
-    """A line at a time from a terminal, with completion and a history that outlives the session."""
+def _read_lines(session: Any) -> None:
+    """Read lines from a terminal, with completion and a history that is kept between sessions."""
     history = Path.home() / ".opscope_history"
     readline = _line_editing(session, history)
     while session.running:
         try:
-            if not _answer(session):
+            if not _run_line(session):
                 break
         except KeyboardInterrupt:
-            continue  # a second one, while the first was being told about
+            continue  # a second Ctrl+C, while the first was being handled
     if readline is not None:
         try:
             readline.write_history_file(history)
         except OSError:
-            pass  # a home that cannot be written to costs the history, not the session
+            pass  # a read-only home directory costs only the history
 
 
-def _answer(session: Any) -> bool:
-    """One line and what it asks for; False at the end. Ctrl+C ends the line or the command, never the prompt."""
+def _run_line(session: Any) -> bool:
+    """Read and run one line; False at the end of input. Ctrl+C ends the line or the command, never the prompt."""
     try:
         line = input("opscope> ")
     except EOFError:
@@ -118,14 +127,14 @@ def _answer(session: Any) -> bool:
 def _line_editing(session: Any, history: Path) -> Any:
     try:
         import readline
-    except ImportError:  # Windows has none; the prompt works without
+    except ImportError:  # not available on Windows; the prompt works without it
         return None
-    offered: list[str] = []
+    completions: list[str] = []
 
     def complete(text: str, state: int) -> str | None:
         if state == 0:
-            offered[:] = session.complete(readline.get_line_buffer(), text)
-        return offered[state] if state < len(offered) else None
+            completions[:] = session.complete(readline.get_line_buffer(), text)
+        return completions[state] if state < len(completions) else None
 
     readline.set_completer(complete)
     readline.set_completer_delims(" \t\n")

@@ -1,4 +1,4 @@
-"""SOURCE and the options that choose within it, the same for every command."""
+"""SOURCE and its options, shared by all commands."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-module_option = click.option("--module", metavar="NAME", help="The program to take where SOURCE holds several.")
-from_option = click.option("--from", "from_format", metavar="NAME", help="Read SOURCE as this format (see `opscope formats`).")
+module_option = click.option("--module", metavar="NAME", help="Module to use if SOURCE has several.")
+from_option = click.option(
+    "--from", "from_format", metavar="NAME", help="Read SOURCE as this format (see `opscope formats`) instead of detecting it."
+)
 
 
 def source_options(command: Command) -> Command:
@@ -27,7 +29,7 @@ def source_options(command: Command) -> Command:
 
 
 def read_all(source: str, format: str | None = None, module: str | None = None) -> list[Program]:
-    """Every program of SOURCE, or that of the module alone, with a progress bar if it takes long."""
+    """Every program of SOURCE, or only that of `module`, with a progress bar if it takes long."""
     from opscope.loading import load_all
 
     with progress(f"reading {source}") as report:
@@ -35,14 +37,14 @@ def read_all(source: str, format: str | None = None, module: str | None = None) 
 
 
 def read_one(source: str, format: str | None = None, module: str | None = None) -> Program:
-    """The one program that a command is about."""
+    """The only program of SOURCE, or that of `module`."""
     from opscope.loading import only_program
 
     return only_program(source, read_all(source, format, module))
 
 
 def read_recording(source: str, format: str | None, module: str | None, *, whole: bool, diff: bool) -> Recording | None:
-    """The recording whose passes are shown: all of them where `whole` asks for that, or one of them (run.opscope@12) with its `diff`."""
+    """The recording to show: all passes (`whole`), or one of them (run.opscope@12) with its `diff`. Otherwise None."""
     from opscope.recording.sources import is_recording_source, open_recording, split_at
 
     base, which = split_at(source)

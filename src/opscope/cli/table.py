@@ -1,4 +1,4 @@
-"""Plain aligned columns, for people; `--json` is for programs."""
+"""Aligned columns of plain text. They are for people; `--json` is for programs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 
 def table(rows: Iterable[Sequence[str]], right: str = "") -> str:
-    """Columns as wide as their widest cell. `right` has an "r" for each column that is aligned right ("lrr")."""
+    """Columns as wide as their widest cell. `right` has a letter per column: "r" aligns it to the right ("lrr")."""
     cells = [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    aligned = [str.rjust if right[i : i + 1] == "r" else str.ljust for i in range(len(widths))]
-    lines = ("  ".join(align(cell, width) for align, cell, width in zip(aligned, row, widths, strict=True)) for row in cells)
+    alignments = [str.rjust if right[i : i + 1] == "r" else str.ljust for i in range(len(widths))]
+    lines = ("  ".join(align(cell, width) for align, cell, width in zip(alignments, row, widths, strict=True)) for row in cells)
     return "\n".join(line.rstrip() for line in lines)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("sources", metavar="SOURCE…", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @module_option
 @from_option
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port to listen on; 0 takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port to listen on; 0 picks a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--watch", is_flag=True, help="Show the file again whenever it changes.")
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening a browser.")
+@click.option("--watch", is_flag=True, help="Reload when the file changes.")
 @view_options("html")
 def command(
     sources: tuple[str, ...],
@@ -38,16 +38,16 @@ def command(
     watch: bool,
     **views: Any,
 ) -> None:
-    """Walk through SOURCE in the browser, served from this machine to this machine only.
+    """Explore SOURCE in the browser. By default only this machine can reach the server; Ctrl+C stops it.
 
-    Several sources can be switched between in the viewer. A recording, or a folder of a compiler's dumps, is shown with its passes
-    as a timeline. Ctrl-C ends it.
+    With several sources, the viewer switches between them. A recording, or a directory of compiler dumps, is shown with its passes as
+    a timeline.
 
     \b
     opscope view step.hlo                    a program
-    opscope view before.hlo after.hlo        two, to switch between
-    opscope view dump_folder                 every pass of a compiler
-    opscope view model:make                  what a function of model.py makes
+    opscope view before.hlo after.hlo        two programs, to switch between
+    opscope view dump_dir                    every pass of a compiler
+    opscope view model:make                  the model that make() in model.py returns
     opscope view step.hlo --around dot.105   a node and its neighbours
     """
     from opscope.render.draw.check_options import check_options, checked_graph
@@ -69,7 +69,7 @@ def command(
 
 
 def _served(source: str, module: str | None, format: str | None, diff: bool) -> list[Served]:
-    """A source is read now, so that what is wrong with it is said at once, and again when its file changes."""
+    """Read a source now, so that its errors are reported at once, and again whenever its file changes."""
     from opscope.serve.recordings import ServedRecording
     from opscope.serve.sources import Served
 
@@ -78,19 +78,19 @@ def _served(source: str, module: str | None, format: str | None, diff: bool) -> 
     read = partial(read_recording, source, format, module, whole=True, diff=diff)
     recording = read()
     if recording is not None:
-        return [ServedRecording(short, partial(_opened, read), recording, path)]
+        return [ServedRecording(short, partial(_reopened, read), recording, path)]
     programs = read_all(source, format, module)
 
-    def again(name: str) -> Program:
+    def reread(name: str) -> Program:
         return read_one(source, format, module if len(programs) == 1 else name)
 
     named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]
-    return [Served(name, partial(again, program.name), path, program) for name, program in named]
+    return [Served(name, partial(reread, program.name), path, program) for name, program in named]
 
 
-def _opened(read: Callable[[], Recording | None]) -> Recording:
-    """The recording again, after its file changed."""
+def _reopened(read: Callable[[], Recording | None]) -> Recording:
+    """The recording, after its file changed."""
     recording = read()
     if recording is None:
-        raise OpscopeError("it is not a recording any more")
+        raise OpscopeError("the file is no longer a recording; write one there, or start `opscope view` again")
     return recording

@@ -1,4 +1,4 @@
-"""The options of commands that show a picture, made from the table of view options."""
+"""The click options of commands that draw, built from the table of view options."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def view_options(writer: str | None = None) -> Callable[[Command], Command]:
-    """--graph, --depth, --flatten, --around … for a command that takes them as keywords. Those that the command's one writer refuses
-    are not in its help."""
+    """Add --graph, --depth, --flatten, --around … to a command, which receives them as keyword arguments. Options that its only `writer`
+    refuses are hidden from its help."""
 
     def decorate(command: Command) -> Command:
         for row in reversed(ROWS):
@@ -25,7 +25,7 @@ def view_options(writer: str | None = None) -> Callable[[Command], Command]:
 
 
 def _settings(row: Row) -> dict[str, Any]:
-    """What click wants to know about a row."""
+    """The arguments of `click.option` for a row."""
     settings: dict[str, Any] = {"default": row.default, "help": row.help, "metavar": row.metavar or None}
     if row.kind == "flag":
         settings["is_flag"] = True

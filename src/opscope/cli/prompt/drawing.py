@@ -1,4 +1,4 @@
-"""Where a prompt's drawings go: a file each, or one page that is kept up to date."""
+"""Where the prompt's drawings go: a file each, or one live browser tab."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from opscope.view_options import ViewOptions
 
 
 class FileDrawer:
-    """Writes an HTML for each drawing and tells its path."""
+    """Writes an HTML file for each drawing and returns its path."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
         self._count = 0
 
     @property
-    def folder(self) -> Path:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="opscope-"))
-        self._folder.mkdir(parents=True, exist_ok=True)
-        return self._folder
+    def directory(self) -> Path:
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="opscope-"))
+        self._directory.mkdir(parents=True, exist_ok=True)
+        return self._directory
 
     def draw(self, program: Program, options: ViewOptions, title: str) -> str:
         self._count += 1
         name = re.sub(r"[^A-Za-z0-9_.-]+", "_", title)[:60]
-        path = self.folder / f"{self._count:03}-{name}.html"
+        path = self.directory / f"{self._count:03}-{name}.html"
         write([program], path, options)
         return str(path)
 
     def open(self, program: Program) -> str:
         import webbrowser
 
-        path = self.folder / "program.html"
+        path = self.directory / "program.html"
         write([program], path, ViewOptions())
         return str(path) if not webbrowser.open(path.as_uri()) else f"opened {path}"
 
     def close(self) -> None:
-        """Files stay: they are what was asked for."""
+        """Nothing to close: the files are the result."""
 
 
 class LiveDrawer:
-    """Shows each drawing in one browser tab, which stays open while the prompt does."""
+    """Shows every drawing in one browser tab, for as long as the prompt runs."""
 
     def __init__(self, program: Program, say: Callable[[str], None]) -> None:
         import webbrowser
@@ -60,7 +60,7 @@ class LiveDrawer:
 
     def draw(self, program: Program, options: ViewOptions, title: str) -> str:
         self._server.guide.show(initial(options).get("initial", {}))
-        return f"{title} is shown in the browser"
+        return f"showing {title} in the browser"
 
     def open(self, program: Program) -> str:
         return self.draw(program, ViewOptions(), program.name)

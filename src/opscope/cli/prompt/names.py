@@ -1,4 +1,4 @@
-"""Names as people type them at a prompt: any case, with or without %, in whichever computation they stand."""
+"""Names as people type them at a prompt: in any case, with or without %, from any computation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opscope.program import Graph, Node, Program
 
 
 class Names:
-    """Finds nodes and graphs by name: the first match over all graphs, the entry first."""
+    """Looks up nodes and graphs by name. Of several nodes with one name, the first wins, and the entry comes first."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -22,10 +22,10 @@ class Names:
                 self.nodes.setdefault(_key(node.id), (graph, node))
 
     def node(self, name: str) -> tuple[Graph, Node]:
-        found = self.find(name)
-        if found is None:
+        match = self.find(name)
+        if match is None:
             raise OpscopeError(f"no instruction named {name!r}{self.closest(name)}")
-        return found
+        return match
 
     def find(self, name: str) -> tuple[Graph, Node] | None:
         graph_name, slash, node_name = name.rpartition("/")
@@ -40,7 +40,7 @@ class Names:
         return self.graphs.get(_key(name))
 
     def closest(self, name: str, words: Sequence[str] = ()) -> str:
-        """A half sentence with the names (or further `words`) that were probably meant."""
+        """A half sentence that suggests the closest of all names and `words`, or an empty string."""
         return suggest(_key(name), [*words, *self.graphs, *self.nodes], otherwise="", spelled=self.spelled)
 
     def spelled(self, key: str) -> str:
@@ -49,7 +49,7 @@ class Names:
         return self.nodes[key][1].id if key in self.nodes else key
 
     def starting_with(self, text: str) -> list[str]:
-        """For Tab: the names that begin so, with % if it was typed."""
+        """The names that Tab offers: those with this prefix, with a % if one was typed."""
         percent = "%" if text.startswith("%") else ""
         key = _key(text)
         return [percent + self.spelled(n) for n in [*self.nodes, *self.graphs] if n.startswith(key)]
