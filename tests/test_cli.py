@@ -86,7 +86,7 @@ def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path
     command = f"cat {example} > pipe & {opscope} info pipe && {opscope} info <(gzip -c {example})"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert len(re.findall(r"^program +jit_train_step$", done.stdout, re.M)) == 2
-    assert refused(run("info", "/dev/zero")) == "/dev/zero: is a device, not a file"
+    assert refused(run("info", "/dev/zero")) == "/dev/zero: is a device; expected a file, a directory or a pipe"
     closed = subprocess.run(["bash", "-c", f"{opscope} info - <&-"], capture_output=True, text=True, check=False)
     assert refused(closed) == "<stdin>: standard input is closed; pipe a source into it"
 
@@ -99,13 +99,13 @@ def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path
         (b"version https://git-lfs.github.com/spec/v1\noid", "is a Git LFS pointer, not the file itself; run `git lfs pull`"),
         (
             b"<!doctype html><title>step \xc2\xb7 opscope</title>",
-            "is a page that opscope wrote: open it in a browser, and give the file that it was made from here",
+            "is a page that opscope wrote; open it in a browser, or pass the file that it was made from",
         ),
         (b"<!DOCTYPE html><html>", "is an HTML page, probably saved instead of the file behind it; download the raw file"),
-        (b"<svg/>", "is XML or SVG: a picture of a graph, not a graph"),
-        (b"\x1f\x8b\x08broken", "cannot be unpacked"),
-        (b'{"a": 1}', """no reader takes this. Looked: native (JSON without "format": "opscope"); hlo ("""),
-        (b"\x89PNG\r\n\x1a\n\0\0", "no reader takes this. Looked: native (not a JSON object); hlo ("),
+        (b"<svg/>", "is XML or SVG, a picture rather than a graph"),
+        (b"\x1f\x8b\x08broken", "cannot be decompressed"),
+        (b'{"a": 1}', """unrecognized format. Tried: native (JSON without "format": "opscope"); hlo ("""),
+        (b"\x89PNG\r\n\x1a\n\0\0", "unrecognized format. Tried: native (not a JSON object); hlo ("),
     ],
 )
 def test_common_wrong_files_have_their_own_message(run: Run, tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -116,9 +116,9 @@ def test_common_wrong_files_have_their_own_message(run: Run, tmp_path: Path, con
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("model.py", b"def make(): ...", "is Python code; name what to show in it, as module:callable: model:NAME"),
+        ("model.py", b"def make(): ...", "is Python code; name the callable to show: model:NAME"),
         ("model.tflite", b"\x1c\0\0\0TFL3\0\0", "is a TensorFlow Lite model, which opscope does not read; convert it to ONNX"),
-        ("model.safetensors", b"\x02\0\0\0\0\0\0\0{}", "holds weights and no graph; give the model itself"),
+        ("model.safetensors", b"\x02\0\0\0\0\0\0\0{}", "contains weights but no graph; pass the model itself"),
     ],
 )
 def test_an_unsupported_file_is_refused_with_what_would_work(run: Run, tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
@@ -132,9 +132,9 @@ def test_contents_count_more_than_the_file_name(run: Run, tmp_path: Path) -> Non
 
 
 def test_a_missing_file_and_a_directory_without_dumps(run: Run, tmp_path: Path) -> None:
-    assert refused(run("info", "nowhere.hlo")) == "nowhere.hlo: no such file or folder"
-    (tmp_path / "folder").mkdir()
-    assert refused(run("info", "folder")).startswith("folder: is a folder")
+    assert refused(run("info", "nowhere.hlo")) == "nowhere.hlo: no such file or directory"
+    (tmp_path / "models").mkdir()
+    assert refused(run("info", "models")).startswith("models: is a directory")
 
 
 def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
          "step.json: no grouping named 'p'; there are: module, partition, source line, op, direction"),
         (["export", "step.json", "-o", "x.json", "--depth", "2"], "--depth cannot be honoured in json files"),
         (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; choose another name, or use --force"),
-        (["info", "step.json", "--from", "tarot"], "no format named 'tarot' can be read; there are: native, hlo"),
+        (["info", "step.json", "--from", "tarot"], "no reader for format 'tarot'; there are: native, hlo"),
         (["info", "step.json", "--colour"], "opscope info: No such option '--colour'"),
         (["repository"], "opscope: 'repository' is neither a command nor a file. See `opscope --help`."),
         (["veiw", "step.json"], "opscope: 'veiw' is neither a command nor a file; did you mean view?"),
@@ -298,4 +298,4 @@ def test_an_unknown_suffix_is_answered_with_each_supported_one_once(run: Run) ->
 def test_a_directory_without_dumps_suggests_the_file_in_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "step.hlo").write_text(TWO_MODULES)
     (tmp_path / "notes.md").write_text("about it")
-    assert "give the file in it, step.hlo" in refused(run("info", tmp_path))
+    assert "pass the file in it, step.hlo" in refused(run("info", tmp_path))

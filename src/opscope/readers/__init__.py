@@ -1,8 +1,8 @@
-"""Readers: one module per kind of source. This file is the table of them and the two ways in: `read` and `capture_object`.
+"""Readers: one module per kind of source. This file has the table of readers and the two entry points, `read` and `capture_object`.
 
-A reader module has `sniff(source) -> Verdict` and `read(source, progress) -> list[Program]`; one that takes live objects has
-`capture(obj, *args, **options) -> Program | None`. Rows are data, so that listing the formats imports nothing, and frameworks are
-imported only inside the functions that need them. Outside packages add rows through the entry-point group `opscope.readers`.
+A reader module has `sniff(source) -> Verdict` and `read(source, progress) -> list[Program]`; a reader of live objects has
+`capture(obj, *args, **options) -> Program | None`. Rows are data, so listing the formats imports nothing; frameworks are imported
+only inside the functions that need them. Other packages add rows through the entry-point group `opscope.readers`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from opscope.ops import Dialect
 from opscope.plugin import Plugin, outside_rows
 from opscope.plugin import Progress as Progress
 from opscope.program import Program
-from opscope.readers.mistakes import known_mistake, nearest_way
+from opscope.readers.mistakes import common_mistake, unsupported_format
 from opscope.readers.source import Source
 
 
 class Verdict(NamedTuple):
-    """How sure a reader is that a source is its own (0 no … 1 certainly), and why."""
+    """How confident a reader is that it can read a source (0 to 1), and why."""
 
     confidence: float
     reason: str
@@ -35,13 +35,13 @@ class Reader(Plugin):
     """A row of the table of readers."""
 
     objects: tuple[str, ...] = ()
-    """Top-level modules of the live objects that this reader takes ("torch")."""
+    """Top-level modules of the live objects that this reader captures ("torch")."""
     dialects: tuple[Dialect, ...] = ()
-    """What the operations of a reader from outside are; opscope's own are in `opscope.ops.rows`."""
+    """Operation facts for a reader from another package; the built-in ones are in `opscope.ops.rows`."""
 
     @property
     def objects_missing(self) -> bool:
-        """Whether there can be no such object here, because their framework is not installed."""
+        """Whether no such object can exist here, because its framework is not installed."""
         return bool(self.objects) and all(find_spec(name) is None for name in self.objects)
 
 
@@ -65,22 +65,22 @@ BUILT_IN: tuple[Reader, ...] = (
 
 
 def readers() -> list[Reader]:
-    """Built-in rows first, then those of other packages."""
+    """The built-in rows, then those of other packages."""
     return [*BUILT_IN, *outside_rows("opscope.readers")]
 
 
 def find_reader(source: Source, name: str | None = None) -> Reader:
-    """The reader that is surest. Refuses with who looked and why each declined."""
+    """The most confident reader. If none accepts the source, the error lists what each of them said."""
     rows = readers()
     if name is not None:
         for row in rows:
             if row.name == name:
                 return row
-        raise OpscopeError(f"no format named {name!r} can be read{suggest(name, [row.name for row in rows])}")
-    mistake = known_mistake(source)
+        raise OpscopeError(f"no reader for format {name!r}{suggest(name, [row.name for row in rows])}")
+    mistake = common_mistake(source)
     if mistake:
         raise SourceError(mistake, source.name)
-    looked: list[str] = []
+    verdicts: list[str] = []
     best: tuple[float, Reader] | None = None
     for row in rows:
         if not row.suffixes:
@@ -88,14 +88,14 @@ def find_reader(source: Source, name: str | None = None) -> Reader:
         verdict: Verdict = row.load().sniff(source)
         if verdict.confidence > 0 and (best is None or verdict.confidence > best[0]):
             best = (verdict.confidence, row)
-        looked.append(f"{row.name} ({verdict.reason})")
+        verdicts.append(f"{row.name} ({verdict.reason})")
     if best is None:
-        raise SourceError(nearest_way(source) or "no reader takes this. Looked: " + "; ".join(looked), source.name)
+        raise SourceError(unsupported_format(source) or "unrecognized format. Tried: " + "; ".join(verdicts), source.name)
     return best[1]
 
 
 def read(source: Source, format: str | None = None, progress: Progress | None = None) -> list[Program]:
-    """The programs of a source: one, or several where a file holds several modules."""
+    """The programs of a source: one per module in the file."""
     row = find_reader(source, format)
     if row.refusal:
         raise SourceError(f"reading {row.refusal}", source.name)
@@ -105,11 +105,11 @@ def read(source: Source, format: str | None = None, progress: Progress | None = 
 
 
 def capture_object(obj: Any, *args: Any, **options: Any) -> Program:
-    """A live object as a Program, by the reader that knows the object's framework. Frameworks are never imported for it:
-    an object of a framework exists only where that framework is loaded."""
-    own = getattr(obj, "__opscope_program__", None)
-    if own is not None:
-        program: Program = own(*args, **options)
+    """Capture a live object as a Program, with the reader of the object's framework. No framework is imported for this: an object
+    exists only where its framework is already loaded."""
+    method = getattr(obj, "__opscope_program__", None)
+    if method is not None:
+        program: Program = method(*args, **options)
         return program
     families = {cls.__module__.partition(".")[0] for cls in type(obj).__mro__}
     tried = []
@@ -118,15 +118,15 @@ def capture_object(obj: Any, *args: Any, **options: Any) -> Program:
         if captured is not None:
             return captured
         tried.append(row.name)
-    said = f" (asked: {', '.join(tried)})" if tried else ""
+    readers_tried = f" (tried: {', '.join(tried)})" if tried else ""
     raise OpscopeError(
-        f"cannot capture a {type(obj).__module__}.{type(obj).__qualname__}{said}; "
-        "give a module, a tensor with a gradient, an exported program, a function with its inputs, or a graph"
+        f"cannot capture a {type(obj).__module__}.{type(obj).__qualname__}{readers_tried}; "
+        "pass a module, a tensor with a gradient, an exported program, a function with its inputs, or a graph"
     )
 
 
 def _candidates(rows: Iterable[Reader], families: set[str]) -> list[Reader]:
-    """Readers of the object's own framework first, then those whose framework is loaded: plain functions belong to JAX."""
+    """Readers of the object's framework first, then those whose framework is loaded: a plain function may be JAX's."""
     rows = [row for row in rows if row.objects]
-    own = [row for row in rows if families & set(row.objects)]
-    return own + [row for row in rows if row not in own and any(name in sys.modules for name in row.objects)]
+    matching = [row for row in rows if families & set(row.objects)]
+    return matching + [row for row in rows if row not in matching and any(name in sys.modules for name in row.objects)]

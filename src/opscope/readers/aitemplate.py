@@ -23,8 +23,8 @@ _STRUCTURE = ('"Tensors"', '"Operators"')
 
 
 def sniff(source: Source) -> Verdict:
-    if source.is_folder:
-        return Verdict(0, "a folder")
+    if source.is_directory:
+        return Verdict(0, "a directory")
     head = source.head_text.lstrip()
     if head.startswith("{") and _STRUCTURE[0] in head[:64]:
         return Verdict(0.9, "begins like AITemplate's debug dump")

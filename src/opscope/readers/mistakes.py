@@ -1,26 +1,28 @@
-"""Files that people give by mistake, each with its own sentence."""
+"""Files that people pass by mistake, each with its own message."""
 
 from __future__ import annotations
 
 from opscope.readers.source import Source
 
-_WEIGHTS = "holds weights and no graph; give the model itself: `opscope view module:function`, or opscope.capture(model, *inputs) in Python"
+_WEIGHTS = (
+    "contains weights but no graph; pass the model itself: `opscope view module:function`, or opscope.capture(model, *inputs) in Python"
+)
 _NOT_READ = {
     ".tflite": "is a TensorFlow Lite model, which opscope does not read; convert it to ONNX with `python -m tf2onnx.convert --tflite`",
-    ".keras": 'is a Keras model, which opscope does not read; write it with model.export("model.onnx", format="onnx")',
-    ".h5": 'is HDF5, which opscope does not read; of a Keras model write model.export("model.onnx", format="onnx")',
+    ".keras": 'is a Keras model, which opscope does not read; export it with model.export("model.onnx", format="onnx")',
+    ".h5": 'is HDF5, which opscope does not read; export a Keras model with model.export("model.onnx", format="onnx")',
     ".pb": "is binary, which opscope does not read; dump HLO as text (xla_dump_hlo_as_text), or convert TensorFlow to ONNX with tf2onnx",
     ".safetensors": _WEIGHTS,
     ".gguf": _WEIGHTS,
     ".npz": _WEIGHTS,
 }
-"""Files that opscope does not read, by suffix, each with the nearest way."""
+"""Formats that opscope does not read, by suffix, each with the nearest alternative."""
 
 
-def known_mistake(source: Source) -> str:
-    """What is wrong with a source that no reader should even look at, or an empty text."""
-    if source.is_folder:
-        return f"is a folder, and nothing in it looks like compiler dumps; give {_files_of(source)}, or the folder with the dumps"
+def common_mistake(source: Source) -> str:
+    """What is wrong with a source that no reader should even look at, or an empty string."""
+    if source.is_directory:
+        return f"is a directory without compiler dumps; pass {_files_of(source)}, or the directory with the dumps"
     head = source.head
     if not head.strip():
         return "is empty"
@@ -28,19 +30,19 @@ def known_mistake(source: Source) -> str:
         return "is a Git LFS pointer, not the file itself; run `git lfs pull` first"
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:256].lower()
     if start.startswith(b"<!doctype html") and " · opscope</title>".encode() in head:
-        return "is a page that opscope wrote: open it in a browser, and give the file that it was made from here"
+        return "is a page that opscope wrote; open it in a browser, or pass the file that it was made from"
     if start.startswith((b"<!doctype html", b"<html")):
         return "is an HTML page, probably saved instead of the file behind it; download the raw file"
     if start.startswith((b"<?xml", b"<svg")):
-        return "is XML or SVG: a picture of a graph, not a graph; give what the picture was made from"
+        return "is XML or SVG, a picture rather than a graph; pass the file that the picture was made from"
     return ""
 
 
-def nearest_way(source: Source) -> str:
-    """What to do instead with a source that no reader takes, where its suffix says what it is, or an empty text."""
+def unsupported_format(source: Source) -> str:
+    """What to do instead with a source that no reader accepts but whose suffix says what it is, or an empty string."""
     suffix = source.suffixes[-1] if source.suffixes else ""
     if suffix == ".py":
-        return f"is Python code; name what to show in it, as module:callable: {_module_of(source)}:NAME"
+        return f"is Python code; name the callable to show: {_module_of(source)}:NAME"
     return _NOT_READ.get(suffix, "")
 
 
@@ -49,13 +51,13 @@ _MOST_NAMED = 3
 
 
 def _module_of(source: Source) -> str:
-    """The name by which the current directory imports a Python file."""
+    """The module name of a Python file, imported from the current directory."""
     path = source.path.with_suffix("")
     return path.name if path.is_absolute() else ".".join(path.parts)
 
 
 def _files_of(source: Source) -> str:
-    """The files of a folder that were probably meant, by name where they are few."""
+    """The readable files of a directory, by name if there are only a few."""
     names = sorted(path.name for path in source.path.iterdir() if path.suffix in _READABLE and path.is_file())
     if not names or len(names) > _MOST_NAMED:
         return "one of its files"

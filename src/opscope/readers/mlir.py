@@ -38,8 +38,8 @@ _MOST_TEXT = 4096
 
 
 def sniff(source: Source) -> Verdict:
-    if source.is_folder:
-        return Verdict(0, "a folder")
+    if source.is_directory:
+        return Verdict(0, "a directory")
     if source.head.startswith(BYTECODE):
         return Verdict(1, "MLIR bytecode")
     if source.suffixes[-1:] == [".mlir"]:

@@ -13,8 +13,8 @@ _MARK = re.compile(r'"format"\s*:\s*"opscope"')
 
 
 def sniff(source: Source) -> Verdict:
-    if source.is_folder:
-        return Verdict(0, "a folder")
+    if source.is_directory:
+        return Verdict(0, "a directory")
     head = source.head_text.lstrip("\ufeff \t\r\n")
     if not head.startswith("{"):
         return Verdict(0, "not a JSON object")

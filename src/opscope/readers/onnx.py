@@ -24,8 +24,8 @@ _SMALL = 16
 
 
 def sniff(source: Source) -> Verdict:
-    if source.is_folder:
-        return Verdict(0, "a folder")
+    if source.is_directory:
+        return Verdict(0, "a directory")
     head = source.head[:3]
     begins_alike = len(head) == 3 and head[0] == 0x08 and 3 <= head[1] < 32 and head[2] in (0x12, 0x1A, 0x22, 0x3A, 0x42)
     if ".onnx" in source.suffixes:

@@ -1,4 +1,4 @@
-"""A source as readers see it: a name, its first bytes for sniffing, its text when they decide to read it."""
+"""A source as readers see it: a name, the first bytes for sniffing, and the contents once a reader is chosen."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Source:
-    """A file, a folder, standard input ("-"), a pipe or bytes in memory. Gzip is undone on the way in."""
+    """A file, a directory, standard input ("-"), a pipe or bytes in memory. Gzip is decompressed transparently."""
 
     def __init__(self, path: str | Path, data: bytes | None = None) -> None:
         self.name = "<stdin>" if str(path) == "-" else str(path)
         self.path = Path(path)
-        self._given = self._taken() if data is None else data
-        self.is_folder = self._given is None and self.path.is_dir()
+        self._data = self._read_once() if data is None else data
+        self.is_directory = self._data is None and self.path.is_dir()
 
-    def _taken(self) -> bytes | None:
-        """The bytes of what can be read only once: standard input, a pipe such as the shell makes of `<(zcat step.hlo.gz)`."""
+    def _read_once(self) -> bytes | None:
+        """The bytes of a stream that can be read only once: standard input, or a pipe such as the shell's `<(zcat step.hlo.gz)`."""
         if self.name == "<stdin>":
             if sys.stdin is None:
                 raise SourceError("standard input is closed; pipe a source into it", self.name)
             return sys.stdin.buffer.read()
         if not self.path.exists():
-            raise SourceError("no such file or folder", self.name)
+            raise SourceError("no such file or directory", self.name)
         if self.path.is_char_device() or self.path.is_block_device():
-            raise SourceError("is a device, not a file", self.name)
+            raise SourceError("is a device; expected a file, a directory or a pipe", self.name)
         return self.path.read_bytes() if self.path.is_fifo() else None
 
     @property
@@ -44,33 +44,33 @@ class Source:
     def _open(self) -> io.BufferedIOBase:
         raw: io.BufferedIOBase
         try:
-            raw = io.BytesIO(self._given) if self._given is not None else self.path.open("rb")
+            raw = io.BytesIO(self._data) if self._data is not None else self.path.open("rb")
         except OSError as error:
             raise SourceError(f"cannot be opened: {error.strerror or error}", self.name) from None
-        packed = raw.read(2) == GZIP_MAGIC
+        is_gzip = raw.read(2) == GZIP_MAGIC
         raw.seek(0)
-        return gzip.GzipFile(fileobj=raw) if packed else raw
+        return gzip.GzipFile(fileobj=raw) if is_gzip else raw
 
     def _read(self, size: int = -1) -> bytes:
         with self._open() as stream:
             try:
                 return stream.read(size)
             except (EOFError, zlib.error, OSError) as error:
-                raise SourceError(f"cannot be unpacked: {error}", self.name) from None
+                raise SourceError(f"cannot be decompressed: {error}", self.name) from None
 
     @cached_property
     def head(self) -> bytes:
         """The first 64 kB, for sniffing."""
-        return b"" if self.is_folder else self._read(HEAD_BYTES)
+        return b"" if self.is_directory else self._read(HEAD_BYTES)
 
     @cached_property
     def head_text(self) -> str:
         return self.head.decode("utf-8", "replace")
 
     def read_bytes(self) -> bytes:
-        """Everything, unpacked. Not kept: a big file should be in memory once."""
+        """The whole contents, decompressed. Not cached: a large file should be in memory only once."""
         return self._read()
 
     def read_text(self) -> str:
-        """Everything as text. Bytes that are no UTF-8 become replacement characters rather than an error."""
+        """The whole contents as text. Invalid UTF-8 becomes replacement characters, not an error."""
         return self.read_bytes().decode("utf-8-sig", "replace")

@@ -14,8 +14,8 @@ __all__ = ["capture", "read", "sniff"]
 
 
 def sniff(source: Source) -> Verdict:
-    if source.is_folder:
-        return Verdict(0, "a folder")
+    if source.is_directory:
+        return Verdict(0, "a directory")
     head = source.head_text
     if not head.lstrip().startswith("{"):
         return Verdict(0, "not a JSON object")

@@ -1,7 +1,8 @@
 """XLA HLO text: per-pass dumps, `lowered.as_text("hlo")`, `compiled.as_text()`, XLA's own tests and benchmarks.
 
-`parse_hlo` is the whole of it: text in, Programs out. `module.py` reads what stands around computations, `body.py` the lines that
-XLA prints, `instruction.py` everything else that its grammar allows; attributes, scopes and source frames stay text until asked.
+`parse_hlo` is the whole interface: text in, Programs out. `module.py` reads what surrounds computations, `body.py` the lines that
+XLA prints, and `instruction.py` everything else that its grammar allows. Attributes, scopes and source frames stay text until they
+are needed.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ _LIT_TEST = re.compile(r"^(?://|#) ?CHECK.*(?:HloModule|ENTRY) ", re.MULTILINE)
 
 
 def sniff(source: Source) -> Verdict:
-    if source.is_folder:
-        return Verdict(0, "a folder, not a text")
+    if source.is_directory:
+        return Verdict(0, "a directory")
     head = source.head_text
     if "\0" in head:
         return Verdict(0, "not text")
     if _HEADER.search(head):
-        return Verdict(0.95, "begins like an HLO module")
+        return Verdict(0.95, "has an HloModule line")
     if _INSTRUCTION.search(head):
         return Verdict(0.8 if _COMPUTATION.search(head) else 0.6, "has HLO instructions")
     if _LIT_TEST.search(head):
-        return Verdict(0.7, "a test of XLA's own, with HLO in its checks")
+        return Verdict(0.7, "an XLA test with HLO in its checks")
     if ".hlo" in source.suffixes:
         return Verdict(0.3, "is named .hlo")
-    return Verdict(0, "no HloModule line and no HLO instruction in it")
+    return Verdict(0, "no HloModule line and no HLO instruction")
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:

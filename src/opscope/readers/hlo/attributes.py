@@ -1,7 +1,7 @@
 """Attributes: the `, key=value` list after an instruction, a computation or a module header.
 
-Values have many grammars (sharding, windows, replica groups, JSON) and XLA adds one every few months. A value is therefore text:
-what matters here is only where it ends.
+Values have many grammars (sharding, windows, replica groups, JSON), and XLA adds one every few months. So a value is plain text, and
+all that matters here is where it ends.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _bracketed(depth: int) -> str:
-    """An expression for brackets in brackets, down to some depth."""
+    """A regular expression for nested brackets, down to some depth."""
     inner = rf"(?:[^\"'{{}}()\[\]/]++|{_STRING}" + (f"|{_bracketed(depth - 1)}" if depth else "") + ")*+"
     return rf"\{{{inner}\}}|\({inner}\)|\[{inner}\]"
 
 
 _USUAL = re.compile(rf""", ([A-Za-z_][A-Za-z0-9_.-]*+)=((?:[^\s"'{{}}()\[\],/]++|{_STRING}|{_bracketed(3)})++)(?=,|\Z)""")
-"""An attribute as XLA prints it, for speed: what this does not take is read step by step."""
+"""An attribute as XLA prints it, for speed: what this does not match is read step by step."""
 _INNER_KEY = re.compile(r"""[\s,]*+(?:([A-Za-z_][A-Za-z0-9_.:/-]*+)|("(?:[^"\\]++|\\.)*+"))\s*+=\s*+""")
 _NAME_MARK = re.compile(r"%(?=[A-Za-z_0-9])")
 
@@ -34,7 +34,7 @@ _CALL_KEYS = re.compile(r"calls|to_apply|body|condition|select|scatter|\w*comput
 
 @lru_cache
 def names_computations(key: str) -> bool:
-    """Does this attribute's value name computations, or hold one?"""
+    """Whether this attribute's value names computations, or contains one."""
     return _CALL_KEYS.fullmatch(key) is not None
 
 
@@ -43,7 +43,7 @@ EXPANDED = ("metadata", "frontend_attributes")
 
 
 class Attribute(NamedTuple):
-    """A key and where its value stands in the text."""
+    """A key and the span of its value in the text."""
 
     key: str
     start: int
@@ -51,7 +51,7 @@ class Attribute(NamedTuple):
 
 
 def value_end(text: str, pos: int) -> int:
-    """Past the value that begins here: brackets, strings and words that touch, and after a space only what no name can begin."""
+    """The end of the value that begins here: adjacent brackets, strings and words, and after a space only what cannot begin a name."""
     size = len(text)
     end = pos
     while pos < size:
@@ -61,9 +61,9 @@ def value_end(text: str, pos: int) -> int:
         elif char in "\"'":
             end = pos = string_end(text, pos)
         else:
-            found = _ATOM.match(text, pos)
-            if found:
-                end = pos = found.end()
+            atom = _ATOM.match(text, pos)
+            if atom:
+                end = pos = atom.end()
             else:
                 after = skip(text, pos)
                 if after == pos or after >= size or text[after].isalpha() or text[after] in "%_\"',})]":
@@ -73,28 +73,28 @@ def value_end(text: str, pos: int) -> int:
 
 
 def read_attributes(text: str, pos: int) -> tuple[list[Attribute], int]:
-    """All of `, key=value, key=value` from here, and the place after them."""
-    found: list[Attribute] = []
+    """All of `, key=value, key=value` from here, and the position after them."""
+    attributes: list[Attribute] = []
     while True:
         usual = _USUAL.match(text, pos)
         if usual:
-            found.append(Attribute(usual[1], *usual.span(2)))
+            attributes.append(Attribute(usual[1], *usual.span(2)))
             pos = usual.end()
             continue
         comma = skip(text, pos)
         if not text.startswith(",", comma):
-            return found, pos
+            return attributes, pos
         start = skip(text, comma + 1)
         key = _KEY.match(text, start)
         if not key:
             raise expected(text, start, "an attribute like dimensions={0}")
         start = skip(text, key.end())
         pos = value_end(text, start)
-        found.append(Attribute(key[1], start, pos))
+        attributes.append(Attribute(key[1], start, pos))
 
 
 def decoded(text: str) -> Iterator[tuple[str, str]]:
-    """Keys and values as a person wants them: strings unquoted, names without %, metadata member by member."""
+    """Keys and values as people read them: strings unquoted, names without %, metadata member by member."""
     for key, start, end in read_attributes(text, 0)[0]:
         value = text[start:end]
         members = _members(value) if key in EXPANDED else None
@@ -114,11 +114,11 @@ def _members(value: str) -> list[tuple[str, str]] | None:
     if not value.startswith("{"):
         return None
     while True:
-        found = _INNER_KEY.match(value, pos)
-        if not found:
+        key = _INNER_KEY.match(value, pos)
+        if not key:
             return members if not value[pos:last].strip(" ,\n\t") else None
-        end = value_end(value, found.end())
+        end = value_end(value, key.end())
         if end > last:
             return None
-        members.append((found[1] or unquote(found[2]), unquote(value[found.end() : end])))
+        members.append((key[1] or unquote(key[2]), unquote(value[key.end() : end])))
         pos = end

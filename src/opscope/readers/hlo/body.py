@@ -1,7 +1,7 @@
 """One computation: its instructions, line by line.
 
-Almost every line that XLA prints has the same shape, and `_LINE` takes it whole. Whatever differs (comments, nested operands,
-attributes over several lines, omitted types) is left to the careful reader in `instruction.py`, for that one instruction.
+Almost every line that XLA prints has the same shape, and `_LINE` matches it whole. An instruction that differs (comments, nested
+operands, attributes over several lines, omitted types) is left to the careful reader in `instruction.py`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Row: TypeAlias = tuple[str, str, str, str, str, str]
 
 
 class _Opcodes(dict[str, tuple[str, Role]]):
-    """Each opcode once, with the role of its nodes: they repeat a thousand times and need one object."""
+    """Opcodes with the role of their nodes. Each opcode appears thousands of times and needs only one object."""
 
     def __missing__(self, text: str) -> tuple[str, Role]:
-        known = self[text] = (text, PAYLOAD_ROLES.get(text, "op"))
-        return known
+        opcode = self[text] = (text, PAYLOAD_ROLES.get(text, "op"))
+        return opcode
 
 
 class Module:
@@ -48,7 +48,7 @@ class Module:
         self.tails = Tails(self.context)
         self.opcodes = _Opcodes()
         self.is_regular = True
-        """Has every computation so far been nothing but usual lines up to a brace in the first column?"""
+        """Whether every computation so far consisted of regular lines up to a brace in the first column."""
 
 
 class Body:
@@ -59,20 +59,20 @@ class Body:
         self.name = name
         self.start = start
         self.is_closed = is_closed
-        """Does a brace end it? Inlined bodies and fragments end where their text does."""
+        """Whether a brace ends it. Inlined bodies and fragments end where their text does."""
         self.is_fragment = is_fragment
-        """In a fragment, operands that nobody defined are its parameters."""
+        """In a fragment, undefined operands become its parameters."""
         self.parameter_count = 0
-        """How many of those there are."""
+        """How many such parameters there are."""
         self.attrs: dict[str, str] = {}
         self.nodes: list[Node] = []
         self.refs: dict[str, ValueRef] = {}
         self.root = ""
         self.inlined: list[tuple[str, int, int]] = []
-        """Computations that stand inside an attribute: name, and from where to where."""
+        """Computations written inside an attribute: name, start and end."""
         self.calls: set[str] = set()
-        self._given: dict[str, int] = {}
-        self._own: dict[str, HloDetails] = {}
+        self._name_counts: dict[str, int] = {}
+        self._relative_details: dict[str, HloDetails] = {}
         self._position: dict[str, int] = {}
         self._pending: list[tuple[int, int]] = []
 
@@ -92,22 +92,22 @@ class Body:
             pos = _below(text, pos, self._take(_rows(text, pos, end)))
 
     def _read_regular(self, pos: int, end: int) -> int:
-        """The rows of the whole computation at once, as long as the module is regular; else one by one."""
+        """Read the rows of the whole computation at once while the module is regular, otherwise one by one."""
         text, module = self.module.text, self.module
         if module.is_regular:
             stop = text.find("\n}", pos, end) + 1
             rows: list[Row] = _LINES.findall(text, pos, stop)
             if stop and len(rows) == text.count("\n", pos, stop):
-                taken = self._take(rows)
-                return stop if taken == len(rows) else _below(text, pos, taken)
+                row_count = self._take(rows)
+                return stop if row_count == len(rows) else _below(text, pos, row_count)
             module.is_regular = False
         return _below(text, pos, self._take(_rows(text, pos, end)))
 
     def _take(self, rows: Iterable[Row]) -> int:
-        """Make nodes of rows, up to the first that needs care; tells how many.
+        """Make nodes from rows, up to the first irregular one; returns how many.
 
-        This is the hot loop. It looks each part up rather than at it, and whatever it does not find is not usual: the careful
-        reader then either takes it or says what is wrong with it.
+        This is the hot loop. It looks each part up in a table instead of parsing it. A part that is in no table is irregular: the
+        careful reader then either accepts the instruction or reports what is wrong with it.
         """
         types, tails, opcodes = self.module.types, self.module.tails, self.module.opcodes
         refs, nodes = self.refs, self.nodes
@@ -134,7 +134,7 @@ class Body:
             except (KeyError, SourceError):
                 break
             if details is None:
-                details = self.own_details(tail, op, operands)
+                details = self.relative_details(tail, op, operands)
             refs[name] = (name, at)
             if root:
                 self.root = name
@@ -150,25 +150,25 @@ class Body:
         return ((inputs[0][0], index),)
 
     def outputs_of(self, name: str) -> tuple[TensorType, ...]:
-        """What an instruction that was read already yields."""
+        """The outputs of an instruction that has already been read."""
         position = self._position
         for i in range(len(position), len(self.nodes)):
             position[self.nodes[i].id] = i
         return self.nodes[position[name]].outputs if name in position else (UNKNOWN,)
 
     def fresh(self, base: str) -> str:
-        """A name for what has none. The colon in it keeps it apart from every name that can be written."""
-        number = self._given[base] = self._given.get(base, 0) + 1
+        """A name for something unnamed. `base` contains a colon, which no name in HLO text can."""
+        number = self._name_counts[base] = self._name_counts.get(base, 0) + 1
         return base if number == 1 else f"{base}.{number}"
 
-    def own_details(self, tail: Tail, op: str, payload: str) -> HloDetails:
+    def relative_details(self, tail: Tail, op: str, payload: str) -> HloDetails:
         """Details of an instruction whose op_name is relative to the call of this computation."""
         key = f"{op}({payload}){tail.text}" if op in PAYLOAD_ROLES else tail.text
-        known = self._own.get(key)
-        if known is None:
+        details = self._relative_details.get(key)
+        if details is None:
             held = (op, without_comments(payload).strip()) if op in PAYLOAD_ROLES else ("", "")
-            known = self._own[key] = HloDetails(self.module.context, tail.text, *held, self.name)
-        return known
+            details = self._relative_details[key] = HloDetails(self.module.context, tail.text, *held, self.name)
+        return details
 
     def note_calls(self, calls: tuple[str, ...], details: Details) -> None:
         callers = self.module.context.callers
@@ -178,11 +178,13 @@ class Body:
                 callers.setdefault(called, (self.name, details))
 
     def add(self, node: Node, index: int, tail: Tail, payload: str, pos: int, *, is_root: bool) -> None:
-        """Take in an instruction from the careful reader. Its inputs are checked at the end: they may be defined later."""
+        """Add an instruction from the careful reader. Its inputs are checked at the end: they may be defined later."""
         if node.id in self.refs:
-            raise fail(self.module.text, pos, f"duplicate name {node.id!r}: computation {self.name!r} already has one of that name")
+            raise fail(
+                self.module.text, pos, f"duplicate name {node.id!r}: computation {self.name!r} already has an instruction of that name"
+            )
         calls, control, _ = tail.flow
-        details = tail.details or self.own_details(tail, node.op, payload)
+        details = tail.details or self.relative_details(tail, node.op, payload)
         if calls:
             self.note_calls(calls, details)
         if node.inputs or control:
@@ -192,31 +194,31 @@ class Body:
         if is_root:
             self.root = node.id
 
-    def finish(self, builder: GraphBuilder, known: set[str], *, drop_unknown: bool) -> None:
-        """Give the graph's builder what was read, with every reference resolved. Calls to computations that are not known are an
-        error, or dropped: then only the attributes tell of them."""
+    def finish(self, builder: GraphBuilder, computations: set[str], *, drop_unknown: bool) -> None:
+        """Fill the graph's builder, with every reference resolved. A call to a computation that is not in the module is an error, or
+        dropped: then only the node's attributes mention it."""
         self._resolve()
-        if not known.issuperset(self.calls):
+        if not computations.issuperset(self.calls):
             if not drop_unknown:
-                raise self._unknown_call(known)
-            self.nodes = [n._replace(calls=tuple(c for c in n.calls if c in known)) if n.calls else n for n in self.nodes]
+                raise self._unknown_call(computations)
+            self.nodes = [n._replace(calls=tuple(c for c in n.calls if c in computations)) if n.calls else n for n in self.nodes]
         builder.take(self.nodes)
         builder.attrs = dict(self.attrs)
         root = self.root or (self.nodes[-1].id if self.nodes else "")
         builder.outputs = [self.refs[root]] if root else []
 
     def _resolve(self) -> None:
-        """Check the references that the careful reader took on trust, and say which of them take a whole tuple."""
+        """Check the references that the careful reader did not check, and find those that refer to a whole tuple."""
         text, refs = self.module.text, self.refs
         for i, pos in self._pending:
             node = self.nodes[i]
             for name in (*(name for name, _ in node.inputs), *node.control):
                 if name not in refs:
-                    raise fail(text, pos, f"{node.id!r} uses {name!r}, which is no instruction of computation {self.name!r}")
+                    raise fail(text, pos, f"{node.id!r} uses {name!r}, which is not an instruction of computation {self.name!r}")
             for name, index in node.inputs:
                 outputs = self.outputs_of(name)
                 if index >= max(len(outputs), 1) and outputs != (UNKNOWN,):
-                    raise fail(text, pos, f"{node.id!r} asks for element {index} of {name!r}, which has {len(outputs)}")
+                    raise fail(text, pos, f"{node.id!r} uses element {index} of {name!r}, which has {len(outputs)}")
             self.nodes[i] = node._replace(inputs=tuple(self._resolved(ref) for ref in node.inputs))
 
     def _resolved(self, ref: ValueRef) -> ValueRef:
@@ -225,16 +227,16 @@ class Body:
             return name, WHOLE
         return self.refs[name] if index == WHOLE else ref
 
-    def _unknown_call(self, known: set[str]) -> SourceError:
-        node, called = next((node, name) for node in self.nodes for name in node.calls if name not in known)
+    def _unknown_call(self, computations: set[str]) -> SourceError:
+        node, called = next((node, name) for node in self.nodes for name in node.calls if name not in computations)
         text = self.module.text
         place = re.compile(rf"(?<![\w.-]){re.escape(node.id)}\s*=").search(text, self.start)
-        message = f"{node.id!r} calls {called!r}, which is no computation of the module"
+        message = f"{node.id!r} calls {called!r}, which is not a computation of the module"
         return fail(text, place.start() if place else self.start, message)
 
 
 def _rows(text: str, pos: int, end: int) -> Iterator[Row]:
-    """Usual lines from here, until one is not."""
+    """Regular lines from here, up to the first irregular one."""
     match = _LINE.match
     while line := match(text, pos, end):
         yield line.groups()  # type: ignore[misc]
@@ -242,14 +244,14 @@ def _rows(text: str, pos: int, end: int) -> Iterator[Row]:
 
 
 def _below(text: str, pos: int, lines: int) -> int:
-    """The place so many lines further down."""
+    """The position that many lines further down."""
     for _ in range(lines):
         pos = text.index("\n", pos) + 1
     return pos
 
 
 def _operand_names(operands: str) -> list[str]:
-    """The names in a list of operands, marked with % or not, with or without types. Whoever looks them up finds what went wrong."""
+    """The names in a list of operands, with or without % and types. Malformed operands are left to the lookup, which fails."""
     if "/*" in operands:
         operands = without_comments(operands)
     if operands.startswith("%"):

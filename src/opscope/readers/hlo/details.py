@@ -1,7 +1,7 @@
-"""What an HLO instruction carries beside the data flow, decoded when somebody asks.
+"""What an HLO instruction carries besides data flow, decoded on demand.
 
-Instructions repeat each other: 127,000 of a compiled train step have 8,000 different attribute texts. So the text is looked at once
-(`Tail`), and instructions that say the same share one `HloDetails`.
+Instructions repeat each other: the 127,000 of a compiled train step have 8,000 different attribute texts. So each text is parsed once
+(`Tail`), and instructions with equal text share one `HloDetails`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _METADATA = re.compile(
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
-"""How the modules that JAX makes are named: the function `step` compiled by jit is `jit_step`."""
+"""How JAX names modules: the function `step` compiled by jit becomes `jit_step`."""
 JITTED = re.compile(r'op_name="((?:p?jit|pmap)\([^"/()]*\))/')
 """An op_name that begins with the compiled function."""
 
@@ -36,7 +36,7 @@ JITTED = re.compile(r'op_name="((?:p?jit|pmap)\([^"/()]*\))/')
 class Context:
     """What all details of a module share: stack frames, the root of its scopes, and who calls which computation.
 
-    The root is the first element of names that are not relative (`jit(step)`, or `jit_step` as modules spell it); it is empty where
+    The root is the first element of names that are not relative (`jit(step)`, or `jit_step` as modules spell it). It is empty if the
     names are not JAX's.
     """
 
@@ -48,23 +48,23 @@ class Context:
         self._prefixes: dict[str, Scope] = {}
 
     def is_relative(self, op_name: str) -> bool:
-        """Before inlining, JAX names what stands in a called computation relative to the call."""
+        """Before inlining, JAX names the contents of a called computation relative to the call."""
         return self.begins_relative(op_name.partition("/")[0])
 
     def begins_relative(self, first: str) -> bool:
-        """The same, where only the first element of the name is known."""
-        known = self._is_relative.get(first)
-        if known is None:
-            known = self._is_relative[first] = bool(self.root) and _sanitized(first) != self.root
-        return known
+        """Like `is_relative`, for the first element of a name."""
+        relative = self._is_relative.get(first)
+        if relative is None:
+            relative = self._is_relative[first] = bool(self.root) and _sanitized(first) != self.root
+        return relative
 
     def prefix(self, graph: str) -> Scope:
-        """The scope of a computation's (first) call, with the function's name where the call has one: `…/jit(inner)`."""
+        """The scope of a computation's first call, with the function's name if the call has one: `…/jit(inner)`."""
         chain: list[str] = []
-        seen: set[str] = set()
-        while graph not in self._prefixes and graph in self.callers and graph not in seen:
+        visited: set[str] = set()
+        while graph not in self._prefixes and graph in self.callers and graph not in visited:
             chain.append(graph)
-            seen.add(graph)
+            visited.add(graph)
             caller, call = self.callers[graph]
             if not self.is_relative(call.op_name):
                 break
@@ -79,12 +79,12 @@ class Context:
 
 
 def _sanitized(element: str) -> str:
-    """`jit(<lambda>)`, `pjit(<lambda>)` and the module name `jit__lambda` made from them, brought to the same form."""
+    """One form for `jit(<lambda>)`, `pjit(<lambda>)` and the module name `jit__lambda` that JAX derives from them."""
     return re.sub(r"\W", "_", element).removeprefix("p").rstrip("_")
 
 
 class HloDetails(Details):
-    """Details as text: the attributes as they stand behind the instruction, and for parameters and constants what they hold."""
+    """Details as text: the attributes that follow the instruction and, for parameters and constants, the payload."""
 
     __slots__ = ("_context", "_graph", "_op", "_payload", "_tail")
 
@@ -97,18 +97,18 @@ class HloDetails(Details):
 
     @property
     def tail(self) -> str:
-        """The attributes as they stood in the text, for those who write HLO again."""
+        """The attributes as written in the source, for writing HLO again."""
         return self._tail
 
     @property
     def payload(self) -> str:
-        """What stood in the brackets of a parameter or constant."""
+        """The text in the parentheses of a parameter or constant."""
         return self._payload
 
     @property
     def op_name(self) -> str:
-        found = _OP_NAME.search(self._tail)
-        return unquote(found[1]) if found else ""
+        match = _OP_NAME.search(self._tail)
+        return unquote(match[1]) if match else ""
 
     def _scope(self) -> Scope:
         name = self.op_name
@@ -136,7 +136,7 @@ class HloDetails(Details):
 
 
 class Flow(NamedTuple):
-    """What an attribute text means to the graph."""
+    """What an attribute text means for the graph."""
 
     calls: tuple[str, ...] = ()
     control: tuple[str, ...] = ()
@@ -160,11 +160,11 @@ class Flow(NamedTuple):
 
 def _names(listed: str) -> list[str]:
     """The names in `%a`, `{%a, %b}` or `{}`."""
-    return [name for each in listed.strip("{} ").split(",") if (name := each.strip().lstrip("%"))]
+    return [name for item in listed.strip("{} ").split(",") if (name := item.strip().lstrip("%"))]
 
 
 class _Flows(dict[str, Flow]):
-    """Flows by their text. A text that is not exactly a list of attributes on one line is an error of some kind."""
+    """Flows by their text. Raises KeyError or SourceError for a text that is not exactly a list of attributes on one line."""
 
     def __missing__(self, text: str) -> Flow:
         attributes, end = read_attributes(text, 0)
@@ -175,16 +175,16 @@ class _Flows(dict[str, Flow]):
 
 
 class Tail(NamedTuple):
-    """What follows an instruction's operands: the text, its details, and what it means to the graph."""
+    """What follows an instruction's operands: the text, its details, and its meaning for the graph."""
 
     text: str
     details: Details | None
-    """None where the op_name is relative: then each computation needs its own."""
+    """None if the op_name is relative: then each computation needs its own."""
     flow: Flow
 
 
 class Tails(dict[str, Tail]):
-    """Tails by their text. Asking for a text that is not exactly a list of attributes on one line is an error of some kind."""
+    """Tails by their text. Raises KeyError or SourceError for a text that is not exactly a list of attributes on one line."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class Tails(dict[str, Tail]):
         return tail
 
     def payload(self, op: str, payload: str, text: str) -> Tail:
-        """The tail of a parameter or a constant, which includes what it holds."""
+        """The tail of a parameter or constant, which includes its payload."""
         key = f"{op}({payload}){text}"
         tail = self.get(key)
         if tail is None:
@@ -206,22 +206,22 @@ class Tails(dict[str, Tail]):
         return tail
 
     def _printed(self, text: str, op: str = "", payload: str = "") -> Tail:
-        """A tail on one line. Its metadata is its own and means nothing to the graph; what stands before that repeats."""
+        """A tail on one line. The metadata is unique and irrelevant to the graph; the text before it repeats."""
         at = text.rfind(", metadata={")
         metadata = _METADATA.fullmatch(text, at) if at >= 0 else None
         flow = self._flows[text[:at] if metadata else text]
         return self._tail(text, flow, op, payload, metadata[1] if metadata else None)
 
-    def written(self, text: str, op: str, payload: str) -> Tail:
-        """A tail that the careful reader has put together."""
+    def assembled(self, text: str, op: str, payload: str) -> Tail:
+        """A tail that the careful reader assembled."""
         return self._tail(text, Flow.of(text, read_attributes(text, 0)[0]), op, payload)
 
     def _tail(self, text: str, flow: Flow, op: str, payload: str, first: str | None = None) -> Tail:
-        """`first` is the first element of the op_name, where somebody has seen it already."""
+        """`first` is the first element of the op_name, if it is already known."""
         if not text and not op:
             return Tail(text, NO_DETAILS, flow)
         if first is None:
-            found = _FIRST_ELEMENT.search(text)
-            first = found[1] if found else None
-        is_own = first is not None and self.context.begins_relative(first)
-        return Tail(text, None if is_own else HloDetails(self.context, text, op, payload), flow)
+            match = _FIRST_ELEMENT.search(text)
+            first = match[1] if match else None
+        is_relative = first is not None and self.context.begins_relative(first)
+        return Tail(text, None if is_relative else HloDetails(self.context, text, op, payload), flow)

@@ -14,7 +14,7 @@ _FIELD = re.compile(r"(\w+)\s*=\s*([0-9]{1,9})(?![0-9])")
 
 
 class FrameTables:
-    """The four tables as written. Stacks are put together when somebody asks for one, and kept."""
+    """The four tables as text. Stacks are assembled on demand and cached."""
 
     def __init__(self) -> None:
         self._tables: dict[str, dict[int, str]] = {name: {} for name in TABLES}
@@ -39,14 +39,14 @@ class FrameTables:
 
     def stack(self, frame_id: int) -> tuple[Frame, ...]:
         """The frames of a stack_frame_id, innermost first."""
-        known = self._stacks.get(frame_id)
-        if known is not None:
-            return known
+        cached = self._stacks.get(frame_id)
+        if cached is not None:
+            return cached
         frames: list[Frame] = []
-        seen: set[int] = set()
+        visited: set[int] = set()
         at = frame_id
-        while at and at not in seen and at in self._tables["StackFrames"]:
-            seen.add(at)
+        while at and at not in visited and at in self._tables["StackFrames"]:
+            visited.add(at)
             row = self._fields("StackFrames", at)
             location = self._fields("FileLocations", row.get("file_location_id", 0))
             frames.append(
@@ -56,7 +56,7 @@ class FrameTables:
                     self._name("FunctionNames", location.get("function_name_id", 0)),
                 )
             )
-            at = row.get("parent_frame_id", 1) - 1  # XLA prints the parent plus one, so that a root says 1
+            at = row.get("parent_frame_id", 1) - 1  # XLA prints the parent's id plus one: a root has 1
         stack = tuple(frames)
         self._stacks[frame_id] = stack
         return stack
@@ -77,7 +77,7 @@ _EXAMPLES = {
 
 
 def frames_of(metadata: Mapping[str, str], tables: FrameTables) -> tuple[Frame, ...]:
-    """A node's frames: its stack where the module has one, else the one line that the metadata names."""
+    """A node's frames: its stack if the module has one, otherwise the one line named in the metadata."""
     number = metadata.get("metadata.stack_frame_id", "")
     stack = tables.stack(int(number)) if number.isdecimal() and len(number) < 10 else ()
     file = metadata.get("metadata.source_file", "")

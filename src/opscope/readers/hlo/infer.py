@@ -1,4 +1,4 @@
-"""Types that the text leaves out: XLA lets `add(x, y)` stand without one where it follows from the operands."""
+"""Types that the text omits: XLA accepts `add(x, y)` without one where it follows from the operands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PREDICATES = frozenset(["compare", "is-finite"])
 
 
 def infer(op: str, operands: list[tuple[TensorType, ...]], index: int) -> Typed:
-    """The type of an instruction that does not say it; "?" where it does not simply follow."""
+    """The type of an instruction that omits it; "?" where it does not simply follow from the operands."""
     if op == "tuple":
         return Typed(tuple(outputs[0] if len(outputs) == 1 else _nested(outputs) for outputs in operands), WHOLE)
     if not operands:
@@ -37,6 +37,6 @@ def infer(op: str, operands: list[tuple[TensorType, ...]], index: int) -> Typed:
 
 
 def _nested(outputs: tuple[TensorType, ...]) -> TensorType:
-    """A tuple in a tuple is text. It is cut before nesting makes it longer than anybody reads."""
+    """A nested tuple is text. It is cut before nesting makes it too long to read."""
     text = ", ".join(map(str, outputs))
     return TensorType(f"({text})" if len(text) < _LONGEST else "(…)")

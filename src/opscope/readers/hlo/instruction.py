@@ -1,8 +1,8 @@
 """The careful reader of one instruction: everything that XLA's grammar allows, token by token.
 
 `[ROOT] [%]name = [type] opcode(operands)[, attribute]*`, where an operand is a name, a type and a name, a type alone, or another
-instruction; where an attribute may hold a whole computation; and where comments and line breaks may stand anywhere. Nesting is kept
-on a stack of our own, so no depth of it can exhaust Python's.
+instruction; an attribute may contain a whole computation; and comments and line breaks may appear anywhere. Nesting is kept on an
+explicit stack, so no depth of it can exhaust Python's.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ class _Call:
         self.typed = typed
         self.pos = pos
         self.opened = opened
-        """Where its parenthesis is."""
+        """The position of its opening parenthesis."""
         self.inputs: list[ValueRef] = []
-        """By name and, where one is asked for, element; WHOLE until the body knows what the name stands for."""
+        """Names, each with an element index; WHOLE until the body knows what the name refers to."""
         self.notes: list[str] = []
-        """What a parameter or a constant holds; of others, attributes for what the inputs cannot say."""
+        """The payload of a parameter or constant; otherwise attributes for what the inputs cannot express."""
 
 
 def at_statement(text: str, pos: int) -> bool:
-    """Does `name = …` begin here?"""
+    """Whether `name = …` begins here."""
     return _STATEMENT.match(text, pos) is not None
 
 
 def read_instruction(body: Body, pos: int) -> int:
-    """Read the instruction here into the body; gives the place after it."""
+    """Read the instruction here into the body; returns the position after it."""
     text = body.module.text
     start = pos
     root = _ROOT.match(text, pos)
@@ -63,8 +63,8 @@ def read_instruction(body: Body, pos: int) -> int:
         pos = skip(text, root.end())
     name = ""
     if at_statement(text, pos):
-        found = NAME.match(text, pos)
-        name = (found[1] or found[2]) if found else ""
+        match = NAME.match(text, pos)
+        name = (match[1] or match[2]) if match else ""
         pos = skip(text, text.index("=", pos) + 1)
     elif not body.is_fragment:
         raise expected(text, pos, "an instruction like name = f32[2] add(x, y), or '}'")
@@ -89,11 +89,11 @@ def _open(body: Body, name: str, pos: int) -> _Call:
         end = shape_end(text, pos)
         typed = _typed(body, pos, end)
         pos = skip(text, end)
-    found = _OPCODE.match(text, pos)
-    after = skip(text, found.end()) if found else pos
-    if not found or not text.startswith("(", after):
-        raise expected(text, after if found else pos, "'(' and the operands" if found else "an opcode like add")
-    return _Call(name, found[0], typed, start, after)
+    opcode = _OPCODE.match(text, pos)
+    after = skip(text, opcode.end()) if opcode else pos
+    if not opcode or not text.startswith("(", after):
+        raise expected(text, after if opcode else pos, "'(' and the operands" if opcode else "an opcode like add")
+    return _Call(name, opcode[0], typed, start, after)
 
 
 def _read_operands(body: Body, call: _Call) -> int:
@@ -127,7 +127,7 @@ def _read_operands(body: Body, call: _Call) -> int:
 
 
 def _read_operand(body: Body, outer: list[_Call], pos: int) -> tuple[_Call | None, int]:
-    """One operand of the innermost call. A nested instruction is opened and given back; it is named after the outermost."""
+    """One operand of the innermost call. A nested instruction is opened and returned; its name derives from the outermost."""
     text = body.module.text
     call = outer[-1]
     elided = _ELIDED.match(text, pos)
@@ -145,24 +145,24 @@ def _read_operand(body: Body, outer: list[_Call], pos: int) -> tuple[_Call | Non
             _add_parameter(body, name, typed, start)
             call.inputs.append((name, WHOLE))
             return None, pos
-    found = NAME.match(text, pos)
-    if not found:
+    match = NAME.match(text, pos)
+    if not match:
         raise expected(text, pos, "an operand")
-    name = found[1] or found[2]
-    after = skip(text, found.end())
-    if found[2] and text.startswith("(", after):
+    name = match[1] or match[2]
+    after = skip(text, match.end())
+    if match[2] and text.startswith("(", after):
         return _Call(body.fresh(f"{outer[0].name}:{name}"), name, typed, start, after), after + 1
     if body.is_fragment and name not in body.refs:
         _add_parameter(body, name, typed, start)
-    index = _INDEX.match(text, found.end())
+    index = _INDEX.match(text, match.end())
     if index:
         return None, _read_element(call, name, index, text)
     call.inputs.append((name, WHOLE))
-    return None, found.end()
+    return None, match.end()
 
 
 def _read_element(call: _Call, name: str, index: re.Match[str], text: str) -> int:
-    """The short form `x#1` of a tuple's element. Deeper ones `x#1#0` keep the rest of their path as a note."""
+    """The short form `x#1` of a tuple's element. A deeper one, `x#1#0`, keeps the rest of its path as a note."""
     call.inputs.append((name, int(index[1])))
     pos = index.end()
     while deeper := _INDEX.match(text, pos):
@@ -176,24 +176,24 @@ def _add_parameter(body: Body, name: str, typed: Typed | None, pos: int) -> None
     number = str(body.parameter_count)
     body.parameter_count += 1
     outputs, index = typed or Typed((UNKNOWN,), 0)
-    tail = body.module.tails.written("", "parameter", number)
+    tail = body.module.tails.assembled("", "parameter", number)
     body.add(Node(name, "parameter", (), outputs, "parameter"), index, tail, number, pos, is_root=False)
 
 
 def _close(body: Body, call: _Call, pos: int, *, has_attributes: bool = False, is_root: bool = False, start: int = 0) -> int:
-    """Add the instruction whose operands are all read, with the attributes that follow it."""
+    """Add an instruction whose operands have all been read, with the attributes that follow it."""
     text, tails = body.module.text, body.module.tails
     attributes: list[Attribute] = []
     if has_attributes:
         attributes, pos = read_attributes(text, pos)
     role = PAYLOAD_ROLES.get(call.op)
     payload = call.notes.pop() if role else ""
-    written = "".join(f", {a.key}={_value(body, call.name, a)}" for a in attributes) + "".join(call.notes)
-    tail = tails.written(written, call.op if role else "", payload)
+    attribute_text = "".join(f", {a.key}={_value(body, call.name, a)}" for a in attributes) + "".join(call.notes)
+    tail = tails.assembled(attribute_text, call.op if role else "", payload)
     inputs = tuple(call.inputs)
     if call.op == ELEMENT:
         if tail.flow.element < 0 or len(inputs) != 1:
-            raise fail(text, call.pos, "expected get-tuple-element to have one operand and an index, like index=0")
+            raise fail(text, call.pos, "get-tuple-element needs one operand and an index like index=0")
         inputs = ((inputs[0][0], tail.flow.element),)
     outputs, index = call.typed or infer(call.op, [body.outputs_of(name) for name, _ in inputs], tail.flow.element)
     body.add(Node(call.name, call.op, inputs, outputs, role or "op"), index, tail, payload, start or call.pos, is_root=is_root)
@@ -201,7 +201,7 @@ def _close(body: Body, call: _Call, pos: int, *, has_attributes: bool = False, i
 
 
 def _value(body: Body, owner: str, attribute: Attribute) -> str:
-    """An attribute's value on one line. Computations inside it get a name, which takes their place."""
+    """An attribute's value on one line. Computations inside it are replaced by generated names."""
     text = body.module.text
     key, start, end = attribute
     if not names_computations(key) or not text.startswith("{", start):

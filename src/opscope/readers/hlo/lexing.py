@@ -1,4 +1,4 @@
-"""The words of HLO text: spaces and comments, strings, brackets, names, and where in the text something went wrong."""
+"""The lexical level of HLO text: whitespace and comments, strings, brackets, names, and the position of an error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from opscope.errors import SourceError
 
 _SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/|(?<![^\n])#[^\n]*+)*+", re.DOTALL)
-"""Spaces and comments. Some of XLA's tests have lines that begin with #, for the tool that runs them."""
+"""Whitespace and comments. Some of XLA's tests have lines that begin with #, for the tool that runs them."""
 _PLAIN = re.compile(r"""(?:[^"'{}()\[\]/]++|/(?![/*]))*+""")
 _STRING = re.compile(r""""[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'""", re.DOTALL)
 _COMMENT = re.compile(rf"({_STRING.pattern})|//[^\n]*+|/\*.*?\*/", re.DOTALL)
@@ -22,42 +22,42 @@ NAME = re.compile(r"%([^\s=(),{}\"#]++)|([A-Za-z_][A-Za-z0-9_.-]*+)")
 
 
 def fail(text: str, pos: int, message: str) -> SourceError:
-    """An error at a place of the text. Lines are counted only now that somebody wants to know."""
+    """An error at a position in the text. Lines are counted only now that they are needed."""
     return SourceError(message, line=text.count("\n", 0, pos) + 1, column=pos - text.rfind("\n", 0, pos))
 
 
 def expected(text: str, pos: int, what: str) -> SourceError:
-    """An error that says what should have stood here and what does."""
+    """An error that says what was expected here and what is here instead."""
     if pos >= len(text):
         return fail(text, pos, f"expected {what}, but the text ends")
     if text.startswith("/*", pos):
         return fail(text, pos, "this comment is never closed; expected */")
-    found = re.compile(r"[\w.%-]{1,40}|.", re.DOTALL).match(text, pos)
-    return fail(text, pos, f"expected {what}, found {found[0] if found else ''!r}")
+    token = re.compile(r"[\w.%-]{1,40}|.", re.DOTALL).match(text, pos)
+    return fail(text, pos, f"expected {what}, found {token[0] if token else ''!r}")
 
 
 def skip(text: str, pos: int) -> int:
-    """Past spaces and comments."""
-    found = _SPACE.match(text, pos)
-    return found.end() if found else pos
+    """The position after whitespace and comments."""
+    space = _SPACE.match(text, pos)
+    return space.end() if space else pos
 
 
 def string_end(text: str, pos: int) -> int:
-    """Past the string that begins here."""
-    found = _STRING.match(text, pos)
-    if not found:
+    """The end of the string that begins here."""
+    string = _STRING.match(text, pos)
+    if not string:
         raise fail(text, pos, f"this string is never closed; expected {text[pos]}")
-    return found.end()
+    return string.end()
 
 
 def group_end(text: str, pos: int) -> int:
-    """Past the bracket that closes the one here. Strings and comments inside are not looked into."""
+    """The position after the bracket that closes the one here. Brackets in strings and comments do not count."""
     opened = [pos]
     pos += 1
     size = len(text)
     while opened:
-        found = _PLAIN.match(text, pos)
-        pos = found.end() if found else pos
+        plain = _PLAIN.match(text, pos)
+        pos = plain.end() if plain else pos
         if pos >= size:
             place = opened[-1]
             raise fail(text, place, f"{text[place]!r} is never closed; expected {_CLOSING[text[place]]!r}")
@@ -82,7 +82,7 @@ def group_end(text: str, pos: int) -> int:
 
 
 def split_list(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Spans of the comma-separated items between two places, without the spaces and comments around them."""
+    """Spans of the comma-separated items between two positions, without surrounding whitespace and comments."""
     items: list[tuple[int, int]] = []
     pos = skip(text, start)
     while pos < end:
@@ -94,8 +94,8 @@ def split_list(text: str, start: int, end: int) -> list[tuple[int, int]]:
             elif char in "\"'":
                 pos = string_end(text, pos)
             else:
-                found = _ITEM.match(text, pos)
-                pos = found.end() if found and found.end() > pos else pos + 1
+                item = _ITEM.match(text, pos)
+                pos = item.end() if item and item.end() > pos else pos + 1
             last = min(pos, end)
             pos = skip(text, pos)
         items.append((first, last))
@@ -107,22 +107,22 @@ _ITEM = re.compile(r"""(?:[^\s"'{}()\[\],/]++|/(?![/*]))+""")
 
 
 def without_comments(text: str) -> str:
-    """The same without comments; what looks like one inside a string stays."""
+    """The text without comments. What looks like a comment inside a string stays."""
     if "//" in text or ("/*" in text and ('"' in text or "'" in text)):
         return _COMMENT.sub(r"\1", text)
     return _MARK.sub("", text) if "/*" in text else text
 
 
 def unquote(text: str) -> str:
-    """What a string says; other text stays as it is."""
+    """The contents of a quoted string; other text is returned as it is."""
     if len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:
         return text
     inner = text[1:-1]
     return _ESCAPE.sub(_unescape, inner) if "\\" in inner else inner
 
 
-def _unescape(found: re.Match[str]) -> str:
-    code = found[1]
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
     if code[0] == "x" and len(code) > 1:
         return chr(int(code[1:], 16))
     if code[0] in "01234567":

@@ -1,4 +1,4 @@
-"""What stands around computations: module headers, stack-frame tables, signatures, and several modules in one file."""
+"""Everything around computations: module headers, stack-frame tables, signatures, and several modules in one file."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SEPARATOR = re.compile(r"^[ \t]*// ?-----[ \t]*$", re.MULTILINE)
 _OPENING = re.compile(r"(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) (\{|\([^\n]*+)\n")
 _PROGRESS_STEP = 1 << 20
 _DEEPEST = 200
-"""Computations inside attributes inside computations: XLA prints one level, people write one or two."""
+"""Nesting limit for computations inside attributes: XLA prints one level, people write one or two."""
 
 
 def parse_hlo(text: str, progress: Callable[[float], None] | None = None) -> list[Program]:
-    """The modules of an HLO text. Bad text raises SourceError with line and column, and nothing else."""
+    """The modules of an HLO text. Malformed text raises SourceError with line and column, and no other exception."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     with without_collecting():
@@ -37,21 +37,21 @@ def parse_hlo(text: str, progress: Callable[[float], None] | None = None) -> lis
 
 
 class _Reader:
-    """Reads a text from its beginning; holds the module that is being read."""
+    """Reads a text from start to end; its state is the current module."""
 
     def __init__(self, text: str, progress: Callable[[float], None] | None) -> None:
         self.text = text
         self.progress = progress
-        self.separators = deque(found.start() for found in _SEPARATOR.finditer(text)) if "-----" in text else deque[int]()
+        self.separators = deque(separator.start() for separator in _SEPARATOR.finditer(text)) if "-----" in text else deque[int]()
         self.programs: list[Program] = []
         self.names: Counter[str] = Counter()
         self.begin("", 0)
 
     @cached_property
     def some_root(self) -> str:
-        """The function that JAX compiled, as the first op_name that has one tells it."""
-        found = JITTED.search(self.text)
-        return found[1] if found else ""
+        """The function that JAX compiled, taken from the first op_name that has one."""
+        match = JITTED.search(self.text)
+        return match[1] if match else ""
 
     def begin(self, name: str, pos: int) -> None:
         """Start a module."""
@@ -85,7 +85,7 @@ class _Reader:
                 self.progress(pos / len(text))
         self.finish()
         if not self.programs:
-            raise SourceError("no HLO in it; expected HloModule, a computation or an instruction", line=1)
+            raise SourceError("contains no HLO; expected HloModule, a computation or an instruction", line=1)
         return self.programs
 
     def read_header(self, start: int, pos: int) -> int:
@@ -148,14 +148,14 @@ class _Reader:
         return bool(entry), name[1] or name[2], signature, pos + 1
 
     def read_bodies(self, body: Body, pos: int, end: int) -> int:
-        """A computation, and before it (as XLA orders them) those that stand inside its attributes."""
+        """A computation, preceded (in XLA's order) by those written inside its attributes."""
         after = body.read(pos, end)
         read = [body]
         waiting = [(inner, 1) for inner in body.inlined]
         while waiting:
             (name, first, last), depth = waiting.pop()
             if depth > _DEEPEST:
-                raise fail(self.text, first, f"computations inside attributes are nested more than {_DEEPEST} deep")
+                raise fail(self.text, first, f"computations inside attributes are nested more than {_DEEPEST} levels deep")
             inner = Body(self.module, name, first, is_closed=False)
             inner.read(first, last)
             read.append(inner)
@@ -164,7 +164,7 @@ class _Reader:
         return after
 
     def finish(self) -> None:
-        """Make the Program of what was read since the last one; then nothing is begun."""
+        """Build the Program from everything read since the last one, and reset."""
         if not self.bodies:
             if self.name:
                 raise fail(self.text, self.start, f"module {self.name!r} has no computation; expected ENTRY name {{ … }}")
@@ -175,24 +175,24 @@ class _Reader:
         names = {body.name for body in self.bodies}
         for body in self.bodies:
             if body.name in builder:
-                raise fail(self.text, body.start, f"duplicate computation {body.name!r}; computations need different names")
+                raise fail(self.text, body.start, f"duplicate computation {body.name!r}; each computation needs its own name")
             body.finish(builder.graph(body.name), names, drop_unknown=self.is_excerpt)
         self.programs.append(builder.build())
         self.begin("", 0)
 
     def fresh_name(self, name: str) -> str:
-        """Modules of one file are told apart by name: the second `m` is `m.2`."""
+        """A unique name among the modules of the file: the second `m` becomes `m.2`."""
         self.names[name] += 1
         return name if self.names[name] == 1 else f"{name}.{self.names[name]}"
 
     @property
     def is_excerpt(self) -> bool:
-        """One computation without a module around it: what it calls may be elsewhere, and then stays a mere attribute."""
+        """A single computation outside any module. What it calls may be elsewhere; such calls remain attributes only."""
         return not self.name and len({body.name.partition(":")[0] for body in self.bodies}) == 1
 
 
 def _is_signature(text: str) -> bool:
-    """Is this all that stands between a computation's name and its first line: `{`, or `(x: f32[]) -> f32[] {`?"""
+    """Whether this is all there is between a computation's name and its first line: `{`, or `(x: f32[]) -> f32[] {`."""
     return text == "{" or (text.endswith(" {") and ") -> " in text and " = " not in text and "//" not in text)
 
 

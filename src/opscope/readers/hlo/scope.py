@@ -1,15 +1,15 @@
 """What JAX writes into `op_name`: the path of named scopes, and the transformations that the code went through.
 
 `jit(step)/transpose(jvp(layer_0))/attention/dot_general` is the primitive dot_general in scope step / layer_0 / attention, of the
-backward direction. The rules:
+backward half. The rules:
 
 - the last element is the primitive, not a group;
-- `jit(f)` is the group f; a `jit(main)` below another group is JAX's own plumbing and dropped;
-- other wrappers (`jvp(…)`, `transpose(…)`, `vmap(…)` …) are transformations: recorded, and what they wrap stays in the path;
-- `body` and `cond` below `while`, `closed_call`, `checkpoint`, `rematted_computation` and the like are plumbing: dropped, and where
-  they are transformations recorded. `while`, `cond` and `branch_1_fun` stay: they tell loops and branches apart;
+- `jit(f)` is the group f; a `jit(main)` below another group is JAX plumbing and is dropped;
+- other wrappers (`jvp(…)`, `transpose(…)`, `vmap(…)` …) are transformations: they are recorded, and what they wrap stays in the path;
+- `body` and `cond` below `while`, `closed_call`, `checkpoint`, `rematted_computation` and the like are plumbing: they are dropped, and
+  recorded if they are transformations. `while`, `cond` and `branch_1_fun` stay, because they identify loops and branches;
 - differentiating a checkpoint names the scope twice, `transpose(jvp(layer))/jvp(layer)/checkpoint`: it counts once;
-- of merged names `a;b` the first counts.
+- of merged names `a;b`, the first counts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLUMBING = frozenset(["closed_call", "core_closed_call", "core_call", "xla_call
 
 
 class Scope(NamedTuple):
-    """An op_name taken apart. `call` is the group that the last element opens for what it calls: `…/jit(inner)` gives inner."""
+    """A parsed op_name. `call` is the group that the last element opens for its callee: `…/jit(inner)` opens inner."""
 
     path: Path = ()
     call: Path = ()
@@ -40,17 +40,17 @@ class Scope(NamedTuple):
 
     @property
     def direction(self) -> str:
-        """forward or backward where differentiation left its mark, else nothing."""
+        """The half, forward or backward, where differentiation left its mark; otherwise empty."""
         return "backward" if "transpose" in self.transforms else "forward" if "jvp" in self.transforms else ""
 
     @property
     def attrs(self) -> dict[str, str]:
-        """What goes into a node's attributes: direction and transforms, where there are any."""
+        """Direction and transforms as node attributes, where there are any."""
         annotations = {DIRECTION_ATTR: self.direction, TRANSFORMS_ATTR: ", ".join(self.transforms)}
         return {key: text for key, text in annotations.items() if text}
 
     def below(self, outer: Scope) -> Scope:
-        """The same inside another scope."""
+        """This scope, nested in another."""
         if not outer.path and not outer.transforms:
             return self
         return Scope(outer.path + self.path, self.call, tuple(dict.fromkeys(outer.transforms + self.transforms)))
@@ -60,7 +60,7 @@ NO_SCOPE = Scope()
 
 
 class _Element(NamedTuple):
-    """One element of the path: its name, whether it is a jitted function's, and whether any wrapper stood around it."""
+    """One element of the path: its name, whether it names a jitted function, and whether it was wrapped."""
 
     name: str = ""
     is_function: bool = False
@@ -69,7 +69,7 @@ class _Element(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def parse_op_name(op_name: str) -> Scope:
-    """The scope of an op_name. Unbalanced brackets are taken as they come: names are text, and never an error."""
+    """The scope of an op_name. Unbalanced brackets are accepted: a name is text and never an error."""
     transforms: dict[str, None] = {}
     elements = _elements(op_name, transforms)
     groups: list[str] = []
@@ -85,7 +85,7 @@ def parse_op_name(op_name: str) -> Scope:
 
 
 def _is_noise(element: _Element, before: _Element, *, is_inner: bool) -> bool:
-    """Plumbing, the two parts of a loop, JAX's own `jit(main)` inside the user's function, and a scope that is named twice."""
+    """Whether an element is plumbing, part of a loop, JAX's `jit(main)` inside the user's function, or a scope named twice."""
     return (
         element.name in _PLUMBING
         or (element.name in ("body", "cond") and before.name == "while")
@@ -95,10 +95,10 @@ def _is_noise(element: _Element, before: _Element, *, is_inner: bool) -> bool:
 
 
 def _elements(op_name: str, transforms: dict[str, None]) -> list[_Element]:
-    """The path's elements from the outside in. Notes the transformations on the way.
+    """The path's elements from the outside in. Adds the transformations to `transforms`.
 
-    A wrapped path `jvp(a/b)` gives two elements, an empty one `jvp()` an element without a name. What stands in brackets is not
-    looked into, and what only looks wrapped, because the wrapper is none that we know, stays whole.
+    A wrapped path `jvp(a/b)` yields two elements, an empty `jvp()` an element without a name. Text in square brackets is not parsed,
+    and text in an unknown wrapper stays whole.
     """
     elements: list[_Element] = []
     wrappers: list[str] = []

@@ -19,47 +19,47 @@ UNKNOWN = TensorType("?")
 
 
 class Typed(NamedTuple):
-    """What an instruction yields: its outputs, and the output index by which others name them (WHOLE for a tuple)."""
+    """An instruction's outputs, and the output index by which users refer to them (WHOLE for a tuple)."""
 
     outputs: tuple[TensorType, ...]
     at: int
 
 
 def at_shape(text: str, pos: int) -> bool:
-    """Does a type begin here?"""
+    """Whether a type begins here."""
     return _START.match(text, pos) is not None
 
 
 def shape_end(text: str, pos: int, *, in_signature: bool = False) -> int:
-    """Past the type that begins here. After a signature a brace opens the body, unless a layout follows it."""
+    """The end of the type that begins here. After a signature, a brace opens the body unless it opens a layout."""
     if text.startswith(("(", "b("), pos):
         return group_end(text, pos + (text[pos] == "b"))
-    found = _ARRAY.match(text, pos)
-    if not found:
+    array = _ARRAY.match(text, pos)
+    if not array:
         raise expected(text, pos, "a type like f32[2,3]")
-    layout = (_SIGNATURE_LAYOUT if in_signature else _LAYOUT).match(text, found.end())
+    layout = (_SIGNATURE_LAYOUT if in_signature else _LAYOUT).match(text, array.end())
     if not layout:
-        return found.end()
+        return array.end()
     end = group_end(text, layout.end() - 1)
     if "\n" in text[layout.end() : end]:
-        raise fail(text, layout.end() - 1, "'{' of a layout is never closed; expected a layout like {1,0}")
+        raise fail(text, layout.end() - 1, "'{' of a layout is never closed; expected something like {1,0}")
     return end
 
 
 @lru_cache(maxsize=4096)
 def tensor_type(text: str) -> TensorType:
-    """One type as text. A nested tuple stays text."""
+    """Parse one type. A nested tuple stays text."""
     if text.startswith(("(", "b(")):
         return TensorType(" ".join(without_comments(text).split()))
-    found = _ARRAY.match(text)
-    if not found:
+    array = _ARRAY.match(text)
+    if not array:
         raise expected(text, 0, "a type like f32[2,3]")
-    sizes = [size.strip() for size in without_comments(found[2]).split(",")] if found[2].strip() else []
-    return TensorType(found[1], tuple(int(s) if s.isdecimal() and len(s) < 20 else s for s in sizes), text[found.end() :].strip())
+    sizes = [size.strip() for size in without_comments(array[2]).split(",")] if array[2].strip() else []
+    return TensorType(array[1], tuple(int(s) if s.isdecimal() and len(s) < 20 else s for s in sizes), text[array.end() :].strip())
 
 
 class Types(dict[str, Typed]):
-    """Types by their text: a module has a hundred thousand instructions and a hundred types."""
+    """Types by their text: a module has a hundred thousand instructions but only a hundred types."""
 
     def __missing__(self, text: str) -> Typed:
         if text.startswith("("):
@@ -73,7 +73,7 @@ class Types(dict[str, Typed]):
 
 
 def _elements(text: str) -> list[str]:
-    """The texts of a tuple's element types. A tuple of a thousand arrays, as XLA prints it, is split in one go."""
+    """The texts of a tuple's element types. A tuple of a thousand arrays, as XLA prints it, is split in one step."""
     if "(" not in text[1:] and text.endswith(")"):
         parts = without_comments(text[1:-1]).split(", ")
         if all(map(_PRINTED.fullmatch, parts)):

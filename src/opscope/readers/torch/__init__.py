@@ -13,7 +13,7 @@ __all__ = ["capture", "read", "sniff"]
 
 def sniff(source: Source) -> Verdict:
     """An archive with an exported program in it; other archives of torch get a sentence when they are read."""
-    if source.is_folder or not pt2.is_archive(source):
+    if source.is_directory or not pt2.is_archive(source):
         return Verdict(0, "no zip archive")
     names = pt2.members(source)
     if any(pt2.is_program(name) for name in names):
