@@ -22,7 +22,6 @@ WORKERS ?= 2
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 BUNDLE := src/opscope/static/core.js
-EXAMPLE := examples/train_step.hlo
 PYTHON_CODE := src tests benchmarks examples docs hatch_build.py
 WEB_CODE := src test build.mjs
 
@@ -34,7 +33,7 @@ help:
 setup: .stamps/frameworks .stamps/hidet .stamps/browser $(BUNDLE)
 
 view: .stamps/package $(BUNDLE)
-	exec $(BIN)/opscope view $(EXAMPLE)
+	exec $(BIN)/opscope demo
 
 test: setup lint
 	echo "• tests of the drawing core and the viewer"

@@ -1,4 +1,4 @@
-"""Makes `train_step.hlo`, the example that `make view` opens: one training step of a small transformer, as JAX hands it to XLA.
+"""Makes the example `demo:train_step`, which `opscope demo` opens: one training step of a small transformer, as JAX hands it to XLA.
 
     python examples/make_train_step.py
 
@@ -76,7 +76,7 @@ def main() -> None:
     tokens = jax.ShapeDtypeStruct((2, 33), jnp.int32)
     params = jax.eval_shape(Transformer().init, jax.random.key(0), jax.ShapeDtypeStruct((2, 32), jnp.int32))
     lowered = jax.jit(train_step).lower(params, tokens)
-    target = Path(__file__).with_name("train_step.hlo")
+    target = Path(__file__).resolve().parents[1] / "src/opscope/examples/train_step.hlo"
     target.write_text(lowered.as_text("hlo", debug_info=True))
     print(f"{target.name}: {target.stat().st_size:,} bytes")
 

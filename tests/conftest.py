@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from opscope.demo import source_path
 from opscope.recording.diff import Diff
 from opscope.recording.model import Recording
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = ROOT / "examples" / "train_step.hlo"
+EXAMPLE = source_path("demo:train_step")
 CORPUS = ROOT / "tests" / "corpus"
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -92,7 +93,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 @pytest.fixture(scope="session")
 def example() -> Path:
-    """The train step that `make view` opens."""
+    """The train step that `opscope demo` opens."""
     return EXAMPLE
 
 

@@ -91,7 +91,7 @@ def test_any_program_gives_wellformed_svg(program: Program) -> None:
 
 
 def test_a_wrapped_picture_says_what_its_numbers_mean_and_covers_no_count() -> None:
-    program = opscope.load(Path(__file__).parent.parent / "examples" / "train_step.hlo")
+    program = opscope.load("demo:train_step")
     assert isinstance(program, Program)
     said = "resumes at the same number"
     assert said not in draw(program, ViewOptions(wrap=False), "svg").text

@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import EXAMPLE
 
 import opscope
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "train_step.hlo"
 COMMAND = [sys.executable, "-m", "opscope", "repl", str(EXAMPLE)]
 
 

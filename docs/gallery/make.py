@@ -104,7 +104,7 @@ def gpt2() -> opscope.Program:
 
 
 def train_step() -> opscope.Program:
-    return opscope.load(ROOT / "examples" / "train_step.hlo")
+    return opscope.load("demo:train_step")
 
 
 def sample(archive: str, member: str) -> Callable[[], opscope.Program]:

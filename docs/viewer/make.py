@@ -82,9 +82,9 @@ class Picture(NamedTuple):
 
 PICTURES = {
     "train_step": Picture(".bench/transformer2_lowered.hlo", train_step, width=1120, height=740, scale=1.5),
-    "attention": Picture("examples/train_step.hlo", attention),
+    "attention": Picture("src/opscope/examples/train_step.hlo", attention),
     "compiled": Picture(".bench/transformer24.hlo", compiled, "dark"),
-    "table": Picture("examples/train_step.hlo", table),
+    "table": Picture("src/opscope/examples/train_step.hlo", table),
     "everything": Picture(".bench/transformer24.hlo", everything, "dark"),
 }
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from opscope.analysis.clusters import with_clusters
 from opscope.analysis.summary import Summary
+from opscope.demo import source_path
 from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.naming import find_module, listed
 from opscope.program import Program
@@ -33,7 +34,7 @@ def load(source: str | PathLike[str], *, module: str | None = None, format: str 
     directory of a compiler's dumps, is refused too: `open_recording` gives it, and `run.opscope@12` is the program after one of its passes.
     """
     name = fspath(source)
-    if is_recording_source(Path(name), format):
+    if not split_at(name)[1] and is_recording_source(name, format):
         raise SourceError(f"is a recording; use opscope.open_recording, or name one of its passes: {name}@12", name)
     return only_program(name, load_all(name, module=module, format=format, progress=progress))
 
@@ -78,13 +79,13 @@ def only_program(source: str, programs: Sequence[Shown]) -> Shown:
 def _by_module(name: str, format: str | None, progress: Progress | None) -> list[tuple[str, Program]]:
     """Programs, each with the name of what was compiled: in a recording that is not always the program's own."""
     found = _OBJECT.fullmatch(name)
-    if found and not Path(name).exists():
+    if found and not source_path(name).exists():
         return _named(_programs_of(name, _resolve(name, found[1], found[2])))
     base, which = split_at(name)
     if which:
         snapshot = open_passes(base, progress, format=format).snapshot(which)
         return [(snapshot.module, snapshot.program)]
-    if is_recording_source(Path(name), format):
+    if is_recording_source(name, format):
         return _last_programs(open_recording(name, progress, format=format))
     programs = read(Source(name), format, progress)
     return _named([with_clusters(program) for program in programs])

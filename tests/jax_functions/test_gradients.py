@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,7 +139,7 @@ def test_the_insides_of_reducers_are_no_steps_of_the_derivative(layer_norm: Prog
 
 def test_an_exponential_is_carried_out_by_the_product_with_its_own_result() -> None:
     """In a softmax many operations share one line of the user's: the product alone would be taken for another product's."""
-    program = opscope.load(Path(__file__).resolve().parents[2] / "examples" / "train_step.hlo")
+    program = opscope.load("demo:train_step")
     assert isinstance(program, Program)
     links = {(link.graph, link.node): link.forward for link in backward_links(program)}
     main = program.main

@@ -21,6 +21,7 @@ from opscope.naming import suggest
 
 COMMANDS = {
     "view": ("opscope.cli.view", "Explore a program in the browser."),
+    "demo": ("opscope.cli.demo", "Open an example that comes with opscope."),
     "info": ("opscope.cli.info", "Summarize a program: graphs, ops, parameters, FLOPs and bytes."),
     "export": ("opscope.cli.export", "Write a data file or a picture; the suffix chooses the format."),
     "repl": ("opscope.cli.repl", "Explore a program at a prompt."),
@@ -74,6 +75,7 @@ def opscope() -> None:
     SOURCE is a file, a directory of compiler dumps, `-` for standard input, or `module:callable` for a live Python object.
 
     \b
+    opscope demo                                    open an example in the browser
     opscope step.hlo                                explore in the browser (short for opscope view)
     opscope export step.hlo -o step.svg --depth 3   draw a picture
     opscope passes dump_dir                         list what every pass did

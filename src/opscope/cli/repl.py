@@ -73,7 +73,7 @@ def _history(source: str, program: Program) -> Callable[[str, str], list[Step]] 
     from opscope.recording.sources import is_recording_source, open_recording, split_at
 
     base, which = split_at(source)
-    if not is_recording_source(Path(base)):
+    if not is_recording_source(base):
         return None
 
     @cache

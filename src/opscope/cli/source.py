@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -48,7 +47,7 @@ def read_recording(source: str, format: str | None, module: str | None, *, whole
     from opscope.recording.sources import is_recording_source, open_recording, split_at
 
     base, which = split_at(source)
-    if not (which and diff) and not (whole and not which and is_recording_source(Path(source), format)):
+    if not (which and diff) and not (whole and not which and is_recording_source(source, format)):
         return None
     with progress(f"reading {base}") as report:
         recording = open_recording(base, report, format=format)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.source import from_option, module_option, read_all, read_one, read_recording
-from opscope.cli.view_options import view_options
+from opscope.cli.view_options import serving_options, view_options
 from opscope.errors import OpscopeError, SourceError
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @module_option
 @from_option
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port to listen on; 0 picks a free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option("--no-browser", is_flag=True, help="Print the address instead of opening a browser.")
+@serving_options
 @click.option("--watch", is_flag=True, help="Reload when the file changes.")
 @view_options("html")
 def command(

@@ -24,6 +24,14 @@ def view_options(writer: str | None = None) -> Callable[[Command], Command]:
     return decorate
 
 
+def serving_options(command: Command) -> Command:
+    """--port, --host and --no-browser."""
+    port = click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port to listen on; 0 picks a free one.")
+    host = click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
+    no_browser = click.option("--no-browser", is_flag=True, help="Print the address instead of opening a browser.")
+    return port(host(no_browser(command)))
+
+
 def _settings(row: Row) -> dict[str, Any]:
     """The arguments of `click.option` for a row."""
     settings: dict[str, Any] = {"default": row.default, "help": row.help, "metavar": row.metavar or None}

@@ -9,6 +9,7 @@ import zlib
 from functools import cached_property
 from pathlib import Path
 
+from opscope.demo import source_path
 from opscope.errors import SourceError
 
 HEAD_BYTES = 1 << 16
@@ -20,7 +21,7 @@ class Source:
 
     def __init__(self, path: str | Path, data: bytes | None = None) -> None:
         self.name = "<stdin>" if str(path) == "-" else str(path)
-        self.path = Path(path)
+        self.path = source_path(path)
         self._data = self._read_once() if data is None else data
         self.is_directory = self._data is None and self.path.is_dir()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from opscope.demo import source_path
 from opscope.errors import SourceError, in_source
 from opscope.plugin import Progress
 from opscope.recording.dumps import dumps, find_dump
@@ -15,17 +16,18 @@ _HEADER_BYTES = 100
 """Of an SQLite file."""
 
 
-def is_recording_source(path: Path, format: str | None = None) -> bool:
+def is_recording_source(source: str | Path, format: str | None = None) -> bool:
     """Whether a file or directory is a recording: said by its content, never by its name alone.
 
     Where a format is named, a directory is a dump of that name, and a file is a program.
     """
+    path = source_path(source)
     return path.is_dir() if format is not None else _is_store(path) or find_dump(path) is not None
 
 
 def open_recording(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:
     """The recording that a file or directory holds: an .opscope file, or a dump of a compiler, whose name `format` may give."""
-    path = Path(source)
+    path = source_path(source)
     row = None if format is None and _is_store(path) else find_dump(path, format)
     if row is not None:
         if row.refusal:
@@ -35,12 +37,14 @@ def open_recording(source: str | Path, progress: Progress | None = None, *, form
             return recording
     if path.is_dir():
         raise SourceError(f"holds no passes; known are {', '.join(row.what for row in dumps())}", str(source))
-    return open_store(path)
+    recording = open_store(path)
+    recording.name = str(source)
+    return recording
 
 
 def open_passes(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:
     """A recording of which only some programs are wanted: where the source allows it, only those are read."""
-    path = Path(source)
+    path = source_path(source)
     row = find_dump(path, format) if path.is_dir() else None
     open_dump = getattr(row.load(), "open_dump", None) if row is not None and not row.missing else None
     lazy: Recording | None = open_dump(path) if open_dump is not None else None
@@ -50,7 +54,7 @@ def open_passes(source: str | Path, progress: Progress | None = None, *, format:
 def split_at(source: str) -> tuple[str, str]:
     """`run.opscope@12` as ("run.opscope", "12"). A file whose own name has an @ is taken as it is."""
     base, at, which = source.rpartition("@")
-    return (base, which) if at and which and not Path(source).exists() and Path(base).exists() else (source, "")
+    return (base, which) if at and which and not Path(source).exists() and source_path(base).exists() else (source, "")
 
 
 def _is_store(path: Path) -> bool:

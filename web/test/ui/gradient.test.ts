@@ -7,7 +7,7 @@ import { wireOf } from "../support/wire";
 const engine = new Engine();
 const ask = <M extends Method>(method: M, params: Params<M>): Promise<Answer<M>> => engine.answer(method, params, () => undefined, []);
 
-beforeAll(() => ask("load", { at: { kind: "bytes", bytes: wireOf("examples/train_step.hlo").buffer } }));
+beforeAll(() => ask("load", { at: { kind: "bytes", bytes: wireOf("src/opscope/examples/train_step.hlo").buffer } }));
 
 describe("what is saved for backward", () => {
   it("is sorted by size and adds up", async () => {
