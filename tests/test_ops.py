@@ -8,19 +8,36 @@ from pathlib import Path
 
 import pytest
 
-from opscope.ops import CATEGORIES, Dialect, Facts, category_of, facts_of, name_of, plain_name
+from opscope.ops import CATEGORIES, CONTROL, FORWARDS, TITLED_BY, Dialect, Facts, category_of, facts_of, name_of, plain_name
 from opscope.ops.rows import COMMON
 from opscope.ops.rows.dialects import DIALECTS
 from opscope.ops.table import OpTable
-from opscope.program import ROLES
+from opscope.program import DTYPE_KINDS, ROLES
 
-TYPES = Path(__file__).parent.parent / "web" / "src" / "core" / "program" / "types.ts"
+CORE = Path(__file__).parent.parent / "web" / "src" / "core" / "program"
 
 
 @pytest.mark.parametrize(("name", "ours"), [("CATEGORIES", CATEGORIES), ("ROLES", ROLES)])
 def test_the_drawing_core_has_the_same_list_in_the_same_order(name: str, ours: tuple[str, ...]) -> None:
-    listed = re.search(rf"{name} = \[(.*?)\]", TYPES.read_text("utf-8"), re.S)
+    listed = re.search(rf"{name} = \[(.*?)\]", (CORE / "types.ts").read_text("utf-8"), re.S)
     assert listed and tuple(re.findall(r'"(\w+)"', listed[1])) == ours
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "ours"),
+    [
+        ("types.ts", "DtypeKind", DTYPE_KINDS),
+        ("roles.ts", "Role", ROLES),
+        ("ops.ts", "Forwards", FORWARDS),
+        ("ops.ts", "Control", CONTROL),
+        ("ops.ts", "TitledBy", TITLED_BY),
+    ],
+)
+def test_the_drawing_core_has_the_same_numbers(file: str, name: str, ours: tuple[str, ...]) -> None:
+    listed = re.search(rf"enum {name} \{{(.*?)\n\}}", (CORE / file).read_text("utf-8"), re.S)
+    assert listed
+    members = {int(number): member.lower() for member, number in re.findall(r"(\w+) = (\d+),", listed[1])}
+    assert members == dict(enumerate(each or "nothing" for each in ours))
 
 
 def test_no_operation_has_two_rows() -> None:
@@ -85,9 +102,9 @@ def test_a_name_has_one_plain_form_and_the_title_that_it_was_written_with(op: st
     [
         ("get-tuple-element stablehlo.get_tuple_element getitem _operator.getitem aten._assert_scalar.default", {"forwards": "value"}),
         ("tuple stablehlo.tuple", {"forwards": "tuple", "unnumbered": True, "free": True}),
-        ("bitcast", {"forwards": "value", "spreads": True, "reshapes": True, "free": True}),
+        ("bitcast", {"category": "shape", "forwards": "value", "spreads": True, "free": True}),
         ("broadcast stablehlo.broadcast_in_dim convert aten._to_copy.default aten.expand.default", {"forwards": "", "spreads": True}),
-        ("transpose aten.view.default Squeeze", {"spreads": False, "reshapes": True}),
+        ("transpose aten.view.default Squeeze", {"category": "shape", "spreads": False}),
         ("add Add aten.add_.Tensor arith.addf", {"sign": "+", "unnumbered": True}),
         ("aten.max.other maximum", {"sign": "max", "unnumbered": True}),
         ("aten.max.dim subtract AddBackward0", {"unnumbered": False}),
@@ -98,7 +115,7 @@ def test_a_name_has_one_plain_form_and_the_title_that_it_was_written_with(op: st
         ("call func.call pjit checkpoint", {"control": "call", "titled_by": "called"}),
         ("fusion", {"control": "fusion", "titled_by": "id"}),
         ("custom-call stablehlo.custom_call", {"control": "", "titled_by": "text"}),
-        ("some-op-of-tomorrow", {"forwards": "", "control": "", "sign": "", "titled_by": "op", "reshapes": False}),
+        ("some-op-of-tomorrow", {"forwards": "", "control": "", "sign": "", "titled_by": "op", "spreads": False}),
     ],
 )
 def test_facts_hold_in_every_dialect(ops: str, facts: dict[str, object]) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Run
+from conftest import Run
 
 import opscope
 from opscope.errors import OpscopeError
 from opscope.program import Program, ProgramBuilder, TensorType
-from opscope.render.draw.styling import PREDEFINED_STYLES
+from opscope.render.draw.predefined import PREDEFINED_STYLES
 
 
 @pytest.fixture
@@ -59,12 +59,13 @@ def test_rules_colour_a_picture_by_title_attribute_and_number(program: Program, 
     assert 'fill="#070809"' in dark and "#040506" not in dark
 
 
-def test_the_predefined_style_is_known_here_and_in_the_core(program: Program, tmp_path: Path) -> None:
-    core = (ROOT / "web/src/core/highlight/predefined.ts").read_text("utf-8")
-    found = re.search(r"PREDEFINED[^=]*= \{([^}]*)\}", core)
-    assert found and tuple(re.findall(r"(\w+):", found[1])) == PREDEFINED_STYLES
+@pytest.mark.parametrize("name", PREDEFINED_STYLES)
+def test_a_predefined_style_colours_pictures_and_comes_with_every_page(program: Program, name: str, tmp_path: Path) -> None:
     plain = svg_of(program, tmp_path / "plain.svg", group_by="partition", depth=2)
-    assert svg_of(program, tmp_path / "styled.svg", group_by="partition", depth=2, style="clusters") != plain
+    assert svg_of(program, tmp_path / "styled.svg", group_by="partition", depth=2, style=name) != plain
+    opscope.save(program, tmp_path / "page.html")
+    config = re.search(r'id="opscope-config">(.*?)</script>', (tmp_path / "page.html").read_text("utf-8"))
+    assert config and PREDEFINED_STYLES[name]._asdict() in json.loads(config[1])["predefinedStyles"]
 
 
 def test_node_data_colours_a_picture_and_says_what_it_shows(program: Program, tmp_path: Path) -> None:

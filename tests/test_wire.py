@@ -11,7 +11,8 @@ from hypothesis import given
 from programs import everything, programs
 from support.wire_reader import WireReader, read_details, read_program
 
-from opscope.program import DIRECTION_ATTR, Frame, Node, Program, ProgramBuilder, TensorType
+from opscope.ops import FORWARDS
+from opscope.program import DIRECTION_ATTR, DTYPE_KINDS, Frame, Node, Program, ProgramBuilder, TensorType
 from opscope.render.wire.details import encode_details
 from opscope.render.wire.nodes import node_text
 from opscope.render.wire.program import encode_wire
@@ -88,6 +89,45 @@ def test_groupings_follow_from_source_op_and_direction() -> None:
     assert found["partition"] == [(), (), ("p0",)]
     assert found["source line"] == [("project/model.py", "attention:12"), (), ()]
     assert found["op"] == [("dot",), ("dot",), ("add",)]
+
+
+def test_facts_of_operations_arrive_once_for_each_name() -> None:
+    builder = ProgramBuilder("ops")
+    graph = builder.graph("main")
+    graph.node("a", "aten.add.Tensor")
+    graph.node("t", "tuple", [("a", 0)])
+    graph.node("b", "aten.add.Tensor")
+    wire = WireReader(encode_wire(builder.build()))
+    strings = wire.strings("strings")
+    assert wire.column("nodeOp") == [0, 1, 0]
+    assert [[strings[text] for text in wire.column(f"ops.{name}")] for name in ("name", "title", "sign")] == [
+        ["aten.add.Tensor", "tuple"], ["add", "tuple"], ["+", ""],
+    ]  # fmt: skip
+    assert wire.column("ops.forwards") == [FORWARDS.index(""), FORWARDS.index("tuple")]
+
+
+def test_what_a_type_is_arrives_as_numbers() -> None:
+    kinds = {
+        "f32": "float",
+        "bf16": "float",
+        "f8e4m3fn": "float",
+        "float64": "float",
+        "c64": "complex",
+        "s32": "integer",
+        "u8": "integer",
+        "int64": "integer",
+        "pred": "boolean",
+        "bool": "boolean",
+        "key<fry>": "key",
+        "token": "other",
+        "(f32[2], s32[])": "other",
+    }
+    builder = ProgramBuilder("types")
+    for dtype in kinds:
+        builder.graph(dtype).node("x", "op", outputs=[TensorType(dtype, (2, "s0"))])
+    wire = WireReader(encode_wire(builder.build()))
+    assert [DTYPE_KINDS[kind] for kind in wire.column("types.kind")] == list(kinds.values())
+    assert wire.column("types.rank") == [2] * len(kinds)
 
 
 def test_without_a_backward_half_modules_are_the_default() -> None:

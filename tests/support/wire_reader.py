@@ -139,6 +139,7 @@ def _nodes(wire: WireReader, strings: list[str]) -> list[dict[str, Any]]:
     ids = wire.column("nodeId")
     texts, layouts = wire.column("types.text"), wire.column("types.layout")
     details = read_details(wire.block("details")) if "details" in wire else []
+    ops = wire.column("ops.name")
     scalars = zip(ids, wire.column("nodeOp"), wire.column("nodeRole"), wire.column("nodeText"), wire.column("nodePlace"), strict=True)
     tables = zip(*(wire.rows(name) for name in ("outputs", "inputs", "calls", "control", "links")), wire.extras("inputs"), strict=True)
     nodes = []
@@ -146,7 +147,7 @@ def _nodes(wire: WireReader, strings: list[str]) -> list[dict[str, Any]]:
         nodes.append(
             {
                 "id": strings[own],
-                "op": strings[op],
+                "op": strings[ops[op]],
                 "role": ROLES[role],
                 "text": strings[text] if text >= 0 else "",
                 "place": place,

@@ -12,11 +12,14 @@ from typing import Any
 
 from opscope.analysis.gradients import directions
 from opscope.program import DIRECTION_ATTR, Frame, Path, Program
+from opscope.readers.torch.tags import CLUSTER, PARTITION
 
 MODULE = "module"
 DIRECTION = "direction"
 SOURCE_LINE = "source line"
 OP = "op"
+EXACT = frozenset((PARTITION, CLUSTER))
+"""Groupings that say exactly who is in a group: a node that a backend does not take is not drawn among those that it takes."""
 
 
 class GroupTree:

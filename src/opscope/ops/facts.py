@@ -79,11 +79,6 @@ class Facts:
             if value not in allowed:
                 raise ValueError(f"{value!r} is not one of {', '.join(map(repr, allowed))}")
 
-    @property
-    def reshapes(self) -> bool:
-        """The same elements in another shape, order or type."""
-        return self.spreads or self.category == "shape"
-
 
 Rows: TypeAlias = tuple[tuple[str, Facts], ...]
 """Names, separated by spaces, and what is true of all of them. Names are written as `plain_name` gives them: `get_tuple_element`."""

@@ -17,6 +17,7 @@ from opscope.program.model import Graph, Node, Program
 from opscope.program.values import (
     ARGUMENT_ROLES,
     DIRECTION_ATTR,
+    DTYPE_KINDS,
     EMPTY,
     NO_DETAILS,
     ROLES,
@@ -32,12 +33,14 @@ from opscope.program.values import (
     TensorType,
     ValueRef,
     dtype_bits,
+    dtype_kind,
 )
 
 __all__ = [
     "ARGUMENT_ROLES",
     "COMBINES",
     "DIRECTION_ATTR",
+    "DTYPE_KINDS",
     "EMPTY",
     "NO_DETAILS",
     "ORIGINS",
@@ -62,4 +65,5 @@ __all__ = [
     "TensorType",
     "ValueRef",
     "dtype_bits",
+    "dtype_kind",
 ]

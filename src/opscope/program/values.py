@@ -73,6 +73,23 @@ def dtype_bits(dtype: str) -> int | None:
     return int(found[1]) if found else None
 
 
+DtypeKind = Literal["other", "float", "complex", "integer", "boolean", "key"]
+DTYPE_KINDS: tuple[DtypeKind, ...] = ("other", "float", "complex", "integer", "boolean", "key")
+_KINDS: tuple[tuple[str, DtypeKind], ...] = (
+    (r"b?(f|float)\d+.*", "float"),
+    (r"(c|complex)\d+", "complex"),
+    (r"(s|u|i|int|uint)\d+", "integer"),
+    (r"pred|bool", "boolean"),
+    (r"key<.*", "key"),
+)
+
+
+@lru_cache(maxsize=512)
+def dtype_kind(dtype: str) -> DtypeKind:
+    """What kind of number one element is, by the names of the same frameworks."""
+    return next((kind for pattern, kind in _KINDS if re.fullmatch(pattern, dtype)), "other")
+
+
 class Frame(NamedTuple):
     """One line of the user's program. A node's frames run from the innermost outwards."""
 

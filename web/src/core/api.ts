@@ -3,8 +3,7 @@
  * text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
  */
 import { DATA, Highlighter } from "./highlight/highlighter";
-import { rulesOf } from "./highlight/predefined";
-import { compileRule } from "./highlight/rules";
+import { compileRule, readRules } from "./highlight/rules";
 import { choose, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
 import { decodeRecording } from "./program/decode";
 import { decodeDiff } from "./program/recording/diff";
@@ -23,7 +22,7 @@ import { sceneToSvg } from "./writers/svg";
 /** What a file's picture shows. What is absent is as files have it, or as screens have it where that is asked for. */
 interface FileRequest extends Omit<PictureRequest, "colours" | RequestOption>, Partial<Pick<ViewOptions, RequestOption>> {
   readonly as?: "file" | "seen";
-  /** Style rules, or the name of predefined ones; and a file of data about nodes, whose first run colours the boxes. */
+  /** Style rules, and a file of data about nodes, whose first run colours the boxes. */
   readonly style?: unknown;
   readonly nodeData?: { readonly name: string; readonly file: unknown };
   /** What boxes are coloured by: a kind, a metric, "attr:NAME" or "data:NAME". Absent: node data where there is some, otherwise the category. */
@@ -111,7 +110,7 @@ function themeOf({ theme = "light", background }: WriteOptions): Theme {
 
 /** What the person's rules and data say about the boxes of a view. A mistake in them is said before anything is drawn. */
 function coloursFor(shown: ProgramData, { style, nodeData, colour }: FileRequest): (visible: Visible) => Colours {
-  const rules = rulesOf(style);
+  const rules = readRules(style ?? []);
   rules.map(compileRule).forEach(({ problem }, i) => {
     if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
   });

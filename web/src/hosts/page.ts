@@ -6,7 +6,7 @@ import type { Carrier, StartEngine } from "../ui/engine/client";
 import type { DataFile } from "../ui/engine/protocol";
 import { localCarrier, serveWorker } from "../ui/engine/serve";
 import { mount, type Viewer } from "../ui/mount";
-import type { SourceEntry } from "../ui/options";
+import type { PredefinedStyle, SourceEntry } from "../ui/options";
 import type { ViewState } from "../ui/state/view";
 
 /** What the host writes into the page, as JSON in an inert script element. */
@@ -20,9 +20,10 @@ interface PageConfig {
   readonly theme?: "light" | "dark" | "auto";
   readonly url?: boolean;
   readonly compact?: boolean;
-  /** Style rules, or the name of predefined ones; files of node data. */
+  /** Style rules, and files of node data. */
   readonly styles?: unknown;
   readonly nodeData?: readonly DataFile[];
+  readonly predefinedStyles: readonly PredefinedStyle[];
   readonly table?: "nodes" | "modules";
   /** Address of a stream of "changed" events, where the host watches its files. */
   readonly events?: string;
@@ -65,6 +66,7 @@ function start(script: HTMLScriptElement | null): void {
     viewer = mount(place, {
       sources: config.sources.map(sourceOf),
       start: engineStarter(script),
+      predefinedStyles: config.predefinedStyles,
       ...(config.initial ? { initial: config.initial } : {}),
       ...(config.styles === undefined ? {} : { styles: config.styles }),
       ...(config.nodeData ? { nodeData: config.nodeData } : {}),

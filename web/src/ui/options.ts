@@ -1,4 +1,5 @@
 /** What a host gives a viewer. */
+import type { StyleRule } from "../core/highlight/rules";
 import type { StartEngine } from "./engine/client";
 import type { DataFile, WireAt } from "./engine/protocol";
 import type { ThemeChoice } from "./state/scheme";
@@ -9,6 +10,12 @@ export interface SourceEntry {
   readonly at: WireAt;
 }
 
+/** Rules that come with opscope, and the words on the button that applies them. */
+export interface PredefinedStyle {
+  readonly title: string;
+  readonly rules: readonly StyleRule[];
+}
+
 export interface SessionOptions {
   readonly sources: readonly SourceEntry[];
   readonly start: StartEngine;
@@ -16,8 +23,9 @@ export interface SessionOptions {
   readonly theme?: ThemeChoice;
   /** Keep the state in the page's address. */
   readonly url?: boolean;
-  /** Style rules to begin with (else those of the last visit), and files of node data. */
+  /** Style rules to begin with (else those of the last visit), those to choose from, and files of node data. */
   readonly styles?: unknown;
+  readonly predefinedStyles: readonly PredefinedStyle[];
   readonly nodeData?: readonly DataFile[];
   /** Begin with the table open, with these rows. */
   readonly table?: "nodes" | "modules";

@@ -1,7 +1,6 @@
 /** Style rules and node data of one viewer: what the person wrote, loaded or dropped, kept from visit to visit where the browser allows. */
 import type { DataStatistics } from "../core/highlight/nodeData";
 import { DATA } from "../core/highlight/highlighter";
-import { rulesOf } from "../core/highlight/predefined";
 import { readRules, type StyleRule } from "../core/highlight/rules";
 import type { DataFile } from "./engine/protocol";
 import type { Session } from "./session";
@@ -22,7 +21,7 @@ export class Styling {
   ) {
     this.files = [...files];
     try {
-      this.rules = given === undefined ? remembered() : rulesOf(given);
+      this.rules = given === undefined ? remembered() : readRules(given);
     } catch (error) {
       this.rules = [];
       session.say(error instanceof Error ? error.message : String(error));

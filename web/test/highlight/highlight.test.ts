@@ -5,7 +5,6 @@ import { highlightsOf, overlaid } from "../../src/core/highlight/apply";
 import { metricColours } from "../../src/core/highlight/metricColours";
 import { matchRules, needsDetails } from "../../src/core/highlight/match";
 import { matchNodeData, readNodeData } from "../../src/core/highlight/nodeData";
-import { PREDEFINED, rulesOf } from "../../src/core/highlight/predefined";
 import { compileRule, type MatchType, type NodeType, readRules, type StyleRule } from "../../src/core/highlight/rules";
 import { buildScene, inOnePiece, measure, THEMES } from "../../src/core/scene";
 import { layoutCompound } from "../../src/core/layout";
@@ -13,7 +12,10 @@ import { look } from "../../src/core/scene/style";
 import { sceneToSvg } from "../../src/core/writers/svg";
 import { buildView } from "../../src/core/view";
 import type { Visible } from "../../src/core/program/types";
+import { python } from "../support/python";
 import { makeProgram } from "../view/program";
+
+const CLUSTERS = readRules(JSON.parse(new TextDecoder().decode(python("support/write_rules.py", "clusters"))));
 
 const graph = {
   name: "main",
@@ -90,7 +92,7 @@ describe("rules", () => {
     expect(matched([range(4, null)]).found.counts[0]).toBe(1);
     expect(matched([range(null, 7.5)]).found.counts[0]).toBe(0);
     expect(needsDetails([compileRule(range(1, 2))])).toBe(true);
-    expect(needsDetails(PREDEFINED.clusters.map(compileRule))).toBe(false);
+    expect(needsDetails(CLUSTERS.map(compileRule))).toBe(false);
   });
 
   it("says what is wrong instead of failing, and goes on with the other rules", () => {
@@ -101,7 +103,6 @@ describe("rules", () => {
     expect(() => readRules({})).toThrow(/list/);
     expect(() => readRules([{ queries: [{ type: "colour" }], styles: {} }])).toThrow(/rule 1: unknown query type "colour"/);
     expect(() => readRules([rule("op_nodes", "a", "greenish")])).toThrow(/"greenish" is not a colour/);
-    expect(() => rulesOf("stripes")).toThrow(/there are: clusters/);
   });
 
   it("colours edges by what they carry", () => {
@@ -143,7 +144,7 @@ describe("pictures", () => {
   };
 
   it("show partitions, clusters and quantization in the predefined colours, with words that can be read in both themes", () => {
-    const drawn = scene(PREDEFINED.clusters);
+    const drawn = scene(CLUSTERS);
     const of = (title: RegExp) => drawn.title.findIndex((each) => title.test(each));
     const fill = (title: RegExp, theme: "light" | "dark") => look(drawn, THEMES[theme], of(title)).fill;
     expect(fill(/^partition 0/, "light")).not.toBe(fill(/^partition 10/, "light"));

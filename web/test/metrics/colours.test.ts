@@ -53,7 +53,7 @@ describe("colours", () => {
     {
       name: "main",
       nodes: [
-        { id: "x", role: "parameter" },
+        { id: "x", role: "parameter", op: "input" },
         { id: "a", op: "dot", inputs: ["x"], scope: "g", metrics: { flops: 100, bytes: 50 } },
         { id: "b", op: "exp", inputs: ["a"], scope: "g", metrics: { flops: 100, bytes: 100 } },
         { id: "c", op: "sin", inputs: ["b"], metrics: { flops: 20, bytes: 1 } },
@@ -96,6 +96,11 @@ describe("colours", () => {
     const overall = (colour: string) => highlighter.colours(buildView(program, {}), { rules: [], colour }).legendRows!.at(-1)!.text;
     expect(overall("intensity")).toBe("intensity, estimated: 1.46 FLOP/B overall");
     expect(overall("users")).toBe("users, given: 4 in total");
+  });
+
+  it("of an operation are named by it in the legend", () => {
+    const { legendRows } = highlighter.colours(buildView(program, { depth: 1 }), { rules: [], colour: "op" });
+    expect(legendRows!.map(({ text }) => text)).toEqual(["input (1)", "dot (1)", "exp (1)", "sin (1)", "mystery (1)"]);
   });
 
   it("stand over style rules, which stay over kinds", () => {

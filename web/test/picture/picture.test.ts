@@ -5,7 +5,7 @@ import type { ViewSpec } from "../../src/core/program/types";
 import { Engine } from "../../src/ui/engine/engine";
 import type { Answer, Method, Params, ViewRequest } from "../../src/ui/engine/protocol";
 import { fontCss } from "../../src/ui/fonts";
-import { wireOf } from "../support/wire";
+import { wireOf } from "../support/python";
 
 const engine = new Engine();
 let name = "";

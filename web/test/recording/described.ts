@@ -2,6 +2,7 @@
  * What each field of a program says, in words. Numbers of strings, types, groups and nodes may differ between two producers of the same
  * program; what they stand for may not. The table has a row for every field, so that a new one cannot be forgotten.
  */
+import { opName } from "../../src/core/program/ops";
 import { operandsOf, parametersOf } from "../../src/core/program/parameters";
 import { CATEGORIES, type Csr, type Csr2, type Grouping, type ProgramData, ROLES } from "../../src/core/program/types";
 
@@ -25,6 +26,8 @@ export function described(program: ProgramData, part: Part = { node: () => true,
   const pairs = (rows: Csr2, at: number) => row(rows, at).map((value, i) => [value, rows.extra[rows.start[at] + i]] as const);
   const type = (number: number) => [
     ...[types.text, types.dtype, types.layout].map((column) => strings.at(column[number])),
+    types.rank[number],
+    types.kind[number],
     types.bytes[number],
     types.elements[number],
   ];
@@ -34,7 +37,14 @@ export function described(program: ProgramData, part: Part = { node: () => true,
     return group < 0 ? group : [graphName(groupGraph[group]), ...names];
   };
   const marked = (marks: Uint8Array | undefined) => marks && nodes.filter((node) => marks[node]).map(id);
-  const ops = new Set(nodes.map((node) => strings.at(program.nodeOp[node])));
+  const ops = new Set(nodes.map((node) => opName(program, node)));
+  const opFacts = (op: number) => {
+    const { name, title, sign, ...facts } = program.ops;
+    return [
+      ...[name, title, sign].map((column) => strings.at(column[op])),
+      ...Object.entries(facts).map(([fact, column]) => [fact, column[op]]),
+    ];
+  };
   const words: Record<keyof ProgramData, () => unknown> = {
     name: () => program.name,
     entry: () => graphName(program.entry),
@@ -45,7 +55,8 @@ export function described(program: ProgramData, part: Part = { node: () => true,
     graphOutputs: () => graphs.map((g) => pairs(program.graphOutputs, g).map(([node, output]) => [id(node), output])),
     nodeCount: () => nodes.length,
     nodeId: () => nodes.map(id),
-    nodeOp: () => perNode((n) => text(program.nodeOp[n])),
+    nodeOp: () => perNode((n) => opName(program, n)),
+    ops: () => perNode((n) => opFacts(program.nodeOp[n])),
     nodeRole: () => perNode((n) => ROLES[program.nodeRole[n]]),
     nodeCategory: () => perNode((n) => CATEGORIES[program.nodeCategory[n]]),
     outputs: () => perNode((n) => row(program.outputs, n).map((t) => text(types.text[t]))),
@@ -60,7 +71,8 @@ export function described(program: ProgramData, part: Part = { node: () => true,
     links: () => perNode((n) => pairs(program.links, n).map(([kind, node]) => [text(kind), id(node)])),
     types: () => perNode((n) => row(program.outputs, n).map(type)),
     notes: () => program.notes,
-    groupings: () => program.groupings.map((grouping) => [grouping.name, perNode((n) => path(grouping, grouping.nodeGroup[n]))]),
+    groupings: () =>
+      program.groupings.map((grouping) => [grouping.name, grouping.exact, perNode((n) => path(grouping, grouping.nodeGroup[n]))]),
     summary: () => {
       const module = program.groupings.find(({ name }) => name === "module")!;
       return program.summary && { ...program.summary, scopes: program.summary.scopes.map((group) => path(module, group)) };

@@ -1,6 +1,3 @@
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { decodeProgram, decodeRecording } from "../../src/core/program/decode";
 import { historyOf, resultsOf, sourcesOf, stepOf } from "../../src/core/program/recording/history";
@@ -10,12 +7,9 @@ import { markedProgram, type Moment } from "../../src/core/program/recording/mom
 import type { RecordingData } from "../../src/core/program/recording/types";
 import type { ProgramData } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
+import { python } from "../support/python";
 import { edgeLines } from "../view/asText";
 import { described } from "./described";
-
-const root = join(import.meta.dirname, "../../..");
-const inside = join(root, ".venv/bin/python");
-const python = process.env.OPSCOPE_PYTHON ?? (existsSync(inside) ? inside : "python3");
 
 describe("a recording that Python wrote", () => {
   let recording: RecordingData;
@@ -28,9 +22,7 @@ describe("a recording that Python wrote", () => {
   const named = (program: ProgramData, id: string): number => ids(program).indexOf(id);
 
   beforeAll(() => {
-    const written = execFileSync(python, [join(import.meta.dirname, "write_sample.py")], {
-      env: { ...process.env, PYTHONPATH: join(root, "src") },
-    });
+    const written = python("recording/write_sample.py");
     const blocks: Uint8Array[] = [];
     const view = new DataView(written.buffer, written.byteOffset, written.byteLength);
     for (let at = 0; at < written.length; at += 4 + view.getUint32(at, true))

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { Engine } from "../../src/ui/engine/engine";
 import type { Answer, Method, Params } from "../../src/ui/engine/protocol";
-import { wireOf } from "../support/wire";
+import { wireOf } from "../support/python";
 
 const engine = new Engine();
 const ask = <M extends Method>(method: M, params: Params<M>): Promise<Answer<M>> => engine.answer(method, params, () => undefined, []);

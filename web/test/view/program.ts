@@ -1,7 +1,17 @@
 /** Small programs for tests, written down as one would on paper. */
 
 import { type MetricData, type MetricDefinition, withRatios } from "../../src/core/program/metrics";
-import { type Csr, type Csr2, type Grouping, type ProgramData, CATEGORIES, type Category, ROLES } from "../../src/core/program/types";
+import {
+  type Csr,
+  type Csr2,
+  type Grouping,
+  type ProgramData,
+  CATEGORIES,
+  type Category,
+  DtypeKind,
+  ROLES,
+} from "../../src/core/program/types";
+import { makeOps } from "./operations";
 
 export interface NodeSketch {
   id: string;
@@ -61,6 +71,7 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
   const groupingNames = ["module", ...new Set(nodes.flatMap((node) => Object.keys(node.groups ?? {})))];
   const outputs = rows(nodes.map((node) => (node.types ?? ["f32[4]"]).map(typeOf)));
   const types = [...typeNumbers.keys()];
+  const ops = [...new Set(nodes.map((node) => node.op ?? "add"))];
   return {
     name: "test",
     entry: graphNumber.get(entry) as number,
@@ -76,7 +87,8 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     graphOutputs: pairs(graphs.map((graph, g) => (graph.outputs ?? lastNode(graph, entry)).map((text) => reference(g, text)))),
     nodeCount: nodes.length,
     nodeId: Int32Array.from(nodes, (node) => intern(node.id)),
-    nodeOp: Int32Array.from(nodes, (node) => intern(node.op ?? "add")),
+    nodeOp: Int32Array.from(nodes, (node) => ops.indexOf(node.op ?? "add")),
+    ops: makeOps(ops, intern),
     nodePlace: Int32Array.from(nodes, (node) => node.place ?? -1),
     nodeRole: Uint8Array.from(nodes, (node) => ROLES.indexOf(node.role ?? "op")),
     nodeCategory: Uint8Array.from(nodes, (node) => CATEGORIES.indexOf(node.category ?? "elementwise")),
@@ -91,6 +103,8 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
       text: Int32Array.from(types, intern),
       dtype: Int32Array.from(types, (text) => intern(text.split("[")[0])),
       layout: Int32Array.from(types, () => intern("")),
+      rank: Int32Array.from(types, (text) => sizes(text).length),
+      kind: Uint8Array.from(types, (text) => (/^[su]\d/.test(text) ? DtypeKind.Integer : DtypeKind.Float)),
       bytes: Float64Array.from(types, (text) => 4 * elements(text)),
       elements: Float64Array.from(types, elements),
     },
@@ -137,16 +151,21 @@ export const METRICS: readonly MetricDefinition[] = [
   { name: "intensity", unit: "FLOP/B", combine: "ratio:flops/bytes", origin: "estimated" },
 ];
 
+/** Groupings of the sketches that say exactly who is in a group. */
+const EXACT = new Set(["partition", "qdq cluster"]);
+
 function lastNode(graph: GraphSketch, entry: string): string[] {
   const last = graph.nodes.at(-1);
   if (!last) return [];
   return graph.name !== entry || last.op === "tuple" || last.role === "output" ? [last.id] : [];
 }
 
-function elements(type: string): number {
+function sizes(type: string): number[] {
   const inside = type.slice(type.indexOf("[") + 1, -1);
-  return inside === "" ? 1 : inside.split(",").reduce((product, size) => product * Number(size), 1);
+  return inside === "" ? [] : inside.split(",").map(Number);
 }
+
+const elements = (type: string): number => sizes(type).reduce((product, size) => product * size, 1);
 
 function rows(lists: number[][]): Csr {
   const start = [0];
@@ -181,6 +200,7 @@ function makeGrouping(name: string, paths: string[], graphOfNode: number[], inte
   });
   return {
     name,
+    exact: EXACT.has(name),
     groupCount: groupName.length,
     groupName: Int32Array.from(groupName),
     groupParent: Int32Array.from(groupParent),

@@ -1,16 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { opName } from "../../src/core/program/ops";
 import { type ProgramData, ROLES } from "../../src/core/program/types";
 import { decodeUtf8 } from "../../src/core/base/utf8";
 import { decodeProgram } from "../../src/core/program/decode";
 import { decodeDetails } from "../../src/core/program/details";
+import { python } from "../support/python";
 
-const root = join(import.meta.dirname, "../../..");
-const inside = join(root, ".venv/bin/python");
-const python = process.env.OPSCOPE_PYTHON ?? (existsSync(inside) ? inside : "python3");
 const folder = mkdtempSync(join(tmpdir(), "opscope-wire-"));
 const bytesOf = (name: string): Uint8Array => new Uint8Array(readFileSync(join(folder, name)));
 
@@ -40,9 +38,7 @@ describe("bytes that Python wrote", () => {
   let program: ProgramData;
 
   beforeAll(() => {
-    execFileSync(python, [join(import.meta.dirname, "write_sample.py"), folder], {
-      env: { ...process.env, PYTHONPATH: join(root, "src") },
-    });
+    python("wire/write_sample.py", folder);
     expected = JSON.parse(readFileSync(join(folder, "expected.json"), "utf-8")) as Expected;
     program = decodeProgram(bytesOf("whole.opsw"));
   });
@@ -74,7 +70,7 @@ describe("bytes that Python wrote", () => {
     };
     const found = Array.from({ length: program.nodeCount }, (_, n) => ({
       id: strings.at(program.nodeId[n]),
-      op: strings.at(program.nodeOp[n]),
+      op: opName(program, n),
       role: ROLES[program.nodeRole[n]],
       inputs: pairs(program.inputs, n),
       types: row(program.outputs, n).map((t) => [

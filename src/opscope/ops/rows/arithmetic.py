@@ -20,10 +20,11 @@ ARITHMETIC: Rows = (
         Facts("elementwise", unnumbered=True),
     ),
     ("convert convert_element_type", Facts("elementwise", spreads=True)),
+    ("identity", Facts("elementwise", forwards="value", spreads=True, quantization="auxiliary")),
     ("to_copy", Facts("elementwise", spreads=True, quantization="auxiliary")),
     (
         """
-        alias_copy clamp elu gelu hard_sigmoid hard_swish hardtanh identity leaky_relu lift_fresh_copy mish relu relu6 sigmoid silu
+        alias_copy clamp elu gelu hard_sigmoid hard_swish hardtanh leaky_relu lift_fresh_copy mish relu relu6 sigmoid silu
         softplus swish tanh
         """,
         Facts("elementwise", quantization="auxiliary"),

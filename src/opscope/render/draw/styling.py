@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from opscope.errors import OpscopeError, SourceError
+from opscope.render.draw.predefined import PREDEFINED_STYLES
 from opscope.view_options import NodeData, Style
 
-PREDEFINED_STYLES = ("clusters",)
-"""The same names as in `web/src/core/highlight/predefined.ts`; a test compares them."""
 
-
-def style_rules(style: Style) -> Any:
-    """The rules, or the name of predefined ones, as the core takes them."""
+def style_rules(style: Style) -> list[Any]:
+    """The rules as the core takes them."""
     if not isinstance(style, (str, PathLike)):
         return [dict(rule) for rule in style]
     name = fspath(style)
     if name in PREDEFINED_STYLES and not Path(name).exists():
-        return name
+        return PREDEFINED_STYLES[name].rules
     known = f"; predefined styles: {', '.join(PREDEFINED_STYLES)}"
     rules = _read_json(name, known)
     if not isinstance(rules, list):

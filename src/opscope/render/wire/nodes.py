@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opscope.analysis.loops import first_carried
+from opscope.ops import facts_of
 from opscope.program import Node
 from opscope.render.wire.sections import Rows, SectionWriter
 
@@ -94,7 +95,7 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
         value = next((label for label in labels if label not in (None, "None")), None)
     elif node.role in ("gradient", "saved", "output"):
         value = attrs.get("label")
-    elif node.op == "fusion":
+    elif facts_of(node.op).control == "fusion":
         value = attrs.get("kind")
     elif "custom_call_target" in attrs:
         value = str(attrs["custom_call_target"]).strip('"')

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import repeat
 from typing import Any
 
-from opscope.analysis.groupings import GroupTree, GroupTrees
+from opscope.analysis.groupings import EXACT, GroupTree, GroupTrees
 from opscope.ops import category_of
 from opscope.program import ROLES, Details, Frame, Graph, Path, Program, TensorType
 from opscope.recording.store.pages import runs
@@ -20,7 +20,9 @@ from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
 from opscope.render.wire.nodes import NodeColumns, Row, node_text, operand_place
+from opscope.render.wire.ops import write_ops
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
+from opscope.render.wire.types import write_types
 
 _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
 
@@ -39,6 +41,7 @@ class ProgramWriter:
         """`shares_rows`: there will be several programs, most of whose nodes are the same."""
         self.strings = Interner()
         self.types: dict[TensorType, int] = {}
+        self.ops = Interner()
         self.groupings = Interner()
         self.paths = GroupTree("paths")
         self.paths.start_graph(0)
@@ -101,14 +104,14 @@ class ProgramWriter:
 
     def _graph(self, graph: Graph, seats: list[int], metrics: list[int]) -> int:
         has_kinds = graph.attrs.get("kind") == "autograd"
-        strings, types, nodes, known = self.strings, self.types, self.nodes, self.known
+        strings, types, ops, nodes, known = self.strings, self.types, self.ops, self.nodes, self.known
         members = []
         for node, seat, measured in zip(graph.nodes, seats, metrics, strict=True):
             attrs, _, _, detail, _ = self._described[id(node.details)]
             text = node_text(node, attrs)
             row: Row = (
                 strings[node.id],
-                strings[node.op],
+                ops[node.op],
                 self._role_number[node.role],
                 category_of(node.op, node.role, str(attrs.get("kind", "")) if has_kinds else ""),
                 strings[text] if text else -1,
@@ -146,11 +149,8 @@ class ProgramWriter:
             out.deltas(f"path{number}", [seat[number] if number < len(seat) else -1 for seat in self.seats])
         out.integers("paths.name", [strings[text] for text in self.paths.names])
         out.deltas("paths.parent", self.paths.parents)
-        out.integers("types.text", [strings[str(t)] for t in self.types])
-        out.integers("types.dtype", [strings[t.dtype] for t in self.types])
-        out.integers("types.layout", [strings[t.layout] for t in self.types])
-        out.floats("types.bytes", [-1 if t.bytes is None else t.bytes for t in self.types])
-        out.floats("types.elements", [-1 if t.elements is None or t.dtype.startswith("(") else t.elements for t in self.types])
+        write_ops(out, self.ops, strings)
+        write_types(out, self.types, strings)
         if self.details is not None:
             out.block("details", self.details.encode(0))
         out.strings("strings", strings)
@@ -158,5 +158,6 @@ class ProgramWriter:
             out.block(f"diff{index}", block)
         programs = {str(content): program for content, program in self.programs.items()}
         facts = [json.loads(fact) for fact in self.facts]
-        head = {"name": name, "passes": passes or [], "programs": programs}
+        exact = [number for name, number in self.groupings.items() if name in EXACT]
+        head = {"name": name, "passes": passes or [], "programs": programs, "exactGroupings": exact}
         return out.finish({**head, "groupings": list(self.groupings), "facts": facts, "metrics": self.metrics.write(out)})

@@ -24,6 +24,7 @@ from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.draw.check_options import check_options
+from opscope.render.draw.predefined import PREDEFINED_STYLES
 from opscope.render.draw.styling import first_run, page_settings
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
@@ -74,6 +75,7 @@ def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str]
     yield f'<meta name="viewport" content="width=device-width">\n<title>{html.escape(shown)} · opscope</title>\n'
     yield f'<style>{STYLE}</style>\n</head>\n<body>\n<div id="opscope"></div>\n<noscript>{NO_SCRIPT}</noscript>\n'
     yield from body
+    config = {**config, "predefinedStyles": [style._asdict() for style in PREDEFINED_STYLES.values()]}
     yield f'<script type="application/json" id="opscope-config">{json_for_script(config)}</script>\n{script}\n</body>\n</html>\n'
 
 

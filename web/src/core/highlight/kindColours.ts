@@ -1,4 +1,5 @@
 /** Colours by kind: what few nodes have in common (an operation, a dtype, a group, the value of an attribute) has a colour of its own. */
+import { opName } from "../program/ops";
 import { CATEGORIES, type ProgramData, type Visible } from "../program/types";
 import type { LegendRow } from "../scene/types";
 
@@ -18,8 +19,8 @@ const NONE = CATEGORIES.indexOf("shape");
 
 /** What a node is, by the kind asked for. */
 export function kindOf(program: ProgramData, kind: string, grouping: number): (node: number) => string {
-  const { strings, nodeOp, outputs, types } = program;
-  if (kind === "op") return (node) => strings.at(nodeOp[node]);
+  const { strings, outputs, types } = program;
+  if (kind === "op") return (node) => opName(program, node);
   if (kind === "group") {
     const { nodeGroup, groupName } = program.groupings[grouping];
     return (node) => (nodeGroup[node] < 0 ? "" : strings.at(groupName[nodeGroup[node]]));

@@ -95,23 +95,23 @@ const PLACES: Record<MatchType, (program: ProgramData, test: StringTest, pattern
 };
 
 /** An operation's title is its op; a parameter, constant or output has a name of its own. */
-function titles({ nodeCount, nodeOp, nodeId, nodeText, nodeRole }: ProgramData, test: StringTest): Uint8Array {
+function titles({ nodeCount, nodeOp, nodeId, nodeText, nodeRole, ops }: ProgramData, test: StringTest): Uint8Array {
   const marks = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
     const own = nodeRole[n] !== OP;
-    marks[n] = test(nodeOp[n]) || (own && (test(nodeId[n]) || test(nodeText[n]))) ? 1 : 0;
+    marks[n] = test(ops.name[nodeOp[n]]) || (own && (test(nodeId[n]) || test(nodeText[n]))) ? 1 : 0;
   }
   return marks;
 }
 
 function inputs(program: ProgramData, test: StringTest): Uint8Array {
-  const { nodeCount, nodeId, nodeOp, inputs: from } = program;
+  const { nodeCount, nodeId, nodeOp, ops, inputs: from } = program;
   const type = typeTest(program, test);
   const marks = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
     for (let i = from.start[n]; i < from.start[n + 1] && !marks[n]; i++) {
       const source = from.value[i];
-      if (test(nodeOp[source]) || test(nodeId[source]) || type(source, from.extra[i])) marks[n] = 1;
+      if (test(ops.name[nodeOp[source]]) || test(nodeId[source]) || type(source, from.extra[i])) marks[n] = 1;
     }
   }
   return marks;
@@ -119,12 +119,12 @@ function inputs(program: ProgramData, test: StringTest): Uint8Array {
 
 /** What a node yields, and who takes it. */
 function outputs(program: ProgramData, test: StringTest): Uint8Array {
-  const { nodeCount, nodeId, nodeOp, inputs: from } = program;
+  const { nodeCount, nodeId, nodeOp, ops, inputs: from } = program;
   const type = typeTest(program, test);
   const marks = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
     if (type(n, -1)) marks[n] = 1;
-    if (!test(nodeOp[n]) && !test(nodeId[n])) continue;
+    if (!test(ops.name[nodeOp[n]]) && !test(nodeId[n])) continue;
     for (let i = from.start[n]; i < from.start[n + 1]; i++) marks[from.value[i]] = 1;
   }
   return marks;

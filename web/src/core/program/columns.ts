@@ -1,15 +1,15 @@
 /** Columns over nodes. Whoever makes a program goes by this table, so that a new column is added in one place. */
 import type { Csr, Csr2, ProgramData } from "./types";
 
-/** What the numbers of each column are: string numbers, plain numbers, or numbers below 256. */
+/** What the numbers of each column are: string numbers, numbers of operations, plain numbers, or numbers below 256. */
 const NODE_COLUMNS = {
   nodeId: "text",
-  nodeOp: "text",
+  nodeOp: "op",
   nodeText: "text",
   nodePlace: "number",
   nodeRole: "octet",
   nodeCategory: "octet",
-} as const satisfies { readonly [name in keyof ProgramData]?: "text" | "number" | "octet" };
+} as const satisfies { readonly [name in keyof ProgramData]?: "text" | "op" | "number" | "octet" };
 
 export type NodeColumns = Pick<ProgramData, keyof typeof NODE_COLUMNS>;
 type Kind = (typeof NODE_COLUMNS)[keyof NodeColumns];

@@ -5,6 +5,7 @@
 import { type NodeColumns, nodeColumns, pickedColumns, pickedRows } from "./columns";
 import { decodeDetails, type DetailsBlock } from "./details";
 import { decodeMetrics } from "./metrics";
+import { decodeOps, type OpTable } from "./ops";
 import { decodeDiff } from "./recording/diff";
 import type { PassDiff, PassRow, RecordingData } from "./recording/types";
 import { Sections } from "./sections";
@@ -67,6 +68,7 @@ class Tables {
   private readonly graphNodes: Csr;
   private readonly graphOutputs: Csr;
   private readonly types: TypeTable;
+  private readonly ops: OpTable;
   private readonly pathName: Int32Array;
   private readonly pathParent: Int32Array;
   private block: DetailsBlock | undefined;
@@ -92,9 +94,12 @@ class Tables {
       text: sections.integers("types.text"),
       dtype: sections.integers("types.dtype"),
       layout: sections.integers("types.layout"),
+      rank: sections.integers("types.rank"),
+      kind: sections.octets("types.kind"),
       bytes: sections.floats("types.bytes"),
       elements: sections.floats("types.elements"),
     };
+    this.ops = decodeOps(sections);
     this.pathName = sections.integers("paths.name");
     this.pathParent = sections.integers("paths.parent");
   }
@@ -119,6 +124,7 @@ class Tables {
       ...this.references(columns.nodeId, rows, graphStart, graphOfName),
       calls,
       types: this.types,
+      ops: this.ops,
       groupings: row.groupings.map((grouping) => this.grouping(grouping, rows, graphStart)),
       metrics: decodeMetrics(
         this.sections,
@@ -265,6 +271,7 @@ class Tables {
     }
     return {
       name: (this.sections.fields.groupings as string[])[number],
+      exact: (this.sections.fields.exactGroupings as number[]).includes(number),
       groupCount: names.length,
       groupName: Int32Array.from(names),
       groupParent: Int32Array.from(parents),

@@ -7,6 +7,7 @@ import type { Csr, Csr2 } from "../base/csr";
 export type { Csr, Csr2 };
 
 import type { MetricData } from "./metrics";
+import type { OpTable } from "./ops";
 import type { SpecOption } from "./options";
 import type { ViewOptions } from "./viewOptions";
 
@@ -25,6 +26,7 @@ export interface ProgramData {
   readonly graphOutputs: Csr2;
   readonly nodeCount: number;
   readonly nodeId: Int32Array;
+  /** Numbers of operations in `ops`. */
   readonly nodeOp: Int32Array;
   readonly nodeRole: Uint8Array;
   readonly nodeCategory: Uint8Array;
@@ -37,6 +39,7 @@ export interface ProgramData {
   /** Links: (string number of the kind, node). */
   readonly links: Csr2;
   readonly types: TypeTable;
+  readonly ops: OpTable;
   /** What a person should know about the program: why it is not what they asked for, what is missing in it. */
   readonly notes: readonly string[];
   readonly groupings: readonly Grouping[];
@@ -110,12 +113,25 @@ export interface StringTable {
   at(index: number): string;
 }
 
+/** The same names in the same order as `DTYPE_KINDS` of Python; a test compares them. */
+export const enum DtypeKind {
+  Other = 0,
+  Float = 1,
+  Complex = 2,
+  Integer = 3,
+  Boolean = 4,
+  Key = 5,
+}
+
 export interface TypeTable {
   /** String numbers: the whole text ("f32[2, 3]"), the dtype. */
   readonly text: Int32Array;
   readonly dtype: Int32Array;
   /** String number of the layout ("{1,0}"), of an empty string where there is none. */
   readonly layout: Int32Array;
+  /** How many dimensions, and what kind of number an element is (a DtypeKind). */
+  readonly rank: Int32Array;
+  readonly kind: Uint8Array;
   /** Bytes and elements, or -1 where a dimension is not a number. */
   readonly bytes: Float64Array;
   readonly elements: Float64Array;
@@ -124,6 +140,8 @@ export interface TypeTable {
 /** A hierarchy over the nodes. Groups are numbered so that a parent comes before its children. */
 export interface Grouping {
   readonly name: string;
+  /** Does it say exactly who is in a group? Otherwise what has said nothing (a constant, a reshape) is put where it belongs. */
+  readonly exact: boolean;
   readonly groupCount: number;
   readonly groupName: Int32Array;
   readonly groupParent: Int32Array;

@@ -1,26 +1,8 @@
 /** Which colour a box has when nothing else (heat, a diff) is asked for: its category, with three refinements. */
+import { Control } from "../program/ops";
 import { BoxKind, CATEGORIES, type Category, type ProgramData, type Visible } from "../program/types";
 import { isGroup } from "./boxText";
 import { PAINT_GROUP, PAINT_STUB } from "./types";
-
-/** Calls of plain functions are groups with another name, not control flow. */
-export const PLAIN_CALLS = new Set([
-  "call",
-  "func.call",
-  "closed_call",
-  "core_call",
-  "xla_call",
-  "jit",
-  "pjit",
-  "composite",
-  "stablehlo.composite",
-  "remat",
-  "remat2",
-  "checkpoint",
-  "custom_jvp_call",
-  "custom_vjp_call",
-  "custom_vjp_call_jaxpr",
-]);
 
 /** A fusion is what its most telling operation is. */
 const TELLING: readonly Category[] = ["communication", "matmul", "reduce", "custom", "random", "data", "elementwise", "shape"];
@@ -37,9 +19,10 @@ export function categoryPaints(program: ProgramData, visible: Visible): Uint8Arr
     if (kind === BoxKind.Stub || kind === BoxKind.Omitted || kind === BoxKind.Value) paints[box] = PAINT_STUB;
     else if (isGroup(visible, box)) paints[box] = PAINT_GROUP;
     else if (kind === BoxKind.Call && node >= 0) {
-      const op = program.strings.at(program.nodeOp[node]);
-      if (PLAIN_CALLS.has(op)) paints[box] = PAINT_GROUP;
-      else if (op === "fusion") paints[box] = fusionPaint(program, node, ofGraph) ?? visible.category[box];
+      // A call of a plain function is a group with another name, not control flow.
+      const control = program.ops.control[program.nodeOp[node]];
+      if (control === Control.Call) paints[box] = PAINT_GROUP;
+      else if (control === Control.Fusion) paints[box] = fusionPaint(program, node, ofGraph) ?? visible.category[box];
     }
   }
   return paints;

@@ -1,7 +1,7 @@
 /** What a closed group is made of: the share of each category of work inside, for the thin bar at its foot. */
 import { BoxKind, CATEGORIES, type ProgramData, type Visible } from "../program/types";
 import { isGroup } from "./boxText";
-import { PLAIN_CALLS } from "./categoryFill";
+import { Control } from "../program/ops";
 
 export interface Mix {
   /** Row of `shares` for each box of the view, or -1. */
@@ -64,13 +64,7 @@ function shownGraphs(program: ProgramData, visible: Visible): Set<number> {
 }
 
 function plainCalls(program: ProgramData): (node: number) => boolean {
-  const known = new Map<number, boolean>();
-  return (node) => {
-    const op = program.nodeOp[node];
-    const plain = known.get(op) ?? PLAIN_CALLS.has(program.strings.at(op));
-    known.set(op, plain);
-    return plain;
-  };
+  return (node) => program.ops.control[program.nodeOp[node]] === Control.Call;
 }
 
 /** Work in each graph with all that it calls. A graph that calls itself counts once. */

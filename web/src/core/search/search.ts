@@ -75,13 +75,13 @@ function stringTest(program: ProgramData, term: Term): (index: number) => boolea
 }
 
 function matcher(program: ProgramData, term: Term): (node: number) => boolean {
-  const { nodeId, nodeOp, nodeText, nodeRole, nodeCategory, graphStart, graphName } = program;
+  const { nodeId, nodeOp, nodeText, nodeRole, nodeCategory, graphStart, graphName, ops } = program;
   const text = stringTest(program, term);
   switch (term.field) {
     case "id":
       return (n) => text(nodeId[n]);
     case "op":
-      return (n) => text(nodeOp[n]);
+      return (n) => text(ops.name[nodeOp[n]]);
     case "text":
       return (n) => text(nodeText[n]);
     case "shape":
@@ -107,7 +107,7 @@ function matcher(program: ProgramData, term: Term): (node: number) => boolean {
     case "any": {
       const type = typeMatcher(program, text);
       const scope = scopeMatcher(program, term);
-      return (n) => text(nodeId[n]) || text(nodeOp[n]) || text(nodeText[n]) || type(n) || scope(n);
+      return (n) => text(nodeId[n]) || text(ops.name[nodeOp[n]]) || text(nodeText[n]) || type(n) || scope(n);
     }
   }
 }

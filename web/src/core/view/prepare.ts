@@ -1,6 +1,7 @@
 /** What the view needs to know of a program beyond its columns: worked out once, kept as long as the program is. */
 
 import type { Csr, Csr2, ProgramData } from "../program/types";
+import { Control } from "../program/ops";
 import { operandsOf, parametersOf } from "../program/parameters";
 import { indexOf } from "../program/programIndex";
 import { memoized } from "../base/memoized";
@@ -22,7 +23,7 @@ export interface Prepared {
   readonly inputKind: Uint8Array;
   readonly plumbing: Plumbing;
   readonly small: Small;
-  /** The op that a graph applies, if it does nothing else (`to_apply=add`): its string number, otherwise -1. */
+  /** The op that a graph applies, if it does nothing else (`to_apply=add`): its number, otherwise -1. */
   readonly reducerOp: Int32Array;
   /** 1: the body of a fusion, which is shown without groups: a fusion is one step. */
   readonly isFusionBody: Uint8Array;
@@ -41,7 +42,7 @@ export interface Prepared {
 const SOURCE_LINE = "source line";
 
 export const prepare = memoized((program: ProgramData): Prepared => {
-  const { graphCount, nodeCount, strings } = program;
+  const { graphCount, nodeCount } = program;
   const index = indexOf(program);
   const { graphOf, uses: users } = index;
   const isOutput = new Uint8Array(nodeCount);
@@ -61,7 +62,7 @@ export const prepare = memoized((program: ProgramData): Prepared => {
 
   const isFusionBody = new Uint8Array(graphCount);
   for (let n = 0; n < nodeCount; n++) {
-    if (program.calls.start[n + 1] > program.calls.start[n] && strings.at(program.nodeOp[n]) === "fusion") {
+    if (program.calls.start[n + 1] > program.calls.start[n] && program.ops.control[program.nodeOp[n]] === Control.Fusion) {
       for (let i = program.calls.start[n]; i < program.calls.start[n + 1]; i++) isFusionBody[program.calls.value[i]] = 1;
     }
   }

@@ -6,7 +6,7 @@ import { TripleMap } from "../base/csr";
 import type { Edges } from "./edges/edges";
 import { INLINED, type Instance, noEnds, PASSED_ON, sources } from "./boxes/instance";
 import type { Placement } from "./boxes/placement";
-import { Kind } from "./ops/plumbing";
+import { Forwards } from "../program/ops";
 import { WHOLE } from "../program/roles";
 
 export function finish(placement: Placement, edges: Edges): Visible {
@@ -76,11 +76,11 @@ function whereNodesAre(placement: Placement): Int32Array {
   for (const instance of first) {
     for (let n = instance.first; n < instance.first + instance.count; n++) {
       if (instance.place(n) !== PASSED_ON) continue;
-      if (plumbing.kind[n] === Kind.None && !instance.moves.has(n)) {
+      if (plumbing.kind[n] === Forwards.Nothing && !instance.moves.has(n)) {
         where[n] = instance.frame;
         continue;
       }
-      sources(instance, n, plumbing.kind[n] === Kind.Pipe ? 0 : WHOLE, true, ends);
+      sources(instance, n, plumbing.kind[n] === Forwards.Value ? 0 : WHOLE, true, ends);
       where[n] = ends.instance[0].place(ends.node[0]);
     }
     for (let n = instance.first + instance.count - 1; n >= instance.first; n--) {

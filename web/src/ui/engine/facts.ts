@@ -109,7 +109,7 @@ export function scopeOf(lookup: Lookup, node: number, groupingName: string): str
   return path;
 }
 
-/** How often each operation (by the number of its name) occurs. */
+/** How often each operation (by its number) occurs. */
 class Counter {
   private readonly counts = new Map<number, number>();
 
@@ -119,7 +119,7 @@ class Counter {
 
   rows(lookup: Lookup): OpCount[] {
     const ranked = [...this.counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_OPS);
-    return ranked.map(([op, count]) => ({ op: lookup.text(op), count }));
+    return ranked.map(([op, count]) => ({ op: lookup.text(lookup.program.ops.name[op]), count }));
   }
 }
 

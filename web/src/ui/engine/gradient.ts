@@ -2,7 +2,7 @@
  * How gradients flow through a node: its local derivative rule, the backward nodes that differentiate it and what is kept for them,
  * the gradients that arrive along each of its uses, and the chain rule along a path.
  */
-import type { Csr, DerivativeRule } from "../../core/program/types";
+import { type Csr, type DerivativeRule, DtypeKind } from "../../core/program/types";
 import { distinctTranspose } from "../../core/base/csr";
 import type { Lookup } from "./nodeLookup";
 import type { ChainStep, GradientFacts, KeptOverall, KeptValue, NodeName } from "./protocol";
@@ -76,8 +76,8 @@ function ruleOf(lookup: Lookup, node: number): DerivativeRule | undefined {
       ? derivatives?.[`${op}:${lookup.op(graphOutputs.value[graphOutputs.start[called]])}`]
       : undefined;
   const rule = inner ?? derivatives?.[op];
-  const type = outputs.start[node + 1] > outputs.start[node] ? lookup.text(types.dtype[outputs.value[outputs.start[node]]]) : "";
-  return rule?.y && /^(?:s|u|i|int|uint)\d|^(?:pred|bool|key)/.test(type) ? WHOLE_NUMBERS : rule;
+  const kind = outputs.start[node + 1] > outputs.start[node] ? types.kind[outputs.value[outputs.start[node]]] : DtypeKind.Other;
+  return rule?.y && (kind === DtypeKind.Integer || kind === DtypeKind.Boolean || kind === DtypeKind.Key) ? WHOLE_NUMBERS : rule;
 }
 
 /** The letter of each of a node's operands; undefined for those that a rule does not speak of. */

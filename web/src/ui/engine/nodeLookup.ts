@@ -1,4 +1,5 @@
 /** What things in a program are called, for the page's lists and panels. */
+import { opName } from "../../core/program/ops";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import type { Csr, ProgramData } from "../../core/program/types";
 import type { GraphRow, NodeName } from "./protocol";
@@ -19,7 +20,7 @@ export class Lookup {
   }
 
   op(node: number): string {
-    return this.text(this.program.nodeOp[node]);
+    return opName(this.program, node);
   }
 
   graphName(graph: number): string {

@@ -3,7 +3,6 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { readColour } from "../../core/base/colour";
 import { DATA } from "../../core/highlight/highlighter";
-import { PREDEFINED } from "../../core/highlight/predefined";
 import {
   MATCH_TYPES,
   type MatchType,
@@ -57,9 +56,11 @@ export function StylesPanel({ session, onClose }: { readonly session: Session; r
           <button type="button" class="tool" onClick={() => set([...rules, FRESH])}>
             Add rule
           </button>
-          <button type="button" class="tool" onClick={() => set(PREDEFINED.clusters)}>
-            Colour quantized clusters
-          </button>
+          {session.options.predefinedStyles.map((style) => (
+            <button key={style.title} type="button" class="tool" onClick={() => set(style.rules)}>
+              {style.title}
+            </button>
+          ))}
           <FileButton name="Import rules" onText={(name, text) => void styling.take(name, text)} />
           <button
             type="button"

@@ -119,6 +119,7 @@ export class Panes {
     const session = this.begin({
       sources: main.options.sources,
       start: main.options.start,
+      predefinedStyles: main.options.predefinedStyles,
       theme: main.themeChoice,
       url: false,
       initial: { groupBy, rankdir, fold, flatten, depth, ...what },

@@ -4,6 +4,7 @@
  */
 import { filledColumn, nodeColumns } from "../columns";
 import { type MetricData, withRatios } from "../metrics";
+import { joinedOps } from "../ops";
 import { NO_OPERAND } from "../parameters";
 import { isArgument } from "../roles";
 import type { Csr, Csr2, Grouping, Looks, ProgramData, StringTable } from "../types";
@@ -33,6 +34,7 @@ class Merging {
   private readonly numberOfGhost: Int32Array;
   private readonly stringShift: number;
   private readonly typeShift: number;
+  private readonly opShift: number;
 
   constructor(
     private readonly old: ProgramData,
@@ -46,6 +48,7 @@ class Merging {
     const shared = old.strings === now.strings;
     this.stringShift = shared ? 0 : now.strings.length;
     this.typeShift = shared && old.types === now.types ? 0 : now.types.text.length;
+    this.opShift = shared && old.ops === now.ops ? 0 : now.ops.name.length;
     for (const graph of this.graphs) this.placeGraph(graph);
   }
 
@@ -70,7 +73,8 @@ class Merging {
       ...nodeColumns((name, kind) =>
         filledColumn(kind, after.length, (i) => {
           if (after[i] >= 0) return now[name][after[i]];
-          return kind === "text" ? this.shift(old[name][before[i]]) : old[name][before[i]];
+          const number = old[name][before[i]];
+          return kind === "text" ? this.shift(number) : kind === "op" ? number + this.opShift : number;
         }),
       ),
       nodeId: this.ids(strings.length, renamed),
@@ -104,9 +108,12 @@ class Merging {
                 now.types.layout,
                 old.types.layout.map((text) => text + this.stringShift),
               ),
+              rank: concat(now.types.rank, old.types.rank),
+              kind: Uint8Array.from([...now.types.kind, ...old.types.kind]),
               bytes: Float64Array.from([...now.types.bytes, ...old.types.bytes]),
               elements: Float64Array.from([...now.types.elements, ...old.types.elements]),
             },
+      ops: this.opShift === 0 ? now.ops : joinedOps(now.ops, old.ops, this.stringShift),
       groupings: now.groupings.map((grouping) => this.grouping(grouping, after, before)),
       nodePlace: this.places(after, before),
       metrics: this.metrics(after),
@@ -370,6 +377,7 @@ class Merging {
     const nodeGroup = Int32Array.from(after, (node, i) => (node >= 0 ? grouping.nodeGroup[node] : groupOfGhost(before[i], graphAt[i])));
     return {
       name: grouping.name,
+      exact: grouping.exact,
       groupCount: names.length,
       groupName: Int32Array.from(names),
       groupParent: Int32Array.from(parents),

@@ -4,7 +4,7 @@
  */
 
 import type { ProgramData } from "../../program/types";
-import { Kind } from "../ops/plumbing";
+import { Control, Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { isArgument, WHOLE } from "../../program/roles";
 
@@ -78,7 +78,7 @@ const NONE = new Int32Array(0);
 
 /** Does a node run one of the graphs that it calls? Its first operand then says which. */
 export function chooses(program: ProgramData, node: number): boolean {
-  return /^(?:.*[._])?(?:cond(?:itional)?|case|if|switch)$/i.test(program.strings.at(program.nodeOp[node]));
+  return program.ops.control[program.nodeOp[node]] === Control.Cond;
 }
 
 /** Which operand of `caller` each parameter of its call number `index` receives; empty if the numbers do not fit. */
@@ -111,7 +111,7 @@ export function yieldsForCaller(program: ProgramData, caller: number, graph: num
     else for (let o = outputs.start[node]; o < outputs.start[node + 1]; o++) given.push(outputs.value[o]);
   }
   if (given.length !== wanted) return false;
-  if (/(?:^|[._])scan$/.test(program.strings.at(program.nodeOp[caller]))) return true; // it stacks what its body yields
+  if (program.ops.control[program.nodeOp[caller]] === Control.Scan) return true; // it stacks what its body yields
   for (let o = 0; o < wanted; o++) {
     const type = outputs.value[outputs.start[caller] + o];
     if (given[o] >= 0 && program.types.text[given[o]] !== program.types.text[type]) return false;
@@ -162,12 +162,12 @@ function nextRound(at: Instance, parameter: number, output: number): Next | unde
     const type = types.text[outputs.value[outputs.start[node] + index]];
     if (type !== types.text[outputs.value[outputs.start[at.caller] + result]]) return undefined; // a scan stacks this one
   }
-  while (pipes.kind[node] === Kind.Bundle && index >= 0 && index < inputs.start[node + 1] - inputs.start[node]) {
+  while (pipes.kind[node] === Forwards.Tuple && index >= 0 && index < inputs.start[node + 1] - inputs.start[node]) {
     const operand = inputs.start[node] + index;
     node = inputs.value[operand];
     index = inputs.extra[operand];
   }
-  if (pipes.kind[node] === Kind.Pipe) [node, index] = [pipes.node[node], pipes.output[node]];
+  if (pipes.kind[node] === Forwards.Value) [node, index] = [pipes.node[node], pipes.output[node]];
   const stays = isTuple ? index === output : body.operand(node) === at.operand(parameter);
   return isArgument(program.nodeRole[node]) && stays ? undefined : { body, node, output: index };
 }
@@ -205,10 +205,10 @@ export function sources(instance: Instance, node: number, output: number, plumbi
         if (to) {
           todo.push([to.instance, to.node, output, carried]);
           moved = true;
-        } else if (pipes.kind[node] === Kind.Pipe) {
+        } else if (pipes.kind[node] === Forwards.Value) {
           todo.push([at, pipes.node[node], pipes.output[node], carried]);
           moved = true;
-        } else if (pipes.kind[node] === Kind.Bundle) {
+        } else if (pipes.kind[node] === Forwards.Tuple) {
           const from = inputs.start[node];
           const count = inputs.start[node + 1] - from;
           if (output >= 0 && output < count) todo.push([at, inputs.value[from + output], inputs.extra[from + output], carried]);

@@ -6,7 +6,7 @@ import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsFor
 import { escapeName } from "../choose/keys";
 import { isOpenCall, movesInto, receives } from "./sinkParameters";
 import { isOpen } from "../choose/options";
-import { bareOp, Kind } from "../ops/plumbing";
+import { Control, Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import type { Placement } from "./placement";
 import { isArgument, Role } from "../../program/roles";
@@ -50,7 +50,7 @@ function decideFates(placement: Placement, instance: Instance): Uint8Array {
     const role = program.nodeRole[n];
     if (hiddenRole[role]) continue;
     const wanted = named !== undefined && named[n] === 1;
-    const piped = plumbing.kind[n] === Kind.Pipe || (plumbing.kind[n] === Kind.Bundle && !(isOutput[n] && !instance.outer));
+    const piped = plumbing.kind[n] === Forwards.Value || (plumbing.kind[n] === Forwards.Tuple && !(isOutput[n] && !instance.outer));
     const bound = (isArgument(role) || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
     const call =
       rules.plumbing && !wanted && !subset && !bound && isArgument(role) && !small.is[n] ? movesInto(placement, instance, n) : -1;
@@ -230,7 +230,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     const kind = stack >= 0 ? BoxKind.Stack : callCount > 0 && !reducer ? BoxKind.Call : BoxKind.Node;
     const box = boxes.add(kind, parent, key, n, -1);
     boxes.category[box] = nodeCategory[n];
-    const isResult = prepared.isOutput[n] === 1 && prepared.plumbing.kind[n] === Kind.Bundle;
+    const isResult = prepared.isOutput[n] === 1 && prepared.plumbing.kind[n] === Forwards.Tuple;
     if (isResult) boxes.category[box] = OUTPUT;
     const name = nodeTitle(program, instance.received.get(n) ?? n);
     boxes.title[box] = isResult ? "output" : reducer ? `${name}: ${reducer}` : name;
@@ -337,21 +337,21 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
 
 /** What a called graph is to its caller: a loop's condition or body, a branch, or otherwise its own name. */
 function calledTitle(prepared: Prepared, node: number, index: number): string {
-  const { calls, strings, nodeOp, graphName } = prepared.program;
+  const { calls, strings, nodeOp, ops, graphName } = prepared.program;
   const graph = calls.value[calls.start[node] + index];
-  if (/while/i.test(strings.at(nodeOp[node]))) return yieldsForCaller(prepared.program, node, graph) ? "body" : "condition";
+  if (ops.control[nodeOp[node]] === Control.While) return yieldsForCaller(prepared.program, node, graph) ? "body" : "condition";
   return chooses(prepared.program, node) ? `branch ${index}` : strings.at(graphName[graph]);
 }
 
 /** "add" for a node that calls nothing but trivial reducers, otherwise nothing. */
 function reducerText(prepared: Prepared, node: number): string {
-  const { calls, strings } = prepared.program;
+  const { calls, strings, ops } = prepared.program;
   if (chooses(prepared.program, node)) return "";
-  const ops = new Set<string>();
+  const titles = new Set<string>();
   for (let i = calls.start[node]; i < calls.start[node + 1]; i++) {
     const op = prepared.reducerOp[calls.value[i]];
     if (op < 0) return "";
-    ops.add(bareOp(strings.at(op)));
+    titles.add(strings.at(ops.title[op]));
   }
-  return [...ops].join(", ");
+  return [...titles].join(", ");
 }

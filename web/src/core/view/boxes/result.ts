@@ -5,7 +5,7 @@ import { isReturnedUnchanged } from "../edges/connect";
 import type { Edges } from "../edges/edges";
 import { noEnds, sources } from "./instance";
 import type { Placement } from "./placement";
-import { Kind } from "../ops/plumbing";
+import { Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import { placeOperands } from "../edges/ports";
 import { plural, typeText } from "./texts";
@@ -17,7 +17,7 @@ function endsInNode(placement: Placement): boolean {
   const { program, plumbing } = placement.prepared;
   const { graph, first, count } = placement.instances[0];
   for (let i = program.graphOutputs.start[graph]; i < program.graphOutputs.start[graph + 1]; i++) {
-    if (plumbing.kind[program.graphOutputs.value[i]] === Kind.Bundle) return true;
+    if (plumbing.kind[program.graphOutputs.value[i]] === Forwards.Tuple) return true;
   }
   return program.nodeRole.subarray(first, first + count).includes(Role.Output);
 }

@@ -2,7 +2,7 @@
 
 import { shortNumber } from "../../text/quantities";
 import { CATEGORIES, type ProgramData } from "../../program/types";
-import { bareOp } from "../ops/plumbing";
+import { TitledBy } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { isArgument, Role } from "../../program/roles";
 
@@ -16,36 +16,7 @@ export function plural(n: number, one: string): string {
   return `${n.toLocaleString("en-US")} ${one}${n === 1 ? "" : "s"}`;
 }
 
-const opTitles = new WeakMap<ProgramData, Map<number, string>>();
-
-function opTitle(program: ProgramData, op: number): string {
-  let titles = opTitles.get(program);
-  if (!titles) {
-    titles = new Map();
-    opTitles.set(program, titles);
-  }
-  let title = titles.get(op);
-  if (title === undefined) {
-    title = bareOp(program.strings.at(op));
-    titles.set(op, title);
-  }
-  return title;
-}
-
 const LEAF = CATEGORIES.indexOf("leaf");
-
-/** Ops that say nothing; the function that they call does. */
-const NAMED_BY_CALLED = new Set([
-  "call",
-  "jit",
-  "pjit",
-  "closed_call",
-  "core_call",
-  "checkpoint",
-  "remat2",
-  "custom_jvp_call",
-  "custom_vjp_call",
-]);
 
 /** "add_fusion.12" → "add_fusion". */
 function withoutNumber(name: string): string {
@@ -58,13 +29,18 @@ export function nodeTitle(program: ProgramData, node: number): string {
   const text = nodeText[node];
   if (isArgument(nodeRole[node])) return parameterLabel(program, node);
   if (nodeRole[node] !== Role.Op && text >= 0) return strings.at(text);
-  const op = opTitle(program, nodeOp[node]);
-  if (op === "custom-call" || op === "custom_call") return text >= 0 ? strings.at(text).replace(/^__/, "").replace(/\$/g, " ") : op;
-  const { calls, graphName } = program;
-  if (NAMED_BY_CALLED.has(op) && calls.start[node + 1] > calls.start[node])
-    return withoutNumber(strings.at(graphName[calls.value[calls.start[node]]]));
-  if (op === "fusion") return withoutNumber(strings.at(nodeId[node]));
-  return op;
+  const { calls, graphName, ops } = program;
+  const title = strings.at(ops.title[nodeOp[node]]);
+  switch (ops.titledBy[nodeOp[node]]) {
+    case TitledBy.Text:
+      return text >= 0 ? strings.at(text).replace(/^__/, "").replace(/\$/g, " ") : title;
+    case TitledBy.Called:
+      return calls.start[node + 1] > calls.start[node] ? withoutNumber(strings.at(graphName[calls.value[calls.start[node]]])) : title;
+    case TitledBy.Id:
+      return withoutNumber(strings.at(nodeId[node]));
+    default:
+      return title;
+  }
 }
 
 /**
@@ -111,23 +87,6 @@ export function groupSubtitle(kind: string, ops: number, parameters: number): st
   return parts.join(" · ");
 }
 
-/** Signs between an op and the operand that is written beside it: [before a second operand, after a first one]. */
-const SIGNS: Record<string, readonly [string, string]> = {
-  add: ["+ ", " +"],
-  subtract: ["− ", " −"],
-  sub: ["− ", " −"],
-  multiply: ["× ", " ×"],
-  mul: ["× ", " ×"],
-  divide: ["÷ ", " ÷"],
-  div: ["÷ ", " ÷"],
-  power: ["^ ", " ^"],
-  pow: ["^ ", " ^"],
-  maximum: ["max ", "max "],
-  max: ["max ", "max "],
-  minimum: ["min ", "min "],
-  min: ["min ", "min "],
-};
-
 /** A small value as text: "0.125", "γ f32[512]". */
 export function operandText(prepared: Prepared, source: number): string {
   const { program, small } = prepared;
@@ -144,9 +103,9 @@ export function operandText(prepared: Prepared, source: number): string {
 
 /** The text of an operand that sits inside its user: "× 0.125", "γ f32[512]". */
 export function operandNote(prepared: Prepared, user: number, operand: number, source: number): string {
-  const { inputs, nodeOp } = prepared.program;
+  const { inputs, nodeOp, ops, strings } = prepared.program;
   const text = operandText(prepared, source);
-  const signs = inputs.start[user + 1] - inputs.start[user] === 2 ? SIGNS[opTitle(prepared.program, nodeOp[user])] : undefined;
-  if (!signs) return text;
-  return operand === 1 || signs[0] === signs[1] || signs[0] === "+ " || signs[0] === "× " ? signs[0] + text : text + signs[1];
+  const sign = inputs.start[user + 1] - inputs.start[user] === 2 ? strings.at(ops.sign[nodeOp[user]]) : "";
+  if (!sign) return text;
+  return operand === 1 || ops.unnumbered[nodeOp[user]] ? `${sign} ${text}` : `${text} ${sign}`;
 }

@@ -3,7 +3,7 @@
 import { withDefaults } from "../../program/options";
 import type { ViewSpec } from "../../program/types";
 import { findNamed } from "./names";
-import { Kind } from "../ops/plumbing";
+import { Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { Role } from "../../program/roles";
 import { plural } from "../boxes/texts";
@@ -82,7 +82,7 @@ function walkAround(prepared: Prepared, start: readonly number[], hops: number, 
   const { inputs, nodeRole } = program;
   const asked = new Set(start);
   const returns = (n: number): boolean =>
-    !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Kind.Bundle));
+    !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Forwards.Tuple));
   const metFromAbove = new Set<number>();
   let level = [...start];
   for (const n of start) kept[n] = 1;
@@ -91,8 +91,8 @@ function walkAround(prepared: Prepared, start: readonly number[], hops: number, 
     const visit = (n: number, asUser: boolean): void => {
       if (kept[n]) return;
       kept[n] = 1;
-      if (asUser && plumbing.kind[n] === Kind.Bundle) metFromAbove.add(n);
-      if (plumbing.kind[n] !== Kind.None) level.push(n);
+      if (asUser && plumbing.kind[n] === Forwards.Tuple) metFromAbove.add(n);
+      if (plumbing.kind[n] !== Forwards.Nothing) level.push(n);
       else next.push(n);
     };
     for (let k = 0; k < level.length; k++) {
@@ -116,7 +116,7 @@ function walkAlso(prepared: Prepared, start: readonly number[], kept: Uint8Array
     for (const { start: from, value } of [program.inputs, users]) {
       for (let i = from[n]; i < from[n + 1]; i++) {
         kept[value[i]] = 1;
-        if (plumbing.kind[value[i]] !== Kind.None) reached.add(value[i]);
+        if (plumbing.kind[value[i]] !== Forwards.Nothing) reached.add(value[i]);
       }
     }
   }

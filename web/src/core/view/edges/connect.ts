@@ -4,11 +4,10 @@ import { EdgeKind } from "../../program/types";
 import type { Edges } from "./edges";
 import { Carried, INLINED, type Instance, noEnds, NOWHERE, sources } from "../boxes/instance";
 import type { Placement } from "../boxes/placement";
-import { Kind } from "../ops/plumbing";
+import { Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { isArgument } from "../../program/roles";
 import { placeOperands } from "./ports";
-import { commutes } from "../ops/unnumberedOps";
 import { operandNote, operandText, plural } from "../boxes/texts";
 
 const FEW_RESULTS = 8;
@@ -47,7 +46,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
     let lastOperand = -1;
     let operandsDrawn = 0;
     let unchanged = 0;
-    const returns = plumbing && leaf && !instance.outer && prepared.isOutput[t] === 1 && prepared.plumbing.kind[t] === Kind.Bundle;
+    const returns = plumbing && leaf && !instance.outer && prepared.isOutput[t] === 1 && prepared.plumbing.kind[t] === Forwards.Tuple;
     for (let i = from; i < inputs.start[t + 1]; i++) {
       const targets = bodies ? bodyTargets(bodies, i - from, plumbing) : undefined;
       const node = inputs.value[i];
@@ -106,7 +105,8 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
     }
     if (unchanged > 0) boxes.note(place, `${plural(unchanged, "parameter")} unchanged`);
     placeOperands(prepared, edges, drawn, operandsDrawn);
-    if (operandsDrawn < 2 || commutes(prepared.program, t)) for (let k = 0; k < drawn.length; k += 2) edges.operand[drawn[k]] = -1;
+    if (operandsDrawn < 2 || prepared.program.ops.unnumbered[prepared.program.nodeOp[t]] === 1)
+      for (let k = 0; k < drawn.length; k += 2) edges.operand[drawn[k]] = -1;
   }
 }
 

@@ -14,7 +14,7 @@ import { components, successors } from "./scc";
 import { Contents } from "./groupHash";
 import { gatheredParameters } from "./stackParameters";
 import { nodeLabels } from "./nodeHash";
-import { Kind } from "../ops/plumbing";
+import { Forwards } from "../../program/ops";
 import { parallelPlaces } from "./parallel";
 import type { Prepared } from "../prepare";
 import { Role } from "../../program/roles";
@@ -198,10 +198,10 @@ function flowAround(prepared: Prepared, tree: GroupTree, classOf: Int32Array): M
   for (let n = 0; n < nodeCount; n++) addLevel(groupCount + n, containerOf(nodeGroup[n], graphOf[n]));
   if (levels.size === 0) return levels;
   for (let n = 0; n < nodeCount; n++) {
-    if (plumbing.kind[n] === Kind.Pipe) continue;
+    if (plumbing.kind[n] === Forwards.Value) continue;
     for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
       let s = inputs.value[i];
-      if (plumbing.kind[s] === Kind.Pipe) s = plumbing.node[s];
+      if (plumbing.kind[s] === Forwards.Value) s = plumbing.node[s];
       let a = nodeGroup[s];
       let b = nodeGroup[n];
       let below = groupCount + s;

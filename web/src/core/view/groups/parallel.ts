@@ -8,7 +8,7 @@
 
 import { mix, TripleMap } from "../../base/csr";
 import { nodeLabels } from "./nodeHash";
-import { Kind } from "../ops/plumbing";
+import { Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { Role } from "../../program/roles";
 
@@ -27,10 +27,10 @@ export function parallelPlaces(prepared: Prepared, container: Int32Array): Int32
     takesPart[source] === 1 && source < user && container[source] === container[user];
 
   for (let n = 0; n < nodeCount; n++) {
-    if (plumbing.kind[n] !== Kind.None || small.is[n] || nodeRole[n] === Role.Output || isFusionBody[graphOf[n]]) continue;
+    if (plumbing.kind[n] !== Forwards.Nothing || small.is[n] || nodeRole[n] === Role.Output || isFusionBody[graphOf[n]]) continue;
     let h = labels[n];
     for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
-      const piped = plumbing.kind[inputs.value[i]] === Kind.Pipe;
+      const piped = plumbing.kind[inputs.value[i]] === Forwards.Value;
       const source = piped ? plumbing.node[inputs.value[i]] : inputs.value[i];
       const output = piped ? plumbing.output[inputs.value[i]] : inputs.extra[i];
       if (within(source, n)) {
@@ -49,7 +49,7 @@ export function parallelPlaces(prepared: Prepared, container: Int32Array): Int32
     if (!takesPart[n]) continue;
     const h = mix(up[n], down[n]);
     for (let i = inputs.start[n], place = 0; i < inputs.start[n + 1]; i++, place++) {
-      const piped = plumbing.kind[inputs.value[i]] === Kind.Pipe;
+      const piped = plumbing.kind[inputs.value[i]] === Forwards.Value;
       const source = piped ? plumbing.node[inputs.value[i]] : inputs.value[i];
       if (within(source, n)) down[source] += mix(h, mix(place, piped ? plumbing.output[inputs.value[i]] : inputs.extra[i]));
     }

@@ -5,10 +5,9 @@
 
 import { CATEGORIES, type Grouping } from "../../program/types";
 import { adopt } from "./assignUngrouped";
-import { bareOp, Kind } from "../ops/plumbing";
+import { Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { Role } from "../../program/roles";
-import { SPREADS } from "../ops/spreads";
 
 export interface GroupTree {
   readonly name: string;
@@ -29,9 +28,6 @@ export interface GroupTree {
 
 const SHAPE = CATEGORIES.indexOf("shape");
 
-/** Groupings that say exactly who is in a group: a node that a backend does not take is not drawn among those that it takes. */
-const EXACT = new Set(["partition", "qdq cluster"]);
-
 const known = new WeakMap<Grouping, GroupTree>();
 
 export function groupTree(prepared: Prepared, grouping: Grouping): GroupTree {
@@ -47,7 +43,7 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
   const { program } = prepared;
   const { groupCount, groupName } = grouping;
   const firstGroup = groupsByGraph(grouping, program.graphCount);
-  const exact = EXACT.has(grouping.name);
+  const { exact } = grouping;
   const outer = exact ? new Uint8Array(groupCount) : outerGroups(prepared, grouping, firstGroup);
   const parent = new Int32Array(groupCount);
   const depth = new Int32Array(groupCount);
@@ -131,11 +127,11 @@ function allGrouped(prepared: Prepared, grouping: Grouping, graph: number): bool
 
 /** An operation that a person has written, or that does more than hold, pass on or reshape a value: compilers add such freely. */
 function standsForItself(prepared: Prepared, node: number): boolean {
-  const { nodeRole, nodeCategory, nodeOp, strings } = prepared.program;
+  const { nodeRole, nodeCategory, nodeOp, ops } = prepared.program;
   if (nodeRole[node] !== Role.Op) return false;
   if (prepared.sourceLine && prepared.sourceLine[node] >= 0) return true;
-  if (nodeCategory[node] === SHAPE || prepared.plumbing.kind[node] !== Kind.None) return false;
-  return !SPREADS.has(bareOp(strings.at(nodeOp[node])));
+  if (nodeCategory[node] === SHAPE || prepared.plumbing.kind[node] !== Forwards.Nothing) return false;
+  return ops.spreads[nodeOp[node]] === 0;
 }
 
 function count(prepared: Prepared, parent: Int32Array, nodeGroup: Int32Array): { opCount: Int32Array; parameterElements: Float64Array } {
@@ -146,7 +142,7 @@ function count(prepared: Prepared, parent: Int32Array, nodeGroup: Int32Array): {
   for (let n = 0; n < nodeGroup.length; n++) {
     const g = nodeGroup[n];
     if (g < 0) continue;
-    if (nodeRole[n] === Role.Op && plumbing.kind[n] === Kind.None && !small.is[n]) opCount[g]++;
+    if (nodeRole[n] === Role.Op && plumbing.kind[n] === Forwards.Nothing && !small.is[n]) opCount[g]++;
     if (nodeRole[n] === Role.Parameter) {
       for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
     }

@@ -1,7 +1,7 @@
 /** How deep to open a program that nobody gave a depth for: as deep as a page holds. */
 
 import type { Folding } from "../groups/fold";
-import { Kind } from "../ops/plumbing";
+import { Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import type { GroupTree } from "../groups/tree";
 
@@ -24,7 +24,7 @@ export function fittingDepth(prepared: Prepared, tree: GroupTree, graph: number,
     const g = tree.nodeGroup[n];
     const stack = folding ? folding.stackOf[tree.groupCount + n] : -1;
     if (folding && stack >= 0 && folding.first(stack) !== tree.groupCount + n) continue;
-    if (prepared.small.is[n] || prepared.plumbing.kind[n] !== Kind.None || (g >= 0 && hidden[g - from])) continue;
+    if (prepared.small.is[n] || prepared.plumbing.kind[n] !== Forwards.Nothing || (g >= 0 && hidden[g - from])) continue;
     perLevel[g < 0 ? 0 : Math.min(DEEPEST, tree.depth[g]) + 1]++;
   }
   let depth = 0;

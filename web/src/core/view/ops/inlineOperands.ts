@@ -8,10 +8,8 @@
 
 import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";
 import { Input } from "./inputs";
-import { bareOp } from "./plumbing";
 import { isArgument, Role } from "../../program/roles";
 import { rank } from "./shapes";
-import { SPREADS } from "./spreads";
 
 export interface Small {
   /** 1: may become text. */
@@ -26,10 +24,9 @@ const MOST_USES = 4;
 const LEAF = CATEGORIES.indexOf("leaf");
 
 export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array, inputKind: Uint8Array): Small {
-  const { nodeCount, nodeRole, nodeCategory, nodeOp, nodeText, inputs, outputs, types, strings, calls, control } = program;
+  const { nodeCount, nodeRole, nodeCategory, nodeOp, nodeText, inputs, outputs, types, strings, ops, calls, control } = program;
   const is = new Uint8Array(nodeCount);
   const root = new Int32Array(nodeCount);
-  const spreads = new Map<number, boolean>();
   const scalar = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
     root[n] = n;
@@ -52,13 +49,8 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
       calls.start[n + 1] === calls.start[n] &&
       control.start[n + 1] === control.start[n]
     ) {
-      let spread = spreads.get(nodeOp[n]);
-      if (spread === undefined) {
-        spread = SPREADS.has(bareOp(strings.at(nodeOp[n])));
-        spreads.set(nodeOp[n], spread);
-      }
       const source = inputs.value[inputs.start[n]];
-      if (spread && source < n && is[source] && (scalar[source] || useCount <= MOST_USES)) {
+      if (ops.spreads[nodeOp[n]] && source < n && is[source] && (scalar[source] || useCount <= MOST_USES)) {
         is[n] = 1;
         scalar[n] = scalar[source];
         root[n] = root[source];

@@ -7,10 +7,8 @@
  */
 
 import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";
-import { bareOp } from "./plumbing";
 import { isArgument, Role } from "../../program/roles";
 import { isInteger, rank } from "./shapes";
-import { SPREADS } from "./spreads";
 
 const NOTHING = -1;
 const SEVERAL = -2;
@@ -85,16 +83,8 @@ function smallBesideLarge(program: ProgramData, kind: Uint8Array): void {
 
 /** Tells whether a node only reshapes or converts: by its op, or, for a fusion, by all ops in it. */
 function reshaping(program: ProgramData): (node: number) => boolean {
-  const { nodeOp, nodeRole, nodeCategory, calls, graphCount, graphStart, strings } = program;
-  const ofOp = new Map<number, boolean>();
-  const plain = (n: number): boolean => {
-    let spreads = ofOp.get(nodeOp[n]);
-    if (spreads === undefined) {
-      spreads = SPREADS.has(bareOp(strings.at(nodeOp[n])));
-      ofOp.set(nodeOp[n], spreads);
-    }
-    return spreads || nodeCategory[n] === SHAPE;
-  };
+  const { nodeOp, nodeRole, nodeCategory, calls, graphCount, graphStart, ops } = program;
+  const plain = (n: number): boolean => ops.spreads[nodeOp[n]] === 1 || nodeCategory[n] === SHAPE;
   const ofGraph = new Int8Array(graphCount).fill(-1);
   return (node) => {
     if (calls.start[node + 1] - calls.start[node] !== 1) return plain(node);

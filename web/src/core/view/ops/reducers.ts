@@ -5,7 +5,7 @@ import { isArgument, Role } from "../../program/roles";
 
 const LARGEST = 5;
 
-/** For each graph the string number of the one op it applies, or -1. */
+/** For each graph the number of the one op that it applies, or -1. */
 export function findReducers(program: ProgramData): Int32Array {
   const { graphCount, graphStart, nodeRole, nodeOp, inputs, calls, graphOutputs } = program;
   const op = new Int32Array(graphCount).fill(-1);

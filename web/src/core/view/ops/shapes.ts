@@ -1,21 +1,13 @@
 /** What the view reads from types. */
 
-import type { ProgramData } from "../../program/types";
+import { DtypeKind, type ProgramData } from "../../program/types";
 
 /** Dimensions of a node's first output. */
-export function rank(program: ProgramData, node: number): number {
-  const { outputs, types, strings } = program;
-  if (outputs.start[node + 1] === outputs.start[node]) return 0;
-  const text = strings.at(types.text[outputs.value[outputs.start[node]]]);
-  const inside = text.slice(text.indexOf("[") + 1, text.lastIndexOf("]"));
-  return inside === "" || !text.includes("[") ? 0 : inside.split(",").length;
+export function rank({ outputs, types }: ProgramData, node: number): number {
+  return outputs.start[node + 1] === outputs.start[node] ? 0 : types.rank[outputs.value[outputs.start[node]]];
 }
 
 /** Does a node yield integers? */
-export function isInteger(program: ProgramData, node: number): boolean {
-  const { outputs, types, strings } = program;
-  return (
-    outputs.start[node + 1] > outputs.start[node] &&
-    /^(s|u|i|int|uint)\d+$/.test(strings.at(types.dtype[outputs.value[outputs.start[node]]]))
-  );
+export function isInteger({ outputs, types }: ProgramData, node: number): boolean {
+  return outputs.start[node + 1] > outputs.start[node] && types.kind[outputs.value[outputs.start[node]]] === DtypeKind.Integer;
 }

@@ -1,0 +1,22 @@
+"""What operations are, once for each name: nodes name their row (`web/src/core/program/ops.ts` reads it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opscope.ops import CONTROL, FORWARDS, TITLED_BY, facts_of, name_of
+from opscope.render.wire.sections import Interner, SectionWriter
+
+
+def write_ops(out: SectionWriter, ops: Iterable[str], strings: Interner) -> None:
+    """The table of the operations that occur, in the order in which nodes name them."""
+    names = list(ops)
+    facts = [facts_of(op) for op in names]
+    out.integers("ops.name", [strings[op] for op in names])
+    out.integers("ops.title", [strings[name_of(op).title] for op in names])
+    out.integers("ops.sign", [strings[fact.sign] for fact in facts])
+    out.block("ops.forwards", bytes(FORWARDS.index(fact.forwards) for fact in facts))
+    out.block("ops.control", bytes(CONTROL.index(fact.control) for fact in facts))
+    out.block("ops.titledBy", bytes(TITLED_BY.index(fact.titled_by) for fact in facts))
+    out.block("ops.spreads", bytes(fact.spreads for fact in facts))
+    out.block("ops.unnumbered", bytes(fact.unnumbered for fact in facts))

@@ -1,0 +1,79 @@
+/**
+ * What operations are, once for each name. Python's table of operations (`src/opscope/ops`) says it: nothing here knows an operation
+ * by its name. The members of each enum have the same names in the same order there; a test compares them.
+ */
+import type { Sections } from "./sections";
+import type { ProgramData } from "./types";
+
+/** It computes nothing: it hands on one value of its first operand, or bundles its operands, so that output i is operand i. */
+export const enum Forwards {
+  Nothing = 0,
+  Value = 1,
+  Tuple = 2,
+}
+
+/** What an operation does with the graphs that it calls. */
+export const enum Control {
+  Nothing = 0,
+  /** Runs a graph as it is. */
+  Call = 1,
+  /** One step made of several. */
+  Fusion = 2,
+  /** Runs one of its graphs; the first operand says which. */
+  Cond = 3,
+  While = 4,
+  For = 5,
+  Scan = 6,
+}
+
+/** What the box of an operation says. */
+export const enum TitledBy {
+  Op = 0,
+  /** The graph that it calls. */
+  Called = 1,
+  Id = 2,
+  /** The node's text: the routine of a custom call. */
+  Text = 3,
+}
+
+/** Columns over the operations of a program, by the numbers in `nodeOp`. */
+export interface OpTable {
+  /** String numbers: the name, what a box says, and what is written between two operands (of an empty string: nothing). */
+  readonly name: Int32Array;
+  readonly title: Int32Array;
+  readonly sign: Int32Array;
+  readonly forwards: Uint8Array;
+  readonly control: Uint8Array;
+  readonly titledBy: Uint8Array;
+  /** 1: it only copies, converts or broadcasts its operand. */
+  readonly spreads: Uint8Array;
+  /** 1: numbers at its operands would say nothing. */
+  readonly unnumbered: Uint8Array;
+}
+
+const TEXTS = ["name", "title", "sign"] as const;
+const FACTS = ["forwards", "control", "titledBy", "spreads", "unnumbered"] as const;
+
+function table(text: (name: (typeof TEXTS)[number]) => Int32Array, fact: (name: (typeof FACTS)[number]) => Uint8Array): OpTable {
+  return Object.fromEntries([...TEXTS.map((name) => [name, text(name)]), ...FACTS.map((name) => [name, fact(name)])]) as OpTable;
+}
+
+export function decodeOps(sections: Sections): OpTable {
+  return table(
+    (name) => sections.integers(`ops.${name}`),
+    (name) => sections.octets(`ops.${name}`),
+  );
+}
+
+/** The operations of two programs; numbers of the second's strings grow by `stringShift`, its own by the length of the first. */
+export function joinedOps(first: OpTable, second: OpTable, stringShift: number): OpTable {
+  return table(
+    (name) => Int32Array.from([...first[name], ...second[name].map((text) => text + stringShift)]),
+    (name) => Uint8Array.from([...first[name], ...second[name]]),
+  );
+}
+
+/** The name of a node's operation. */
+export function opName({ ops, nodeOp, strings }: ProgramData, node: number): string {
+  return strings.at(ops.name[nodeOp[node]]);
+}
