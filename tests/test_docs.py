@@ -83,9 +83,29 @@ def test_the_documented_json_is_what_the_reader_takes() -> None:
 
 def test_links_between_documents_lead_somewhere() -> None:
     root = DOCS.parent
-    for page in (*root.glob("*.md"), *DOCS.glob("*.md")):
+    for page in (*root.glob("*.md"), *DOCS.glob("*.md"), *_directory_readmes()):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text("utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+            assert (page.parent / target).exists(), f"{page.relative_to(root)} links to {target}, which is not there"
+
+
+def _code_directories() -> list[Path]:
+    root = DOCS.parent
+    directories = [path for top in ("src/opscope", "web/src") for path in ((root / top), *(root / top).rglob("*")) if path.is_dir()]
+    return [path for path in directories if not {"__pycache__", "static"} & {*path.parts} and any(path.iterdir())]
+
+
+def _directory_readmes() -> list[Path]:
+    return [directory / "README.md" for directory in _code_directories()]
+
+
+def test_every_directory_says_what_it_holds_and_names_only_what_is_there() -> None:
+    """A README that names a file that was renamed sends a newcomer the wrong way."""
+    root = DOCS.parent
+    for readme in _directory_readmes():
+        assert readme.exists(), f"{readme.parent.relative_to(root)} has no README.md"
+        for name in re.findall(r"`([\w./]+\.(?:py|tsx?|css|json))`", readme.read_text("utf-8")):
+            places = [base / name for base in (readme.parent, *readme.parent.parents, root / "web")]
+            assert any(path.exists() for path in places), f"{readme.relative_to(root)} names {name}, which is not there"
 
 
 def test_the_viewers_keys_are_listed_as_its_sheet_lists_them() -> None:
