@@ -1,4 +1,4 @@
-"""opscope's own JSON: what is written is read as it was, the bytes are stable, and a wrong field is named by its path."""
+"""opscope's own JSON: it reads back equal, the bytes are stable, and errors name the path of the wrong field."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA = json.loads(files("opscope").joinpath("schema/opscope-1.schema.json").re
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
-def test_reading_what_was_written_gives_an_equal_program_and_the_same_bytes(program: Program) -> None:
+def test_a_program_reads_back_equal_and_writes_the_same_bytes(program: Program) -> None:
     text = native.dumps(program)
     (again,) = native.loads(text)
     assert again == program
@@ -32,12 +32,12 @@ def test_reading_what_was_written_gives_an_equal_program_and_the_same_bytes(prog
     jsonschema.validate(json.loads(text), SCHEMA)
 
 
-def test_one_node_per_line_so_that_files_can_be_compared_by_line() -> None:
+def test_one_node_per_line_so_that_files_can_be_diffed() -> None:
     lines = native.dumps(everything()).split("\n")
     assert sum('"op": ' in line for line in lines) == sum(line.count('"op": ') for line in lines) == 6
 
 
-def test_the_shape_that_outsiders_rely_on() -> None:
+def test_the_format_that_other_tools_rely_on() -> None:
     document = json.loads(native.dumps(everything()))
     assert document["format"] == "opscope" and document["version"] == 1
     assert document["name"] == "jit_step" and document["entry"] == "main.7"
@@ -58,7 +58,7 @@ def test_several_programs_in_one_file() -> None:
     jsonschema.validate(json.loads(text), SCHEMA)
 
 
-def test_attributes_that_json_cannot_say_become_text_and_stay_stable() -> None:
+def test_attributes_that_json_cannot_express_become_text_and_stay_stable() -> None:
     class Opaque:
         def __str__(self) -> str:
             return "torch.float32"
@@ -77,8 +77,8 @@ def test_attributes_that_json_cannot_say_become_text_and_stay_stable() -> None:
 
 
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(native.dumps(everything()))
-    return found
+    data: dict[str, Any] = json.loads(native.dumps(everything()))
+    return data
 
 
 NODE = ("graphs", 1, "nodes", 3)
@@ -106,7 +106,7 @@ NODE = ("graphs", 1, "nodes", 3)
         (("graphs",), [], "graphs: no graph in it"),
         (("version",), 2, "version: 2 is from a newer opscope; this one reads up to 1. Upgrade opscope"),
         (("format",), "netron", 'format: must be "opscope"'),
-        (("programs",), [], 'name: must not stand beside "programs"'),
+        (("programs",), [], 'name: is not allowed next to "programs"'),
     ],
 )
 def test_the_first_error_is_named_by_its_path(path: tuple[Any, ...], value: Any, message: str) -> None:
@@ -125,19 +125,19 @@ def test_the_first_error_is_named_by_its_path(path: tuple[Any, ...], value: Any,
     ("text", "message"),
     [
         ('{"format": "opscope",\n "version" 1}', "2:12: not JSON: expecting ':' delimiter"),
-        ('{"format": "opscope", "version": NaN}', "not JSON: NaN is no JSON value; write it as text"),
-        ("[" * 100_000, "not a program: its JSON is nested too deeply"),
-        ("[]", '1:1: format: must be "opscope"; this is some other JSON'),
+        ('{"format": "opscope", "version": NaN}', "not JSON: NaN is not a JSON value; write it as text"),
+        ("[" * 100_000, "not an opscope program: the JSON is nested too deeply"),
+        ("[]", '1:1: format: must be "opscope"; this is another kind of JSON'),
     ],
 )
-def test_text_that_is_no_program_is_refused_in_one_line(text: str, message: str) -> None:
+def test_text_that_is_not_a_program_is_refused_in_one_line(text: str, message: str) -> None:
     with pytest.raises(SourceError) as caught:
         native.loads(text)
     assert str(caught.value).lstrip(":").startswith(message) and "\n" not in str(caught.value)
 
 
-def test_a_wrong_field_is_found_in_the_text() -> None:
-    """An editor jumps to LINE:COL; a big file is useless without it."""
+def test_a_wrong_field_has_a_line_and_a_column() -> None:
+    """Editors jump to LINE:COL; in a large file, nothing else helps."""
     lines = native.dumps(everything()).split("\n")
     at = next(i for i, line in enumerate(lines) if '"id": "add.3"' in line)
     lines[at] = lines[at].replace('["pair", 1]', '["nobody", 1]')
@@ -162,14 +162,14 @@ ODD_VALUES = [None, True, 0, -2, 1.5, 2.0, "", "x", [], {}, [["x"]], [1], {"x": 
 
 def places(value: Any) -> list[tuple[Any, ...]]:
     """Every path of a JSON value, iteratively."""
-    found: list[tuple[Any, ...]] = []
+    paths: list[tuple[Any, ...]] = []
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     while waiting:
         path, at = waiting.pop()
-        found.append(path)
+        paths.append(path)
         items = at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
         waiting.extend(((*path, key), inner) for key, inner in items)
-    return found
+    return paths
 
 
 PLACES = [path for path in places(document()) if path]
@@ -180,7 +180,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(PLACES), st.sampled_from([*ODD_VALUES, "delete", "rename"]))
 def test_schema_and_reader_agree_on_what_is_well_formed(path: tuple[Any, ...], value: Any) -> None:
-    """The schema cannot see whether references lead somewhere; everything else, both must judge alike."""
+    """The schema cannot check references; on everything else the two must agree."""
     mutated = copy.deepcopy(document())
     *outer, last = path
     at: Any = mutated
@@ -206,7 +206,7 @@ ABOUT_REFERENCES = ("names no", "duplicate", "asks for output", "is no graph of 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_nodes_are_read_back_with_shared_parts() -> None:
-    """Types, scopes and operation names that repeat are in memory once."""
+    """Repeated types, scopes and operation names are in memory only once."""
     builder = ProgramBuilder("big")
     graph = builder.graph("g")
     for i in range(100_000):

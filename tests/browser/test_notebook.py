@@ -1,4 +1,4 @@
-"""Programs in notebooks: many on one page, sandboxed, with a picture for places without scripts."""
+"""Programs in notebooks: many on one page, sandboxed, with a picture where scripts do not run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_several_viewers_on_one_page(open_address: Open, tmp_path: Path) -> None
 def test_names_cannot_leave_the_frame() -> None:
     output = opscope.Program._repr_mimebundle_(named(HOSTILE))["text/html"]
     attributes = re.fullmatch(r'<iframe ([^<>]*)>(?:<img alt="[^"<>]*" src="[^"<>]*">|[^<>]*)</iframe>', output)
-    assert attributes is not None, "no markup but the frame's own tag and the picture instead of it"
+    assert attributes is not None, "no markup but the frame and its fallback picture"
     assert 'sandbox="allow-scripts allow-downloads"' in attributes[1]
     assert "allow-same-origin" not in attributes[1]
 
@@ -103,7 +103,7 @@ def test_show_in_marimo_displays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_notebook_that_is_not_trusted_keeps_a_picture(open_address: Open, tmp_path: Path) -> None:
-    """JupyterLab takes the frames out of what it does not trust, and leaves their content."""
+    """JupyterLab removes the frames of an untrusted notebook and keeps their content."""
     output = opscope.Program._repr_mimebundle_(network())["text/html"]
     page = tmp_path / "untrusted.html"
     page.write_text(re.sub(r"</?iframe[^>]*>", "", output), encoding="utf-8")
@@ -113,7 +113,7 @@ def test_a_notebook_that_is_not_trusted_keeps_a_picture(open_address: Open, tmp_
 
 
 def test_executed_notebooks_and_their_html(open_address: Open, tmp_path: Path) -> None:
-    """A real kernel runs `opscope.show` and a bare Program; the saved notebook and its HTML hold the viewers."""
+    """A real kernel runs `opscope.show` and a bare Program; the saved notebook and its HTML contain the viewers."""
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     nbconvert = pytest.importorskip("nbconvert", reason="nbconvert is not installed")

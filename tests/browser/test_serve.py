@@ -1,4 +1,4 @@
-"""The server gives what it was given to those who know its address, and nothing to anybody else."""
+"""The server serves its programs to whoever has its address, and nothing to anybody else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def token(address: str) -> str:
     return urlsplit(address).path
 
 
-def test_the_page_and_its_parts_are_there(address: str) -> None:
+def test_the_page_and_its_parts_are_served(address: str) -> None:
     secret = token(address)
     page = get(address, secret)
     assert page.status == 200
@@ -52,17 +52,17 @@ def test_the_page_and_its_parts_are_there(address: str) -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "localhost.evil.example", "127.0.0.1.nip.io", "[::2]:80", "[::1"])
 def test_another_host_name_is_refused(address: str, host: str) -> None:
-    """A page elsewhere that gets its name resolved to this machine learns nothing."""
+    """A page elsewhere whose name resolves to this machine (DNS rebinding) learns nothing."""
     assert get(address, token(address), host=host).status == 403
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9", "127.0.0.1:1234", "[::1]:80"])
-def test_this_machines_names_are_taken_with_any_port(address: str, host: str) -> None:
+def test_names_of_this_machine_are_accepted_with_any_port(address: str, host: str) -> None:
     """An ssh tunnel may end at another port."""
     assert get(address, token(address), host=host).status == 200
 
 
-def test_without_the_token_there_is_nothing(address: str) -> None:
+def test_nothing_is_served_without_the_token(address: str) -> None:
     secret = token(address)
     for path in (
         "/",
@@ -84,7 +84,7 @@ def test_without_the_token_there_is_nothing(address: str) -> None:
         "details/0?start=0&stop=99999999999", "details/7?start=0&stop=1", "events", "%00", "viewer.js.map", "?" + "x" * 9000,
     ],
 )  # fmt: skip
-def test_nothing_else_can_be_had(address: str, path: str) -> None:
+def test_nothing_else_is_served(address: str, path: str) -> None:
     response = get(address, token(address) + path.encode().decode("latin-1") if path.isascii() else token(address) + "wire/%D9%A3")
     body = response.read()
     assert response.status in (200, 400, 404, 422)
@@ -94,7 +94,7 @@ def test_nothing_else_can_be_had(address: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
-def test_it_only_gives(address: str, method: str) -> None:
+def test_other_methods_are_refused(address: str, method: str) -> None:
     assert get(address, token(address), method=method).status == 405
 
 
@@ -119,11 +119,11 @@ def test_it_survives_garbage(address: str) -> None:
 
 def test_it_listens_on_loopback_only(address: str) -> None:
     port = urlsplit(address).port
-    own = socket.gethostbyname(socket.gethostname())
-    if own.startswith("127."):
+    address_of_host = socket.gethostbyname(socket.gethostname())
+    if address_of_host.startswith("127."):
         pytest.skip("this machine has no other address")
     with pytest.raises(OSError):
-        socket.create_connection((own, port or 0), timeout=2).close()
+        socket.create_connection((address_of_host, port or 0), timeout=2).close()
 
 
 def test_watch_shows_the_changed_file(server: Server, open_address: Open, tmp_path: Path) -> None:
@@ -134,10 +134,10 @@ def test_watch_shows_the_changed_file(server: Server, open_address: Open, tmp_pa
     viewer.press("Flatten")
     opscope.save(network(4), source)
     until(lambda: viewer.state()["nodes"] == network(4).node_count)
-    assert viewer.idle()["flatten"] is True, "what was chosen stays"
+    assert viewer.idle()["flatten"] is True, "view options stay"
 
 
-def test_a_changed_file_that_cannot_be_read_is_told(server: Server, open_address: Open, tmp_path: Path) -> None:
+def test_a_changed_file_that_cannot_be_read_is_reported(server: Server, open_address: Open, tmp_path: Path) -> None:
     source = tmp_path / "network.json"
     opscope.save(network(2), source)
     viewer = open_address(server(source, "--watch"), faults=True)
@@ -154,7 +154,7 @@ def test_several_sources(server: Server, open_address: Open, tmp_path: Path) -> 
     assert viewer.choose("Source", "1")["nodes"] == network(5).node_count
 
 
-def test_it_prints_the_way_in_from_another_machine(tmp_path: Path) -> None:
+def test_it_prints_an_ssh_command_for_other_machines(tmp_path: Path) -> None:
     opscope.save(network(), tmp_path / "n.json")
     command = [sys.executable, "-m", "opscope", "view", str(tmp_path / "n.json"), "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -166,14 +166,14 @@ def test_it_prints_the_way_in_from_another_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["missing.json"], "no such file"),
         (["n.json", "--graph", "nope"], "no graph named"),
         (["n.json", "--scale", "3"], "--scale"),
     ],
 )
-def test_what_is_wrong_is_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
     opscope.save(network(), tmp_path / "n.json")
     done = subprocess.run(
         [sys.executable, "-m", "opscope", "view", *arguments, "--no-browser"],
@@ -184,7 +184,7 @@ def test_what_is_wrong_is_one_line(arguments: list[str], said: str, tmp_path: Pa
         timeout=60,
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_a_file_that_changed_while_no_page_was_open_is_read_again(server: Server, open_address: Open, tmp_path: Path) -> None:

@@ -33,16 +33,16 @@ def names(groups: dict[str, GroupPath] | Any) -> set[str]:
 def test_partitions_are_those_that_the_partitioner_tagged() -> None:
     exported = stages().tagged
     program = opscope.capture(exported)
-    found = {node_id: path[0] for node_id, path in program.main.groupings["partition"].items() if path[0].startswith("partition")}
+    partitions = {node_id: path[0] for node_id, path in program.main.groupings["partition"].items() if path[0].startswith("partition")}
     expected = tags(exported)
     assert len(set(expected.values())) == 2
     order = list(dict.fromkeys(expected.values()))
-    assert found == {name: f"partition {order.index(tag)} ({tag})" for name, tag in expected.items()}
-    assert {node.id for node in program.main} - set(found) >= {"x", "aten_cumsum_default", "aten_mean_dim", "output"}
+    assert partitions == {name: f"partition {order.index(tag)} ({tag})" for name, tag in expected.items()}
+    assert {node.id for node in program.main} - set(partitions) >= {"x", "aten_cumsum_default", "aten_mean_dim", "output"}
     assert program.main["aten_convolution_default"].scope == ("b1: Block", "conv: Conv2d"), "modules are not lost"
 
 
-def test_clusters_are_found_where_xnnpack_marks_none() -> None:
+def test_clusters_are_detected_where_xnnpack_marks_none() -> None:
     program = opscope.capture(stages().tagged)
     clusters = program.main.groupings["qdq cluster"]
     mains = ("aten_convolution_default", "aten_convolution_default_1", "aten_addmm_default")
@@ -56,13 +56,13 @@ def test_clusters_are_found_where_xnnpack_marks_none() -> None:
             "quantized_decomposed.dequantize_per_tensor.default", "quantized_decomposed.dequantize_per_channel.default",
             "quantized_decomposed.quantize_per_tensor.default",
         }  # fmt: skip
-    assert not {"aten_cumsum_default", "aten_mean_dim"} & set(clusters), "float arithmetic is no cluster"
+    assert not {"aten_cumsum_default", "aten_mean_dim"} & set(clusters), "float arithmetic is not a cluster"
     inside = program.main.groupings["partition"]["aten_convolution_default"]
     assert inside[0].startswith("partition 0 (") and inside[1:] == ("cluster (aten_convolution_default_cluster)",)
 
 
-def test_clusters_that_a_backend_marked_count_before_what_could_be_found() -> None:
-    """NXP's partitioner writes `cluster` on the nodes; then nothing is found beside it."""
+def test_clusters_marked_by_a_backend_take_precedence() -> None:
+    """NXP's partitioner writes `cluster` on the nodes; then no other clusters are detected."""
     exported = copy.deepcopy(stages().tagged)
     for node in exported.graph.nodes:
         if node.name in ("aten_convolution_default", "aten_relu_default"):
@@ -94,7 +94,7 @@ def test_after_lowering_delegates_are_called_graphs_with_their_clusters() -> Non
     assert {"lowered_module_0", "lowered_module_1"} <= set(managed.graphs)
 
 
-def test_own_functions_name_partitions_and_clusters() -> None:
+def test_the_users_functions_name_partitions_and_clusters() -> None:
     """A user's functions decide, "/" in a name does not make a level, and modules stay."""
     exported = stages().tagged
     program = compat.clustered(
@@ -109,11 +109,11 @@ def test_own_functions_name_partitions_and_clusters() -> None:
     assert program.main["aten_convolution_default"].scope
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_the_file_is_what_executorch_writes_with_the_right_output_indices(own: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_names", [False, True])
+def test_the_file_is_what_executorch_writes_with_the_right_output_indices(with_names: bool, tmp_path: Path) -> None:
     utils = pytest.importorskip("executorch.devtools.visualization.visualization_utils", reason="needs Model Explorer")
     names_of: dict[str, Any] = {}
-    if own:
+    if with_names:
         names_of = {
             "get_node_partition_name": lambda node: "a/b" if "conv" in node.name else None,
             "get_node_qdq_cluster_name": lambda node: f"c/{node.op}",
@@ -132,13 +132,13 @@ def test_the_file_is_what_executorch_writes_with_the_right_output_indices(own: b
             assert node[key] == expected[key]
         without = [{**edge, "sourceNodeOutputId": ""} for edge in node["incomingEdges"]]
         assert without == [{**edge, "sourceNodeOutputId": ""} for edge in expected["incomingEdges"]]
-        shown = [attr for attr in node["attrs"] if attr["key"] != "__value"]
-        assert shown == [attr for attr in expected["attrs"] if attr["key"] != "__value"]
+        attrs = [attr for attr in node["attrs"] if attr["key"] != "__value"]
+        assert attrs == [attr for attr in expected["attrs"] if attr["key"] != "__value"]
     assert opscope.load(ours).main["aten_convolution_default"].inputs[0][1] == 0
 
 
-def test_edges_leave_the_output_that_they_leave(tmp_path: Path) -> None:
-    """Model Explorer's own adapter numbers an edge by the place of its user among all users, not by the output that it leaves."""
+def test_edges_have_the_right_output_index(tmp_path: Path) -> None:
+    """ExecuTorch writes the position of the user among all users instead of the output index."""
 
     class Split(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -154,10 +154,10 @@ def test_edges_leave_the_output_that_they_leave(tmp_path: Path) -> None:
     assert {edge["sourceNodeOutputId"] for edge in others} == {"0"}
 
 
-def test_what_is_no_program_and_what_means_nothing_is_refused() -> None:
-    with pytest.raises(OpscopeError, match="give an ExportedProgram, EdgeProgramManager or ExecutorchProgramManager"):
+def test_other_objects_and_options_without_effect_are_refused() -> None:
+    with pytest.raises(OpscopeError, match="pass an ExportedProgram, EdgeProgramManager or ExecutorchProgramManager"):
         compat.visualize(torch.nn.Linear(1, 1))
-    with pytest.raises(OpscopeError, match="'extensions' is for Model Explorer's server"):
+    with pytest.raises(OpscopeError, match="'extensions' is an option of Model Explorer's server"):
         compat.visualize(stages().tagged, extensions=[])
 
 
@@ -170,12 +170,12 @@ def test_a_saved_program_has_the_clusters_of_the_captured_one(tmp_path: Path) ->
 
 def test_the_documented_snippet_and_the_example_write_what_they_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "executorch.md").read_text("utf-8"), re.S)
-    assert found
-    exec(found[1], {"tagged": stages().tagged})
+    snippet = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "executorch.md").read_text("utf-8"), re.S)
+    assert snippet
+    exec(snippet[1], {"tagged": stages().tagged})
     assert "partition 0" in (tmp_path / "partitions.svg").read_text()
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     import_module("pytorch_quantized").main(tmp_path / "out")
     logging.disable(logging.NOTSET)
-    made = {path.name for path in (tmp_path / "out").iterdir()}
-    assert made == {"partitions.html", "partitions.svg", "partitions.model-explorer.json", "lowered.html", "lowered.svg"}
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"partitions.html", "partitions.svg", "partitions.model-explorer.json", "lowered.html", "lowered.svg"}

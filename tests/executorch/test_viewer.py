@@ -26,12 +26,12 @@ from opscope.compat.executorch import visualize, visualize_graph, visualize_with
 __all__ = ["browser", "open_address"]  # fixtures of the viewer's tests
 
 SHOWN = "window.opscope?.state().status === 'ready' && window.opscope.state().nodes"
-"""How many nodes the page shows once it does; a page that is just being loaded again has no answer."""
+"""The number of nodes, once the page shows them; while the page is reloading there is none."""
 
 
 @pytest.fixture
 def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The blocking call in a process of its own, and the file in which it says where it listens."""
+    """The blocking call in a separate process, and the file in which the server announces itself."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     tagged = stages().tagged
     options = {"no_open_in_browser": True}
@@ -45,11 +45,11 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     os.kill(process.pid, signal.SIGINT)
     process.join()
     assert process.exitcode == 0
-    assert not place.exists(), "the file goes when the server does"
+    assert not place.exists(), "the server deletes its file when it ends"
 
 
 def showing(page: Any) -> int:
-    """0 while the page is being loaded again."""
+    """0 while the page is reloading."""
     try:
         return int(page.evaluate(SHOWN) or 0)
     except Exception:
@@ -70,13 +70,13 @@ def test_partitions_and_clusters_in_the_viewer_then_another_program_in_the_same_
     program = opscope.capture(stages().tagged)
     paths = program.main.groupings["partition"]
     groups = {"g:" + "/".join(path[:length]) for path in paths.values() for length in range(1, len(path) + 1)}
-    assert set(state["expanded"]) == groups, "every partition and every cluster is a frame of its own"
+    assert set(state["expanded"]) == groups, "every partition and every cluster is a frame"
     tags = Counter(node.meta["delegation_tag"] for node in stages().tagged.graph.nodes if "delegation_tag" in node.meta)
     for number, count in enumerate(tags.values()):
         viewer.row(f"partition {number}").click()
         viewer.idle()
         about = viewer.page.get_by_label("About the selection").inner_text()
-        assert re.search(rf"nodes[^\n]*\s+{count}\b", about), "what the partitioner tagged is in it, and nothing else"
+        assert re.search(rf"nodes[^\n]*\s+{count}\b", about), "it contains exactly the nodes that the partitioner tagged"
     options = viewer.page.get_by_label("Group by", exact=True).locator("option").all_inner_texts()
     assert {"module", "partition", "qdq cluster"} <= set(options)
     clusters = {path[0] for path in program.main.groupings["qdq cluster"].values()}
@@ -94,7 +94,7 @@ def test_partitions_and_clusters_in_the_viewer_then_another_program_in_the_same_
     until(lambda: showing(viewer.page) == program.node_count)
 
 
-def test_nobody_without_the_token_can_put_a_program_there(shown: Path) -> None:
+def test_replacing_the_program_requires_the_token(shown: Path) -> None:
     address = address_of(shown)
     port = json.loads(shown.read_text())["port"]
     for wrong, headers, status in (
@@ -120,4 +120,4 @@ def test_a_file_that_others_can_read_or_a_server_that_is_gone_is_not_used(tmp_pa
     state_file().chmod(0o644)
     assert show_in_running(program, {}) is None
     state_file().chmod(0o600)
-    assert show_in_running(program, {}) is None, "nobody listens there"
+    assert show_in_running(program, {}) is None, "no server listens on that port"

@@ -310,8 +310,8 @@ def test_make_dot_renders_without_graphviz(tmp_path: Path, monkeypatch: pytest.M
     assert Path(dot.save(str(tmp_path / "text.gv"))).read_text().startswith("digraph {")
 
 
-def test_make_dot_takes_what_graphviz_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A drop-in honours what it is told, or says that it cannot; and showing it in a notebook changes nothing."""
+def test_make_dot_accepts_the_arguments_of_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drop-in honours its arguments or refuses them, and displaying it in a notebook changes nothing."""
     monkeypatch.chdir(tmp_path)
     tensor, params = PROGRAMS["ex1_critic"]()
     dot = make_dot(tensor, params=params)
@@ -321,8 +321,8 @@ def test_make_dot_takes_what_graphviz_takes(tmp_path: Path, monkeypatch: pytest.
     assert float(upright.attrib["height"]) > float(upright.attrib["width"])
     assert float(sideways.attrib["width"]) > float(sideways.attrib["height"])
     assert dot.render(outfile="deep/critic.svg", quiet=True) == str(Path("deep", "critic.svg")) and Path("deep", "critic.svg").exists()
-    assert dot.render("critic", format="png") == "critic.png", "what was shown or written elsewhere leaves no trace"
-    with pytest.raises(opscope.OpscopeError, match=r"no jpg files here; there are: svg, png"):
+    assert dot.render("critic", format="png") == "critic.png", "earlier displays and renders leave no trace"
+    with pytest.raises(opscope.OpscopeError, match=r"cannot write \.jpg; use one of svg, png"):
         dot.render("critic", format="jpg")
     with pytest.raises(opscope.OpscopeError, match="neato"):
         dot.render("critic", engine="neato")

@@ -1,7 +1,7 @@
-"""Drop-in stand-ins for functions that people already call: same names, same arguments, opscope's pictures and tables.
+"""Drop-in replacements for functions of other tools: same names and arguments, with opscope's pictures and tables.
 
 from opscope.compat.torchviz import make_dot
 from opscope.compat.torchsummary import summary
 
-Importing these loads no framework.
+Importing them does not import a framework.
 """

@@ -2,8 +2,8 @@
 
 from opscope.compat.executorch import visualize_with_clusters
 
-visualize_with_clusters(tagged_program)                       # a tab in the browser, until Ctrl-C
-visualize_with_clusters(tagged_program, "clusters.json")      # only the file that Model Explorer opens
+visualize_with_clusters(tagged_program)                       # opens a browser tab; blocks until Ctrl+C
+visualize_with_clusters(tagged_program, "clusters.json")      # only writes the file for Model Explorer
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from opscope.readers.torch.tags import CLUSTER, PARTITION, NameOf, cluster_name,
 from opscope.render.writers.html import initial
 from opscope.view_options import ViewOptions
 
-_MODEL_EXPLORERS_OWN = ("cors_host", "skip_health_check")
-"""Arguments about Model Explorer's server that have nothing to do here."""
+_IGNORED = ("cors_host", "skip_health_check")
+"""Arguments for Model Explorer's server, which have no effect here."""
 
 
 def visualize(visualizable: Any, reuse_server: bool = True, no_open_in_browser: bool = False, **kwargs: Any) -> None:
     """Show an ExportedProgram, EdgeProgramManager or ExecutorchProgramManager in the browser.
 
-    Starts a server and blocks until Ctrl-C; with `reuse_server`, a server that is already running shows it, and this returns.
-    `host` and `port` choose where to listen.
+    Starts a server and blocks until Ctrl+C. With `reuse_server`, a server that is already running shows it, and the call returns.
+    `host` and `port` choose the address to listen on.
     """
     _show(capture_object(_exported(visualizable)), ViewOptions(), reuse_server, no_open_in_browser, kwargs)
 
@@ -41,7 +41,7 @@ def visualize(visualizable: Any, reuse_server: bool = True, no_open_in_browser: 
 def visualize_graph(
     graph_module: Any, exported_program: Any, reuse_server: bool = True, no_open_in_browser: bool = False, **kwargs: Any
 ) -> None:
-    """Show a graph that passes have changed, with the names and roles of the program that it was made from."""
+    """Show a graph that passes have changed, with the names and roles of the exported program it came from."""
     from opscope.readers.torch.export import program_of_exported
 
     program = program_of_exported(_WithGraph(_exported(exported_program), graph_module))
@@ -57,10 +57,10 @@ def visualize_with_clusters(
     get_node_qdq_cluster_name: NameOf = cluster_name,
     **kwargs: Any,
 ) -> None:
-    """Show a program grouped by partition and quantized cluster; modules stay one switch away ("Group by").
+    """Show a program grouped by partition and quantized cluster; "Group by" switches back to modules.
 
-    With a file name nothing is shown: the file is what ExecuTorch writes for Model Explorer, with the names that the two functions
-    give. In the viewer, clusters are found by their shape where no node has one.
+    With `json_file_name`, only a file is written: the one that ExecuTorch writes for Model Explorer, with the names that the two functions
+    return. If no node is tagged with a cluster, the viewer detects clusters by their structure.
     """
     exported = _exported(exported_program)
     if json_file_name is not None:
@@ -68,7 +68,7 @@ def visualize_with_clusters(
         try:
             Path(json_file_name).write_text(json.dumps(encoded), "utf-8")
         except OSError as error:
-            raise OpscopeError(f"{json_file_name}: cannot be written: {error.strerror or error}") from error
+            raise OpscopeError(f"{json_file_name}: cannot write the file: {error.strerror or error}") from error
         return
     program = clustered(exported, get_node_partition_name, get_node_qdq_cluster_name)
     grouping = next((name for name in (PARTITION, CLUSTER) if name in program.main.groupings), None)
@@ -77,31 +77,31 @@ def visualize_with_clusters(
 
 
 def clustered(exported: Any, partition: NameOf = partition_name, cluster: NameOf = cluster_name) -> Program:
-    """The program with the groupings "partition" and "qdq cluster" as the two functions say, beside "module"."""
+    """The program with the groupings "partition" and "qdq cluster", named by the two functions, in addition to "module"."""
     program = capture_object(_exported(exported))
     main = program.main
-    said = tag_groupings(_exported(exported).graph.nodes, partition, cluster)
-    own = {name: paths for name, paths in main.groupings.items() if name not in (PARTITION, CLUSTER)}
-    drawn = {name: {node_id: path for node_id, path in paths.items() if node_id in main} for name, paths in said.items()}
-    graphs = {**program.graphs, program.entry: replace(main, groupings=MappingProxyType({**own, **drawn}))}
+    tags = tag_groupings(_exported(exported).graph.nodes, partition, cluster)
+    others = {name: paths for name, paths in main.groupings.items() if name not in (PARTITION, CLUSTER)}
+    tagged = {name: {node_id: path for node_id, path in paths.items() if node_id in main} for name, paths in tags.items()}
+    graphs = {**program.graphs, program.entry: replace(main, groupings=MappingProxyType({**others, **tagged}))}
     return enrich(replace(program, graphs=MappingProxyType(graphs)))
 
 
 def _exported(visualizable: Any) -> Any:
-    """The ExportedProgram behind what ExecuTorch's functions take."""
+    """The ExportedProgram of any argument that ExecuTorch's functions accept."""
     import torch
 
     if callable(getattr(visualizable, "exported_program", None)):
         visualizable = visualizable.exported_program()
     if not isinstance(visualizable, torch.export.ExportedProgram):
         kind = type(visualizable)
-        taken = "an ExportedProgram, EdgeProgramManager or ExecutorchProgramManager"
-        raise OpscopeError(f"cannot show a {kind.__module__}.{kind.__qualname__}; give {taken}")
+        accepted = "an ExportedProgram, EdgeProgramManager or ExecutorchProgramManager"
+        raise OpscopeError(f"cannot show a {kind.__module__}.{kind.__qualname__}; pass {accepted}")
     return visualizable
 
 
 class _WithGraph:
-    """An exported program with another graph in place of its own."""
+    """An exported program with its graph replaced."""
 
     def __init__(self, exported: Any, graph_module: Any) -> None:
         self.exported = exported
@@ -112,10 +112,10 @@ class _WithGraph:
 
 
 def _show(program: Program, options: ViewOptions, reuse: bool, no_browser: bool, kwargs: dict[str, Any]) -> None:
-    """In the running server, in a new one that blocks, or (where nothing may block) below the notebook's cell."""
-    unknown = [name for name in kwargs if name not in ("host", "port", *_MODEL_EXPLORERS_OWN)]
+    """Show it in the notebook, in a server that is already running, or in a new server that blocks."""
+    unknown = [name for name in kwargs if name not in ("host", "port", *_IGNORED)]
     if unknown:
-        raise OpscopeError(f"{unknown[0]!r} is for Model Explorer's server and means nothing here; leave it out")
+        raise OpscopeError(f"{unknown[0]!r} is an option of Model Explorer's server and has no effect here; leave it out")
     from opscope.serve.notebook import in_notebook, show
     from opscope.serve.running_server import show_in_running
     from opscope.serve.sources import Served

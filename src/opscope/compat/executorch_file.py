@@ -1,7 +1,7 @@
-"""The file that ExecuTorch's `visualize_with_clusters` writes for Model Explorer: an entry per fx node, in its order, by its name.
+"""The file that ExecuTorch's `visualize_with_clusters` writes for Model Explorer: one entry per fx node, in order, with the node's name.
 
-It differs where theirs is wrong: an edge leaves the output that it really leaves (theirs: the place of the user among all users),
-and values that are no tensors are written instead of refused.
+It deviates where ExecuTorch is wrong: the output index of an edge is the real one (ExecuTorch writes the position of the user among all
+users), and values that are not tensors are written instead of refused.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from opscope.readers.torch.values import is_tensor, output_types
 LABEL = "Executorch"
 _UNUSED = ("groupNodeAttributes", "groupNodeConfigs", "nodeLabelsToHide", "tasksData", "layoutConfigs")
 _ELEMENTS = 16
-"""Values of a weight that are written out, as Model Explorer's default is."""
+"""How many values of a weight to write: Model Explorer's default."""
 
 
 def collection(exported: Any, partition: NameOf, cluster: NameOf) -> dict[str, Any]:
-    """The graph collection as JSON data."""
+    """The graph collection, as JSON data."""
     nodes = list(exported.graph.nodes)
     groupings = tag_groupings(nodes, partition, cluster)
     paths = groupings.get("partition") or groupings.get("qdq cluster") or {}
@@ -54,34 +54,34 @@ def _label(node: Any) -> str:
 
 def _edges(node: Any) -> list[dict[str, str]]:
     """One edge per value, in the order of first use."""
-    taken = node.args[1] if _label(node) == "getitem" and len(node.args) == 2 and isinstance(node.args[1], int) else 0
+    element = node.args[1] if _label(node) == "getitem" and len(node.args) == 2 and isinstance(node.args[1], int) else 0
     return [
-        {"sourceNodeId": source.name, "sourceNodeOutputId": str(_index(source, taken)), "targetNodeInputId": str(number)}
+        {"sourceNodeId": source.name, "sourceNodeOutputId": str(_index(source, element)), "targetNodeInputId": str(number)}
         for number, source in enumerate(node.all_input_nodes)
     ]
 
 
-def _index(source: Any, taken: int) -> int:
+def _index(source: Any, element: int) -> int:
     value = value_of(source.meta)
-    return taken % len(value) if isinstance(value, tuple | list) and value and not is_tensor(value) else 0
+    return element % len(value) if isinstance(value, tuple | list) and value and not is_tensor(value) else 0
 
 
 def _attributes(node: Any, weights: Mapping[str, tuple[str, Any]]) -> dict[str, str]:
     schema = getattr(node.target, "_schema", None)
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for position, argument in enumerate(schema.arguments if schema is not None else ()):
-        given = position < len(node.args)
-        found[argument.name] = str(node.args[position] if given else node.kwargs.get(argument.name, argument.default_value))
+        positional = position < len(node.args)
+        attributes[argument.name] = str(node.args[position] if positional else node.kwargs.get(argument.name, argument.default_value))
     if node.op == "placeholder" and node.name in weights:
         target, tensor = weights[node.name]
-        found["target"] = target
+        attributes["target"] = target
         if tensor is not None:
-            found["__value"] = _values(tensor)
-    return found
+            attributes["__value"] = _values(tensor)
+    return attributes
 
 
 def _weights(exported: Any) -> dict[str, tuple[str, Any]]:
-    """Qualified name and tensor of each placeholder; inputs of the user have neither."""
+    """Qualified name and tensor of each placeholder; user inputs have no tensor."""
     tensors = {**exported.constants, **exported.state_dict}
     specs = exported.graph_signature.input_specs
     return {spec.arg.name: (str(spec.target), tensors.get(spec.target)) for spec in specs if hasattr(spec.arg, "name")}

@@ -1,7 +1,7 @@
-"""`summary` with torchsummary's arguments: it prints that tool's table, letter by letter.
+"""torchsummary's `summary`: the same arguments, and character for character the same table.
 
-The table keeps that tool's idea of things (only `weight` and `bias` are parameters, a layer that is used twice counts twice, every
-number has four bytes), so that people can compare with what they had. `opscope.summary` is right where this table is not.
+To be comparable, it also keeps torchsummary's errors: only `weight` and `bias` count as parameters, a layer that is used twice counts
+twice, and every number takes four bytes. `opscope.summary` gets these right.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class _Line(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """Of its output; several outputs are multiplied, as the original does with the nested list."""
+        """The elements of its output. Several outputs are multiplied, as in the original."""
         return _product(self.shape)
 
 
 def summary(model: Any, input_size: Any, batch_size: int = -1, device: str = "cuda") -> None:
-    """Prints the table. `input_size` is without the batch; `device` is "cuda" or "cpu"."""
+    """Print the table. `input_size` does not include the batch dimension; `device` is "cuda" or "cpu"."""
     import torch
 
     if device.lower() not in ("cuda", "cpu"):
@@ -40,30 +40,30 @@ def summary(model: Any, input_size: Any, batch_size: int = -1, device: str = "cu
     place = "cuda" if device.lower() == "cuda" and torch.cuda.is_available() else "cpu"
     sizes = [input_size] if isinstance(input_size, tuple) else list(input_size)
     lines: list[_Line] = []
-    with undisturbed(model), _watched(model, lines, batch_size):
+    with undisturbed(model), _recorded(model, lines, batch_size):
         model(*[torch.rand(2, *size).to(place, torch.float32) for size in sizes])
     _print_table(lines, abs(_product(sizes) * batch_size))
 
 
 @contextmanager
-def _watched(model: Any, lines: list[_Line], batch_size: int) -> Iterator[None]:
+def _recorded(model: Any, lines: list[_Line], batch_size: int) -> Iterator[None]:
     from torch import nn
 
-    def note(module: Any, given: Any, result: Any) -> None:
+    def record(module: Any, inputs: Any, result: Any) -> None:
         if isinstance(result, list | tuple):
             shape: list[Any] = [[-1, *part.size()[1:]] for part in result]
         else:
             shape = [batch_size, *result.size()[1:]]
-        owned = [getattr(module, name, None) for name in ("weight", "bias")]
-        parameters = sum(int(tensor.numel()) for tensor in owned if tensor is not None and hasattr(tensor, "size"))
-        trainable = bool(getattr(owned[0], "requires_grad", False))
+        tensors = [getattr(module, name, None) for name in ("weight", "bias")]
+        parameters = sum(int(tensor.numel()) for tensor in tensors if tensor is not None and hasattr(tensor, "size"))
+        trainable = bool(getattr(tensors[0], "requires_grad", False))
         name = f"{type(module).__name__}-{len(lines) + 1}"
         lines.append(_Line(name, shape, parameters, trainable))
 
     handles = []
     for module in _in_apply_order(model):
         if module is not model and not isinstance(module, nn.Sequential | nn.ModuleList):
-            handles.append(module.register_forward_hook(note))
+            handles.append(module.register_forward_hook(record))
     try:
         yield
     finally:
@@ -72,7 +72,7 @@ def _watched(model: Any, lines: list[_Line], batch_size: int) -> Iterator[None]:
 
 
 def _in_apply_order(model: Any) -> Iterator[Any]:
-    """Every module once for each place that it has in the tree: a shared one is watched twice, and listed twice per call."""
+    """Every module, once per place in the tree: a shared module gets two hooks, and two lines per call."""
     waiting = [model]
     while waiting:
         module = waiting.pop()

@@ -1,4 +1,4 @@
-"""`make_dot` with torchviz's arguments and meaning. Needs neither the graphviz package nor the `dot` program."""
+"""torchviz's `make_dot`: the same arguments and meaning, without the graphviz package or the `dot` program."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from opscope.program import Node, Program
 from opscope.readers.torch.autograd import FUNCTION_ATTRS
 
 FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "base": "darkolivegreen3"}
-"""Colours by kind of node; functions have the default grey."""
+"""Colours by kind of node; functions keep the default grey."""
 
 FORMATS = ("svg", "png", "pdf", "dot", "gv", "html", "json")
-"""What a picture can be."""
+"""The formats of pictures."""
 
 CUSTOM = "saved["
-"""How names of tensors that a custom autograd.Function saved begin; they have no names of their own."""
+"""The prefix of tensors saved by a custom autograd.Function, which have no names."""
 
 _NODE_STYLE = {
     "align": "left", "fontname": "monospace", "fontsize": "10", "height": "0.2", "ranksep": "0.1",
@@ -32,7 +32,7 @@ def make_dot(
 ) -> Dot:
     """The autograd graph behind a tensor, or behind all tensors in a tuple, list or dict.
 
-    `params` names leaves; `show_attrs` lists what functions keep beside tensors; `show_saved` draws the tensors they keep.
+    `params` names leaves; `show_attrs` lists the attributes that functions save; `show_saved` draws the tensors that they save.
     """
     from opscope.readers.torch.autograd import Options, program_of_tensors
 
@@ -46,17 +46,17 @@ def make_dot(
     )
     program = program_of_tensors(var, options)
     if program is None:
-        raise OpscopeError(f"make_dot needs a tensor, or a tuple, list or dict of them, not a {type(var).__name__}")
+        raise OpscopeError(f"make_dot takes a tensor, or a tuple, list or dict of tensors, not a {type(var).__name__}")
     return Dot(program, show_attrs=show_attrs, show_saved=show_saved)
 
 
 def make_dot_from_trace(trace: Any) -> Dot:
-    """There for whoever imports it: torchviz has given it up too."""
-    raise NotImplementedError("make_dot_from_trace is gone from torchviz; opscope.capture(module, *inputs) shows forward graphs")
+    """Exists only so that it can be imported; torchviz removed it too."""
+    raise NotImplementedError("torchviz removed make_dot_from_trace; use opscope.capture(module, *inputs) for the forward graph")
 
 
 class Dot:
-    """A drawn graph with the interface of `graphviz.Digraph` that users of torchviz use."""
+    """A drawn graph, with the part of `graphviz.Digraph`'s interface that torchviz's users rely on."""
 
     def __init__(self, program: Program, *, show_attrs: bool, show_saved: bool) -> None:
         self.program = program
@@ -81,14 +81,14 @@ class Dot:
         return self.source
 
     def attr(self, kw: str | None = None, **attributes: str) -> None:
-        """Sets attributes of the graph, or of all nodes or edges, in the DOT text."""
-        chosen = {None: self.graph_attr, "graph": self.graph_attr, "node": self.node_attr, "edge": self.edge_attr}.get(kw)
-        if chosen is None:
+        """Set attributes of the graph, or of all nodes or edges, in the DOT text."""
+        target = {None: self.graph_attr, "graph": self.graph_attr, "node": self.node_attr, "edge": self.edge_attr}.get(kw)
+        if target is None:
             raise OpscopeError(f"attr takes 'graph', 'node' or 'edge', not {kw!r}")
-        chosen.update(attributes)
+        target.update(attributes)
 
     def save(self, filename: str | None = None, directory: str | None = None) -> str:
-        """Writes the DOT text; gives its path."""
+        """Write the DOT text and return its path."""
         path = self._path(filename, directory)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.source, encoding="utf-8")
@@ -112,11 +112,11 @@ class Dot:
         raise_if_result_exists: bool = False,
         overwrite_source: bool = False,
     ) -> str:
-        """Draws the picture beside the DOT text, as `filename.format` or as `outfile`; gives the picture's path.
+        """Write the DOT text and the picture, as `filename.format` or as `outfile`, and return the picture's path.
 
-        `cleanup` leaves the text out. What is said to the `dot` program alone (renderer, formatter, quiet …) has nothing to be said to."""
+        `cleanup` leaves out the text. Arguments for the `dot` program (renderer, formatter, quiet …) are ignored."""
         if engine not in (None, "dot"):
-            raise OpscopeError(f"engine={engine!r}: pictures are laid out in layers here, as dot does; leave it out")
+            raise OpscopeError(f"engine={engine!r} is not supported: opscope has one layered layout, like dot; leave it out")
         if outfile is not None:
             picture = Path(directory or "") / outfile
             source = picture.with_suffix(".gv")
@@ -124,7 +124,7 @@ class Dot:
             source = self._path(filename, directory)
             picture = source.with_name(f"{source.name}.{format or self.format}")
         if raise_if_result_exists and picture.exists():
-            raise OpscopeError(f"{picture} exists already")
+            raise OpscopeError(f"{picture} already exists; choose another name, or leave out raise_if_result_exists")
         picture.parent.mkdir(parents=True, exist_ok=True)
         if not cleanup and source != picture:
             source.write_text(self.source, encoding="utf-8")
@@ -138,7 +138,9 @@ class Dot:
 
         kind = picture.suffix.removeprefix(".").lower()
         if kind not in FORMATS:
-            raise OpscopeError(f"{picture}: no {kind or 'nameless'} files here; there are: {', '.join(FORMATS)}")
+            raise OpscopeError(
+                f"{picture}: cannot write {f'.{kind}' if kind else 'a file without a suffix'}; use one of {', '.join(FORMATS)}"
+            )
         sideways = kind in ("svg", "png", "pdf", "html") and self.graph_attr.get("rankdir") in ("LR", "RL")
         options: dict[str, Any] = {"rankdir": "LR"} if sideways else {}
         save(self.program, picture, overwrite=True, **options)
@@ -151,23 +153,23 @@ class Dot:
         quiet: bool = False,
         quiet_view: bool = False,
     ) -> str:
-        """Draws the picture and opens it."""
+        """Draw the picture and open it."""
         return self.render(filename, directory, view=True, cleanup=cleanup)
 
     def pipe(self, format: str | None = None, *, encoding: str | None = None, **ignored: Any) -> Any:
-        """The picture itself: bytes, or text where an encoding is given."""
-        with TemporaryDirectory() as folder:
-            picture = Path(folder, f"picture.{format or self.format}")
+        """The picture itself, as bytes, or as text with an `encoding`."""
+        with TemporaryDirectory() as directory:
+            picture = Path(directory, f"picture.{format or self.format}")
             self._draw(picture)
-            made = picture.read_bytes()
-        return made.decode(encoding) if encoding else made
+            content = picture.read_bytes()
+        return content.decode(encoding) if encoding else content
 
     def _repr_svg_(self) -> str:
         return str(self.pipe("svg", encoding="utf-8"))
 
     @property
     def filepath(self) -> str:
-        """Where the DOT text goes."""
+        """The path of the DOT text."""
         return str(Path(self.directory) / self.filename)
 
     def __iter__(self) -> Iterator[str]:
@@ -180,7 +182,7 @@ class Dot:
 
 
 def _size_text(elements: int) -> str:
-    """torchviz's paper: 0.15 inches an element, at least 12 inches."""
+    """torchviz's page size: 0.15 inches per element, at least 12 inches."""
     inches = max(elements * 0.15, 12)
     return f"{inches:g},{inches:g}"
 
@@ -191,30 +193,30 @@ def _body(program: Program, show_attrs: bool, show_saved: bool) -> list[str]:
     for node in program.main:
         if not _is_drawn(node, show_saved):
             continue
-        own = _quoted(node.id)
+        name = _quoted(node.id)
         attributes = {"label": _label(node, tables.get(node.id, {}))}
         fill = FILLS.get(node.attrs.get("kind", ""))
         if fill:
             attributes["fillcolor"] = fill
-        lines.append(f"\t{own} {_attributes(attributes)}")
+        lines.append(f"\t{name} {_attributes(attributes)}")
         for source, index in node.inputs:
-            lines.append(f"\t{_quoted(source)} -> {own}" + (f" [taillabel={index}]" if index else ""))
+            lines.append(f"\t{_quoted(source)} -> {name}" + (f" [taillabel={index}]" if index else ""))
         for source in node.control:
-            lines.append(f"\t{_quoted(source)} -> {own} [{'dir=none' if node.role == 'saved' else 'style=dotted'}]")
+            lines.append(f"\t{_quoted(source)} -> {name} [{'dir=none' if node.role == 'saved' else 'style=dotted'}]")
         if node.role == "parameter" and show_saved:
-            lines += [f"\t{_quoted(use.rpartition('.')[0])} -> {own} [dir=none]" for use in node.attrs.get("saved_as", ())]
+            lines += [f"\t{_quoted(use.rpartition('.')[0])} -> {name} [dir=none]" for use in node.attrs.get("saved_as", ())]
     return lines
 
 
 def _is_drawn(node: Node, show_saved: bool) -> bool:
-    """A leaf that was asked for is drawn as the leaf; saved tensors are drawn on request, those of custom functions always."""
+    """An output that is itself a leaf is drawn as the leaf. Saved tensors are drawn on request; those of custom functions always."""
     if node.role == "output":
         return bool(node.outputs)
     return node.role != "saved" or show_saved or str(node.attrs.get("name", "")).startswith(CUSTOM)
 
 
 def _attribute_tables(program: Program) -> dict[str, dict[str, str]]:
-    """By function: what it keeps, with saved tensors as words."""
+    """For each function, its attributes; saved tensors are shown as "[saved tensor]"."""
     tables: dict[str, dict[str, str]] = {}
     for node in program.main:
         if node.attrs.get("kind") == "function":

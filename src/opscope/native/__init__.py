@@ -1,6 +1,6 @@
-"""opscope's own JSON: a Program written down so that people can read and diff it, and other tools can make it.
+"""opscope's own JSON: Programs as text that people can read and diff, and that other tools can write.
 
-`docs/native-json.md` describes the format and `schema/opscope-1.schema.json` states it for machines.
+`docs/native-json.md` describes the format; `schema/opscope-1.schema.json` is its JSON Schema.
 """
 
 from opscope.native.reading import decode, loads

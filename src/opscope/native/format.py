@@ -1,4 +1,4 @@
-"""What both directions agree on: the version and the fields of each object."""
+"""Shared by the reader and the writer: the version, and the fields of each object."""
 
 from __future__ import annotations
 

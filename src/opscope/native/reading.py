@@ -1,5 +1,5 @@
-"""Reading: the schema's rules by hand. A person who got one field of 50,000 nodes wrong needs its path, and a general schema
-validator takes minutes where this takes a second."""
+"""The reader. It checks the rules of the schema by hand: someone with one wrong field in 50,000 nodes needs its path, and a general
+schema validator takes minutes where this takes a second."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from opscope.program import (
 
 
 def loads(text: str) -> list[Program]:
-    """The programs of a document, or a SourceError with the path and the place of the first wrong field."""
+    """The programs of a document. A SourceError names the path, line and column of the first wrong field."""
     with without_collecting():
         document = _parse(text)
         try:
@@ -56,58 +56,58 @@ def _parse(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise SourceError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", line=error.lineno, column=error.colno) from None
     except RecursionError:
-        raise SourceError("not a program: its JSON is nested too deeply") from None
+        raise SourceError("not an opscope program: the JSON is nested too deeply") from None
     except ValueError as error:
         raise SourceError(f"not JSON: {error}") from None
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value; write it as text")
+    raise ValueError(f"{name} is not a JSON value; write it as text")
 
 
 def decode(document: Any) -> list[Program]:
-    """Programs of a parsed document. The first error is named by its path, as in `graphs[0].nodes[3].inputs[1][0]`."""
+    """The programs of a parsed document. A SourceError names the path of the first wrong field: `graphs[0].nodes[3].inputs[1][0]`."""
     try:
         return _decode_document(document)
-    except _Wrong as wrong:
+    except _FieldError as wrong:
         raise SourceError(f"{wrong.path}: {wrong.message}" if wrong.path else wrong.message, path=wrong.path) from None
 
 
-class _Wrong(Exception):
-    """A wrong field, with its path relative to what is being decoded; each level outside puts its own part before it."""
+class _FieldError(Exception):
+    """A wrong field, with its path relative to the object being decoded. Each outer level prepends its part."""
 
     def __init__(self, path: str, message: str) -> None:
         self.path = path
         self.message = message
 
-    def inside(self, outer: str) -> _Wrong:
+    def inside(self, outer: str) -> _FieldError:
         joined = outer + self.path if not self.path or self.path.startswith("[") else f"{outer}.{self.path}"
-        return _Wrong(joined, self.message)
+        return _FieldError(joined, self.message)
 
 
 def _decode_document(document: Any) -> list[Program]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise _Wrong("format", f'must be "{FORMAT}"; this is some other JSON')
+        raise _FieldError("format", f'must be "{FORMAT}"; this is another kind of JSON')
     version = _whole(document.get("version"), "version")
     if version > VERSION:
-        raise _Wrong("version", f"{version} is from a newer opscope; this one reads up to {VERSION}. Upgrade opscope to open it")
+        raise _FieldError("version", f"{version} is from a newer opscope; this one reads up to {VERSION}. Upgrade opscope to open it")
     if version < 1:
-        raise _Wrong("version", f"must be {VERSION}")
-    _known_fields(document, DOCUMENT_FIELDS)
+        raise _FieldError("version", f"must be {VERSION}")
+    _check_fields(document, DOCUMENT_FIELDS)
     if "programs" not in document:
         return [_decode_program(document)]
     for field in PROGRAM_FIELDS:
         if field in document:
-            raise _Wrong(field, 'must not stand beside "programs"; each program has its own')
+            raise _FieldError(field, 'is not allowed next to "programs"; put it into each program')
     programs = []
     for i, raw in enumerate(_list(document["programs"], "programs")):
         try:
-            _known_fields(_object(raw, ""), PROGRAM_FIELDS)
+            _check_fields(_object(raw, ""), PROGRAM_FIELDS)
             programs.append(_decode_program(raw))
-        except _Wrong as wrong:
+        except _FieldError as wrong:
             raise wrong.inside(f"programs[{i}]") from None
     if not programs:
-        raise _Wrong("programs", "must hold at least one program")
+        raise _FieldError("programs", "must contain at least one program")
     return programs
 
 
@@ -121,31 +121,31 @@ def _decode_program(raw: dict[str, Any]) -> Program:
         for g, raw_graph in enumerate(_list(raw.get("graphs"), "graphs")):
             try:
                 _decode_graph(builder, raw_graph, shared)
-            except _Wrong as wrong:
+            except _FieldError as wrong:
                 raise wrong.inside(f"graphs[{g}]") from None
         return builder.build()
     except SourceError as error:
-        raise _Wrong(error.path, error.message) from None
+        raise _FieldError(error.path, error.message) from None
 
 
 def _decode_metric(name: str, raw: Any) -> Metric:
     at = f"metrics.{name}"
-    _known_fields(_object(raw, at), METRIC_FIELDS, at)
+    _check_fields(_object(raw, at), METRIC_FIELDS, at)
     texts = {field: _text(value, f"{at}.{field}") for field, value in raw.items()}
     try:
         return Metric(name, **texts)  # type: ignore[arg-type]  # it checks the origin
     except OpscopeError as error:
-        raise _Wrong(at, str(error)) from None
+        raise _FieldError(at, str(error)) from None
 
 
 def _decode_graph(program: ProgramBuilder, raw: Any, shared: _Shared) -> None:
-    _known_fields(_object(raw, ""), GRAPH_FIELDS)
+    _check_fields(_object(raw, ""), GRAPH_FIELDS)
     graph = program.graph(_name(raw.get("name"), "name"))
     graph.attrs = _object(raw.get("attrs", {}), "attrs")
     for i, raw_node in enumerate(_list(raw.get("nodes"), "nodes")):
         try:
             graph.add(_decode_node(raw_node, shared))
-        except _Wrong as wrong:
+        except _FieldError as wrong:
             raise wrong.inside(f"nodes[{i}]") from None
     graph.outputs = list(_decode_refs(raw.get("outputs", []), "outputs", shared))
     _decode_groupings(graph, raw.get("groupings", {}))
@@ -160,7 +160,7 @@ def _decode_groupings(graph: GraphBuilder, raw: Any) -> None:
 
 
 class _Shared:
-    """Texts, scopes and types that many nodes have in common, so that they are in memory once."""
+    """Texts, scopes and types that many nodes share, so that each is in memory once."""
 
     def __init__(self) -> None:
         self.text: dict[str, str] = {}
@@ -171,9 +171,9 @@ class _Shared:
 
 def _decode_node(raw: Any, shared: _Shared) -> Node:
     if type(raw) is not dict:
-        raise _Wrong("", f"must be an object, not {_kind(raw)}")
+        raise _FieldError("", f"must be an object, not {_kind(raw)}")
     get = raw.get
-    _known_fields(raw, NODE_FIELDS)
+    _check_fields(raw, NODE_FIELDS)
     role: Role = "op"
     inputs: tuple[ValueRef, ...] = ()
     outputs: tuple[TensorType, ...] = ()
@@ -186,7 +186,7 @@ def _decode_node(raw: Any, shared: _Shared) -> Node:
     if "role" in raw:
         role = raw["role"]
         if role not in ROLES:
-            raise _Wrong("role", f"must be one of {', '.join(ROLES)}")
+            raise _FieldError("role", f"must be one of {', '.join(ROLES)}")
     if "inputs" in raw:
         inputs = _decode_refs(raw["inputs"], "inputs", shared)
     if "outputs" in raw:
@@ -211,14 +211,14 @@ def _decode_refs(raw: Any, at: str, shared: _Shared) -> tuple[ValueRef, ...]:
     text = shared.text
     for k, ref in enumerate(_list(raw, at)):
         if type(ref) is not list or len(ref) != 2:
-            raise _Wrong(f"{at}[{k}]", "must be a pair [node id, output index]")
+            raise _FieldError(f"{at}[{k}]", "must be a pair [node id, output index]")
         name, index = ref
         if type(name) is not str:
-            raise _Wrong(f"{at}[{k}][0]", f"must be the id of a node (text), not {_kind(name)}")
+            raise _FieldError(f"{at}[{k}][0]", f"must be the id of a node (text), not {_kind(name)}")
         if type(index) is not int:
             index = _whole(index, f"{at}[{k}][1]")
         if index < -1:
-            raise _Wrong(f"{at}[{k}][1]", "must be an output index, or -1 for all outputs together")
+            raise _FieldError(f"{at}[{k}][1]", "must be an output index, or -1 for all outputs together")
         refs.append((text.setdefault(name, name), index))
     return tuple(refs)
 
@@ -231,20 +231,20 @@ def _decode_type(raw: Any, k: int, shared: _Shared) -> TensorType:
     for i, dim in enumerate(_list(raw.get("shape", []), f"{at}.shape")):
         dims.append(dim if type(dim) is int or type(dim) is str else _whole(dim, f"{at}.shape[{i}]", "a number or text"))
     layout = _text(raw.get("layout", ""), f"{at}.layout")
-    _known_fields(raw, TYPE_FIELDS, at)
-    found = TensorType(dtype, tuple(dims), layout)
-    return shared.type.setdefault(found, found)
+    _check_fields(raw, TYPE_FIELDS, at)
+    tensor_type = TensorType(dtype, tuple(dims), layout)
+    return shared.type.setdefault(tensor_type, tensor_type)
 
 
 def _decode_link(raw: Any, at: str) -> Link:
     parts = _decode_texts(raw, at)
     if len(parts) not in (2, 3):
-        raise _Wrong(at, "must be [kind, node id] or [kind, node id, graph name]")
+        raise _FieldError(at, "must be [kind, node id] or [kind, node id, graph name]")
     return Link(*parts)
 
 
 def _decode_frame(raw: Any, at: str, shared: _Shared) -> Frame:
-    _known_fields(_object(raw, at), FRAME_FIELDS, at)
+    _check_fields(_object(raw, at), FRAME_FIELDS, at)
     file = _text(raw.get("file"), f"{at}.file")
     frame = Frame(file, _whole(raw.get("line", 0), f"{at}.line"), _text(raw.get("function", ""), f"{at}.function"))
     return shared.frame.setdefault(frame, frame)
@@ -253,47 +253,47 @@ def _decode_frame(raw: Any, at: str, shared: _Shared) -> Frame:
 def _decode_texts(raw: Any, at: str) -> tuple[str, ...]:
     for k, text in enumerate(_list(raw, at)):
         if type(text) is not str:
-            raise _Wrong(f"{at}[{k}]", f"must be text, not {_kind(text)}")
+            raise _FieldError(f"{at}[{k}]", f"must be text, not {_kind(text)}")
     return tuple(raw)
 
 
-def _known_fields(raw: dict[str, Any], fields: tuple[str, ...], at: str = "") -> None:
+def _check_fields(raw: dict[str, Any], fields: tuple[str, ...], at: str = "") -> None:
     for key in raw:
         if key not in fields:
-            otherwise = f"; known are {', '.join(fields)}; other facts belong into attrs"
-            raise _Wrong(at, f'has an unknown field "{key}"' + suggest(key, fields, otherwise, spelled=json.dumps))
+            otherwise = f"; expected {', '.join(fields)}; put other facts into attrs"
+            raise _FieldError(at, f'has an unknown field "{key}"' + suggest(key, fields, otherwise, spelled=json.dumps))
 
 
 def _text(value: Any, at: str) -> str:
     if type(value) is not str:
-        raise _Wrong(at, "is missing" if value is None else f"must be text, not {_kind(value)}")
+        raise _FieldError(at, "is missing" if value is None else f"must be text, not {_kind(value)}")
     return value
 
 
 def _name(value: Any, at: str) -> str:
     if not _text(value, at):
-        raise _Wrong(at, "must not be empty")
+        raise _FieldError(at, "must not be empty")
     return str(value)
 
 
 def _whole(value: Any, at: str, what: str = "a whole number") -> int:
-    """JSON has one kind of number: 1.0 is the whole number 1."""
+    """An int. JSON has only one kind of number, so 1.0 counts as 1."""
     if type(value) is int:
         return value
     if type(value) is float and value.is_integer():
         return int(value)
-    raise _Wrong(at, "is missing" if value is None else f"must be {what}, not {_kind(value)}")
+    raise _FieldError(at, "is missing" if value is None else f"must be {what}, not {_kind(value)}")
 
 
 def _list(value: Any, at: str) -> list[Any]:
     if type(value) is not list:
-        raise _Wrong(at, "is missing" if value is None else f"must be a list, not {_kind(value)}")
+        raise _FieldError(at, "is missing" if value is None else f"must be a list, not {_kind(value)}")
     return value
 
 
 def _object(value: Any, at: str) -> dict[str, Any]:
     if type(value) is not dict:
-        raise _Wrong(at, "is missing" if value is None else f"must be an object, not {_kind(value)}")
+        raise _FieldError(at, "is missing" if value is None else f"must be an object, not {_kind(value)}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Writing: one node per line, and always the same bytes for the same Program."""
+"""The writer: one node per line, and the same Program always becomes the same bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def dumps(programs: Program | Iterable[Program]) -> str:
 
 
 def chunks(programs: Program | Iterable[Program]) -> Iterator[str]:
-    """The document in pieces, a node at most at a time, so that a big program is never in memory twice."""
+    """The document in chunks of at most one node, so that a large program is never in memory twice."""
     head = f'{{"format": "{FORMAT}", "version": {VERSION}, '
     if isinstance(programs, Program):
         yield head
@@ -51,11 +51,11 @@ def _graph_chunks(graph: Graph, types: _TypeTexts) -> Iterator[str]:
     if graph.attrs:
         yield f'   "attrs": {_attrs(graph.attrs)},\n'
     yield '   "nodes": ['
-    before = "\n    "
+    separator = "\n    "
     for node in graph.nodes:
-        yield before
+        yield separator
         yield _node_line(node, types)
-        before = ",\n    "
+        separator = ",\n    "
     yield f'],\n   "outputs": {_refs(graph.outputs)}'
     if graph.groupings:
         yield ',\n   "groupings": {'
@@ -75,7 +75,7 @@ def _graph_chunks(graph: Graph, types: _TypeTexts) -> Iterator[str]:
 
 
 class _TypeTexts(dict[tuple[TensorType, ...], str]):
-    """Types of a node's outputs as text. A program of 100,000 nodes has a few hundred different ones."""
+    """The types of a node's outputs as text, cached: a program of 100,000 nodes has only a few hundred different ones."""
 
     def __missing__(self, types: tuple[TensorType, ...]) -> str:
         texts = []
@@ -124,7 +124,7 @@ def _frame(frame: Frame) -> str:
 
 
 def _foreign(value: Any) -> Any:
-    """What JSON cannot say: containers as their nearest kin, everything else as its text."""
+    """JSON for a value that JSON lacks: containers as the closest container, everything else as text."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):
@@ -143,11 +143,11 @@ def _attrs(attrs: Mapping[str, Any]) -> str:
 
 
 def _attr(value: Any) -> str:
-    """One attribute; NaN, infinities, odd keys and cycles become text rather than JSON that nobody can read."""
+    """One attribute. NaN, infinities, keys that are not text, and cycles become text, because they would not be valid JSON."""
     try:
         return _encode_json(value)
     except (ValueError, TypeError, RecursionError):
         try:
             return quote(str(value))
         except RecursionError:
-            raise OpscopeError("an attribute is nested too deeply to be written") from None
+            raise OpscopeError("cannot write an attribute that is nested this deeply; flatten it") from None

@@ -1,7 +1,7 @@
-"""The local server: a page, its script, and the programs it was given. Nothing else can be had from it.
+"""The local server: one page, its script, and the programs that it was started with. It serves nothing else.
 
-It listens on loopback, answers only requests whose Host is a name of this machine (a page elsewhere cannot reach it through DNS
-tricks) and whose path starts with its secret token, and knows no way from a request to a file.
+It listens on loopback. It answers only requests whose Host is a name of this machine, which defeats DNS rebinding, and whose path starts
+with its secret token. No request is ever mapped to a file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CHUNK = 1 << 18
 _WATCH_SECONDS = 0.5
 _GUIDE_SECONDS = 0.1
 _MOST_SENT = 1 << 30
-"""Bytes of a program that another process of this user sends to be shown."""
+"""The largest program, in bytes, that another process of this user can send."""
 _HEADERS = {
     "Content-Security-Policy": policy("'self'", "'self'", "'self'"),
     "X-Content-Type-Options": "nosniff",
@@ -55,41 +55,41 @@ def make_app(
     accept: bool = False,
     guide: Guide | None = None,
 ) -> ASGIApp:
-    """The application: everything lives under /TOKEN/. With `accept`, who knows the token may put another program into it; with a
-    `guide`, open pages show what it says."""
-    answers = _Answers(_Shelf(served, config or {}), watch, watch or accept or guide is not None, guide)
+    """The application, with everything under /TOKEN/. With `accept`, whoever has the token can replace the program; with a `guide`, open
+    pages follow it."""
+    handlers = _Handlers(_Content(served, config or {}), watch, watch or accept or guide is not None, guide)
     routes = [
-        Route("/", answers.page),
-        Route("/viewer.js", answers.script),
-        Route("/wire/{number}", answers.wire),
-        Route("/details/{number}", answers.details),
-        Route("/match", answers.match),
-        Route("/recording/{number}/{what}", answers.recording),
-        Route("/recording/{number}/{what}/{pass:int}", answers.recording),
+        Route("/", handlers.page),
+        Route("/viewer.js", handlers.script),
+        Route("/wire/{number}", handlers.wire),
+        Route("/details/{number}", handlers.details),
+        Route("/match", handlers.match),
+        Route("/recording/{number}/{what}", handlers.recording),
+        Route("/recording/{number}/{what}/{pass:int}", handlers.recording),
     ]
-    if answers.has_events:
-        routes.append(Route("/events", answers.events))
+    if handlers.has_events:
+        routes.append(Route("/events", handlers.events))
     if accept:
-        routes.append(Route("/show", answers.show, methods=["POST"]))
-    return _Gate(Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable}), token, hosts)
+        routes.append(Route("/show", handlers.show, methods=["POST"]))
+    return _AccessControl(Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable}), token, hosts)
 
 
-class _Answers:
+class _Handlers:
     """A method for each route."""
 
-    def __init__(self, shelf: _Shelf, watch: bool, has_events: bool, guide: Guide | None) -> None:
-        self.shelf = shelf
+    def __init__(self, content: _Content, watch: bool, has_events: bool, guide: Guide | None) -> None:
+        self.content = content
         self.watch = watch
         self.has_events = has_events
         self.guide = guide
         self.matches = Matches()
 
     async def page(self, request: Request) -> Response:
-        served = self.shelf.served
-        if self.watch:  # what changed while no page was open has told nobody
+        served = self.content.served
+        if self.watch:  # files may have changed while no page was open
             for one in served:
                 one.refresh()
-        settings: dict[str, Any] = {"sources": [one.entry(i) for i, one in enumerate(served)], "url": True, **self.shelf.config}
+        settings: dict[str, Any] = {"sources": [one.entry(i) for i, one in enumerate(served)], "url": True, **self.content.config}
         if self.has_events:
             settings["events"] = "events"
         return HTMLResponse("".join(page(served[0].name, settings, '<script src="viewer.js"></script>')), headers=_HEADERS)
@@ -98,7 +98,7 @@ class _Answers:
         return Response(viewer_script(), media_type="text/javascript", headers=_HEADERS)
 
     async def wire(self, request: Request) -> Response:
-        one = _chosen(self.shelf.served, request)
+        one = _chosen(self.content.served, request)
         if one is None:
             return _refusal(404, "no such program")
         packed, length = await run_in_threadpool(one.wire)
@@ -106,7 +106,7 @@ class _Answers:
         return StreamingResponse(_pieces(packed), media_type="application/octet-stream", headers=headers)
 
     async def details(self, request: Request) -> Response:
-        one = _chosen(self.shelf.served, request)
+        one = _chosen(self.content.served, request)
         try:
             start, stop = int(request.query_params["start"]), int(request.query_params["stop"])
         except (KeyError, ValueError):
@@ -117,47 +117,47 @@ class _Answers:
         return Response(block, media_type="application/octet-stream", headers=_HEADERS)
 
     async def recording(self, request: Request) -> Response:
-        one = _chosen(self.shelf.served, request)
+        one = _chosen(self.content.served, request)
         if not isinstance(one, ServedRecording):
             return _refusal(404, "no such recording")
         what, number = request.path_params["what"], request.path_params.get("pass", "0")
         try:
             body, kind = await run_in_threadpool(one.answer, what, int(number), request.query_params)
         except (KeyError, ValueError):
-            return _refusal(404, "nothing here")
+            return _refusal(404, "not found")
         packed = {} if kind == JSON else {"Content-Encoding": "gzip"}
         return Response(body, media_type=kind, headers={**_HEADERS, **packed})
 
     async def match(self, request: Request) -> Response:
         try:
-            body = await run_in_threadpool(self.matches.answer, self.shelf.served, request.query_params)
+            body = await run_in_threadpool(self.matches.answer, self.content.served, request.query_params)
         except (KeyError, ValueError, IndexError):
             return _refusal(404, "no such pair of programs")
         return Response(body, media_type=JSON, headers=_HEADERS)
 
     async def events(self, request: Request) -> Response:
-        return StreamingResponse(_changes(self.shelf, request, self.guide), media_type="text/event-stream", headers=_HEADERS)
+        return StreamingResponse(_changes(self.content, request, self.guide), media_type="text/event-stream", headers=_HEADERS)
 
     async def show(self, request: Request) -> Response:
         received = bytearray()
         async for piece in request.stream():
             received += piece
             if len(received) > _MOST_SENT:
-                return _refusal(413, "the program is too large to be sent; save it and use `opscope view FILE`")
+                return _refusal(413, "the program is too large to send; save it and run `opscope view FILE`")
         try:
-            await run_in_threadpool(self.shelf.replace, bytes(received))
+            await run_in_threadpool(self.content.replace, bytes(received))
         except (ValueError, KeyError, TypeError) as error:
             return _refusal(422, str(error))
-        return JSONResponse({"tabs": self.shelf.tabs}, headers=_HEADERS)
+        return JSONResponse({"tabs": self.content.tabs}, headers=_HEADERS)
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
-    """A source that could not be read after all: the page says why."""
+    """Tell the page why a source could not be read."""
     return _refusal(422, str(error))
 
 
-class _Shelf:
-    """What is served now."""
+class _Content:
+    """The programs and settings that are being served; they can be replaced."""
 
     def __init__(self, served: Sequence[Served], config: dict[str, Any]) -> None:
         self.served = served
@@ -165,16 +165,16 @@ class _Shelf:
         self.edition = 0
         self.tabs = 0
 
-    def replace(self, sent: bytes) -> None:
-        """Take another program in place of all that is here. What was sent is checked like any file."""
-        document = json.loads(sent)
+    def replace(self, body: bytes) -> None:
+        """Serve the programs of a request instead. They are validated like any file."""
+        document = json.loads(body)
         programs, config = native.loads(document["programs"]), dict(document["config"])
         self.served, self.config = [Served.of(program) for program in programs], config
         self.edition += 1
 
 
-class _Gate:
-    """Lets through what knows the token and calls the machine by a name of its own."""
+class _AccessControl:
+    """Passes on only requests with the token and with a Host that names this machine."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str]) -> None:
         self.app = app
@@ -189,19 +189,19 @@ class _Gate:
             return
         host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
         if _host_name(host) not in self.hosts:
-            await _refusal(403, "this server answers only to this machine's own names")(scope, receive, send)
+            await _refusal(403, "this server answers only requests for a name of this machine, such as localhost")(scope, receive, send)
             return
         path: str = scope["path"]
-        given, rest = path[: len(self.prefix)], path[len(self.prefix) :]
-        known = hmac.compare_digest(given.encode("utf-8", "replace"), self.prefix.encode())
-        if not known or not rest.startswith("/"):
-            await _refusal(404, "nothing here; use the address that `opscope view` printed")(scope, receive, send)
+        prefix, rest = path[: len(self.prefix)], path[len(self.prefix) :]
+        is_authorized = hmac.compare_digest(prefix.encode("utf-8", "replace"), self.prefix.encode())
+        if not is_authorized or not rest.startswith("/"):
+            await _refusal(404, "not found; use the whole address that `opscope view` printed")(scope, receive, send)
             return
         await self.app({**scope, "path": rest, "raw_path": rest.encode("utf-8", "replace"), "root_path": ""}, receive, send)
 
 
 def _host_name(host: str) -> str:
-    """The Host header without its port: "[::1]:80" and "localhost:80" alike."""
+    """The Host header without its port, for "[::1]:80" as well as "localhost:80"."""
     if host.startswith("["):
         name, closed, _ = host[1:].partition("]")
         return name.lower() if closed else ""
@@ -222,26 +222,26 @@ async def _pieces(block: bytes) -> AsyncIterator[bytes]:
         yield block[at : at + _CHUNK]
 
 
-async def _changes(shelf: _Shelf, request: Request, guide: Guide | None) -> AsyncIterator[str]:
-    """One event whenever a file has changed, another program has come, or the guide has something else to show."""
+async def _changes(content: _Content, request: Request, guide: Guide | None) -> AsyncIterator[str]:
+    """An event whenever a file has changed, the programs were replaced, or the guide shows another view."""
     yield ": watching\n\n"
     shown = 0
-    edition, seen = shelf.edition, [one.stamp() for one in shelf.served]
-    shelf.tabs += 1
+    edition, stamps = content.edition, [one.stamp() for one in content.served]
+    content.tabs += 1
     try:
         while not await request.is_disconnected():
             if guide and guide.now[0] != shown:
                 shown, state = guide.now
                 yield f"event: view\ndata: {state}\n\n"
             await asyncio.sleep(_GUIDE_SECONDS if guide else _WATCH_SECONDS)
-            now = [one.stamp() for one in shelf.served]
-            if shelf.edition != edition:
-                edition, seen = shelf.edition, now
+            now = [one.stamp() for one in content.served]
+            if content.edition != edition:
+                edition, stamps = content.edition, now
                 yield "event: replaced\ndata: 1\n\n"
-            elif now != seen:
-                for one in shelf.served:
+            elif now != stamps:
+                for one in content.served:
                     one.refresh()
-                seen = now
+                stamps = now
                 yield "event: changed\ndata: 1\n\n"
     finally:
-        shelf.tabs -= 1
+        content.tabs -= 1

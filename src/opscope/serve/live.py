@@ -1,4 +1,4 @@
-"""A server beside a running program: the page that is open follows what the program wants to show."""
+"""A server in the background of a running program, whose pages follow the views that the program chooses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opscope.serve.start import listen
 
 
 class Guide:
-    """What pages should show now: a state of the viewer (`web/src/ui/state/view.ts`), and the how manieth it is."""
+    """The view that open pages should show: a viewer state (`web/src/ui/state/view.ts`) and its sequence number."""
 
     def __init__(self) -> None:
         self._now: tuple[int, str] = (0, "{}")
@@ -23,12 +23,12 @@ class Guide:
 
     @property
     def now(self) -> tuple[int, str]:
-        """Both at once, because server and program are different threads."""
+        """Sequence number and state together, because the server and the program are different threads."""
         return self._now
 
 
 class LiveServer:
-    """Serves programs from a thread of its own until it is closed."""
+    """Serves programs from a background thread until it is closed."""
 
     def __init__(self, served: Sequence[Served]) -> None:
         import uvicorn

@@ -1,7 +1,7 @@
 """Programs in notebooks, and `opscope.show`.
 
-A notebook gets the whole viewer in a frame of its own (so that many can stand on one page, in Jupyter, VS Code, Colab and marimo
-alike), a static SVG for places that run no scripts, and text for those that show no pictures.
+A notebook gets the whole viewer in its own frame, so that one page can have many of them (in Jupyter, VS Code, Colab and marimo), a static
+SVG where scripts do not run, and text where pictures are not shown.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from opscope.view_options import ViewOptions
 HEIGHT = 520
 _MOST_NODES_IN_SVG = 20_000
 _MOST_NODES_AS_TEXT = 200
-_MOST_CHARACTERS_INSTEAD = 400_000
+_MOST_FALLBACK_CHARACTERS = 400_000
 _FRAME_STYLE = f"width:100%;height:{HEIGHT}px;border:1px solid rgba(128,128,140,.3);border-radius:8px"
 
 
 def mimebundle(program: Program | Recording, *others: Program | Recording, options: ViewOptions | None = None) -> dict[str, Any]:
-    """What a notebook shows for a Program or a Recording, or for several to switch between."""
+    """The notebook output for a Program or a Recording, or for several to switch between."""
     bundle: dict[str, Any] = {"text/plain": "\n".join(map(repr, (program, *others)))}
     svg = _static(program, options) if isinstance(program, Program) else None
     try:
@@ -47,25 +47,25 @@ def mimebundle(program: Program | Recording, *others: Program | Recording, optio
 def frame(programs: Sequence[Program | Recording], options: ViewOptions | None = None, svg: str | None = None) -> str:
     """The viewer in an isolated frame, as HTML for a notebook's output.
 
-    What stands inside the element is seen where no frame may be: a notebook that is reopened without being trusted loses its frames
-    and keeps their content.
+    The content of the iframe element is a fallback: a notebook that is reopened without being trusted loses its frames and keeps their
+    content.
     """
     page = "".join(document(programs, options, url=False, compact=True))
     name = html.escape(programs[0].name[:200])
     return (
         f'<iframe title="{name}" sandbox="allow-scripts allow-downloads" allow="clipboard-write" '
-        f'style="{_FRAME_STYLE}" srcdoc="{html.escape(page)}">{_instead(name, svg)}</iframe>'
+        f'style="{_FRAME_STYLE}" srcdoc="{html.escape(page)}">{_fallback(name, svg)}</iframe>'
     )
 
 
-def _instead(name: str, svg: str | None) -> str:
-    if svg is None or len(svg) > _MOST_CHARACTERS_INSTEAD:
-        return f"The graph of {name} is shown when this notebook is trusted, or its cell is run again."
+def _fallback(name: str, svg: str | None) -> str:
+    if svg is None or len(svg) > _MOST_FALLBACK_CHARACTERS:
+        return f"To see the graph of {name}, trust this notebook or run the cell again."
     return f'<img alt="{name}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode("ascii")}">'
 
 
 def _static(program: Program, options: ViewOptions | None) -> str | None:
-    """A picture for places without scripts; none if it would be too much for them, or cannot be drawn here."""
+    """A picture for pages without scripts; None if it would be too large or cannot be drawn."""
     if program.node_count > _MOST_NODES_IN_SVG:
         return None
     try:
@@ -77,10 +77,10 @@ def _static(program: Program, options: ViewOptions | None) -> str | None:
 
 
 def show(x: Any, *inputs: Any, **options: Any) -> None:
-    """Show what `opscope.save` writes: inside a notebook there, else in the browser.
+    """Show anything that `opscope.save` can write: in the notebook, or else in the browser.
 
-    `options` are those of `opscope view` (`graph`, `depth`, `flatten`, …). The browser gets a file of its own, so that a script can
-    go on, or end, while one looks at it.
+    `options` are those of `opscope view` (`graph`, `depth`, `flatten`, …). The browser opens a temporary file, so the script can continue,
+    or end, while the page stays open.
     """
     chosen = ViewOptions.of("show", options)
     chosen.require("html", "the viewer")
@@ -96,7 +96,7 @@ def show(x: Any, *inputs: Any, **options: Any) -> None:
 
 
 def _displayed(shown: Sequence[Program | Recording], options: ViewOptions) -> bool:
-    """Show it in the notebook that this runs in, if it does."""
+    """Show it in the current notebook; False if there is none."""
     marimo = sys.modules.get("marimo")
     if marimo is not None and marimo.running_in_notebook():
         marimo.output.append(marimo.Html(mimebundle(*shown, options=options)["text/html"]))
@@ -110,7 +110,7 @@ def _displayed(shown: Sequence[Program | Recording], options: ViewOptions) -> bo
 
 
 def in_notebook() -> bool:
-    """Is this a kernel with a page in front of it, and not a terminal?"""
+    """Whether this is a notebook kernel, not a terminal."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     return shell is not None and type(shell).__name__ != "TerminalInteractiveShell"

@@ -1,7 +1,7 @@
-"""A recording behind the server: its passes at once, their programs and diffs when they are asked for.
+"""A served recording: the list of passes at once, their programs and diffs on demand.
 
-Comparing passes takes longer than reading them. A thread does it from the first request on, so that the timeline fills while a
-person is already looking at it.
+Comparing passes takes longer than reading them. A thread starts with the first request, so that the timeline fills in while the user is
+already looking at it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ JSON, BYTES = "application/json", "application/octet-stream"
 
 
 class ServedRecording(Served):
-    """What `opscope view run.opscope` serves."""
+    """A recording, as `opscope view run.opscope` serves it."""
 
     def __init__(self, name: str, read: Callable[[], Recording], recording: Recording, path: Path | None = None) -> None:
         super().__init__(name, lambda: self.recording.snapshot(-1).program, path)
-        self._read_again = read
+        self._reread = read
         self._use(recording)
 
     def _use(self, recording: Recording) -> None:
@@ -49,15 +49,15 @@ class ServedRecording(Served):
         return {"name": self.name, "recording": f"recording/{number}"}
 
     def refresh(self) -> bool:
-        if self._is_ours():
+        if self._wrote_it_ourselves():
             self._stamp = self.stamp()
         if not super().refresh():
             return False
-        self._use(self._read_again())
+        self._use(self._reread())
         return True
 
-    def _is_ours(self) -> bool:
-        """Whether changes of the file are our own: what is found out about a finished recording is kept in it."""
+    def _wrote_it_ourselves(self) -> bool:
+        """Whether the file changed because comparisons of a finished recording are stored in it."""
         return "finished" in self.recording.attrs and self._comparing is not None and self._comparing.is_alive()
 
     def program(self) -> Program:
@@ -70,12 +70,12 @@ class ServedRecording(Served):
             return program
 
     def answer(self, what: str, pass_: int, query: Mapping[str, str]) -> tuple[bytes, str]:
-        """The body and its media type; what the page asks for under /recording/NUMBER/."""
+        """The body and media type of a request under /recording/NUMBER/."""
         if what == "passes":
             self._compare()
             return json.dumps({"name": self.name, "passes": pass_rows(self.recording, self._rows)}).encode(), JSON
         if not 0 <= pass_ < len(self.recording):
-            raise OpscopeError(f"there are {len(self.recording)} passes")
+            raise OpscopeError(f"no pass {pass_}; the recording has {len(self.recording)}")
         snapshot = self.recording.snapshots[pass_]
         if what == "diff":
             return gzip.compress(self._diff(snapshot), 4, mtime=0), BYTES
@@ -98,20 +98,20 @@ class ServedRecording(Served):
                 if rows is self._rows:
                     self._diff(snapshot)
             return
-        for found in zip(recording, compared(open_store(recording.file)), strict=True):
+        for snapshot, comparison in zip(recording, compared(open_store(recording.file)), strict=True):
             with self._reading:
                 if rows is not self._rows:
                     return
-                self._take(*found)
+                self._take(snapshot, comparison)
                 self._stamp = self.stamp()
 
     def _diff(self, snapshot: Snapshot) -> bytes:
-        """Empty where there is nothing to compare. Passes that only rename or reorder do have one: node numbers are others."""
+        """Empty if there is nothing to compare with. Passes that only rename or reorder have one, because node numbers change."""
         with self._reading:
             if snapshot.index not in self._diffs:
                 self._take(snapshot, compare(self.recording, snapshot))
             return self._diffs[snapshot.index]
 
-    def _take(self, snapshot: Snapshot, found: Comparison) -> None:
-        self._diffs[snapshot.index] = found.diff
-        self._rows[snapshot.index] = Row(snapshot, *found[:4])
+    def _take(self, snapshot: Snapshot, comparison: Comparison) -> None:
+        self._diffs[snapshot.index] = comparison.diff
+        self._rows[snapshot.index] = Row(snapshot, *comparison[:4])

@@ -1,7 +1,7 @@
-"""Which server is running, so that the next call can show its program in the tab that is already open.
+"""Finds the running server, so that the next call can show its program in the tab that is already open.
 
-A server that takes programs writes its port and its secret into a file that only this user can read, and takes the file away when
-it ends. A file that others could have written is not believed.
+A server that accepts programs writes its port and secret into a file that only this user can read, and deletes the file when it ends.
+A file that others could have written is ignored.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _PATIENCE_SECONDS = 60
 
 
 class Shown(NamedTuple):
-    """Where a program is shown now, and how many open tabs have turned to it."""
+    """Where a program is shown, and in how many open tabs."""
 
     address: str
     tabs: int
 
 
 def state_file() -> Path:
-    """In the user's runtime folder, which the system empties, else in the cache."""
+    """In the user's runtime directory, which the system clears, or else in the cache directory."""
     home = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home, "opscope", "server.json")
 
 
 @contextmanager
 def announced(port: int, token: str) -> Iterator[None]:
-    """The state file says, while this lasts, that a server takes programs at this port. The latest server is the one."""
+    """Announce in the state file that a server accepts programs at this port, until the context ends. The latest server wins."""
     path = state_file()
     state = json.dumps({"pid": os.getpid(), "port": port, "token": token})
     written = _write_private(path, state)
@@ -47,14 +47,14 @@ def announced(port: int, token: str) -> Iterator[None]:
 
 
 def _write_private(path: Path, text: str) -> bool:
-    """Never readable by others, not even for a moment. A home that cannot be written means: no other call finds this server."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file that others cannot read, not even for a moment. False if that is impossible; then no other call finds this server."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        temporary.unlink(missing_ok=True)
+        with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
             file.write(text)
-        fresh.replace(path)
+        temporary.replace(path)
     except OSError:
         return False
     return True
@@ -68,11 +68,11 @@ def _text(path: Path) -> str:
 
 
 def _running() -> tuple[int, str] | None:
-    """Port and token of the running server, if its file is this user's alone."""
+    """Port and token of the running server, if only this user can read and write its file."""
     path = state_file()
     try:
-        found = path.stat()
-        if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+        status = path.stat()
+        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077):
             return None
         state = json.loads(_text(path))
         return int(state["port"]), str(state["token"])
@@ -81,7 +81,7 @@ def _running() -> tuple[int, str] | None:
 
 
 def show_in_running(program: Program, config: dict[str, Any]) -> Shown | None:
-    """Hand a program to the running server; None where there is none."""
+    """Show a program in the running server; None if there is none."""
     running = _running()
     if running is None:
         return None

@@ -1,4 +1,4 @@
-"""What the server shows: sources that are read when first asked for, and read again when their file has changed."""
+"""The programs that the server shows, read on first use and again when their file has changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Read = Callable[[], Program]
 
 
 class Served:
-    """One program behind the server. Threads of the server share it."""
+    """One served program. The threads of the server share it."""
 
     def __init__(self, name: str, read: Read, path: Path | None = None, program: Program | None = None) -> None:
         self.name = name
@@ -35,19 +35,19 @@ class Served:
         return cls(program.name, lambda: program, program=program)
 
     def entry(self, number: int) -> dict[str, str]:
-        """How the page is told of it."""
+        """Its entry in the settings of the page."""
         return {"name": self.name, "url": f"wire/{number}", "details": f"details/{number}"}
 
     def stamp(self) -> tuple[int, int]:
-        """Changes when the file does. A file that is gone for a moment (editors do that) has not changed yet."""
+        """Changes when the file does. While the file is missing (editors delete and rewrite), it counts as unchanged."""
         try:
-            found = stat(self.path) if self.path is not None else None
+            status = stat(self.path) if self.path is not None else None
         except OSError:
             return self._stamp
-        return (found.st_mtime_ns, found.st_size) if found else (0, 0)
+        return (status.st_mtime_ns, status.st_size) if status else (0, 0)
 
     def refresh(self) -> bool:
-        """Forget what was read if the file has changed since; says whether it has."""
+        """Forget the program if its file has changed; True if it has."""
         stamp = self.stamp()
         if stamp == self._stamp:
             return False
@@ -63,7 +63,7 @@ class Served:
             return self._program
 
     def wire(self) -> tuple[bytes, int]:
-        """The compressed wire without details, which come when asked for, and its length when unpacked."""
+        """The compressed wire without details, which are served on demand, and its uncompressed length."""
         program = self.program()
         with self._lock:
             if self._packed is None:
@@ -74,5 +74,5 @@ class Served:
     def details(self, start: int, stop: int) -> bytes:
         program = self.program()
         if not 0 <= start < stop <= max(program.node_count, start + 1) + 4096:
-            raise OpscopeError(f"there are {program.node_count} nodes")
+            raise OpscopeError(f"no nodes {start} to {stop}; the program has {program.node_count}")
         return encode_details(program, start, min(stop, program.node_count))

@@ -1,4 +1,4 @@
-"""Starting the server: a socket on loopback, an address with a secret in it, and the browser."""
+"""Starts the server: a socket on loopback, an address that contains a secret, and the browser."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def serve(
     config: dict[str, Any] | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve until Ctrl-C. Says the address, and how to reach it from another machine.
+    """Serve until Ctrl+C. Prints the address, and how to reach it from another machine.
 
-    With `accept`, later calls of this user find the server and show their programs in it (see `running`).
+    With `accept`, later calls by this user find the server and show their programs in it (see `running_server`).
     """
     import uvicorn
 
@@ -38,8 +38,8 @@ def serve(
     listener = listen(host, port)
     port = listener.getsockname()[1]
     token = secrets.token_urlsafe(16)
-    shown = "localhost" if host in LOOPBACK else host
-    address = f"http://{shown}:{port}/{token}/"
+    name = "localhost" if host in LOOPBACK else host
+    address = f"http://{name}:{port}/{token}/"
     hosts = LOOPBACK if host in LOOPBACK else LOOPBACK | {host, socket.gethostname().lower()}
     app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept)
     settings = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
@@ -68,5 +68,5 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)
-        raise OpscopeError(f"cannot listen on {host}:{port}: {reason}; choose another with --port") from None
+        raise OpscopeError(f"cannot listen on {host}:{port}: {reason}; choose another --port") from None
     return listener
