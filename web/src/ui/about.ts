@@ -19,19 +19,19 @@ export class About {
     this.chain = [];
   }
 
-  /** Ask anew, for the piece that was selected last. */
-  async selected(piece: number | undefined): Promise<void> {
+  /** Ask anew, for the item that was selected last. */
+  async selected(item: number | undefined): Promise<void> {
     const { shown, timeline } = this.session;
     this.gradient = this.edge = undefined;
     this.chain = [];
-    if (piece === undefined || !shown) {
+    if (item === undefined || !shown) {
       this.clear();
       void timeline.follow(undefined);
       return;
     }
-    const node = shown.result.node[shown.scene.box[piece]];
+    const node = shown.result.node[shown.scene.box[item]];
     if (node >= 0) await this.tellNode(node);
-    else await this.tellGroup(shown.keyOf(piece));
+    else await this.tellGroup(shown.keyOf(item));
   }
 
   async tellNode(node: number): Promise<void> {

@@ -51,14 +51,14 @@ export class Finder {
       this.found = found;
     }
     if (session.stage) {
-      session.stage.hits = this.pieces();
+      session.stage.hits = this.items();
       session.stage.draw();
     }
     session.changed();
   }
 
   /** The boxes in which hits are seen. */
-  pieces(): Int32Array {
+  items(): Int32Array {
     const { shown } = this.session;
     return shown && this.found ? boxesOf(shown, this.found.nodes) : new Int32Array(0);
   }

@@ -36,18 +36,18 @@ export class Pointing {
     const { session } = this;
     if (this.menu) this.closeMenu();
     else if (!picked && how.double) session.stage?.fit();
-    else if (!picked) session.selectPiece(undefined);
+    else if (!picked) session.selectItem(undefined);
     else if (picked.kind === "edge") void session.selectEdge(picked.edge);
-    else if (this.addOmitted(picked.piece)) return;
-    else if (picked.part === "room" && how.double) session.stage?.reveal([picked.piece], true);
-    else if (picked.part === "chevron" || how.double) session.toggle(picked.piece, how.deep);
-    else session.selectPiece(picked.piece, how.add);
+    else if (this.addOmitted(picked.item)) return;
+    else if (picked.part === "room" && how.double) session.stage?.reveal([picked.item], true);
+    else if (picked.part === "chevron" || how.double) session.toggle(picked.item, how.deep);
+    else session.selectItem(picked.item, how.add);
   }
 
-  /** "12 more": a click adds them. Says whether the piece was that. */
-  addOmitted(piece: number): boolean {
+  /** "12 more": a click adds them. Says whether the item was that. */
+  addOmitted(item: number): boolean {
     const { session } = this;
-    const more = addOmitted(session.view, session.shown!.keyOf(piece));
+    const more = addOmitted(session.view, session.shown!.keyOf(item));
     if (more) session.change(more, { look: "fit" });
     return more !== undefined;
   }
@@ -57,7 +57,7 @@ export class Pointing {
     const { session } = this;
     if (!session.shown) return;
     if (picked?.kind === "edge") void session.selectEdge(picked.edge);
-    else if (picked && picked.part !== "room" && !session.selectedPieces.includes(picked.piece)) session.selectPiece(picked.piece);
+    else if (picked && picked.part !== "room" && !session.selectedItems.includes(picked.item)) session.selectItem(picked.item);
     this.hover(undefined, 0, 0);
     this.menu = { picked: picked?.kind === "box" && picked.part === "room" ? undefined : picked, x, y };
     session.changed();
@@ -65,13 +65,13 @@ export class Pointing {
 
   /** The menu by its key: at what is selected, or where nothing is, in the middle. */
   openMenuAtSelection(): void {
-    const { stage, shown, selectedPieces } = this.session;
-    const piece = selectedPieces.at(-1);
+    const { stage, shown, selectedItems } = this.session;
+    const item = selectedItems.at(-1);
     if (!stage || !shown) return;
-    const at = piece === undefined ? undefined : stage.onScreen(shown.rect(piece));
+    const at = item === undefined ? undefined : stage.onScreen(shown.rect(item));
     const inside = (value: number, most: number) => Math.max(8, Math.min(most - 8, value));
     this.openMenu(
-      piece === undefined ? undefined : { kind: "box", piece, part: "body" },
+      item === undefined ? undefined : { kind: "box", item, part: "body" },
       inside(at ? at.x + at.w / 2 : stage.width / 2, stage.width),
       inside(at ? at.y + Math.min(at.h / 2, 18) : stage.height / 2, stage.height),
     );

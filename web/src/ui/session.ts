@@ -209,13 +209,13 @@ export class Session {
   }
 
   /** Open or close a container, or open everything in it; it keeps its place on the screen. */
-  toggle(piece: number, deep = false): void {
+  toggle(item: number, deep = false): void {
     const { shown } = this;
-    if (!shown || this.pointing.addOmitted(piece)) return;
-    const box = shown.scene.box[piece];
+    if (!shown || this.pointing.addOmitted(item)) return;
+    const box = shown.scene.box[item];
     const open = shown.result.open[box] === 1;
     if (!open && !shown.scene.expandable[box]) return;
-    const key = shown.keyOf(piece);
+    const key = shown.keyOf(item);
     this.change(deep ? openAllInside(this.view, key) : toggle(this.view, key, open), { anchor: key });
   }
 
@@ -224,13 +224,13 @@ export class Session {
     this.change({ ...this.view, unfolded: [...this.view.unfolded, key] }, { anchor: key });
   }
 
-  selectPiece(piece: number | undefined, add = false, reveal = false): void {
+  selectItem(item: number | undefined, add = false, reveal = false): void {
     const { shown } = this;
     if (!shown) return;
-    const key = piece === undefined ? undefined : shown.keyOf(piece);
-    if (key !== undefined && piece !== undefined) shown.remember(key, piece);
+    const key = item === undefined ? undefined : shown.keyOf(item);
+    if (key !== undefined && item !== undefined) shown.remember(key, item);
     this.change(select(this.view, key, add));
-    if (reveal && piece !== undefined) this.stage?.reveal([piece], false);
+    if (reveal && item !== undefined) this.stage?.reveal([item], false);
   }
 
   /** Leave only a node of the shown graph and what is near it. */
@@ -241,7 +241,7 @@ export class Session {
   }
 
   async selectEdge(edge: number): Promise<void> {
-    this.selectPiece(undefined);
+    this.selectItem(undefined);
     if (this.stage) this.stage.chosenEdge = edge;
     this.stage?.draw();
     await this.about.tellEdge(edge);
@@ -253,7 +253,7 @@ export class Session {
     if (!shown) return;
     const box = shown.result.boxOfNode[node] ?? -1;
     if (this.inSight(node)) {
-      this.selectPiece(box, false, true);
+      this.selectItem(box, false, true);
       await this.about.tellNode(node);
       return;
     }
@@ -263,7 +263,7 @@ export class Session {
     await this.draw({ reveal: node, ...(box < 0 ? { look: "first" as const } : { keepCamera: true }) });
     const now = this.shown?.result.boxOfNode[node] ?? -1;
     if (now < 0) return;
-    this.selectPiece(now, false, true);
+    this.selectItem(now, false, true);
     await this.about.tellNode(node);
   }
 
@@ -272,10 +272,10 @@ export class Session {
     for (const node of nodes.slice(1)) if (!this.inSight(node)) await this.goTo(node, graph);
     await this.goTo(nodes[0], graph);
     const { shown } = this;
-    const pieces = [...new Set(nodes.map((node) => shown?.result.boxOfNode[node] ?? -1))].filter((piece) => piece >= 0).reverse();
-    if (pieces.length < 2) return;
-    for (const [i, piece] of pieces.entries()) this.selectPiece(piece, i > 0);
-    this.stage?.reveal(pieces, false);
+    const items = [...new Set(nodes.map((node) => shown?.result.boxOfNode[node] ?? -1))].filter((item) => item >= 0).reverse();
+    if (items.length < 2) return;
+    for (const [i, item] of items.entries()) this.selectItem(item, i > 0);
+    this.stage?.reveal(items, false);
     await this.about.tellNode(nodes[0]);
   }
 
@@ -290,7 +290,7 @@ export class Session {
   async goToGroup({ node, level }: ModulePlace): Promise<void> {
     await this.draw({ reveal: node, revealLevel: level, keepCamera: true });
     const box = this.shown?.result.revealed ?? -1;
-    if (box >= 0) this.selectPiece(box, false, true);
+    if (box >= 0) this.selectItem(box, false, true);
   }
 
   setTheme(choice: ThemeChoice): void {
@@ -315,11 +315,11 @@ export class Session {
 
   /** Nodes of the selected boxes (a group has none of its own). */
   get selectedNodes(): number[] {
-    return this.selectedPieces.map((piece) => this.shown!.result.node[this.shown!.scene.box[piece]]).filter((node) => node >= 0);
+    return this.selectedItems.map((item) => this.shown!.result.node[this.shown!.scene.box[item]]).filter((node) => node >= 0);
   }
 
-  get selectedPieces(): number[] {
-    return this.shown ? this.view.selection.map((key) => this.shown!.find(key)).filter((piece) => piece >= 0) : [];
+  get selectedItems(): number[] {
+    return this.shown ? this.view.selection.map((key) => this.shown!.find(key)).filter((item) => item >= 0) : [];
   }
 
   private recolour(): void {
@@ -367,8 +367,8 @@ export class Session {
     const anchorKey = look.anchor;
     let screen: Rect | undefined;
     if (anchorKey !== undefined && this.shown) {
-      const piece = this.shown.find(anchorKey);
-      if (piece >= 0) screen = stage.onScreen(this.shown.rect(piece));
+      const item = this.shown.find(anchorKey);
+      if (item >= 0) screen = stage.onScreen(this.shown.rect(item));
     }
     const { view } = this;
     try {
@@ -408,11 +408,11 @@ export class Session {
       this.shown = shown;
       if (result.program) this.turned(result.program);
       this.problem = undefined;
-      stage.hits = this.finder.pieces();
-      stage.selected = this.selectedPieces;
+      stage.hits = this.finder.items();
+      stage.selected = this.selectedItems;
       const stays = look.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
       if (stays && before) showStaying(stage, before, shown, stays);
-      else if (screen && anchor >= 0) stage.show(shown, { anchor: { piece: anchor, screen } });
+      else if (screen && anchor >= 0) stage.show(shown, { anchor: { item: anchor, screen } });
       else if (look.keepCamera) stage.show(shown, {});
       else if (look.restore && view.camera) stage.show(shown, { place: view.camera });
       else stage.show(shown, { look: first ? "first" : (look.look ?? "fit") });
@@ -453,7 +453,7 @@ export class Session {
   private async refreshSelection(before: ViewState | undefined): Promise<void> {
     const { shown, stage, view } = this;
     if (!shown || !stage) return;
-    stage.selected = this.selectedPieces;
+    stage.selected = this.selectedItems;
     stage.chosenEdge = -1;
     stage.draw();
     if (before?.selection !== view.selection) await this.about.selected(stage.selected.at(-1));

@@ -6,7 +6,7 @@ import { metricColours } from "../../src/core/highlight/metricColours";
 import { matchRules, needsDetails } from "../../src/core/highlight/match";
 import { matchNodeData, readNodeData } from "../../src/core/highlight/nodeData";
 import { compileRule, type MatchType, type NodeType, readRules, type StyleRule } from "../../src/core/highlight/rules";
-import { buildScene, inOnePiece, measure, THEMES } from "../../src/core/scene";
+import { buildScene, unwrapped, measure, THEMES } from "../../src/core/scene";
 import { layoutCompound } from "../../src/core/layout";
 import { look } from "../../src/core/scene/style";
 import { sceneToSvg } from "../../src/core/writers/svg";
@@ -137,7 +137,7 @@ describe("pictures", () => {
   const scene = (rules: readonly StyleRule[]) => {
     const { compiled, found } = matched(rules);
     const visible = buildView(program, { depth: 3 });
-    return buildScene(program, visible, inOnePiece(visible, layoutCompound(measure(visible), {})), {
+    return buildScene(program, visible, unwrapped(visible, layoutCompound(measure(visible), {})), {
       highlights: highlightsOf(visible, compiled, found),
       legend: true,
     });
@@ -150,8 +150,8 @@ describe("pictures", () => {
     expect(fill(/^partition 0/, "light")).not.toBe(fill(/^partition 10/, "light"));
     expect(fill(/^partition 0/, "light")).not.toBe(fill(/^partition 0/, "dark"));
     for (const theme of ["light", "dark"] as const) {
-      for (let piece = 0; piece < drawn.boxCount; piece++) {
-        const { fill: ground, text, secondary } = look(drawn, THEMES[theme], piece);
+      for (let item = 0; item < drawn.boxCount; item++) {
+        const { fill: ground, text, secondary } = look(drawn, THEMES[theme], item);
         expect(contrast(ground, text)).toBeGreaterThanOrEqual(4.5);
         expect(contrast(ground, secondary)).toBeGreaterThanOrEqual(4.5);
       }
@@ -161,8 +161,8 @@ describe("pictures", () => {
 
   it("keep dark words on light fills of a file that knows no dark theme", () => {
     const drawn = scene([rule("op_nodes", "aten\\.", "#b4e3f5")]);
-    const piece = drawn.custom.indexOf(0);
-    expect(look(drawn, THEMES.dark, piece)).toMatchObject({ fill: "#b4e3f5", text: "#000000" });
+    const item = drawn.custom.indexOf(0);
+    expect(look(drawn, THEMES.dark, item)).toMatchObject({ fill: "#b4e3f5", text: "#000000" });
   });
 });
 

@@ -6,7 +6,7 @@ import {
   boxTooltip,
   buildScene,
   edgeTooltip,
-  inOnePiece,
+  unwrapped,
   measure,
   paintScene,
   type Painter,
@@ -22,7 +22,7 @@ import { NO_PROGRAM, transformerLayer, visibleOf } from "./fixtures";
 
 function sceneOf(visible: Visible, direction: "TB" | "LR" = "TB", wrapped = false): Scene {
   const layout = layoutCompound(measure(visible), { direction });
-  const placed = wrapped ? wrap(visible, layout, direction) : inOnePiece(visible, layout);
+  const placed = wrapped ? wrap(visible, layout, direction) : unwrapped(visible, layout);
   return buildScene(NO_PROGRAM, visible, placed, { direction, legend: true });
 }
 
@@ -45,12 +45,12 @@ function longChain(groups: number): Visible {
 }
 
 describe("scene", () => {
-  it("paints frames from the outside in before everything else, each piece once", () => {
+  it("paints frames from the outside in before everything else, each item once", () => {
     const scene = sceneOf(transformerLayer());
     expect([...scene.order].sort((a, b) => a - b)).toEqual(Array.from({ length: scene.boxCount }, (_, i) => i));
-    scene.order.forEach((piece, at) => {
-      expect(scene.shape[piece] === Shape.Frame).toBe(at < scene.frameCount);
-      if (at < scene.frameCount && scene.parent[piece] >= 0) expect(scene.order.indexOf(scene.parent[piece])).toBeLessThan(at);
+    scene.order.forEach((item, at) => {
+      expect(scene.shape[item] === Shape.Frame).toBe(at < scene.frameCount);
+      if (at < scene.frameCount && scene.parent[item] >= 0) expect(scene.order.indexOf(scene.parent[item])).toBeLessThan(at);
     });
   });
 
@@ -99,9 +99,9 @@ describe("curves", () => {
         );
         const { curve, curveStart } = smooth(points, Int32Array.of(0, steps.length), false, () => false);
         expect(curveStart[1]).toBe(3 * (steps.length - 1) + 1);
-        for (let piece = 0; piece + 1 < steps.length; piece++) {
-          const [x0, x1] = [points[2 * piece], points[2 * piece + 2]];
-          const at = (i: number) => curve[2 * (3 * piece + i)];
+        for (let segment = 0; segment + 1 < steps.length; segment++) {
+          const [x0, x1] = [points[2 * segment], points[2 * segment + 2]];
+          const at = (i: number) => curve[2 * (3 * segment + i)];
           expect(at(0)).toBeCloseTo(x0, 9);
           expect(at(3)).toBeCloseTo(x1, 9);
           for (const i of [1, 2]) {
@@ -151,7 +151,7 @@ describe("wrapping", () => {
     const shown = new Map<number, number[]>();
     for (let e = 0; e < scene.edgeCount; e++) shown.set(scene.edge[e], [...(shown.get(scene.edge[e]) ?? []), e]);
     expect(shown.size).toBe(visible.edgeCount);
-    const cuts = [...shown.values()].filter((pieces) => pieces.length === 2);
+    const cuts = [...shown.values()].filter((items) => items.length === 2);
     expect(cuts.length).toBeGreaterThan(0);
     for (const [out, into] of cuts) {
       expect(scene.edgeTarget[out]).toBe(-1);
@@ -161,7 +161,7 @@ describe("wrapping", () => {
     }
   });
 
-  it("continues frames, each piece around what it holds", () => {
+  it("continues frames, each item around what it holds", () => {
     const visible = longChain(40);
     const scene = sceneOf(visible, "TB", true);
     expect(scene.boxCount).toBeGreaterThan(visible.boxCount);

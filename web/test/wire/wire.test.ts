@@ -108,10 +108,10 @@ describe("bytes that Python wrote", () => {
     const bare = decodeProgram(bytesOf("bare.opsw"), (node) => ({ attrs: { asked: node }, source: [] }));
     expect(bare.details(3)).toEqual({ attrs: { asked: 3 }, source: [] });
     expect(decodeProgram(bytesOf("bare.opsw")).details(3)).toBeUndefined();
-    const piece = decodeDetails(bytesOf("piece.opsw"));
-    expect([piece.start, piece.count]).toEqual([4, 5]);
-    expect(piece.details(6)).toEqual(program.details(6));
-    expect(piece.details(3)).toBeUndefined();
+    const block = decodeDetails(bytesOf("block.opsw"));
+    expect([block.start, block.count]).toEqual([4, 5]);
+    expect(block.details(6)).toEqual(program.details(6));
+    expect(block.details(3)).toBeUndefined();
   });
 
   it("answer for all nodes at once which have an attribute or come from a line", () => {

@@ -67,5 +67,5 @@ expected = {
 folder = Path(sys.argv[1])
 (folder / "whole.opsw").write_bytes(encode_wire(with_costs(program)))
 (folder / "bare.opsw").write_bytes(encode_wire(with_costs(program), details=False))
-(folder / "piece.opsw").write_bytes(encode_details(program, 4, 9))
+(folder / "block.opsw").write_bytes(encode_details(program, 4, 9))
 (folder / "expected.json").write_text(json.dumps(expected), encoding="utf-8")

@@ -4,7 +4,7 @@
  */
 import { layoutBeside, layoutCompound } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
-import { buildScene, inOnePiece, isThread, measure, mergeLoneFrames, wrap } from "../scene";
+import { buildScene, unwrapped, isThread, measure, mergeLoneFrames, wrap } from "../scene";
 import { buildView } from "../view";
 import { escapeName } from "../view/choose/keys";
 import { fitToScreen } from "../view/initial/fitToScreen";
@@ -86,7 +86,7 @@ export function compose(arrangement: Arrangement, request: PictureRequest, { pro
   progress?.(0.85, "Drawing");
   const { program, spec, visible, layout, direction, twoHalves } = arrangement;
   const broken = request.wrap === "auto" ? !twoHalves && isThread(layout, direction) : request.wrap;
-  const placed = broken ? wrap(visible, layout, direction) : inOnePiece(visible, layout);
+  const placed = broken ? wrap(visible, layout, direction) : unwrapped(visible, layout);
   const explained = placed.labels.length ? { ...visible, remarks: [...visible.remarks, CUT_ARROWS] } : visible;
   const scene = buildScene(program, explained, placed, {
     direction,

@@ -26,7 +26,7 @@ export const STACK_STEP = 3;
 export const FRAME_TITLE_HEIGHT = 30;
 const FRAME_PAD = 14;
 const SUBTITLE_GAP = 6;
-/** A shorter piece of a subtitle says nothing. */
+/** A shorter part of a subtitle says nothing. */
 const LEAST_SUBTITLE = 24;
 /** A single word is shown whole or not at all. */
 const WORD = 12;
@@ -56,29 +56,29 @@ export interface BoxSize {
 export const isGroup = (visible: Visible, box: number): boolean =>
   visible.kind[box] === BoxKind.Group || (visible.kind[box] === BoxKind.Stack && visible.node[box] < 0);
 
-/** What a piece says, at its place on the picture. */
-export function boxTexts(scene: Scene, piece: number): TextRun[] {
-  const box = scene.box[piece];
+/** What a item says, at its place on the picture. */
+export function boxTexts(scene: Scene, item: number): TextRun[] {
+  const box = scene.box[item];
   const runs: TextRun[] = [];
   const size: BoxSize = { width: 0, height: 0 };
-  const continued = piece !== box;
+  const continued = item !== box;
   planBox(
     {
-      shape: scene.shape[piece],
+      shape: scene.shape[item],
       title: scene.title[box],
       subtitle: continued ? "continued" : scene.subtitle[box],
       notes: scene.notes[box],
       expandable: scene.expandable[box] === 1,
       group: scene.group[box] === 1,
       repeat: scene.repeat[box],
-      room: scene.w[piece],
+      room: scene.w[item],
     },
     size,
     runs,
   );
   // A box may be wider than its words need: many edges arrive there.
-  const left = scene.x[piece] + (scene.shape[piece] === Shape.Frame ? 0 : (scene.w[piece] - size.width) / 2);
-  return runs.map((run) => ({ ...run, x: run.x + left, y: run.y + scene.y[piece] }));
+  const left = scene.x[item] + (scene.shape[item] === Shape.Frame ? 0 : (scene.w[item] - size.width) / 2);
+  return runs.map((run) => ({ ...run, x: run.x + left, y: run.y + scene.y[item] }));
 }
 
 /** Size of a leaf box; a frame's least width and the height of its title line. Fills `runs`, relative to the top-left corner. */
@@ -100,7 +100,7 @@ export function planBox(content: BoxContent, size: BoxSize, runs?: TextRun[]): v
   }
 }
 
-/** Pieces of one line, set side by side. */
+/** Parts of one line, set side by side. */
 interface Part {
   readonly text: string;
   readonly size: number;

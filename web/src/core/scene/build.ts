@@ -22,15 +22,15 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   const paints = options.paints ?? categoryPaints(program, visible);
   const shape = new Uint8Array(count);
   const paint = new Uint8Array(count);
-  for (let piece = 0; piece < count; piece++) {
-    const box = placed.box[piece];
-    shape[piece] = shapeOf(visible, box);
-    paint[piece] = paints[box];
+  for (let item = 0; item < count; item++) {
+    const box = placed.box[item];
+    shape[item] = shapeOf(visible, box);
+    paint[item] = paints[box];
   }
   const mix = mixOf(program, visible);
   const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
   const { highlights } = options;
-  const custom = piecewise(placed.box, highlights?.box);
+  const custom = perItem(placed.box, highlights?.box);
   const rows = [
     ...(options.legendRows ?? categoryRows(paint, shape, custom, highlights?.paints, mix.shares)),
     ...overlayRows(program, visible),
@@ -76,7 +76,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     edgeSource: placed.edgeSource,
     edgeTarget: placed.edgeTarget,
     ...edges,
-    edgeShade: piecewise(placed.edge, highlights?.edge),
+    edgeShade: perItem(placed.edge, highlights?.edge),
     edgeShades: highlights?.shades ?? [],
     ...curves,
     labels: [
@@ -101,17 +101,17 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
 function emphasised(visible: Visible, placed: Placed, keys: ReadonlySet<string> | undefined): Uint8Array {
   const emphasis = new Uint8Array(placed.box.length);
   if (keys?.size)
-    placed.box.forEach((box, piece) => {
-      emphasis[piece] = keys.has(visible.key[box]) ? 1 : 0;
+    placed.box.forEach((box, item) => {
+      emphasis[item] = keys.has(visible.key[box]) ? 1 : 0;
     });
   return emphasis;
 }
 
-/** Numbers of the view's boxes or edges for the pieces that show them. */
-function piecewise(of: Int32Array, numbers: Int16Array | undefined): Int16Array {
-  const pieces = new Int16Array(of.length).fill(-1);
-  if (numbers) for (let piece = 0; piece < of.length; piece++) pieces[piece] = numbers[of[piece]];
-  return pieces;
+/** Numbers of the view's boxes or edges for the items that show them. */
+function perItem(of: Int32Array, numbers: Int16Array | undefined): Int16Array {
+  const items = new Int16Array(of.length).fill(-1);
+  if (numbers) for (let item = 0; item < of.length; item++) items[item] = numbers[of[item]];
+  return items;
 }
 
 function shifted(points: Float64Array, by: number): Float64Array {
@@ -138,7 +138,7 @@ function paintOrder(shape: Uint8Array, depth: Uint8Array): { order: Int32Array; 
 
 type EdgeColumns = Pick<Scene, "edgeKind" | "edgeWidth" | "edgeType" | "typeTexts" | "edgeMerged">;
 
-/** What the view knows of every edge piece, and how thick it is. */
+/** What the view knows of every edge item, and how thick it is. */
 function edgeColumns(program: ProgramData, visible: Visible, placed: Placed, overlayTips: ReadonlyMap<number, string>): EdgeColumns {
   const count = placed.edge.length;
   const columns = {
@@ -149,25 +149,25 @@ function edgeColumns(program: ProgramData, visible: Visible, placed: Placed, ove
     typeTexts: [] as string[],
   };
   const seen = new Map<number, number>();
-  for (let piece = 0; piece < count; piece++) {
-    const e = placed.edge[piece];
-    columns.edgeKind[piece] = visible.edgeKind[e];
-    columns.edgeMerged[piece] = visible.edgeDistinct[e];
+  for (let item = 0; item < count; item++) {
+    const e = placed.edge[item];
+    columns.edgeKind[item] = visible.edgeKind[e];
+    columns.edgeMerged[item] = visible.edgeDistinct[e];
     const tip = overlayTips.get(e);
     if (tip !== undefined) {
-      columns.edgeWidth[piece] = program.looks!.overlays[visible.edgeOutput[e]].width;
-      columns.edgeType[piece] = columns.typeTexts.push(tip) - 1;
+      columns.edgeWidth[item] = program.looks!.overlays[visible.edgeOutput[e]].width;
+      columns.edgeType[item] = columns.typeTexts.push(tip) - 1;
     }
     if (visible.edgeKind[e] !== EdgeKind.Data && visible.edgeKind[e] !== EdgeKind.Carried) continue;
     const type = typeOf(program, visible.edgeNode[e], visible.edgeOutput[e]);
-    columns.edgeWidth[piece] = lineWidth(type < 0 ? 0 : program.types.bytes[type]);
+    columns.edgeWidth[item] = lineWidth(type < 0 ? 0 : program.types.bytes[type]);
     if (type < 0) continue;
     let at = seen.get(type);
     if (at === undefined) {
       at = columns.typeTexts.push(typeText(program, type)) - 1;
       seen.set(type, at);
     }
-    columns.edgeType[piece] = at;
+    columns.edgeType[item] = at;
   }
   return columns;
 }

@@ -25,9 +25,9 @@ export function smooth(points: Float64Array, pointStart: Int32Array, across: boo
   const turns = new Uint8Array(count);
   const curveStart = new Int32Array(count + 1);
   for (let e = 0; e < count; e++) {
-    const pieces = pointStart[e + 1] - pointStart[e] - 1;
-    if (pieces > 1) turns[e] = flowsOn(points, pointStart[e], pointStart[e + 1] - 1, v) ? 0 : 1;
-    curveStart[e + 1] = curveStart[e] + (pieces > 0 ? 3 * (turns[e] ? 2 * pieces - 1 : pieces) + 1 : 0);
+    const segments = pointStart[e + 1] - pointStart[e] - 1;
+    if (segments > 1) turns[e] = flowsOn(points, pointStart[e], pointStart[e + 1] - 1, v) ? 0 : 1;
+    curveStart[e + 1] = curveStart[e] + (segments > 0 ? 3 * (turns[e] ? 2 * segments - 1 : segments) + 1 : 0);
   }
   const curve = new Float64Array(2 * curveStart[count]);
   const tip = new Float64Array(2 * count).fill(Number.NaN);
@@ -100,7 +100,7 @@ function slopeAt(points: Float64Array, p: number, u: number, v: number): number 
   return before * after <= 0 ? 0 : (2 * before * after) / (before + after);
 }
 
-/** Straight pieces with rounded corners: the way back of a cycle. */
+/** Straight segments with rounded corners: the way back of a cycle. */
 function roundCorners(curve: Float64Array, at: number, points: Float64Array, first: number, last: number, end: readonly number[]): void {
   const place = (p: number): readonly number[] => (p === last ? end : [points[2 * p], points[2 * p + 1]]);
   let [x, y] = place(first);

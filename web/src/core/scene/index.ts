@@ -3,7 +3,7 @@ export { mergeLoneFrames } from "./mergeFrames";
 export { isThread } from "./wrap/cuts";
 export { measure } from "./measure";
 export * from "./painter";
-export { inOnePiece, type Placed } from "./placed";
+export { unwrapped, type Placed } from "./placed";
 export { type Paint, THEMES, type Theme } from "./theme";
 export { boxTooltip, edgeTooltip } from "./tooltips";
 export * from "./types";

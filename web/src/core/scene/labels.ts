@@ -6,7 +6,7 @@ import type { SceneLabel } from "./types";
 
 /** A shorter line would vanish under its label. */
 const ROOM = 26;
-/** Where on its first piece a label may stand, best first. */
+/** Where on its first segment a label may be, best first. */
 const PLACES = [0.5, 0.66, 0.36, 0.8];
 const HEIGHT = 13;
 /** After a bend a label stands as near to it as it can, away from the boxes. */
@@ -36,7 +36,7 @@ export function countLabels(
     if ((merged[e] < 2 && !own) || curveStart[e + 1] - curveStart[e] < 4 || source[e] < 0) continue;
     const text = own ?? `×${merged[e]}`;
     const wide = textWidth(text, TINY) + 8;
-    const p = own ? longestPiece(curve, curveStart[e], curveStart[e + 1]) : curveStart[e];
+    const p = own ? longestSegment(curve, curveStart[e], curveStart[e + 1]) : curveStart[e];
     if (chord(curve, p) < (own ? wide : ROOM)) continue;
     const afterBend = p > curveStart[e] ? [(wide / 2 + BEND) / chord(curve, p)] : [];
     for (const t of [...afterBend, ...PLACES]) {
@@ -79,8 +79,8 @@ function chord(curve: Float64Array, p: number): number {
   return Math.hypot(curve[2 * p + 6] - curve[2 * p], curve[2 * p + 7] - curve[2 * p + 1]);
 }
 
-/** Where the longest piece of a line begins: words want more room than a number. */
-function longestPiece(curve: Float64Array, from: number, to: number): number {
+/** Where the longest segment of a line begins: words need more room than a number. */
+function longestSegment(curve: Float64Array, from: number, to: number): number {
   let longest = from;
   for (let p = from; p + 3 < to; p += 3) if (chord(curve, p) > chord(curve, longest)) longest = p;
   return longest;

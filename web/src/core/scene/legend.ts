@@ -44,9 +44,9 @@ export function categoryRows(
 ): LegendRow[] {
   const used = new Set<number>();
   for (let i = 0; i < mixShares.length; i++) if (mixShares[i] > 0) used.add(i % CATEGORIES.length);
-  for (let piece = 0; piece < paint.length; piece++) {
-    const covered = custom[piece] >= 0 && customs[custom[piece]]?.fill !== undefined;
-    if (shape[piece] !== Shape.Frame && !covered) used.add(paint[piece]);
+  for (let item = 0; item < paint.length; item++) {
+    const covered = custom[item] >= 0 && customs[custom[item]]?.fill !== undefined;
+    if (shape[item] !== Shape.Frame && !covered) used.add(paint[item]);
   }
   const texts = new Map<number, string>(CATEGORIES.map((category, row) => [row, NAMES[category]]));
   texts.set(PAINT_ADDED, "added").set(PAINT_REMOVED, "removed").set(PAINT_CHANGED, "changed");

@@ -45,17 +45,17 @@ export function paintScene(scene: Scene, theme: Theme, painter: Painter): void {
   paintLegend(scene, theme, painter);
 }
 
-export function paintFrame(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
-  painter.begin("frame", piece);
-  const { fill, stroke } = frameLook(scene, theme, piece);
+export function paintFrame(scene: Scene, theme: Theme, item: number, painter: Painter): void {
+  painter.begin("frame", item);
+  const { fill, stroke } = frameLook(scene, theme, item);
   const { x, y, w, h } = scene;
-  if (scene.repeat[scene.box[piece]] > 1) {
+  if (scene.repeat[scene.box[item]] > 1) {
     for (let card = 2; card > 0; card--) {
       const off = card * STACK_STEP;
-      painter.rect(x[piece] + off, y[piece] - off, w[piece], h[piece], 10, fill, stroke, 1, "solid");
+      painter.rect(x[item] + off, y[item] - off, w[item], h[item], 10, fill, stroke, 1, "solid");
     }
   }
-  painter.rect(x[piece], y[piece], w[piece], h[piece], 10, fill, stroke, 1, "solid");
+  painter.rect(x[item], y[item], w[item], h[item], 10, fill, stroke, 1, "solid");
   painter.end();
 }
 
@@ -63,15 +63,15 @@ export function paintFrame(scene: Scene, theme: Theme, piece: number, painter: P
 export function paintTitle(
   scene: Scene,
   theme: Theme,
-  piece: number,
+  item: number,
   painter: Painter,
-  runs: readonly TextRun[] = boxTexts(scene, piece),
+  runs: readonly TextRun[] = boxTexts(scene, item),
 ): void {
   if (!runs.length) return;
-  painter.begin("title", piece);
-  const look = frameLook(scene, theme, piece);
+  painter.begin("title", item);
+  const look = frameLook(scene, theme, item);
   const last = runs[runs.length - 1];
-  painter.rect(runs[0].x - 3, scene.y[piece] + 7, last.x + last.width - runs[0].x + 6, 17, 4, look.fill, "", 0, "solid");
+  painter.rect(runs[0].x - 3, scene.y[item] + 7, last.x + last.width - runs[0].x + 6, 17, 4, look.fill, "", 0, "solid");
   for (const run of runs) painter.text(run, look[run.colour]);
   painter.end();
 }
@@ -113,14 +113,14 @@ function paintHead(scene: Scene, e: number, colour: string, painter: Painter): v
 export function paintBox(
   scene: Scene,
   theme: Theme,
-  piece: number,
+  item: number,
   painter: Painter,
-  runs: readonly TextRun[] = boxTexts(scene, piece),
+  runs: readonly TextRun[] = boxTexts(scene, item),
 ): void {
-  painter.begin("box", piece);
-  paintBody(scene, theme, piece, painter);
-  paintMix(scene, theme, piece, painter);
-  const look = boxLook(scene, theme, piece);
+  painter.begin("box", item);
+  paintBody(scene, theme, item, painter);
+  paintMix(scene, theme, item, painter);
+  const look = boxLook(scene, theme, item);
   for (const run of runs) {
     if (run.pill) painter.rect(run.x - 6, run.y - 11.5, run.width + 12, 16, 8, theme.pill.fill, theme.pill.stroke, 1, "solid");
     painter.text(run, run.pill ? theme[run.colour] : look[run.colour]);
@@ -129,19 +129,19 @@ export function paintBox(
 }
 
 /** A thin bar at the foot of a closed group: which work is inside, and how much of each. */
-function paintMix(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
-  const row = scene.mixRow[scene.box[piece]];
+function paintMix(scene: Scene, theme: Theme, item: number, painter: Painter): void {
+  const row = scene.mixRow[scene.box[item]];
   if (row < 0) return;
-  const stack = scene.shape[piece] === Shape.Stack ? 2 * STACK_STEP : 0;
-  const whole = scene.w[piece] - stack - 2 * BAR_INSET;
-  let x = scene.x[piece] + BAR_INSET;
+  const stack = scene.shape[item] === Shape.Stack ? 2 * STACK_STEP : 0;
+  const whole = scene.w[item] - stack - 2 * BAR_INSET;
+  let x = scene.x[item] + BAR_INSET;
   for (let category = 0; category < CATEGORIES.length; category++) {
     const share = scene.mixShares[row * CATEGORIES.length + category];
     if (share <= 0) continue;
     const gap = share * whole > 2 * BAR_GAP ? BAR_GAP : 0;
     painter.rect(
       x,
-      scene.y[piece] + scene.h[piece] - BAR_FOOT,
+      scene.y[item] + scene.h[item] - BAR_FOOT,
       share * whole - gap,
       BAR_HEIGHT,
       1,
@@ -155,15 +155,15 @@ function paintMix(scene: Scene, theme: Theme, piece: number, painter: Painter): 
 }
 
 /** The shape without its words (which the page leaves out when zoomed far away). */
-export function paintBody(scene: Scene, theme: Theme, piece: number, painter: Painter): void {
-  const { fill, stroke: own } = boxLook(scene, theme, piece);
-  const stroke = scene.emphasis[piece] ? theme.accent : own;
-  const x = scene.x[piece];
-  const y = scene.y[piece];
-  const w = scene.w[piece];
-  const h = scene.h[piece];
-  const kind = scene.kind[scene.box[piece]];
-  switch (scene.shape[piece]) {
+export function paintBody(scene: Scene, theme: Theme, item: number, painter: Painter): void {
+  const { fill, stroke: own } = boxLook(scene, theme, item);
+  const stroke = scene.emphasis[item] ? theme.accent : own;
+  const x = scene.x[item];
+  const y = scene.y[item];
+  const w = scene.w[item];
+  const h = scene.h[item];
+  const kind = scene.kind[scene.box[item]];
+  switch (scene.shape[item]) {
     case Shape.Stack:
       for (let card = 2; card >= 0; card--) {
         painter.rect(
@@ -183,7 +183,7 @@ export function paintBody(scene: Scene, theme: Theme, piece: number, painter: Pa
       painter.rect(x, y, w, h, h / 2, fill, stroke, 1, kind === BoxKind.Stub || kind === BoxKind.Omitted ? "dashed" : "solid");
       return;
     default:
-      painter.rect(x, y, w, h, 6, fill, stroke, scene.emphasis[piece] ? 2.4 : 1.2, "solid");
+      painter.rect(x, y, w, h, 6, fill, stroke, scene.emphasis[item] ? 2.4 : 1.2, "solid");
   }
 }
 

@@ -6,14 +6,14 @@ import type { SceneLabel } from "./types";
 export interface Placed {
   readonly width: number;
   readonly height: number;
-  /** Pieces of boxes: the view's boxes by number, then further pieces of frames. */
+  /** Items of boxes: the view's boxes by number, then further items of frames. */
   readonly box: Int32Array;
   readonly parent: Int32Array;
   readonly x: Float64Array;
   readonly y: Float64Array;
   readonly w: Float64Array;
   readonly h: Float64Array;
-  /** Pieces of edges: the view's edge, and the pieces of boxes that it joins (-1: it ends at a label). */
+  /** Items of edges: the view's edge, and the items of boxes that it joins (-1: it ends at a label). */
   readonly edge: Int32Array;
   readonly edgeSource: Int32Array;
   readonly edgeTarget: Int32Array;
@@ -25,7 +25,7 @@ export interface Placed {
 export const upTo = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
 
 /** The layout as it is. */
-export function inOnePiece(visible: Visible, layout: CompoundLayout): Placed {
+export function unwrapped(visible: Visible, layout: CompoundLayout): Placed {
   return {
     width: layout.width,
     height: layout.height,

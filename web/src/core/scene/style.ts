@@ -1,4 +1,4 @@
-/** The colours of a piece in a theme: its category's, or those that a person chose for it, with ink that can be read on them. */
+/** The colours of a item in a theme: its category's, or those that a person chose for it, with ink that can be read on them. */
 import { legible } from "../base/colour";
 import type { Paint, Theme } from "./theme";
 import { type CustomPaint, type Scene, Shape } from "./types";
@@ -12,21 +12,21 @@ export interface Look {
 }
 
 /** How a box, a stack or a pill looks. */
-export function boxLook(scene: Scene, theme: Theme, piece: number): Look {
-  const base = theme.paints[scene.paint[piece]];
-  const custom = scene.custom[piece];
+export function boxLook(scene: Scene, theme: Theme, item: number): Look {
+  const base = theme.paints[scene.paint[item]];
+  const custom = scene.custom[item];
   return custom < 0 ? plainLook(theme, base) : customLook(scene.customs[custom], theme, base);
 }
 
 /** How an open group looks; frames of one depth share a tint. */
-export function frameLook(scene: Scene, theme: Theme, piece: number): Look {
-  const base = framePaints(theme)[scene.depth[piece] % theme.frames.length];
-  const custom = scene.custom[piece];
+export function frameLook(scene: Scene, theme: Theme, item: number): Look {
+  const base = framePaints(theme)[scene.depth[item] % theme.frames.length];
+  const custom = scene.custom[item];
   return custom < 0 ? plainLook(theme, base) : customLook(scene.customs[custom], theme, base);
 }
 
-export function look(scene: Scene, theme: Theme, piece: number): Look {
-  return scene.shape[piece] === Shape.Frame ? frameLook(scene, theme, piece) : boxLook(scene, theme, piece);
+export function look(scene: Scene, theme: Theme, item: number): Look {
+  return scene.shape[item] === Shape.Frame ? frameLook(scene, theme, item) : boxLook(scene, theme, item);
 }
 
 /** The colour of an edge that somebody coloured, or undefined. */

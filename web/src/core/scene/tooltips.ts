@@ -14,8 +14,8 @@ function idOf(key: string): string {
 const nameOf = (scene: Scene, box: number): string => idOf(scene.key[box]) || scene.title[box];
 
 /** `measures` are numbers besides those that the boxes are coloured by. */
-export function boxTooltip(scene: Scene, piece: number, measures: readonly BoxMeasure[] = []): string {
-  const box = scene.box[piece];
+export function boxTooltip(scene: Scene, item: number, measures: readonly BoxMeasure[] = []): string {
+  const box = scene.box[item];
   const id = idOf(scene.key[box]);
   const lines = [scene.title[box], id === scene.title[box] ? "" : id, scene.subtitle[box], ...(scene.notes[box] ?? [])].filter(Boolean);
   if (scene.repeat[box] > 1) lines.push(`${scene.repeat[box]} repeats`);
@@ -25,7 +25,7 @@ export function boxTooltip(scene: Scene, piece: number, measures: readonly BoxMe
 }
 
 export function edgeTooltip(scene: Scene, e: number): string {
-  const name = (piece: number) => (piece < 0 ? "…" : nameOf(scene, scene.box[piece]));
+  const name = (item: number) => (item < 0 ? "…" : nameOf(scene, scene.box[item]));
   const type = scene.edgeType[e] < 0 ? "" : `\n${scene.typeTexts[scene.edgeType[e]]}`;
   const merged = scene.edgeMerged[e] > 1 ? `\n${scene.edgeMerged[e]} values` : "";
   const when = scene.edgeKind[e] === EdgeKind.Carried ? " in the next iteration" : "";

@@ -1,6 +1,6 @@
 /**
  * The scene: what any painter draws. Plain data (typed arrays and string lists), so that it can be handed from a worker to the
- * page, and indexed by piece, so that 100,000 boxes are megabytes and not objects.
+ * page, and indexed by item, so that 100,000 boxes are megabytes and not objects.
  *
  * What a box *says* is worked out only when it is painted (`boxTexts` of text.ts), because most boxes are off screen.
  * How it is *coloured* is a number into the theme's table (theme.ts), so that changing the theme changes no scene.
@@ -8,7 +8,7 @@
 import type { Shade } from "../base/colour";
 import { CATEGORIES } from "../program/types";
 
-/** How a piece is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
+/** How a item is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
 export const enum Shape {
   Card = 0,
   Pill = 1,
@@ -29,9 +29,9 @@ export interface Scene {
   readonly height: number;
   readonly direction: "TB" | "LR";
 
-  /** Pieces 0 … visible.boxCount-1 are the view's boxes by number; pieces after them continue a frame that was wrapped. */
+  /** Items 0 … visible.boxCount-1 are the view's boxes by number; items after them continue a frame that was wrapped. */
   readonly boxCount: number;
-  /** The view's box that a piece shows. */
+  /** The view's box that a item shows. */
   readonly box: Int32Array;
   readonly x: Float64Array;
   readonly y: Float64Array;
@@ -40,7 +40,7 @@ export interface Scene {
   readonly shape: Uint8Array;
   /** Row of `Theme.paints`. */
   readonly paint: Uint8Array;
-  /** How many frames a piece sits in. */
+  /** How many frames a item sits in. */
   readonly depth: Uint8Array;
   readonly parent: Int32Array;
   /** 1: what the picture is about (the node that was asked for); it has a strong border. */
@@ -71,7 +71,7 @@ export interface Scene {
   readonly edgeCount: number;
   /** The view's edge that this one shows (wrapping cuts an edge into two). */
   readonly edge: Int32Array;
-  /** Box pieces at the ends; -1: it ends at a cut label. */
+  /** Box items at the ends; -1: it ends at a cut label. */
   readonly edgeSource: Int32Array;
   readonly edgeTarget: Int32Array;
   /** EdgeKind of types.ts: data solid, control dotted, link dashed. */
@@ -88,7 +88,7 @@ export interface Scene {
   readonly edgeShades: readonly Shade[];
   /**
    * Cubic curve of edge e: points curveStart[e] … curveStart[e+1]-1 (x = curve[2p], y = curve[2p+1]): a start point, then two
-   * control points and an end point per piece.
+   * control points and an end point per segment.
    */
   readonly curve: Float64Array;
   readonly curveStart: Int32Array;

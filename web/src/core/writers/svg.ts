@@ -66,8 +66,8 @@ class SvgPainter implements Painter {
     return `<g class="${part}">`;
   }
 
-  private key(piece: number): string {
-    return piece < 0 ? "" : this.scene.key[this.scene.box[piece]];
+  private key(item: number): string {
+    return item < 0 ? "" : this.scene.key[this.scene.box[item]];
   }
 
   end(): void {

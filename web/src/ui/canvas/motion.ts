@@ -15,7 +15,7 @@ export interface Motion {
   readonly boxes: Int32Array;
   readonly edges: Int32Array;
   /** The new scene with its boxes on their way, at a time from 0 to 1. */
-  at(time: number): { readonly scene: Scene; readonly edgeOpacity: number; readonly opacity: (piece: number) => number };
+  at(time: number): { readonly scene: Scene; readonly edgeOpacity: number; readonly opacity: (item: number) => number };
 }
 
 /** What moves when `from` (seen through one camera) becomes `to` (seen through another), or undefined if too much would. */
@@ -35,10 +35,10 @@ export function motionBetween(
   const { before } = to.result;
   const boxes = new Set(room.subarray(0, staying));
   const old = from.scene;
-  for (let piece = 0; piece < before.length; piece++) {
-    const p = before[piece];
+  for (let item = 0; item < before.length; item++) {
+    const p = before[item];
     if (p >= 0 && old.x[p] < was.x + was.w && old.x[p] + old.w[p] > was.x && old.y[p] < was.y + was.h && old.y[p] + old.h[p] > was.y)
-      boxes.add(piece);
+      boxes.add(item);
     if (boxes.size > MOST_BOXES) return undefined;
   }
   const moving = Int32Array.from(boxes);
@@ -57,17 +57,17 @@ export function motionBetween(
     edges,
     at(time) {
       const t = ease(Math.min(1, time));
-      for (const piece of moving) {
-        const p = before[piece];
+      for (const item of moving) {
+        const p = before[item];
         if (p < 0) continue;
         const ox = toCamera.x + (old.x[p] - fromCamera.x) * zoom,
           oy = toCamera.y + (old.y[p] - fromCamera.y) * zoom;
-        x[piece] = ox + (target.x[piece] - ox) * t;
-        y[piece] = oy + (target.y[piece] - oy) * t;
-        w[piece] = old.w[p] * zoom + (target.w[piece] - old.w[p] * zoom) * t;
-        h[piece] = old.h[p] * zoom + (target.h[piece] - old.h[p] * zoom) * t;
+        x[item] = ox + (target.x[item] - ox) * t;
+        y[item] = oy + (target.y[item] - oy) * t;
+        w[item] = old.w[p] * zoom + (target.w[item] - old.w[p] * zoom) * t;
+        h[item] = old.h[p] * zoom + (target.h[item] - old.h[p] * zoom) * t;
       }
-      return { scene, edgeOpacity: Math.max(0, (time - 0.5) * 2), opacity: (piece) => (before[piece] < 0 ? t : 1) };
+      return { scene, edgeOpacity: Math.max(0, (time - 0.5) * 2), opacity: (item) => (before[item] < 0 ? t : 1) };
     },
   };
 }

@@ -29,7 +29,7 @@ export interface Sight {
   readonly ratio: number;
 }
 
-/** What stands out, and what steps back; pieces and edges by their number in the scene. */
+/** What stands out, and what steps back; items and edges by their number in the scene. */
 export interface Emphasis {
   /** 0 steps back. */
   readonly lit: Uint8Array;
@@ -78,7 +78,7 @@ export class ScenePainter {
     const boxes = this.found.subarray(0, querySpatial(boxIndex, x0, y0, x1, y1, this.found));
     const edges = this.foundEdges.subarray(0, querySpatial(edgeIndex, x0, y0, x1, y1, this.foundEdges));
     setCamera(context, sight);
-    this.pieces(context, theme, sight, scene, boxes, edges, emphasis, 1);
+    this.items(context, theme, sight, scene, boxes, edges, emphasis, 1);
     if (camera.scale >= NAMES_ONLY) {
       const painter = new CanvasPainter(context, camera.scale);
       scene.labels.forEach((label, i) => {
@@ -88,7 +88,7 @@ export class ScenePainter {
   }
 
   /** These boxes and edges of a scene, which may be this painter's own with its boxes moved elsewhere (an animation). */
-  pieces(
+  items(
     context: Context,
     theme: Theme,
     sight: Sight,
@@ -97,88 +97,88 @@ export class ScenePainter {
     edges: Int32Array,
     emphasis: Emphasis | undefined,
     edgeOpacity: number,
-    opacity?: (piece: number) => number,
+    opacity?: (item: number) => number,
   ): void {
     const { scale } = sight.camera;
     const painter = new CanvasPainter(context, scale);
     painter.plain = scale < PLAIN;
     const frames: number[] = [];
     const leaves: number[] = [];
-    for (const piece of boxes) (scene.shape[piece] === Shape.Frame ? frames : leaves).push(piece);
+    for (const item of boxes) (scene.shape[item] === Shape.Frame ? frames : leaves).push(item);
     frames.sort((a, b) => scene.depth[a] - scene.depth[b]);
-    for (const piece of frames) {
-      context.globalAlpha = opacity ? opacity(piece) : 1;
-      paintFrame(scene, theme, piece, painter);
+    for (const item of frames) {
+      context.globalAlpha = opacity ? opacity(item) : 1;
+      paintFrame(scene, theme, item, painter);
     }
     if (edgeOpacity > 0) this.edges(context, theme, scale, edges, painter, emphasis, edgeOpacity);
     const near = scale >= NAMES_ONLY;
     const moved = scene !== this.drawable.scene;
     const plates = new Plates();
-    const names = near ? [] : frames.map((piece) => this.frameName(scene, piece, sight, plates)).filter((name) => name !== undefined);
+    const names = near ? [] : frames.map((item) => this.frameName(scene, item, sight, plates)).filter((name) => name !== undefined);
     if (scale < COARSE) specks(context, theme, scene, leaves, emphasis, 1.25 / (scale * sight.ratio));
     else {
-      for (const piece of leaves) {
-        context.globalAlpha = (opacity ? opacity(piece) : 1) * (emphasis && emphasis.lit[piece] === 0 ? DIMMED : 1);
-        if (near) paintBox(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
+      for (const item of leaves) {
+        context.globalAlpha = (opacity ? opacity(item) : 1) * (emphasis && emphasis.lit[item] === 0 ? DIMMED : 1);
+        if (near) paintBox(scene, theme, item, painter, moved ? undefined : this.texts(item));
         else {
-          paintBody(scene, theme, piece, painter);
-          this.boxName(context, theme, scene, piece, sight, plates);
+          paintBody(scene, theme, item, painter);
+          this.boxName(context, theme, scene, item, sight, plates);
         }
       }
     }
-    for (const piece of near ? frames : []) {
-      context.globalAlpha = opacity ? opacity(piece) : 1;
-      paintTitle(scene, theme, piece, painter, moved ? undefined : this.texts(piece));
+    for (const item of near ? frames : []) {
+      context.globalAlpha = opacity ? opacity(item) : 1;
+      paintTitle(scene, theme, item, painter, moved ? undefined : this.texts(item));
     }
     for (const name of names) {
-      context.globalAlpha = opacity ? opacity(name.piece) : 1;
+      context.globalAlpha = opacity ? opacity(name.item) : 1;
       paintFrameName(context, theme, scene, name, sight);
     }
     context.globalAlpha = 1;
   }
 
   /** From afar a box says only what it is, as large as it can, where no frame's name stands. */
-  private boxName(context: Context, theme: Theme, scene: Scene, piece: number, { camera }: Sight, plates: Plates): void {
+  private boxName(context: Context, theme: Theme, scene: Scene, item: number, { camera }: Sight, plates: Plates): void {
     const { scale } = camera;
-    const h = scene.h[piece],
-      w = scene.w[piece];
+    const h = scene.h[item],
+      w = scene.w[item];
     if (h * scale < LEGIBLE) return;
-    const run = this.texts(piece).find((each) => each.bold) ?? this.texts(piece)[0];
+    const run = this.texts(item).find((each) => each.bold) ?? this.texts(item)[0];
     if (!run) return;
     const size = Math.min(h * 0.62, (run.size * (w - 8)) / run.width);
     if (size * scale < LEGIBLE) return;
     const width = (run.width * size) / run.size;
-    const left = scene.x[piece] + (w - width) / 2,
-      middle = scene.y[piece] + h / 2;
+    const left = scene.x[item] + (w - width) / 2,
+      middle = scene.y[item] + h / 2;
     if (plates.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, width * scale, size * scale)) return;
     context.font = fontOf(size, run.bold);
-    context.fillStyle = boxLook(scene, theme, piece).text;
+    context.fillStyle = boxLook(scene, theme, item).text;
     context.fillText(run.text, left, middle + size * 0.35);
   }
 
   /** From afar a frame says its name in letters of one size on the screen, where it is large enough to have one and no other name is. */
-  private frameName(scene: Scene, piece: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
-    const width = scene.w[piece] * scale,
-      height = scene.h[piece] * scale;
+  private frameName(scene: Scene, item: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
+    const width = scene.w[item] * scale,
+      height = scene.h[item] * scale;
     if (width < 34 || height < 22) return undefined;
-    const run = this.texts(piece).find((each) => each.bold);
+    const run = this.texts(item).find((each) => each.bold);
     if (!run) return undefined;
     const line = Math.max(7.5, TITLE_LINE * scale - 2);
     const size = Math.min(11, line, (run.size * (width - 8)) / run.width);
     if (size < 7) return undefined;
     const name = {
-      piece,
+      item,
       text: run.text,
       size,
-      left: (scene.x[piece] - x) * scale + 4,
-      top: (scene.y[piece] - y) * scale + 2,
+      left: (scene.x[item] - x) * scale + 4,
+      top: (scene.y[item] - y) * scale + 2,
       width: (run.width * size) / run.size,
     };
     return plates.take(name.left - 2, name.top - 1, name.width + 4, size * 1.3) ? name : undefined;
   }
 
   /** Draw these edges and the borders of these boxes once more, in the accent, above everything. */
-  highlight(context: Context, theme: Theme, sight: Sight, pieces: Iterable<number>, edges: Iterable<number>, strong: boolean): void {
+  highlight(context: Context, theme: Theme, sight: Sight, items: Iterable<number>, edges: Iterable<number>, strong: boolean): void {
     setCamera(context, sight);
     const { scale } = sight.camera;
     const { scene } = this.drawable;
@@ -187,18 +187,18 @@ export class ScenePainter {
     for (const edge of edges) paintEdge(scene, accented, edge, painter);
     painter.flush();
     context.strokeStyle = theme.accent;
-    for (const piece of pieces) {
+    for (const item of items) {
       context.globalAlpha = strong ? 0.18 : 0.1;
       context.lineWidth = (strong ? 7 : 5) / Math.max(0.5, scale);
-      outline(context, scene, piece, 0, scale);
+      outline(context, scene, item, 0, scale);
       context.globalAlpha = 1;
       context.lineWidth = Math.max(strong ? 2 : 1.4, (strong ? 2 : 1.4) / scale);
-      outline(context, scene, piece, 0, scale);
+      outline(context, scene, item, 0, scale);
     }
   }
 
   /** Rings around search hits; specks where boxes are too small for rings. */
-  marks(context: Context, sight: Sight, pieces: Iterable<number>, colour: string): void {
+  marks(context: Context, sight: Sight, items: Iterable<number>, colour: string): void {
     setCamera(context, sight);
     const { camera, width, height } = sight;
     const { scale } = camera;
@@ -209,20 +209,20 @@ export class ScenePainter {
     const speck = 4 / scale;
     context.strokeStyle = context.fillStyle = colour;
     context.lineWidth = Math.max(2.2, 1.6 / scale);
-    for (const piece of pieces) {
-      if (x[piece] > x1 || y[piece] > y1 || x[piece] + w[piece] < camera.x || y[piece] + h[piece] < camera.y) continue;
-      if (h[piece] * scale < 6) context.fillRect(x[piece] + w[piece] / 2 - speck / 2, y[piece] + h[piece] / 2 - speck / 2, speck, speck);
-      else outline(context, scene, piece, 2.5, scale);
+    for (const item of items) {
+      if (x[item] > x1 || y[item] > y1 || x[item] + w[item] < camera.x || y[item] + h[item] < camera.y) continue;
+      if (h[item] * scale < 6) context.fillRect(x[item] + w[item] / 2 - speck / 2, y[item] + h[item] / 2 - speck / 2, speck, speck);
+      else outline(context, scene, item, 2.5, scale);
     }
   }
 
-  /** What a piece says; remembered, because the next frame asks again. */
-  texts(piece: number): readonly TextRun[] {
-    let runs = this.runs.get(piece);
+  /** What a item says; remembered, because the next frame asks again. */
+  texts(item: number): readonly TextRun[] {
+    let runs = this.runs.get(item);
     if (!runs) {
       if (this.runs.size >= MOST_TEXTS_KEPT) this.runs.clear();
-      runs = boxTexts(this.drawable.scene, piece);
-      this.runs.set(piece, runs);
+      runs = boxTexts(this.drawable.scene, item);
+      this.runs.set(item, runs);
     }
     return runs;
   }
@@ -261,7 +261,7 @@ export class ScenePainter {
 
 /** A frame's name and its place in pixels of the screen. */
 interface FrameName {
-  readonly piece: number;
+  readonly item: number;
   readonly text: string;
   readonly size: number;
   readonly left: number;
@@ -274,10 +274,10 @@ function paintFrameName(
   context: Context,
   theme: Theme,
   scene: Scene,
-  { piece, text, size, left, top, width }: FrameName,
+  { item, text, size, left, top, width }: FrameName,
   sight: Sight,
 ): void {
-  const { fill, secondary } = frameLook(scene, theme, piece);
+  const { fill, secondary } = frameLook(scene, theme, item);
   context.setTransform(sight.ratio, 0, 0, sight.ratio, 0, 0);
   context.fillStyle = fill;
   context.globalAlpha *= 0.82;
@@ -318,26 +318,26 @@ function specks(
   const colours = speckColours(theme);
   let current = -1;
   context.globalAlpha = 1;
-  for (const piece of leaves) {
-    if (emphasis) context.globalAlpha = emphasis.lit[piece] === 0 ? DIMMED : 1;
-    if (scene.custom[piece] >= 0) {
-      context.fillStyle = boxLook(scene, theme, piece).fill;
+  for (const item of leaves) {
+    if (emphasis) context.globalAlpha = emphasis.lit[item] === 0 ? DIMMED : 1;
+    if (scene.custom[item] >= 0) {
+      context.fillStyle = boxLook(scene, theme, item).fill;
       current = -1;
-    } else if (scene.paint[piece] !== current) {
-      current = scene.paint[piece];
+    } else if (scene.paint[item] !== current) {
+      current = scene.paint[item];
       context.fillStyle = colours[current];
     }
-    context.fillRect(scene.x[piece], scene.y[piece], Math.max(scene.w[piece], least), Math.max(scene.h[piece], least));
+    context.fillRect(scene.x[item], scene.y[item], Math.max(scene.w[item], least), Math.max(scene.h[item], least));
   }
   context.globalAlpha = 1;
 }
 
-function outline(context: Context, scene: Scene, piece: number, out: number, scale: number): void {
-  const shape = scene.shape[piece];
-  const x = scene.x[piece] - out,
-    y = scene.y[piece] - out,
-    w = scene.w[piece] + 2 * out,
-    h = scene.h[piece] + 2 * out;
+function outline(context: Context, scene: Scene, item: number, out: number, scale: number): void {
+  const shape = scene.shape[item];
+  const x = scene.x[item] - out,
+    y = scene.y[item] - out,
+    w = scene.w[item] + 2 * out,
+    h = scene.h[item] + 2 * out;
   context.beginPath();
   if (scale < COARSE) context.rect(x, y, w, h);
   else context.roundRect(x, y, w, h, (shape === Shape.Pill ? h / 2 : shape === Shape.Frame ? 10 : 6) + out / 2);

@@ -25,7 +25,7 @@ const TITLE_ROOM = 30;
 
 /** A box by its body, the triangle that opens it, or (of a frame) the empty room inside. */
 export type Picked =
-  | { readonly kind: "box"; readonly piece: number; readonly part: "chevron" | "body" | "room" }
+  | { readonly kind: "box"; readonly item: number; readonly part: "chevron" | "body" | "room" }
   | { readonly kind: "edge"; readonly edge: number };
 
 export class Shown implements Drawable {
@@ -55,9 +55,9 @@ export class Shown implements Drawable {
     return { x: 0, y: 0, w: this.scene.width, h: this.scene.height };
   }
 
-  rect(piece: number): Rect {
+  rect(item: number): Rect {
     const { x, y, w, h } = this.scene;
-    return { x: x[piece], y: y[piece], w: w[piece], h: h[piece] };
+    return { x: x[item], y: y[item], w: w[item], h: h[item] };
   }
 
   /** Where the graph begins. */
@@ -68,16 +68,16 @@ export class Shown implements Drawable {
   }
 
   /** Where an open frame begins. */
-  firstIn(piece: number): Rect | undefined {
+  firstIn(item: number): Rect | undefined {
     const { outline, outlineDepth, open } = this.result;
-    const row = outline.indexOf(piece);
+    const row = outline.indexOf(item);
     for (let i = row + 1; i < outline.length && outlineDepth[i] > outlineDepth[row]; i++)
       if (open[outline[i]] === 0) return this.rect(outline[i]);
     return undefined;
   }
 
-  keyOf(piece: number): string {
-    return this.scene.key[this.scene.box[piece]];
+  keyOf(item: number): string {
+    return this.scene.key[this.scene.box[item]];
   }
 
   /** The box with this key, or -1. The table is made when first needed: most views are left before anybody asks. */
@@ -93,13 +93,13 @@ export class Shown implements Drawable {
   }
 
   /** A box number that is known already need not be looked up. */
-  remember(key: string, piece: number): void {
-    this.known.set(key, piece);
+  remember(key: string, item: number): void {
+    this.known.set(key, item);
   }
 
-  /** Edges at a piece; at an open frame those of everything inside are not its own. */
-  edgesOf(piece: number): Int32Array {
-    return this.result.incidentEdge.subarray(this.result.incidentStart[piece], this.result.incidentStart[piece + 1]);
+  /** Edges at a item; at an open frame those of everything inside are not its own. */
+  edgesOf(item: number): Int32Array {
+    return this.result.incidentEdge.subarray(this.result.incidentStart[item], this.result.incidentStart[item + 1]);
   }
 
   /** What is under a point: a box (the innermost), else an edge within reach, else the frame around. */
@@ -108,9 +108,9 @@ export class Shown implements Drawable {
     const found = querySpatial(this.boxIndex, x, y, x, y, this.near);
     let best = -1;
     for (let i = 0; i < found; i++) {
-      const piece = this.near[i];
-      const leaf = scene.shape[piece] !== Shape.Frame;
-      if (best < 0 || leaf || scene.depth[piece] > scene.depth[best]) best = piece;
+      const item = this.near[i];
+      const leaf = scene.shape[item] !== Shape.Frame;
+      if (best < 0 || leaf || scene.depth[item] > scene.depth[best]) best = item;
       if (leaf) break;
     }
     const onLeaf = best >= 0 && scene.shape[best] !== Shape.Frame;
@@ -120,27 +120,27 @@ export class Shown implements Drawable {
     }
     if (best < 0) return undefined;
     const part = this.onChevron(best, x, y) ? "chevron" : onLeaf || y < scene.y[best] + TITLE_ROOM ? "body" : "room";
-    return { kind: "box", piece: best, part };
+    return { kind: "box", item: best, part };
   }
 
   /** Frames that hold a point, from the outside in. */
   framesAt(x: number, y: number): number[] {
     const found = querySpatial(this.boxIndex, x, y, x, y, this.near);
-    const frames = [...this.near.subarray(0, found)].filter((piece) => this.scene.shape[piece] === Shape.Frame);
+    const frames = [...this.near.subarray(0, found)].filter((item) => this.scene.shape[item] === Shape.Frame);
     return frames.sort((a, b) => this.scene.depth[a] - this.scene.depth[b]);
   }
 
-  private onTitle(piece: number, x: number, y: number): boolean {
-    const runs = this.painter.texts(piece);
+  private onTitle(item: number, x: number, y: number): boolean {
+    const runs = this.painter.texts(item);
     const last = runs.at(-1);
-    return y < this.scene.y[piece] + TITLE_ROOM && last !== undefined && x < last.x + last.width + 8;
+    return y < this.scene.y[item] + TITLE_ROOM && last !== undefined && x < last.x + last.width + 8;
   }
 
   /** The little triangle before a group's name: one click on it opens or closes. */
-  private onChevron(piece: number, x: number, y: number): boolean {
-    const box = this.scene.box[piece];
+  private onChevron(item: number, x: number, y: number): boolean {
+    const box = this.scene.box[item];
     if (!this.scene.expandable[box] && !this.result.open[box]) return false;
-    const run = this.painter.texts(piece)[0];
+    const run = this.painter.texts(item)[0];
     return run !== undefined && x < run.x + run.width + 4 && x > run.x - 12 && Math.abs(y - run.y + 4) < 12;
   }
 
@@ -181,43 +181,43 @@ export class Shown implements Drawable {
   }
 
   /** The neighbour a person means by an arrow key: along the flow through edges, across it by place. */
-  neighbour(piece: number, way: "forward" | "back" | "left" | "right"): number {
+  neighbour(item: number, way: "forward" | "back" | "left" | "right"): number {
     const { scene } = this;
     if (way === "forward" || way === "back") {
       let best = -1;
-      for (const edge of this.edgesOf(piece)) {
+      for (const edge of this.edgesOf(item)) {
         if (scene.edgeKind[edge] !== EdgeKind.Data) continue;
         const other = way === "forward" ? scene.edgeTarget[edge] : scene.edgeSource[edge];
         const from = way === "forward" ? scene.edgeSource[edge] : scene.edgeTarget[edge];
-        if (from !== piece || other < 0 || other === piece) continue;
-        if (best < 0 || this.near2(piece, other) < this.near2(piece, best)) best = other;
+        if (from !== item || other < 0 || other === item) continue;
+        if (best < 0 || this.near2(item, other) < this.near2(item, best)) best = other;
       }
-      return best >= 0 ? best : this.beside(piece, way);
+      return best >= 0 ? best : this.beside(item, way);
     }
     const along = scene.direction === "TB";
-    const cx = scene.x[piece] + scene.w[piece] / 2,
-      cy = scene.y[piece] + scene.h[piece] / 2;
+    const cx = scene.x[item] + scene.w[item] / 2,
+      cy = scene.y[item] + scene.h[item] / 2;
     const reach = 4000;
     const sign = way === "right" ? 1 : -1;
     const box = along
-      ? [sign > 0 ? cx : cx - reach, scene.y[piece], sign > 0 ? cx + reach : cx, scene.y[piece] + scene.h[piece]]
-      : [scene.x[piece], sign > 0 ? cy : cy - reach, scene.x[piece] + scene.w[piece], sign > 0 ? cy + reach : cy];
+      ? [sign > 0 ? cx : cx - reach, scene.y[item], sign > 0 ? cx + reach : cx, scene.y[item] + scene.h[item]]
+      : [scene.x[item], sign > 0 ? cy : cy - reach, scene.x[item] + scene.w[item], sign > 0 ? cy + reach : cy];
     const found = querySpatial(this.boxIndex, box[0], box[1], box[2], box[3], this.near);
     let best = -1;
     for (let i = 0; i < found; i++) {
       const other = this.near[i];
-      if (other === piece || scene.shape[other] === Shape.Frame) continue;
+      if (other === item || scene.shape[other] === Shape.Frame) continue;
       const ahead = along ? scene.x[other] + scene.w[other] / 2 - cx : scene.y[other] + scene.h[other] / 2 - cy;
       if (ahead * sign <= 0) continue;
-      if (best < 0 || this.near2(piece, other) < this.near2(piece, best)) best = other;
+      if (best < 0 || this.near2(item, other) < this.near2(item, best)) best = other;
     }
     return best;
   }
 
   /** Where no edge leads on: into an open group by its first box, else to the next box of the same group. */
-  private beside(piece: number, way: "forward" | "back"): number {
+  private beside(item: number, way: "forward" | "back"): number {
     const { outline, outlineDepth } = this.result;
-    const row = outline.indexOf(piece);
+    const row = outline.indexOf(item);
     if (way === "forward" && outlineDepth[row + 1] > outlineDepth[row]) return outline[row + 1];
     const step = way === "forward" ? 1 : -1;
     for (let i = row + step; i >= 0 && i < outline.length && outlineDepth[i] >= outlineDepth[row]; i += step)

@@ -115,10 +115,10 @@ export class Stage {
     return this.flight !== undefined || this.motion !== undefined;
   }
 
-  /** Show another view. `anchor` is a piece of it that should stay where its namesake was on the screen; without one, look afresh. */
+  /** Show another view. `anchor` is a item of it that should stay where its namesake was on the screen; without one, look afresh. */
   show(
     shown: Shown,
-    how: { readonly anchor?: { piece: number; screen: Rect }; readonly place?: Place | undefined; readonly look?: "fit" | "first" },
+    how: { readonly anchor?: { item: number; screen: Rect }; readonly place?: Place | undefined; readonly look?: "fit" | "first" },
   ): void {
     const before = this.shown;
     const was = this.camera;
@@ -133,7 +133,7 @@ export class Stage {
     this.motion = this.endMotion();
     this.place = how.place;
     if (how.place) this.camera = this.cameraAt(how.place);
-    else if (how.anchor) this.camera = this.anchored(shown, how.anchor.piece, how.anchor.screen);
+    else if (how.anchor) this.camera = this.anchored(shown, how.anchor.item, how.anchor.screen);
     else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
     else if (how.look) this.camera = this.freshCamera(shown);
     if (before && !this.still) {
@@ -174,10 +174,10 @@ export class Stage {
   }
 
   /** Keep a box where it was; one that has become wider than the screen by the box that it begins with. */
-  private anchored(shown: Shown, piece: number, screen: Rect): Camera {
+  private anchored(shown: Shown, item: number, screen: Rect): Camera {
     const { scale } = this.camera;
-    const rect = shown.rect(piece);
-    const begins = rect.w * scale > this.width ? (shown.firstIn(piece) ?? rect) : rect;
+    const rect = shown.rect(item);
+    const begins = rect.w * scale > this.width ? (shown.firstIn(item) ?? rect) : rect;
     const middle = begins.x + begins.w / 2;
     return { x: middle - (screen.x + screen.w / 2) / scale, y: rect.y - screen.y / scale, scale };
   }
@@ -217,10 +217,10 @@ export class Stage {
     this.flyTo(zoomAt(this.flight?.to ?? this.camera, this.width / 2, this.height / 2, factor));
   }
 
-  /** Bring pieces into view, closer if they are too small to read. */
-  reveal(pieces: readonly number[], closer: boolean): void {
-    if (!this.shown || pieces.length === 0) return;
-    const rects = pieces.map((piece) => this.shown!.rect(piece));
+  /** Bring items into view, closer if they are too small to read. */
+  reveal(items: readonly number[], closer: boolean): void {
+    if (!this.shown || items.length === 0) return;
+    const rects = items.map((item) => this.shown!.rect(item));
     const x = Math.min(...rects.map((r) => r.x)),
       y = Math.min(...rects.map((r) => r.y));
     const rect = { x, y, w: Math.max(...rects.map((r) => r.x + r.w)) - x, h: Math.max(...rects.map((r) => r.y + r.h)) - y };
@@ -299,7 +299,7 @@ export class Stage {
     const same =
       before?.kind === picked?.kind &&
       (before?.kind === "box"
-        ? before.piece === (picked as typeof before).piece && before.part === (picked as typeof before).part
+        ? before.item === (picked as typeof before).item && before.part === (picked as typeof before).part
         : before?.kind === "edge"
           ? before.edge === (picked as typeof before).edge
           : true);
@@ -325,7 +325,7 @@ export class Stage {
       const { what } = this.motion;
       const { scene, edgeOpacity, opacity } = what.at(Math.max(0, t));
       setCamera(context, sight);
-      shown.painter.pieces(context, theme, sight, scene, what.boxes, what.edges, undefined, edgeOpacity, opacity);
+      shown.painter.items(context, theme, sight, scene, what.boxes, what.edges, undefined, edgeOpacity, opacity);
       if (t >= 1) this.motion = this.endMotion();
       this.draw();
       return;
@@ -340,10 +340,10 @@ export class Stage {
 
   private paintHighlights(sight: Sight, shown: Shown): void {
     const { context, theme, hovered, selected } = this;
-    if (hovered?.kind === "box") shown.painter.highlight(context, theme, sight, [hovered.piece], shown.edgesOf(hovered.piece), false);
+    if (hovered?.kind === "box") shown.painter.highlight(context, theme, sight, [hovered.item], shown.edgesOf(hovered.item), false);
     else if (hovered?.kind === "edge") shown.painter.highlight(context, theme, sight, [], [hovered.edge], false);
     if (this.chosenEdge >= 0) shown.painter.highlight(context, theme, sight, [], [this.chosenEdge], true);
-    for (const piece of selected) shown.painter.highlight(context, theme, sight, [piece], shown.edgesOf(piece), true);
+    for (const item of selected) shown.painter.highlight(context, theme, sight, [item], shown.edgesOf(item), true);
   }
 
   /** Too much for a frame: the whole as a stretched picture, above it the last picture of this neighbourhood; ask for a better one. */

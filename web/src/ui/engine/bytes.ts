@@ -31,7 +31,7 @@ async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
   }
 }
 
-/** In pieces, so that a slow line shows how far it is. */
+/** In chunks, so that a slow connection can show progress. */
 async function download(url: string, progress: (part: number) => void): Promise<Uint8Array> {
   const response = await fetch(url);
   if (!response.ok || !response.body) {
@@ -39,22 +39,22 @@ async function download(url: string, progress: (part: number) => void): Promise<
     throw new Error(reason || "the server no longer answers; start `opscope view` again");
   }
   const expected = Number(response.headers.get("x-unpacked-length")) || 0;
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let length = 0;
   const reader = response.body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
-    pieces.push(value);
+    chunks.push(value);
     length += value.length;
     if (expected) progress(length / expected);
   }
   if (expected && length < expected) throw new Error("the program's data was cut short on the way; reload the page");
   const bytes = new Uint8Array(length);
   let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
   }
   return bytes;
 }

@@ -8,9 +8,9 @@ export function packTexts(count: number, text: (index: number) => string): Packe
   const start = new Int32Array(count + 1);
   const chunks: string[] = [];
   for (let i = 0, at = 0; i < count; i++) {
-    const piece = text(i);
-    chunks.push(piece);
-    at += piece.length;
+    const chunk = text(i);
+    chunks.push(chunk);
+    at += chunk.length;
     start[i + 1] = at;
   }
   return { text: chunks.join(""), start };
@@ -68,10 +68,10 @@ export function indexEdges(scene: Scene): SpatialData {
   return buildSpatial(minX, minY, maxX, maxY);
 }
 
-/** Edges by the pieces at their ends. */
+/** Edges by the items at their ends. */
 export function incidence(scene: Scene): { start: Int32Array; edge: Int32Array } {
   const start = new Int32Array(scene.boxCount + 1);
-  const each = (visit: (piece: number, edge: number) => void) => {
+  const each = (visit: (item: number, edge: number) => void) => {
     for (let e = 0; e < scene.edgeCount; e++) {
       const a = scene.edgeSource[e],
         b = scene.edgeTarget[e];
@@ -79,12 +79,12 @@ export function incidence(scene: Scene): { start: Int32Array; edge: Int32Array }
       if (b >= 0 && b !== a) visit(b, e);
     }
   };
-  each((piece) => start[piece + 1]++);
+  each((item) => start[item + 1]++);
   for (let i = 0; i < scene.boxCount; i++) start[i + 1] += start[i];
   const next = start.slice();
   const edge = new Int32Array(start[scene.boxCount]);
-  each((piece, e) => {
-    edge[next[piece]++] = e;
+  each((item, e) => {
+    edge[next[item]++] = e;
   });
   return { start, edge };
 }

@@ -119,10 +119,10 @@ export interface ViewResult {
   readonly outlineDepth: Uint8Array;
   readonly boxIndex: SpatialData;
   readonly edgeIndex: SpatialData;
-  /** Edges of a piece: incident.value[incident.start[p]] … */
+  /** Edges of a item: incident.value[incident.start[p]] … */
   readonly incidentStart: Int32Array;
   readonly incidentEdge: Int32Array;
-  /** The piece of the scene before this one with the same key, or -1: what moves when the view changes. */
+  /** The item of the scene before this one with the same key, or -1: what moves when the view changes. */
   readonly before: Int32Array;
   readonly located: readonly number[];
   /** The box that stands for what was to be revealed, or -1. */
@@ -137,7 +137,7 @@ export interface ViewResult {
   readonly measures: readonly BoxMeasure[];
   /** The program that is shown, where it is another than before. */
   readonly program?: ProgramSummary;
-  /** For each piece what the pass did to it (see marks.ts); absent where nothing is coloured. */
+  /** For each item what the pass did to it (see marks.ts); absent where nothing is coloured. */
   readonly marks?: Uint8Array;
   readonly viewMs: number;
   readonly layoutMs: number;

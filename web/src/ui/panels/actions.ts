@@ -27,7 +27,7 @@ export const actions = {
   },
   theme: (session: Session) => session.setTheme(session.theme.name === "dark" ? "light" : "dark"),
   fit: (session: Session) => session.stage?.fit(),
-  zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedPieces, true),
+  zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedItems, true),
 
   /** As it is seen, or as a figure for a page: what `opscope export` makes of the same view. */
   async saveSvg(session: Session, as: "seen" | "file"): Promise<void> {

@@ -12,19 +12,19 @@ export function Around({ session }: { readonly session: Session }): JSX.Element 
   const { scene } = session.shown!;
   return (
     <nav class="around" aria-label="Groups around here">
-      {frames.map((piece, i) => (
+      {frames.map((item, i) => (
         <>
           {i > 0 && <span aria-hidden="true">›</span>}
           <button
             type="button"
-            key={piece}
+            key={item}
             title="Select and show this group"
             onClick={() => {
-              session.selectPiece(piece);
-              session.stage?.reveal([piece], true);
+              session.selectItem(item);
+              session.stage?.reveal([item], true);
             }}
           >
-            {clipped(scene.title[scene.box[piece]], 40)}
+            {clipped(scene.title[scene.box[item]], 40)}
           </button>
         </>
       ))}
@@ -41,5 +41,5 @@ function framesAround(session: Session): number[] {
   const inner = frames.at(-1);
   if (inner === undefined) return [];
   const title = stage.onScreen(shown.rect(inner));
-  return title.y < -4 || title.x < -120 ? frames.filter((piece) => shown.scene.shape[piece] === Shape.Frame) : [];
+  return title.y < -4 || title.x < -120 ? frames.filter((item) => shown.scene.shape[item] === Shape.Frame) : [];
 }

@@ -225,7 +225,7 @@ function Tooltip({ session }: { readonly session: Session }): JSX.Element | null
     stage,
   } = session;
   if (!tip || menu || !shown || !stage || stage.moving) return null;
-  const text = tip.picked.kind === "edge" ? edgeTooltip(shown.scene, tip.picked.edge) : boxTip(session, tip.picked.piece);
+  const text = tip.picked.kind === "edge" ? edgeTooltip(shown.scene, tip.picked.edge) : boxTip(session, tip.picked.item);
   if (!text) return null;
   const [first, ...rest] = clipped(text, 600).split("\n");
   const right = tip.x > stage.width - 300;
@@ -245,9 +245,9 @@ function Tooltip({ session }: { readonly session: Session }): JSX.Element | null
 }
 
 /** A box that can be read in full needs no tooltip, unless its colour stands for a number. */
-function boxTip({ shown, stage }: Session, piece: number): string {
+function boxTip({ shown, stage }: Session, item: number): string {
   const { scene, painter, result } = shown!;
-  const readable = stage!.camera.scale > 0.55 && painter.texts(piece).every((run) => run.full === undefined);
-  const coloured = scene.measures.some(({ values }) => !Number.isNaN(values[scene.box[piece]]));
-  return readable && !coloured ? "" : boxTooltip(scene, piece, result.measures);
+  const readable = stage!.camera.scale > 0.55 && painter.texts(item).every((run) => run.full === undefined);
+  const coloured = scene.measures.some(({ values }) => !Number.isNaN(values[scene.box[item]]));
+  return readable && !coloured ? "" : boxTooltip(scene, item, result.measures);
 }

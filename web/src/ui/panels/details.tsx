@@ -141,8 +141,8 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
 }
 
 function GroupDetails({ session, facts }: { readonly session: Session; readonly facts: GroupFacts }): JSX.Element {
-  const piece = session.selectedPieces.at(-1) ?? -1;
-  const open = piece >= 0 && session.shown?.result.open[session.shown.scene.box[piece]] === 1;
+  const item = session.selectedItems.at(-1) ?? -1;
+  const open = item >= 0 && session.shown?.result.open[session.shown.scene.box[item]] === 1;
   return (
     <>
       <h2>
@@ -151,14 +151,14 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
       </h2>
       <p class="where">{[clipped(facts.subtitle, 600), facts.path.map((name) => clipped(name)).join(" › ")].filter(Boolean).join(" · ")}</p>
       <div class="actions">
-        <button type="button" class="tool" onClick={() => session.toggle(piece)}>
+        <button type="button" class="tool" onClick={() => session.toggle(item)}>
           {open ? "Collapse" : "Expand"}
         </button>
         <button
           type="button"
           class="tool"
           title="Expand it with every group inside (Shift+Enter, Alt+double-click)"
-          onClick={() => session.toggle(piece, true)}
+          onClick={() => session.toggle(item, true)}
         >
           Expand all inside
         </button>
@@ -167,7 +167,7 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
             Unstack the {facts.repeat} repeats
           </button>
         )}
-        <button type="button" class="tool" onClick={() => session.stage?.reveal([piece], true)}>
+        <button type="button" class="tool" onClick={() => session.stage?.reveal([item], true)}>
           Zoom to it
         </button>
       </div>
@@ -255,7 +255,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
 }
 
 function Several({ session }: { readonly session: Session }): JSX.Element {
-  const names = session.selectedPieces.map((piece) => session.shown!.scene.title[session.shown!.scene.box[piece]]);
+  const names = session.selectedItems.map((item) => session.shown!.scene.title[session.shown!.scene.box[item]]);
   const ends = session.selectedNodes;
   return (
     <>
@@ -296,7 +296,7 @@ function Actions({ session, facts }: { readonly session: Session; readonly facts
   const inGraph = facts.graph === session.graphName;
   return (
     <div class="actions">
-      <button type="button" class="tool" onClick={() => session.stage?.reveal(session.selectedPieces, true)}>
+      <button type="button" class="tool" onClick={() => session.stage?.reveal(session.selectedItems, true)}>
         Zoom to it
       </button>
       {inGraph && (

@@ -20,8 +20,8 @@ export function EdgeDetails({ session, facts }: { readonly session: Session; rea
       type="button"
       class="link"
       onClick={() => {
-        const piece = session.shown?.find(key) ?? -1;
-        if (piece >= 0) session.selectPiece(piece, false, true);
+        const item = session.shown?.find(key) ?? -1;
+        if (item >= 0) session.selectItem(item, false, true);
       }}
     >
       {clipped(title, 200)}

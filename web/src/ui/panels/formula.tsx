@@ -5,7 +5,7 @@ import type { Session } from "../session";
 import { NodeLink } from "./nodeLink";
 
 /** A power, a raised sign, or a variable (one letter, or d and a letter) that is no function's name. */
-const PIECES = /(\*\* ?\((?:[^()]|\([^()]*\))*\)|\*\* ?[\w.]+|[²³ᵀ]|\bd?(?:[a-zA-Z]|lo|hi)\b(?!\()|[αεμπ])/u;
+const TOKENS = /(\*\* ?\((?:[^()]|\([^()]*\))*\)|\*\* ?[\w.]+|[²³ᵀ]|\bd?(?:[a-zA-Z]|lo|hi)\b(?!\()|[αεμπ])/u;
 const RAISED: Readonly<Record<string, string>> = { "²": "2", "³": "3", ᵀ: "T" };
 
 interface Props {
@@ -16,17 +16,17 @@ interface Props {
 }
 
 export function Formula({ text, session, nodes }: Props): JSX.Element {
-  const set = (piece: string, i: number): ComponentChildren => {
-    if (i % 2 === 0) return piece.replace(/\*/g, "");
-    if (piece.startsWith("**"))
+  const set = (token: string, i: number): ComponentChildren => {
+    if (i % 2 === 0) return token.replace(/\*/g, "");
+    if (token.startsWith("**"))
       return (
         <sup key={i}>
-          <Formula text={piece.replace(/^\*\* ?/, "").replace(/^\((.*)\)$/, "$1")} session={session} nodes={nodes} />
+          <Formula text={token.replace(/^\*\* ?/, "").replace(/^\((.*)\)$/, "$1")} session={session} nodes={nodes} />
         </sup>
       );
-    if (piece in RAISED) return <sup key={i}>{RAISED[piece]}</sup>;
-    const isGradient = piece.length > 1 && piece.startsWith("d");
-    const node = nodes?.[isGradient ? piece.slice(1) : piece];
+    if (token in RAISED) return <sup key={i}>{RAISED[token]}</sup>;
+    const isGradient = token.length > 1 && token.startsWith("d");
+    const node = nodes?.[isGradient ? token.slice(1) : token];
     if (session && node)
       return (
         <span key={i}>
@@ -34,9 +34,9 @@ export function Formula({ text, session, nodes }: Props): JSX.Element {
           <NodeLink session={session} node={node} />
         </span>
       );
-    return <var key={i}>{piece}</var>;
+    return <var key={i}>{token}</var>;
   };
-  return <span class="formula">{text.split(PIECES).map(set)}</span>;
+  return <span class="formula">{text.split(TOKENS).map(set)}</span>;
 }
 
 /** ∂ of one node by another, as a fraction. */

@@ -8,7 +8,7 @@ import { actions, copy } from "./actions";
 import { showPaths } from "./details";
 import { clipped } from "./outline";
 
-interface Item {
+interface Entry {
   readonly text: string;
   readonly press?: string;
   readonly run: () => void;
@@ -16,7 +16,7 @@ interface Item {
 
 export function ContextMenu({ session, at }: { readonly session: Session; readonly at: MenuAt }): JSX.Element {
   const menu = useRef<HTMLDivElement>(null);
-  const items = itemsFor(session, at);
+  const entries = entriesFor(session, at);
   useEffect(() => {
     const element = menu.current!;
     const { width, height } = session.stage!;
@@ -49,7 +49,7 @@ export function ContextMenu({ session, at }: { readonly session: Session; readon
         if (to !== session.stage?.canvas && !menu.current?.contains(to) && session.pointing.menu === at) session.pointing.closeMenu();
       }}
     >
-      {items.map(({ text, press, run }) => (
+      {entries.map(({ text, press, run }) => (
         <button
           type="button"
           role="menuitem"
@@ -68,26 +68,26 @@ export function ContextMenu({ session, at }: { readonly session: Session; readon
   );
 }
 
-function itemsFor(session: Session, { picked }: MenuAt): Item[] {
-  if (picked?.kind === "edge") return edgeItems(session, picked.edge);
-  return picked ? boxItems(session, picked.piece) : graphItems(session);
+function entriesFor(session: Session, { picked }: MenuAt): Entry[] {
+  if (picked?.kind === "edge") return edgeEntries(session, picked.edge);
+  return picked ? boxEntries(session, picked.item) : graphEntries(session);
 }
 
-function boxItems(session: Session, piece: number): Item[] {
+function boxEntries(session: Session, item: number): Entry[] {
   const { scene, result } = session.shown!;
   const { view } = session;
-  const box = scene.box[piece];
+  const box = scene.box[item];
   const open = result.open[box] === 1,
     container = open || scene.expandable[box] === 1;
   const node = result.node[box];
   const facts = session.about.node?.node === node ? session.about.node : undefined;
   const name = facts?.id ?? scene.title[box];
   const [a, b, ...more] = session.selectedNodes;
-  const items: (Item | false)[] = [
-    container && { text: open ? "Collapse" : "Expand", press: "Enter", run: () => session.toggle(piece) },
-    container && { text: "Expand all inside", press: "Shift+Enter", run: () => session.toggle(piece, true) },
+  const entries: (Entry | false)[] = [
+    container && { text: open ? "Collapse" : "Expand", press: "Enter", run: () => session.toggle(item) },
+    container && { text: "Expand all inside", press: "Shift+Enter", run: () => session.toggle(item, true) },
     scene.repeat[box] > 1 && { text: `Unstack the ${scene.repeat[box]} repeats`, run: () => session.unfold(scene.key[box]) },
-    { text: "Zoom to it", press: "z", run: () => session.stage?.reveal([piece], true) },
+    { text: "Zoom to it", press: "z", run: () => session.stage?.reveal([item], true) },
     node >= 0 && { text: "Isolate (2 hops)", run: () => void session.onlyAround(node) },
     node >= 0 && { text: "Highlight upstream", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },
     node >= 0 && { text: "Highlight downstream", run: () => session.change({ ...view, upstream: 0, downstream: ALL }) },
@@ -99,14 +99,14 @@ function boxItems(session: Session, piece: number): Item[] {
     { text: "Copy name", run: () => void copy(session, name, "Name copied") },
     node >= 0 && { text: "Copy as Markdown", run: () => void actions.copyMarkdown(session) },
   ];
-  return items.filter((item) => item !== false);
+  return entries.filter((entry) => entry !== false);
 }
 
-function edgeItems(session: Session, edge: number): Item[] {
+function edgeEntries(session: Session, edge: number): Entry[] {
   const { scene } = session.shown!;
-  const go = (text: string, piece: number) => ({
-    text: `${text} ${clipped(scene.title[scene.box[piece]], 40)}`,
-    run: () => session.selectPiece(piece, false, true),
+  const go = (text: string, item: number) => ({
+    text: `${text} ${clipped(scene.title[scene.box[item]], 40)}`,
+    run: () => session.selectItem(item, false, true),
   });
   return [
     ...(scene.edgeSource[edge] >= 0 ? [go("From", scene.edgeSource[edge])] : []),
@@ -114,7 +114,7 @@ function edgeItems(session: Session, edge: number): Item[] {
   ];
 }
 
-function graphItems(session: Session): Item[] {
+function graphEntries(session: Session): Entry[] {
   return [
     { text: "Fit the whole graph", press: "f", run: () => actions.fit(session) },
     { text: "Expand all", press: "e", run: () => actions.expandAll(session) },

@@ -81,18 +81,13 @@ function drawAll(context: CanvasRenderingContext2D, session: Session, scale: num
   const step = Math.max(1, Math.floor(scene.boxCount / MOST_BOXES));
   const frameStep = Math.max(1, Math.floor(scene.frameCount / MOST_BOXES));
   for (let i = 0; i < scene.frameCount; i += frameStep) {
-    const piece = scene.order[i];
-    context.fillStyle = between(look(scene, theme, piece).fill, look(scene, theme, piece).stroke, 0.5);
-    context.fillRect(scene.x[piece] * scale, scene.y[piece] * scale, scene.w[piece] * scale, scene.h[piece] * scale);
+    const item = scene.order[i];
+    context.fillStyle = between(look(scene, theme, item).fill, look(scene, theme, item).stroke, 0.5);
+    context.fillRect(scene.x[item] * scale, scene.y[item] * scale, scene.w[item] * scale, scene.h[item] * scale);
   }
-  for (let piece = 0; piece < scene.boxCount; piece += step) {
-    if (scene.shape[piece] === Shape.Frame) continue;
-    context.fillStyle = scene.custom[piece] < 0 ? colours[scene.paint[piece]] : look(scene, theme, piece).fill;
-    context.fillRect(
-      scene.x[piece] * scale,
-      scene.y[piece] * scale,
-      Math.max(1, scene.w[piece] * scale),
-      Math.max(1, scene.h[piece] * scale),
-    );
+  for (let item = 0; item < scene.boxCount; item += step) {
+    if (scene.shape[item] === Shape.Frame) continue;
+    context.fillStyle = scene.custom[item] < 0 ? colours[scene.paint[item]] : look(scene, theme, item).fill;
+    context.fillRect(scene.x[item] * scale, scene.y[item] * scale, Math.max(1, scene.w[item] * scale), Math.max(1, scene.h[item] * scale));
   }
 }

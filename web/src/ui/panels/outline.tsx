@@ -55,14 +55,14 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
   }, [shown]);
   if (!shown || shown.result.outline.length === 0) return <p class="quiet">{shown ? "No nodes here." : ""}</p>;
   const { scene, result } = shown;
-  const selected = session.selectedPieces.at(-1) ?? -1;
+  const selected = session.selectedItems.at(-1) ?? -1;
   const current = selected >= 0 ? rowOf[scene.box[selected]] : -1;
-  const chosen = new Set(session.selectedPieces);
+  const chosen = new Set(session.selectedItems);
 
   const onKey = (event: KeyboardEvent) => {
     const row = Math.max(0, current);
     const box = result.outline[row];
-    const go = (to: number) => session.selectPiece(result.outline[Math.max(0, Math.min(result.outline.length - 1, to))], false, true);
+    const go = (to: number) => session.selectItem(result.outline[Math.max(0, Math.min(result.outline.length - 1, to))], false, true);
     if (event.key === "ArrowDown") go(current < 0 ? 0 : row + 1);
     else if (event.key === "ArrowUp") go(row - 1);
     else if (event.key === "Home") go(0);
@@ -74,7 +74,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
       else session.toggle(box);
     } else if (event.key === "ArrowLeft") {
       if (result.open[box]) session.toggle(box);
-      else if (scene.parent[box] >= 0) session.selectPiece(scene.parent[box], false, true);
+      else if (scene.parent[box] >= 0) session.selectItem(scene.parent[box], false, true);
     } else if (event.key === "Enter" || event.key === " ") session.toggle(box);
     else return;
     event.preventDefault();
@@ -113,7 +113,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
               aria-selected={chosen.has(box)}
               aria-expanded={container ? result.open[box] === 1 : undefined}
               style={{ ...style, paddingLeft: `${8 + Math.min(depth, 12) * 13}px` }}
-              onClick={(event) => session.selectPiece(box, event.shiftKey || event.ctrlKey || event.metaKey, true)}
+              onClick={(event) => session.selectItem(box, event.shiftKey || event.ctrlKey || event.metaKey, true)}
               onDblClick={() => session.toggle(box)}
             >
               {container ? (

@@ -1,4 +1,4 @@
-/** Pieces of the details panel that more than one kind of thing needs. */
+/** Parts of the details panel that more than one kind of thing needs. */
 import type { JSX } from "preact";
 import type { MetricFact, NodeName } from "../engine/protocol";
 import type { Session } from "../session";

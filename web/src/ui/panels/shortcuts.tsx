@@ -26,9 +26,9 @@ const walk =
   ({ session }: Where) => {
     const { shown } = session;
     if (!shown || shown.scene.boxCount === 0) return;
-    const from = session.selectedPieces.at(-1);
+    const from = session.selectedItems.at(-1);
     const to = from === undefined ? firstBox(session) : shown.neighbour(from, way);
-    if (to >= 0) session.selectPiece(to, false, true);
+    if (to >= 0) session.selectItem(to, false, true);
   };
 
 /** Up and down follow the picture: in a graph that runs to the right, right is forward. */
@@ -60,8 +60,8 @@ export const KEYS: readonly Key[] = [
     what: "Expand or collapse a group",
     press: "Enter",
     run: ({ session }) =>
-      session.selectedPieces.slice(-1).forEach((piece) => {
-        session.toggle(piece);
+      session.selectedItems.slice(-1).forEach((item) => {
+        session.toggle(item);
       }),
   },
   {
@@ -69,8 +69,8 @@ export const KEYS: readonly Key[] = [
     what: "Expand all inside",
     press: "Shift+Enter",
     run: ({ session }) =>
-      session.selectedPieces.slice(-1).forEach((piece) => {
-        session.toggle(piece, true);
+      session.selectedItems.slice(-1).forEach((item) => {
+        session.toggle(item, true);
       }),
   },
   { keys: "Backspace", what: "Select the parent group", press: "Backspace", run: ({ session }) => outwards(session) },
@@ -113,7 +113,7 @@ export const KEYS: readonly Key[] = [
     what: "Clear the selection; stop",
     press: "Escape",
     run: ({ session }) =>
-      session.pointing.menu ? session.pointing.closeMenu() : session.progress ? session.stop() : session.selectPiece(undefined),
+      session.pointing.menu ? session.pointing.closeMenu() : session.progress ? session.stop() : session.selectItem(undefined),
   },
   { keys: "?", what: "Keyboard shortcuts", press: "?", run: ({ panels, setPanels }) => setPanels({ ...panels, shortcuts: true }) },
   { keys: "Wheel", what: "Zoom. Trackpad: pan, pinch to zoom" },
@@ -130,9 +130,9 @@ export const KEYS: readonly Key[] = [
 ];
 
 function outwards(session: Session): void {
-  const piece = session.selectedPieces.at(-1);
-  const around = piece === undefined ? -1 : session.shown!.scene.parent[piece];
-  if (around >= 0) session.selectPiece(around, false, true);
+  const item = session.selectedItems.at(-1);
+  const around = item === undefined ? -1 : session.shown!.scene.parent[item];
+  if (around >= 0) session.selectItem(around, false, true);
 }
 
 /** Did the key mean something? */

@@ -10,22 +10,22 @@ export function anchorBetween(
   was: Shown,
   now: Shown,
   selected: readonly number[],
-): { piece: number; screen: Rect } | undefined {
+): { item: number; screen: Rect } | undefined {
   const { before } = now.result;
   const chosen = new Set(selected);
-  let best: { piece: number; screen: Rect } | undefined;
+  let best: { item: number; screen: Rect } | undefined;
   let nearest = Infinity;
-  for (let piece = 0; piece < before.length; piece++) {
-    const old = before[piece];
-    if (old < 0 || now.scene.shape[piece] === Shape.Frame || was.scene.shape[old] === Shape.Frame) continue;
+  for (let item = 0; item < before.length; item++) {
+    const old = before[item];
+    if (old < 0 || now.scene.shape[item] === Shape.Frame || was.scene.shape[old] === Shape.Frame) continue;
     const screen = stage.onScreen(was.rect(old));
     const x = screen.x + screen.w / 2 - stage.width / 2,
       y = screen.y + screen.h / 2 - stage.height / 2;
     if (Math.abs(x) > stage.width / 2 || Math.abs(y) > stage.height / 2) continue;
-    const far = (chosen.has(piece) ? 0 : 1e9) + x * x + y * y;
+    const far = (chosen.has(item) ? 0 : 1e9) + x * x + y * y;
     if (far < nearest) {
       nearest = far;
-      best = { piece, screen };
+      best = { item, screen };
     }
   }
   return best;
@@ -38,7 +38,7 @@ const MUCH = 1.3;
  * Another pass: what stays keeps its place on the screen, unless nothing that changed would be in sight. Whoever saw the whole picture
  * sees the whole again where its extent is quite another, as ghosts make it.
  */
-export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { piece: number; screen: Rect }): void {
+export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { item: number; screen: Rect }): void {
   if (sawAll(stage, was) && (outgrown(was.bounds.w, shown.bounds.w) || outgrown(was.bounds.h, shown.bounds.h))) {
     stage.show(shown, { look: "fit" });
     return;
@@ -68,16 +68,16 @@ function sawAll(stage: Stage, was: Shown): boolean {
   return x >= 0 && y >= 0 && x + w <= stage.width && y + h <= stage.height;
 }
 
-/** Changed pieces, if none of them is in sight. */
+/** Changed items, if none of them is in sight. */
 function changesOutOfSight(stage: Stage, now: Shown): number[] {
   const { marks } = now.result;
   if (!marks) return [];
   const found: number[] = [];
-  for (let piece = 0; piece < marks.length; piece++) {
-    if (!marks[piece] || now.scene.shape[piece] === Shape.Frame) continue;
-    const { x, y, w, h } = stage.onScreen(now.rect(piece));
+  for (let item = 0; item < marks.length; item++) {
+    if (!marks[item] || now.scene.shape[item] === Shape.Frame) continue;
+    const { x, y, w, h } = stage.onScreen(now.rect(item));
     if (x < stage.width && y < stage.height && x + w > 0 && y + h > 0) return [];
-    found.push(piece);
+    found.push(item);
   }
   return found;
 }

@@ -167,7 +167,7 @@ export class Panes {
         if (session === from || !session.shown) continue;
         const found = await this.find(from, node, session);
         if (found) await session.goToAll(found.nodes, found.graph);
-        else session.selectPiece(undefined);
+        else session.selectItem(undefined);
         this.seen.set(session, session.about.node);
         this.met.set(session, session.view.pass);
       }

@@ -32,7 +32,7 @@ export class Timeline {
     return Math.max(0, Math.min(this.rows.length - 1, this.session.view.pass));
   }
 
-  /** Modules of the recording, each with its first pass: a program that was compiled in pieces has several. */
+  /** Modules of the recording, each with its first pass: a program that was compiled in parts has several. */
   get modules(): ReadonlyMap<string, number> {
     const first = new Map<string, number>();
     for (const [pass, { module }] of this.rows.entries()) if (!first.has(module)) first.set(module, pass);

@@ -26,7 +26,7 @@ interface Stub {
   readonly numbers: Set<number>;
 }
 
-export class EdgePieces {
+export class EdgeItems {
   private readonly edge: number[] = [];
   private readonly source: number[] = [];
   private readonly target: number[] = [];

@@ -1,14 +1,14 @@
 /**
  * A very long layout as columns, read like a newspaper. Edges that stay within a column are drawn as they were; an edge between
  * columns becomes two short stubs with the same number, one below its source and one above its target. A frame that goes on in
- * the next column has a further piece there.
+ * the next column has a further item there.
  *
  * Everything is written along the flow (v) and across it (u), so that left-to-right pictures wrap into rows by the same code.
  */
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
 import { below, cutLines, goodColumns, offAspect } from "./cuts";
-import { EdgePieces, STUB_ROOM } from "./edges";
+import { EdgeItems, STUB_ROOM } from "./edges";
 import { depths, type Placed, upTo } from "../placed";
 
 const COLUMN_GAP = 56;
@@ -34,7 +34,7 @@ export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" |
 
 class Wrapping {
   private readonly down: boolean;
-  /** Places along (v) and across (u) the flow, of pieces. */
+  /** Places along (v) and across (u) the flow, of items. */
   private readonly u: number[];
   private readonly v: number[];
   private readonly uSize: number[];
@@ -45,10 +45,10 @@ class Wrapping {
   /** First and last column of every box; leaves have one. */
   private readonly lastColumn: Int32Array;
   private readonly columns: number;
-  /** Piece of frame f in column c: pieceOf.get(f * columns + c). */
-  private readonly pieceOf = new Map<number, number>();
-  /** Column of the pieces beyond the view's boxes. */
-  private readonly pieceColumn = new Map<number, number>();
+  /** Item of frame f in column c: itemOf.get(f * columns + c). */
+  private readonly itemOf = new Map<number, number>();
+  /** Column of the items beyond the view's boxes. */
+  private readonly itemColumn = new Map<number, number>();
   private readonly depth: Int32Array;
   /** Boxes with children before their parents. */
   private readonly order: Int32Array;
@@ -85,7 +85,7 @@ class Wrapping {
 
   run(): Placed {
     this.spreadFrames();
-    const edges = new EdgePieces(this.visible, this.layout, this.down);
+    const edges = new EdgeItems(this.visible, this.layout, this.down);
     this.sortEdges(edges);
     this.cutFrames(edges);
     return this.arrange(edges);
@@ -105,7 +105,7 @@ class Wrapping {
   }
 
   /** Edges within a column stay; the others become stubs. */
-  private sortEdges(edges: EdgePieces): void {
+  private sortEdges(edges: EdgeItems): void {
     const { visible, column, lastColumn } = this;
     const cut: number[] = [];
     for (let e = 0; e < visible.edgeCount; e++) {
@@ -151,8 +151,8 @@ class Wrapping {
     return this.layout.points[2 * this.layout.pointStart[e] + (this.down ? 1 : 0)];
   }
 
-  /** Give every frame one piece per column, large enough for what it holds there. */
-  private cutFrames(edges: EdgePieces): void {
+  /** Give every frame one item per column, large enough for what it holds there. */
+  private cutFrames(edges: EdgeItems): void {
     const { visible, columns } = this;
     const extents = new Map<number, Extent>();
     const grow = (frame: number, c: number, u0: number, u1: number, v0: number, v1: number) => {
@@ -180,7 +180,7 @@ class Wrapping {
     for (const b of this.order) {
       const parent = visible.parent[b];
       if (!visible.open[b] || this.column[b] === this.lastColumn[b]) {
-        if (visible.open[b]) this.pieceOf.set(b * columns + this.column[b], b);
+        if (visible.open[b]) this.itemOf.set(b * columns + this.column[b], b);
         const [before, after] = [edges.isMarked(b, false) ? STUB_ROOM : 0, edges.isMarked(b, true) ? STUB_ROOM : 0];
         if (parent >= 0)
           grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - before, this.v[b] + this.vSize[b] + after);
@@ -192,22 +192,22 @@ class Wrapping {
       for (let c = first; c <= this.lastColumn[b]; c++) {
         const held = extents.get(b * columns + c);
         if (!held) continue;
-        const piece = c === first ? b : this.newPiece(b, c);
-        this.pieceOf.set(b * columns + c, piece);
+        const item = c === first ? b : this.newItem(b, c);
+        this.itemOf.set(b * columns + c, item);
         const v0 = c === first ? this.v[b] : held.v0 - title;
         const v1 = Math.max(c === this.lastColumn[b] ? bottom : 0, held.v1 + PADDING);
         const u0 = this.down ? Math.max(wholeU, held.u0 - PADDING) : wholeU;
         const u1 = this.down ? Math.min(wholeU + wholeSize, Math.max(held.u1 + PADDING, u0 + 150)) : wholeU + wholeSize;
-        this.u[piece] = u0;
-        this.uSize[piece] = u1 - u0;
-        this.v[piece] = v0;
-        this.vSize[piece] = v1 - v0;
+        this.u[item] = u0;
+        this.uSize[item] = u1 - u0;
+        this.v[item] = v0;
+        this.vSize[item] = v1 - v0;
         if (parent >= 0) grow(parent, c, u0, u1, v0, v1);
       }
     }
-    for (let piece = 0; piece < this.box.length; piece++) {
-      const parent = visible.parent[this.box[piece]];
-      if (parent >= 0) this.parent[piece] = this.pieceOf.get(parent * columns + this.columnOfPiece(piece)) ?? parent;
+    for (let item = 0; item < this.box.length; item++) {
+      const parent = visible.parent[this.box[item]];
+      if (parent >= 0) this.parent[item] = this.itemOf.get(parent * columns + this.columnOfItem(item)) ?? parent;
     }
   }
 
@@ -223,8 +223,8 @@ class Wrapping {
     return p;
   }
 
-  private newPiece(frame: number, column: number): number {
-    this.pieceColumn.set(this.box.length, column);
+  private newItem(frame: number, column: number): number {
+    this.itemColumn.set(this.box.length, column);
     this.box.push(frame);
     this.parent.push(this.visible.parent[frame]);
     this.u.push(0);
@@ -233,12 +233,12 @@ class Wrapping {
     return this.vSize.push(0) - 1;
   }
 
-  private columnOfPiece(piece: number): number {
-    return piece < this.visible.boxCount ? this.column[piece] : this.pieceColumn.get(piece)!;
+  private columnOfItem(item: number): number {
+    return item < this.visible.boxCount ? this.column[item] : this.itemColumn.get(item)!;
   }
 
   /** Put the columns side by side. */
-  private arrange(edges: EdgePieces): Placed {
+  private arrange(edges: EdgeItems): Placed {
     const { left, right, top } = this;
     const bottom = new Float64Array(this.columns).fill(Number.NEGATIVE_INFINITY);
     const reach = (c: number, u0: number, u1: number, v0: number, v1: number) => {
@@ -247,8 +247,8 @@ class Wrapping {
       top[c] = Math.min(top[c], v0);
       bottom[c] = Math.max(bottom[c], v1);
     };
-    for (let piece = 0; piece < this.box.length; piece++) {
-      reach(this.columnOfPiece(piece), this.u[piece], this.u[piece] + this.uSize[piece], this.v[piece], this.v[piece] + this.vSize[piece]);
+    for (let item = 0; item < this.box.length; item++) {
+      reach(this.columnOfItem(item), this.u[item], this.u[item] + this.uSize[item], this.v[item], this.v[item] + this.vSize[item]);
     }
     edges.eachPoint((c, u, v) => reach(c, u, u, v, v));
     edges.eachLabel((c, u, v, wide, high) => reach(c, u - wide / 2, u + wide / 2, v - high / 2, v + high / 2));
@@ -262,8 +262,8 @@ class Wrapping {
       longest = Math.max(longest, bottom[c] - top[c]);
     }
     const across = at - COLUMN_GAP;
-    const us = Float64Array.from(this.u, (u, piece) => u + shift[this.columnOfPiece(piece)]);
-    const vs = Float64Array.from(this.v, (v, piece) => v - top[this.columnOfPiece(piece)]);
+    const us = Float64Array.from(this.u, (u, item) => u + shift[this.columnOfItem(item)]);
+    const vs = Float64Array.from(this.v, (v, item) => v - top[this.columnOfItem(item)]);
     const [uSize, vSize] = [Float64Array.from(this.uSize), Float64Array.from(this.vSize)];
     return {
       width: this.down ? across : longest,
