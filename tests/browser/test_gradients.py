@@ -89,7 +89,7 @@ def test_what_has_no_gradient_says_why_and_parameters_show_the_sum_of_their_uses
         assert expected in panel.inner_text(), row
     found.search("op:add type:i32")
     found.key("Enter")
-    assert "Whole numbers" in panel.inner_text()
+    assert "Integers are not differentiable" in panel.inner_text()
 
 
 def test_the_program_tells_what_is_kept_for_backward(viewer: Viewer) -> None:

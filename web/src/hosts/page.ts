@@ -1,6 +1,6 @@
 /**
- * The one script of every host. On a page it finds out where its data is and mounts the viewer; the same script, started as a
- * worker, is the engine. So a page is one file with one script in it, and needs nothing from anywhere.
+ * The one script of every host. On a page it finds its data and mounts the viewer; the same script, started as a worker, is the
+ * engine. So a page is one file with one script, and needs nothing else.
  */
 import type { Carrier, StartEngine } from "../ui/engine/client";
 import type { DataFile } from "../ui/engine/protocol";
@@ -25,17 +25,17 @@ interface PageConfig {
   readonly nodeData?: readonly DataFile[];
   readonly predefinedStyles: readonly PredefinedStyle[];
   readonly table?: "nodes" | "modules";
-  /** Address of a stream of "changed" events, where the host watches its files. */
+  /** Address of a stream of "changed" events, if the host watches its files. */
   readonly events?: string;
 }
 
 function element(id: string): HTMLElement {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`this page lacks its part "${id}"; it is damaged. Export it again`);
-  return found;
+  const part = document.getElementById(id);
+  if (!part) throw new Error(`this page is damaged: its part "${id}" is missing; export it again`);
+  return part;
 }
 
-/** A worker from this very script: by its address where it has one, else from its own text. */
+/** Starts a worker from this script: by its address if it has one, else from its text. */
 function engineStarter(script: HTMLScriptElement | null): StartEngine {
   let address = script?.src ?? "";
   return (): Carrier => {

@@ -1,4 +1,4 @@
-/** What is known about the selection: facts for the details panel, and which boxes are lit for it. */
+/** The selection: facts for the details panel, and which boxes are highlighted. */
 import { emphasisOf } from "./canvas/marks";
 import { Cancelled } from "./engine/client";
 import type { ChainStep, EdgeFacts, GradientFacts, GroupFacts, NodeFacts } from "./engine/protocol";
@@ -19,8 +19,8 @@ export class About {
     this.chain = [];
   }
 
-  /** Ask anew, for the item that was selected last. */
-  async selected(item: number | undefined): Promise<void> {
+  /** Asks for the facts of the item that was selected last. */
+  async loadSelected(item: number | undefined): Promise<void> {
     const { shown, timeline } = this.session;
     this.gradient = this.edge = undefined;
     this.chain = [];
@@ -30,11 +30,11 @@ export class About {
       return;
     }
     const node = shown.result.node[shown.scene.box[item]];
-    if (node >= 0) await this.tellNode(node);
-    else await this.tellGroup(shown.keyOf(item));
+    if (node >= 0) await this.loadNode(node);
+    else await this.loadGroup(shown.keyOf(item));
   }
 
-  async tellNode(node: number): Promise<void> {
+  async loadNode(node: number): Promise<void> {
     const { session } = this;
     try {
       const facts = await session.ask("node", { node });
@@ -50,7 +50,7 @@ export class About {
     }
   }
 
-  async tellEdge(edge: number): Promise<void> {
+  async loadEdge(edge: number): Promise<void> {
     const facts = await this.session.ask("edge", { edge }).catch(() => undefined);
     if (this.session.stage?.chosenEdge !== edge) return;
     this.clear();
@@ -58,19 +58,19 @@ export class About {
     this.session.changed();
   }
 
-  private async tellGroup(key: string): Promise<void> {
+  private async loadGroup(key: string): Promise<void> {
     this.group = await this.session.ask("group", { key }).catch(() => undefined);
     this.node = undefined;
     this.session.changed();
   }
 
-  /** Light what is upstream and downstream of the selection, or what belongs to its gradient. */
-  async light(): Promise<void> {
+  /** Highlights what is upstream and downstream of the selection, or what belongs to its gradient. */
+  async highlight(): Promise<void> {
     const { shown, stage, view, selectedNodes: nodes } = this.session;
     if (!shown || !stage) return;
     let mark: Uint8Array | undefined;
     if (nodes.length > 0 && (view.upstream > 0 || view.downstream > 0)) {
-      const limit = (steps: number) => (steps >= ALL ? shown.result.boxOfNode.length : steps);
+      const limit = (hops: number) => (hops >= ALL ? shown.result.boxOfNode.length : hops);
       const traced = await this.session
         .ask("trace", { nodes, up: limit(view.upstream), down: limit(view.downstream) })
         .catch(() => undefined);

@@ -1,11 +1,11 @@
 /**
- * The camera in the address: a copied link shows the same place at the same size. It is written when the camera has come to rest, and
- * never as a step of its own to go back to.
+ * The camera in the address: a copied link shows the same place at the same zoom. It is written when the camera has stopped, and
+ * is never a separate step of the history.
  */
 import { placeOf, roundedPlace } from "../core/base/camera";
 import type { Session } from "./session";
 
-/** A camera that has not moved for this long rests. Browsers refuse an address that changes more often than a few times a second. */
+/** A camera that has not moved for this long has stopped. Browsers refuse more than a few changes of the address per second. */
 const REST_MS = 150;
 
 export class CameraAddress {
@@ -13,20 +13,20 @@ export class CameraAddress {
 
   constructor(private readonly session: Session) {}
 
-  /** The camera has moved, or what it would look at first has changed. */
+  /** The camera has moved, or where it would start has changed. */
   moved(): void {
     if (this.timer) clearTimeout(this.timer);
     else this.session.idle.change(1);
     this.timer = window.setTimeout(() => this.write(), REST_MS);
   }
 
-  /** Note in the address where the camera is, or is about to be. */
+  /** Writes into the address where the camera is, or where it is going. */
   write(): void {
     this.dispose();
     const { session } = this;
     const { stage, view } = session;
     if (!stage?.shown) return;
-    const camera = stage.looksAfresh ? undefined : roundedPlace(placeOf(stage.destination, stage.width, stage.height));
+    const camera = stage.isInitial ? undefined : roundedPlace(placeOf(stage.destination, stage.width, stage.height));
     if (JSON.stringify(camera) !== JSON.stringify(view.camera)) session.note({ ...view, camera });
   }
 

@@ -1,4 +1,4 @@
-/** The one font, from the bundle itself: text is as wide on every screen as the layout has measured it. */
+/** The one font, from the bundle: text is as wide on every screen as the layout measured it. */
 import bold from "../../../src/opscope/render/fonts/OpscopeSans-Bold.woff2";
 import regular from "../../../src/opscope/render/fonts/OpscopeSans-Regular.woff2";
 import { FONT_FAMILY } from "../core/text/advances";
@@ -8,17 +8,17 @@ const FACES = [
   [bold, "600"],
 ] as const;
 
-/** Makes the font known to a document or a worker, once. */
+/** Loads the font into a document or a worker, once. */
 export async function loadFonts(into: FontFaceSet): Promise<void> {
   await Promise.all(
     FACES.map(async ([bytes, weight]) => {
-      const known = [...into].some((face) => face.family.replaceAll('"', "") === FONT_FAMILY && face.weight === weight);
-      if (!known) into.add(await new FontFace(FONT_FAMILY, bytes.buffer, { weight }).load());
+      const isLoaded = [...into].some((face) => face.family.replaceAll('"', "") === FONT_FAMILY && face.weight === weight);
+      if (!isLoaded) into.add(await new FontFace(FONT_FAMILY, bytes.buffer, { weight }).load());
     }),
   );
 }
 
-/** The same font for a picture that leaves the page. */
+/** The same font, for pictures that are saved. */
 export function fontCss(): string {
   return FACES.map(([bytes, weight]) => {
     let text = "";

@@ -1,4 +1,4 @@
-/** The viewer: one function, no globals, as many on a page as one likes. */
+/** The viewer: one function and no globals, so that a page can have several. */
 import { render } from "preact";
 import { ADDRESS_OPTIONS, type AddressOption } from "../core/program/options";
 import type { ViewOptions } from "../core/program/viewOptions";
@@ -11,11 +11,11 @@ import css from "./style.css";
 import timelineCss from "./timeline/timeline.css";
 
 export interface ViewerOptions extends SessionOptions {
-  /** Begin with the side panels folded away (a notebook cell is small). */
+  /** Start with the side panels hidden (a notebook cell is small). */
   readonly compact?: boolean;
 }
 
-/** What scripts and tests may know. */
+/** The state as scripts and tests see it. */
 export interface ViewerState {
   readonly status: "loading" | "ready" | "failed";
   readonly problem: string | null;
@@ -59,7 +59,7 @@ export interface Viewer {
   whenIdle(): Promise<void>;
   state(): ViewerState;
   reload(): void;
-  /** Show this state of the first source, whatever is shown now. */
+  /** Shows this state of the first source. */
   show(view: Partial<ViewState>): void;
 }
 
@@ -117,7 +117,7 @@ function describe(session: Session): ViewerState {
       selectedNode: each.about.node?.id ?? null,
     })),
     query: view.query,
-    matches: session.finder.found?.total ?? null,
+    matches: session.finder.result?.total ?? null,
     flatten: view.flatten,
     foldRepeats: view.fold,
     direction: view.rankdir,

@@ -23,10 +23,10 @@ export interface SessionOptions {
   readonly theme?: ThemeChoice;
   /** Keep the state in the page's address. */
   readonly url?: boolean;
-  /** Style rules to begin with (else those of the last visit), those to choose from, and files of node data. */
+  /** Initial style rules (by default those of the last visit), those to choose from, and files of node data. */
   readonly styles?: unknown;
   readonly predefinedStyles: readonly PredefinedStyle[];
   readonly nodeData?: readonly DataFile[];
-  /** Begin with the table open, with these rows. */
+  /** Start with the table open, showing these rows. */
   readonly table?: "nodes" | "modules";
 }

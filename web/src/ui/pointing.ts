@@ -1,10 +1,10 @@
-/** What the pointer means: resting tells, a click selects, a double click opens, the other button offers what can be done here. */
+/** What the pointer does: hovering shows a tooltip, a click selects, a double-click expands, the secondary button opens the menu. */
 import type { Picked } from "./canvas/shown";
 import type { Session } from "./session";
 import { addOmitted } from "./state/view";
 import { Signal } from "./state/signal";
 
-/** Something at a place of the canvas, in its pixels. */
+/** Something at a place on the canvas, in CSS pixels. */
 export interface Spot {
   readonly x: number;
   readonly y: number;
@@ -20,7 +20,7 @@ export interface MenuAt {
 export class Pointing {
   tip: Spot | undefined;
   menu: MenuAt | undefined;
-  /** The pointer rests on something else. */
+  /** The pointer is over something else. */
   readonly onTip = new Signal();
 
   constructor(private readonly session: Session) {}
@@ -44,7 +44,7 @@ export class Pointing {
     else session.selectItem(picked.item, how.add);
   }
 
-  /** "12 more": a click adds them. Says whether the item was that. */
+  /** A click on "12 more" adds them. Returns whether the item was such a box. */
   addOmitted(item: number): boolean {
     const { session } = this;
     const more = addOmitted(session.view, session.shown!.keyOf(item));
@@ -52,7 +52,7 @@ export class Pointing {
     return more !== undefined;
   }
 
-  /** What the menu offers is about what is under it, so that is selected first; unless it is one of several that already are. */
+  /** The menu applies to what is under the pointer, so that is selected first, unless it is part of the selection. */
   openMenu(picked: Picked | undefined, x: number, y: number): void {
     const { session } = this;
     if (!session.shown) return;
@@ -63,7 +63,7 @@ export class Pointing {
     session.changed();
   }
 
-  /** The menu by its key: at what is selected, or where nothing is, in the middle. */
+  /** Opens the menu by keyboard: at the selection, or in the middle if nothing is selected. */
   openMenuAtSelection(): void {
     const { stage, shown, selectedItems } = this.session;
     const item = selectedItems.at(-1);

@@ -1,6 +1,6 @@
 /**
- * One viewer at work: takes what the person does, changes the state, asks the engine, hands the answer to the canvas and tells the
- * panels. The panels only read it and call its methods.
+ * One running viewer: handles input, changes the state, asks the engine, passes the answer to the canvas and notifies the panels. The
+ * panels only read it and call its methods.
  */
 import type { Theme } from "../core/scene/theme";
 import { About } from "./about";
@@ -19,19 +19,22 @@ import { Panes } from "./timeline/panes";
 import { Timeline } from "./timeline/timeline";
 import { type History, memoryHistory, urlHistory } from "./state/history";
 import { Idle } from "./state/idle";
-import { type Progress, patiently, type Tell } from "./state/patience";
+import { type Progress, patiently, type Report } from "./state/patience";
 import { Scheme, type ThemeChoice } from "./state/scheme";
 import { Signal } from "./state/signal";
 import { Styling } from "./styling";
-import { asItComes, enterGraph, openAllInside, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
+import { isUntouched, enterGraph, openAllInside, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
 
-type Look = {
+/** Where to look after a change. */
+type CameraMove = {
   readonly anchor?: string;
   readonly look?: "fit" | "first";
   readonly reveal?: number;
   readonly revealLevel?: number;
-  readonly keepCamera?: boolean /** What stays keeps its place on the screen. */;
-  readonly stay?: boolean /** Look where the state says that one looked. */;
+  readonly keepCamera?: boolean;
+  /** What stays in the picture keeps its place on the screen. */
+  readonly stay?: boolean;
+  /** Look at the place that the state has. */
   readonly restore?: boolean;
 };
 
@@ -70,7 +73,7 @@ export class Session {
 
   constructor(readonly options: SessionOptions) {
     this.client = new EngineClient(options.start);
-    this.panes = new Panes(this, (beside) => new Session(beside));
+    this.panes = new Panes(this, (paneOptions) => new Session(paneOptions));
     this.styling = new Styling(this, options.styles, options.nodeData);
     this.client.data = this.styling.files;
     const begin = startingAt(options.initial);
@@ -90,7 +93,7 @@ export class Session {
     this.scheme.dispose();
   }
 
-  /** Tell the panels, once per turn however much has changed. */
+  /** Notifies the panels, once per turn however much has changed. */
   changed(): void {
     if (this.scheduled || this.disposed) return;
     this.scheduled = true;
@@ -132,7 +135,7 @@ export class Session {
     return () => stage.dispose();
   }
 
-  /** Load a source and show it: where the state says that one looked, or afresh. */
+  /** Loads a source and shows it: at the place that the state has (`restore`), or from the start. */
   async open(source: number, restore = false): Promise<void> {
     const entry = this.options.sources[source];
     this.problem = undefined;
@@ -140,9 +143,9 @@ export class Session {
     this.finder.clear();
     this.about.clear();
     this.changed();
-    if (!entry) return this.fail(new Error("there is nothing to show; give `opscope view` a file"));
+    if (!entry) return this.fail(new Error("there is nothing to show; pass a file to `opscope view`"));
     try {
-      this.program = await this.waiting((tell) => this.client.load(entry.at, tell));
+      this.program = await this.waiting((report) => this.client.load(entry.at, (part) => report(part, `Loading ${entry.name}…`)));
       this.timeline.opened(this.program.passes);
       if (this.view.pass === 0 && this.timeline.start > 0) this.note({ ...this.view, pass: this.timeline.start });
     } catch (error) {
@@ -159,8 +162,8 @@ export class Session {
     void this.open(source);
   }
 
-  /** The one way to another state. */
-  change(view: ViewState, look: Look = {}, record: "push" | "replace" = "push"): void {
+  /** The one way to change the state. */
+  change(view: ViewState, look: CameraMove = {}, record: "push" | "replace" = "push"): void {
     const before = this.view;
     if (view === before) return;
     this.record(view, record);
@@ -172,25 +175,25 @@ export class Session {
     this.changed();
   }
 
-  /** Take a state as a step of history. The one that is left keeps the place that was looked at; another picture has places of its own. */
+  /** Makes a state a step of the history. The previous one keeps its camera; another picture starts without one. */
   private record(view: ViewState, how: "push" | "replace" = "push"): void {
     this.cameraAddress.write();
     this.view = { ...view, camera: sameView(this.view, view) ? this.view.camera : undefined };
     this.history[how](this.view);
   }
 
-  /** Another state of what needs no other picture and is no step to go back to. */
+  /** Changes the state without another picture and without a step of the history. */
   note(view: ViewState): void {
     this.view = view;
     this.history.replace(view);
   }
 
-  /** What is to be seen is another, and so is where to look. */
+  /** Draws again and moves the camera to the start. */
   lookAgain(): void {
     void this.draw({ look: "first" });
   }
 
-  /** The same picture in other colours. */
+  /** Draws the same picture in other colours. */
   redraw(): void {
     void this.draw({ keepCamera: true });
   }
@@ -208,7 +211,7 @@ export class Session {
     return this.history.link(this.view);
   }
 
-  /** Open or close a container, or open everything in it; it keeps its place on the screen. */
+  /** Expands or collapses a container, or expands everything inside; it keeps its place on the screen. */
   toggle(item: number, deep = false): void {
     const { shown } = this;
     if (!shown || this.pointing.addOmitted(item)) return;
@@ -219,7 +222,7 @@ export class Session {
     this.change(deep ? openAllInside(this.view, key) : toggle(this.view, key, open), { anchor: key });
   }
 
-  /** Show the repeats of a stack one by one. */
+  /** Unstacks the repeats of a stack. */
   unfold(key: string): void {
     this.change({ ...this.view, unfolded: [...this.view.unfolded, key] }, { anchor: key });
   }
@@ -233,10 +236,10 @@ export class Session {
     if (reveal && item !== undefined) this.stage?.reveal([item], false);
   }
 
-  /** Leave only a node of the shown graph and what is near it. */
+  /** Shows only a node of the shown graph and its surroundings. */
   async onlyAround(node: number): Promise<void> {
     const { id, graph } = await this.ask("node", { node });
-    if (graph !== this.graphName) return this.say(`It is in ${graph}; go there first`);
+    if (graph !== this.graphName) return this.say(`This node is in ${graph}; open that graph first`);
     this.change({ ...this.view, around: [id], hops: START.hops, stopAt: [], also: [] }, { look: "fit" });
   }
 
@@ -244,17 +247,17 @@ export class Session {
     this.selectItem(undefined);
     if (this.stage) this.stage.chosenEdge = edge;
     this.stage?.draw();
-    await this.about.tellEdge(edge);
+    await this.about.loadEdge(edge);
   }
 
-  /** Show a node wherever it is: open what hides it, or go to its graph. */
+  /** Shows a node wherever it is: expands what hides it, or opens its graph. */
   async goTo(node: number, graph: string): Promise<void> {
     const { shown } = this;
     if (!shown) return;
     const box = shown.result.boxOfNode[node] ?? -1;
     if (this.inSight(node)) {
       this.selectItem(box, false, true);
-      await this.about.tellNode(node);
+      await this.about.loadNode(node);
       return;
     }
     if (box < 0) {
@@ -264,10 +267,10 @@ export class Session {
     const now = this.shown?.result.boxOfNode[node] ?? -1;
     if (now < 0) return;
     this.selectItem(now, false, true);
-    await this.about.tellNode(node);
+    await this.about.loadNode(node);
   }
 
-  /** Show nodes of one graph together: all are selected, the first is the one that is told about. */
+  /** Shows nodes of one graph together: all are selected, and the details are about the first. */
   async goToAll(nodes: readonly number[], graph: string): Promise<void> {
     for (const node of nodes.slice(1)) if (!this.inSight(node)) await this.goTo(node, graph);
     await this.goTo(nodes[0], graph);
@@ -276,17 +279,17 @@ export class Session {
     if (items.length < 2) return;
     for (const [i, item] of items.entries()) this.selectItem(item, i > 0);
     this.stage?.reveal(items, false);
-    await this.about.tellNode(nodes[0]);
+    await this.about.loadNode(nodes[0]);
   }
 
-  /** Has it a box of its own, or one that hides nothing? */
+  /** Does it have its own box, or one that hides nothing? */
   private inSight(node: number): boolean {
     const { shown } = this;
     const box = shown?.result.boxOfNode[node] ?? -1;
     return !!shown && box >= 0 && (shown.result.node[box] === node || !shown.scene.expandable[shown.scene.box[box]]);
   }
 
-  /** Show the group around a node at a depth: open what hides it, and nothing more. */
+  /** Shows the group around a node at a depth: expands what hides it, and nothing more. */
   async goToGroup({ node, level }: ModulePlace): Promise<void> {
     await this.draw({ reveal: node, revealLevel: level, keepCamera: true });
     const box = this.shown?.result.revealed ?? -1;
@@ -313,7 +316,7 @@ export class Session {
 
   readonly ask: EngineClient["ask"] = (method, params, progress) => this.idle.during(this.client.ask(method, params, progress));
 
-  /** Nodes of the selected boxes (a group has none of its own). */
+  /** Nodes of the selected boxes (a group has none). */
   get selectedNodes(): number[] {
     return this.selectedItems.map((item) => this.shown!.result.node[this.shown!.scene.box[item]]).filter((node) => node >= 0);
   }
@@ -349,8 +352,8 @@ export class Session {
     this.changed();
   }
 
-  /** Wait for the engine, and after a moment say so. Of several tasks the latest is told about. */
-  private waiting<T>(task: (tell: Tell) => Promise<T>): Promise<T> {
+  /** Waits for the engine, showing progress after a moment; of several tasks, that of the latest. */
+  private waiting<T>(task: (report: Report) => Promise<T>): Promise<T> {
     const turn = ++this.turn;
     return this.idle.during(
       patiently(task, (progress) => {
@@ -361,7 +364,7 @@ export class Session {
     );
   }
 
-  private async draw(look: Look): Promise<void> {
+  private async draw(look: CameraMove): Promise<void> {
     const { stage } = this;
     if (!stage || !this.program) return;
     const anchorKey = look.anchor;
@@ -372,7 +375,7 @@ export class Session {
     }
     const { view } = this;
     try {
-      const result = await this.waiting((tell) =>
+      const result = await this.waiting((report) =>
         this.client.show(
           {
             spec: specOf(view),
@@ -380,15 +383,15 @@ export class Session {
             colour: view.colour,
             styles: this.styling.rules,
             locate: [anchorKey ?? "", ...view.selection],
-            ...(view.matchesOnly >= 0 && this.finder.found
-              ? { near: { nodes: this.finder.found.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } }
+            ...(view.matchesOnly >= 0 && this.finder.result
+              ? { near: { nodes: this.finder.result.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } }
               : {}),
             ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
             ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
-            ...(look.reveal === undefined && !look.stay && !(look.restore && view.camera) && asItComes(view) ? { room: stage.room } : {}),
+            ...(look.reveal === undefined && !look.stay && !(look.restore && view.camera) && isUntouched(view) ? { room: stage.room } : {}),
             ...this.timeline.request,
           },
-          tell,
+          report,
         ),
       );
       if (this.disposed) return;
@@ -406,9 +409,9 @@ export class Session {
       const before = this.shown;
       const first = before === undefined;
       this.shown = shown;
-      if (result.program) this.turned(result.program);
+      if (result.program) this.showProgram(result.program);
       this.problem = undefined;
-      stage.hits = this.finder.items();
+      stage.hits = this.finder.boxes();
       stage.selected = this.selectedItems;
       const stays = look.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
       if (stays && before) showStaying(stage, before, shown, stays);
@@ -419,29 +422,29 @@ export class Session {
       await this.refreshSelection(undefined);
       this.changed();
       void this.timeline.refresh();
-      void this.learnAttributes();
+      void this.loadAttributes();
     } catch (error) {
       this.fail(error);
     }
   }
 
-  /** Show what the state says now, for whoever has set it. */
+  /** Shows a state and waits until it is drawn. */
   async follow(view: ViewState): Promise<void> {
     this.record(view);
     this.changed();
     await this.draw({ stay: true });
   }
 
-  /** Another program of the recording is shown: what was known by numbers of its nodes is not true any more. */
-  private turned(program: ProgramSummary): void {
+  /** Another program of the recording is shown: node numbers of the previous one are no longer valid. */
+  private showProgram(program: ProgramSummary): void {
     this.program = program;
     this.attributesOf = undefined;
     this.finder.clear();
     if (this.view.query) void this.finder.refresh();
   }
 
-  /** What colours and table columns can be made of; asked once per graph, after the picture is there. */
-  private async learnAttributes(): Promise<void> {
+  /** Attributes to colour by and to add as columns; asked once per graph, after the picture is drawn. */
+  private async loadAttributes(): Promise<void> {
     const graph = this.graphName;
     if (this.attributesOf === graph) return;
     this.attributesOf = graph;
@@ -449,15 +452,15 @@ export class Session {
     this.changed();
   }
 
-  /** Details and highlights of what is selected now. */
+  /** Loads details and highlights of the current selection. */
   private async refreshSelection(before: ViewState | undefined): Promise<void> {
     const { shown, stage, view } = this;
     if (!shown || !stage) return;
     stage.selected = this.selectedItems;
     stage.chosenEdge = -1;
     stage.draw();
-    if (before?.selection !== view.selection) await this.about.selected(stage.selected.at(-1));
-    await this.about.light();
+    if (before?.selection !== view.selection) await this.about.loadSelected(stage.selected.at(-1));
+    await this.about.highlight();
     this.changed();
   }
 

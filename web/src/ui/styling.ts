@@ -1,4 +1,4 @@
-/** Style rules and node data of one viewer: what the person wrote, loaded or dropped, kept from visit to visit where the browser allows. */
+/** Style rules and node data of one viewer: what the person wrote, loaded or dropped; rules are stored between visits where the browser allows it. */
 import type { DataStatistics } from "../core/highlight/nodeData";
 import { DATA } from "../core/highlight/highlighter";
 import { readRules, type StyleRule } from "../core/highlight/rules";
@@ -16,12 +16,12 @@ export class Styling {
 
   constructor(
     private readonly session: Session,
-    given: unknown,
+    initial: unknown,
     files: readonly DataFile[] = [],
   ) {
     this.files = [...files];
     try {
-      this.rules = given === undefined ? remembered() : readRules(given);
+      this.rules = initial === undefined ? remembered() : readRules(initial);
     } catch (error) {
       this.rules = [];
       session.say(error instanceof Error ? error.message : String(error));
@@ -35,13 +35,13 @@ export class Styling {
     void this.session.idle.during(this.redrawSoon(rules));
   }
 
-  /** Once for all that is typed in one go. */
+  /** Redraws once after a burst of typing. */
   private async redrawSoon(rules: readonly StyleRule[]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, TYPING_MS));
     if (this.rules === rules) this.session.redraw();
   }
 
-  /** A file of rules or of node data, whichever it is. */
+  /** Takes a file of style rules or of node data, whichever it is. */
   async take(name: string, text: string): Promise<void> {
     try {
       const parsed = parse(name, text);
@@ -63,7 +63,7 @@ export class Styling {
     this.runs = [];
     for (const file of this.files) {
       try {
-        this.keep(await this.session.ask("nodeData", file));
+        this.merge(await this.session.ask("nodeData", file));
       } catch (error) {
         this.session.say(error instanceof Error ? error.message : String(error));
       }
@@ -73,7 +73,7 @@ export class Styling {
   private async addData(file: DataFile): Promise<void> {
     const fresh = await this.session.ask("nodeData", file);
     this.files.push(file);
-    this.keep(fresh);
+    this.merge(fresh);
     const [first] = fresh;
     if (!first) return;
     const rest = first.unmatched ? `; ${first.unmatched.toLocaleString("en-US")} entries match no node of this program` : "";
@@ -83,7 +83,7 @@ export class Styling {
     else this.session.change({ ...this.session.view, colour }, { keepCamera: true });
   }
 
-  private keep(fresh: readonly DataStatistics[]): void {
+  private merge(fresh: readonly DataStatistics[]): void {
     const names = new Set(fresh.map((run) => run.name));
     this.runs = [...this.runs.filter((run) => !names.has(run.name)), ...fresh];
     this.session.changed();
@@ -94,11 +94,11 @@ function parse(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${name} is not a style or node-data file (JSON)`);
+    throw new Error(`${name} is not a style or node-data file (JSON). To view it: opscope view ${name}`);
   }
 }
 
-/** Pages in frames and from files may have no storage: then rules last as long as the page. */
+/** Pages in frames and from files may have no storage; their rules last as long as the page. */
 function remembered(): readonly StyleRule[] {
   try {
     return readRules(JSON.parse(localStorage.getItem(PLACE) ?? "[]"));
@@ -111,6 +111,6 @@ function remember(rules: readonly StyleRule[]): void {
   try {
     localStorage.setItem(PLACE, JSON.stringify(rules));
   } catch {
-    // nothing to be done
+    // The rules still apply to this page.
   }
 }

@@ -11,7 +11,7 @@ beforeAll(() => ask("load", { at: { kind: "bytes", bytes: wireOf("src/opscope/ex
 
 describe("what is saved for backward", () => {
   it("is sorted by size and adds up", async () => {
-    const { values, count, bytes } = await ask("kept", {});
+    const { values, count, bytes } = await ask("saved", {});
     const sizes = values.map((value) => value.bytes);
     expect(count).toBeGreaterThan(50);
     expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
@@ -20,7 +20,7 @@ describe("what is saved for backward", () => {
 
   it("is forward values with backward users", async () => {
     const isBackward = async (node: number) => (await ask("node", { node })).links.some(({ kind }) => kind === "backward_of");
-    for (const { node } of (await ask("kept", {})).values) {
+    for (const { node } of (await ask("saved", {})).values) {
       const { users } = await ask("node", { node });
       const backward = await Promise.all(users.map((user) => isBackward(user.node)));
       expect(await isBackward(node)).toBe(false);

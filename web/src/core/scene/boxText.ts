@@ -56,7 +56,7 @@ export interface BoxSize {
 export const isGroup = (visible: Visible, box: number): boolean =>
   visible.kind[box] === BoxKind.Group || (visible.kind[box] === BoxKind.Stack && visible.node[box] < 0);
 
-/** What a item says, at its place on the picture. */
+/** What an item says, at its place on the picture. */
 export function boxTexts(scene: Scene, item: number): TextRun[] {
   const box = scene.box[item];
   const runs: TextRun[] = [];

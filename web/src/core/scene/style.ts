@@ -1,4 +1,4 @@
-/** The colours of a item in a theme: its category's, or those that a person chose for it, with ink that can be read on them. */
+/** The colours of an item in a theme: its category's, or those that a person chose for it, with ink that can be read on them. */
 import { legible } from "../base/colour";
 import type { Paint, Theme } from "./theme";
 import { type CustomPaint, type Scene, Shape } from "./types";

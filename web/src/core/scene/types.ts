@@ -8,7 +8,7 @@
 import type { Shade } from "../base/colour";
 import { CATEGORIES } from "../program/types";
 
-/** How a item is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
+/** How an item is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
 export const enum Shape {
   Card = 0,
   Pill = 1,
@@ -31,7 +31,7 @@ export interface Scene {
 
   /** Items 0 … visible.boxCount-1 are the view's boxes by number; items after them continue a frame that was wrapped. */
   readonly boxCount: number;
-  /** The view's box that a item shows. */
+  /** The view's box that an item shows. */
   readonly box: Int32Array;
   readonly x: Float64Array;
   readonly y: Float64Array;
@@ -40,7 +40,7 @@ export interface Scene {
   readonly shape: Uint8Array;
   /** Row of `Theme.paints`. */
   readonly paint: Uint8Array;
-  /** How many frames a item sits in. */
+  /** How many frames an item sits in. */
   readonly depth: Uint8Array;
   readonly parent: Int32Array;
   /** 1: what the picture is about (the node that was asked for); it has a strong border. */

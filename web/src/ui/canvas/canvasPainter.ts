@@ -84,7 +84,7 @@ export class CanvasPainter implements Painter {
   triangle(x0: number, y0: number, x1: number, y1: number, x2: number, y2: number, fill: string): void {
     if (this.plain) return;
     if (fill !== this.headFill) {
-      this.flush(); // the lines too: heads begin a path of their own
+      this.flush(); // the lines too: heads begin a new path
       this.headFill = fill;
     }
     this.heads.push(x0, y0, x1, y1, x2, y2);
@@ -103,7 +103,7 @@ export class CanvasPainter implements Painter {
     context.fillText(run.text, left, run.y);
   }
 
-  /** Draw the lines that were collected. To be called before anything that must lie above them. */
+  /** Draws the collected lines. Call it before drawing anything that must lie above them. */
   flush(): void {
     this.flushLines();
     this.flushHeads();

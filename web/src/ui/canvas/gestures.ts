@@ -1,13 +1,13 @@
-/** Mouse, trackpad, pen and fingers, as the few things they mean: move, zoom, point, click. */
+/** Mouse, trackpad, pen and touch, as the few things that they mean: pan, zoom, point, click. */
 export interface GestureHandler {
   pan(dx: number, dy: number): void;
   zoom(x: number, y: number, factor: number): void;
   hover(x: number, y: number): void;
   leave(): void;
   click(x: number, y: number, event: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void;
-  /** The other button was pressed, or a finger stays where it is. */
+  /** The secondary button was pressed, or a finger is held in place. */
   menu(x: number, y: number): void;
-  /** A drag or pinch has ended (true: it had moved). */
+  /** A drag or pinch has ended. */
   rest(): void;
 }
 
@@ -104,7 +104,7 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
   const leave = () => handler.leave();
   const menu = (event: MouseEvent) => {
     event.preventDefault();
-    // A finger that stays has opened it already; a key opens it where the selection is.
+    // A long press has opened it already; a key opens it at the selection.
     const { x, y } = place(event);
     if (!dragged && (event as PointerEvent).pointerType === "mouse") handler.menu(x, y);
   };
@@ -127,7 +127,7 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
   };
 }
 
-/** A wheel with notches turns in whole steps; two fingers glide. People expect the first to zoom and the second to move. */
+/** A mouse wheel turns in whole steps, a trackpad glides. People expect the first to zoom and the second to pan. */
 function isMouseWheel(event: WheelEvent): boolean {
   if (event.deltaX !== 0) return false;
   if (event.deltaMode !== WheelEvent.DOM_DELTA_PIXEL) return true;

@@ -2,7 +2,7 @@
 import type { Emphasis } from "./scenePainter";
 import type { Shown } from "./shown";
 
-/** Boxes that hold a marked node are lit, and edges between lit boxes stand out. */
+/** Boxes that contain a marked node are lit, and edges between lit boxes stand out. */
 export function emphasisOf(shown: Shown, mark: Uint8Array): Emphasis {
   const { scene, result } = shown;
   const lit = new Uint8Array(scene.boxCount);
@@ -16,7 +16,7 @@ export function emphasisOf(shown: Shown, mark: Uint8Array): Emphasis {
   return { lit, litEdge };
 }
 
-/** Boxes in which some of these nodes are seen; an open frame is not, its boxes are. */
+/** Boxes in which any of these nodes is visible; of an open frame, the boxes inside. */
 export function boxesOf(shown: Shown, nodes: Iterable<number>): Int32Array {
   const { boxOfNode, open } = shown.result;
   const marked = new Uint8Array(shown.scene.boxCount);

@@ -1,6 +1,6 @@
 /**
- * From one view to the next: boxes that stay glide from where they were on the screen to where they will be, new ones fade in.
- * Only what is on screen before or after takes part.
+ * From one view to the next: boxes that stay glide from their old place on the screen to the new one, new ones fade in.
+ * Only what is on screen before or after is animated.
  */
 import type { Scene } from "../../core/scene/types";
 import { type Camera, ease, seen } from "../../core/base/camera";
@@ -8,17 +8,17 @@ import type { Shown } from "./shown";
 import { querySpatial } from "./spatial";
 
 export const MOTION_MS = 180;
-/** With more boxes than this in sight a frame takes too long for a motion to look like one, and nobody could follow them. */
+/** With more visible boxes than this, a frame takes too long for smooth motion, and nobody could follow them. */
 const MOST_BOXES = 300;
 
 export interface Motion {
   readonly boxes: Int32Array;
   readonly edges: Int32Array;
-  /** The new scene with its boxes on their way, at a time from 0 to 1. */
+  /** The new scene with its boxes in transit, at a time from 0 to 1. */
   at(time: number): { readonly scene: Scene; readonly edgeOpacity: number; readonly opacity: (item: number) => number };
 }
 
-/** What moves when `from` (seen through one camera) becomes `to` (seen through another), or undefined if too much would. */
+/** What moves when `from` (under one camera) becomes `to` (under another), or undefined if that is too much. */
 export function motionBetween(
   from: Shown,
   fromCamera: Camera,

@@ -1,4 +1,4 @@
-/** Where names stand on the screen, so that no name is written over another. Rows of pixels keep each question short. */
+/** Where names are on the screen, so that no name is drawn over another. Grouping by rows of pixels keeps each lookup short. */
 
 interface Plate {
   readonly x0: number;
@@ -12,7 +12,7 @@ const ROW = 16;
 export class Plates {
   private readonly rows = new Map<number, Plate[]>();
 
-  /** Takes the place if it is free, and says whether it was. */
+  /** Takes the place if it is free, and returns whether it was. */
   take(x: number, y: number, w: number, h: number): boolean {
     if (this.meets(x, y, w, h)) return false;
     const plate = { x0: x, y0: y, x1: x + w, y1: y + h };

@@ -1,6 +1,6 @@
 /**
- * A scene on a canvas: only what the camera sees, and of that only what an eye can make out at this size. The same code paints the
- * screen and, in the worker, pictures of parts that hold too much for one frame.
+ * A scene on a canvas: only what the camera sees, and only the detail that can be seen at this size. The same code paints the
+ * screen and, in the worker, pictures of parts with too much for one frame.
  */
 import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/painter";
 import { boxLook, edgeColour, frameLook } from "../../core/scene/style";
@@ -13,7 +13,7 @@ import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
 import { Plates } from "./plates";
 import { querySpatial, type SpatialData } from "./spatial";
 
-/** A scene with what it takes to paint and pick parts of it. */
+/** A scene with the indexes that painting and picking need. */
 export interface Drawable {
   readonly scene: Scene;
   readonly boxIndex: SpatialData;
@@ -29,41 +29,41 @@ export interface Sight {
   readonly ratio: number;
 }
 
-/** What stands out, and what steps back; items and edges by their number in the scene. */
+/** What stands out and what is dimmed, by the number of the item or edge in the scene. */
 export interface Emphasis {
-  /** 0 steps back. */
+  /** 0: dimmed. */
   readonly lit: Uint8Array;
-  /** 0 steps back, 1 stands out, 2 as ever. */
+  /** 0: dimmed, 1: stands out, 2: as usual. */
   readonly litEdge: Uint8Array;
 }
 
 /** Below these scales: square corners and no arrow heads; no borders, and edges without their bends. */
 export const PLAIN = 0.26;
 export const COARSE = 0.11;
-/** Below this, small text cannot be read: boxes and frames say only their names, as large as there is room for. */
+/** Below this scale small text cannot be read: boxes and frames show only their names, as large as there is room for. */
 const NAMES_ONLY = 0.46;
 const DIMMED = 0.24;
 /** Height of a frame's title in the scene. */
 const TITLE_LINE = 30;
-const MOST_TEXTS_KEPT = 20_000;
+const MOST_CACHED_TEXTS = 20_000;
 
 export class ScenePainter {
-  private readonly found: Int32Array;
-  private readonly foundEdges: Int32Array;
+  private readonly visibleBoxes: Int32Array;
+  private readonly visibleEdges: Int32Array;
   private readonly runs = new Map<number, readonly TextRun[]>();
 
   constructor(readonly drawable: Drawable) {
-    this.found = new Int32Array(drawable.scene.boxCount);
-    this.foundEdges = new Int32Array(drawable.scene.edgeCount);
+    this.visibleBoxes = new Int32Array(drawable.scene.boxCount);
+    this.visibleEdges = new Int32Array(drawable.scene.edgeCount);
   }
 
-  /** How many boxes and edges are in sight: what painting it will cost. */
+  /** How many boxes and edges are visible, which is what painting costs. */
   weigh({ camera, width, height }: Sight): number {
     const x1 = camera.x + width / camera.scale,
       y1 = camera.y + height / camera.scale;
     return (
-      querySpatial(this.drawable.boxIndex, camera.x, camera.y, x1, y1, this.found) +
-      querySpatial(this.drawable.edgeIndex, camera.x, camera.y, x1, y1, this.foundEdges)
+      querySpatial(this.drawable.boxIndex, camera.x, camera.y, x1, y1, this.visibleBoxes) +
+      querySpatial(this.drawable.edgeIndex, camera.x, camera.y, x1, y1, this.visibleEdges)
     );
   }
 
@@ -75,8 +75,8 @@ export class ScenePainter {
       y0 = camera.y - margin;
     const x1 = camera.x + sight.width / camera.scale + margin,
       y1 = camera.y + sight.height / camera.scale + margin;
-    const boxes = this.found.subarray(0, querySpatial(boxIndex, x0, y0, x1, y1, this.found));
-    const edges = this.foundEdges.subarray(0, querySpatial(edgeIndex, x0, y0, x1, y1, this.foundEdges));
+    const boxes = this.visibleBoxes.subarray(0, querySpatial(boxIndex, x0, y0, x1, y1, this.visibleBoxes));
+    const edges = this.visibleEdges.subarray(0, querySpatial(edgeIndex, x0, y0, x1, y1, this.visibleEdges));
     setCamera(context, sight);
     this.items(context, theme, sight, scene, boxes, edges, emphasis, 1);
     if (camera.scale >= NAMES_ONLY) {
@@ -87,7 +87,7 @@ export class ScenePainter {
     }
   }
 
-  /** These boxes and edges of a scene, which may be this painter's own with its boxes moved elsewhere (an animation). */
+  /** Paints these boxes and edges of a scene: this painter's scene, or a copy with its boxes moved (an animation). */
   items(
     context: Context,
     theme: Theme,
@@ -137,7 +137,7 @@ export class ScenePainter {
     context.globalAlpha = 1;
   }
 
-  /** From afar a box says only what it is, as large as it can, where no frame's name stands. */
+  /** When zoomed out, a box shows only its name, as large as it fits, unless a frame's name is there. */
   private boxName(context: Context, theme: Theme, scene: Scene, item: number, { camera }: Sight, plates: Plates): void {
     const { scale } = camera;
     const h = scene.h[item],
@@ -156,7 +156,7 @@ export class ScenePainter {
     context.fillText(run.text, left, middle + size * 0.35);
   }
 
-  /** From afar a frame says its name in letters of one size on the screen, where it is large enough to have one and no other name is. */
+  /** When zoomed out, a frame shows its name at a fixed size on the screen, if it is large enough and no other name is there. */
   private frameName(scene: Scene, item: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
     const width = scene.w[item] * scale,
       height = scene.h[item] * scale;
@@ -177,7 +177,7 @@ export class ScenePainter {
     return plates.take(name.left - 2, name.top - 1, name.width + 4, size * 1.3) ? name : undefined;
   }
 
-  /** Draw these edges and the borders of these boxes once more, in the accent, above everything. */
+  /** Draws these edges and box borders again in the accent colour, above everything. */
   highlight(context: Context, theme: Theme, sight: Sight, items: Iterable<number>, edges: Iterable<number>, strong: boolean): void {
     setCamera(context, sight);
     const { scale } = sight.camera;
@@ -197,7 +197,7 @@ export class ScenePainter {
     }
   }
 
-  /** Rings around search hits; specks where boxes are too small for rings. */
+  /** Rings around search hits; dots where boxes are too small for rings. */
   marks(context: Context, sight: Sight, items: Iterable<number>, colour: string): void {
     setCamera(context, sight);
     const { camera, width, height } = sight;
@@ -216,11 +216,11 @@ export class ScenePainter {
     }
   }
 
-  /** What a item says; remembered, because the next frame asks again. */
+  /** The texts of an item, cached because the next frame needs them again. */
   texts(item: number): readonly TextRun[] {
     let runs = this.runs.get(item);
     if (!runs) {
-      if (this.runs.size >= MOST_TEXTS_KEPT) this.runs.clear();
+      if (this.runs.size >= MOST_CACHED_TEXTS) this.runs.clear();
       runs = boxTexts(this.drawable.scene, item);
       this.runs.set(item, runs);
     }
@@ -259,7 +259,7 @@ export class ScenePainter {
   }
 }
 
-/** A frame's name and its place in pixels of the screen. */
+/** A frame's name and its place in screen pixels. */
 interface FrameName {
   readonly item: number;
   readonly text: string;
@@ -269,7 +269,7 @@ interface FrameName {
   readonly width: number;
 }
 
-/** Written in pixels of the screen: letters thousands of units high, scaled down again, would lose their places. */
+/** Drawn in screen pixels: letters thousands of units high that are scaled down again would be misplaced. */
 function paintFrameName(
   context: Context,
   theme: Theme,
@@ -293,7 +293,7 @@ const fontOf = (size: number, bold: boolean) => `${bold ? BOLD_WEIGHT : 400} ${s
 
 const line = new Float64Array(8);
 
-/** An edge as one straight stroke from start to end, for when its bends are smaller than a pixel. */
+/** An edge as one straight line from start to end, for when its bends are smaller than a pixel. */
 function straightened(scene: Scene, edge: number): [Float64Array, number, number] {
   const { curve, curveStart } = scene;
   const first = curveStart[edge],
@@ -306,7 +306,7 @@ function straightened(scene: Scene, edge: number): [Float64Array, number, number
   return [line, 0, 4];
 }
 
-/** Boxes too small for borders: their category's colour, stronger than its fill, so that the texture of the graph shows. */
+/** Boxes too small for borders, in their category's colour, stronger than its fill, so that the structure of the graph shows. */
 function specks(
   context: Context,
   theme: Theme,
@@ -356,7 +356,7 @@ export function clear(context: Context, colour: string, width: number, height: n
   context.fillRect(0, 0, width, height);
 }
 
-/** Very many lines on a small screen would make one grey wall. */
+/** Very many lines on a small screen would merge into solid grey. */
 function farOpacity(scale: number, edges: number): number {
   return Math.max(0.16, Math.min(0.9, (800 / (edges + 1)) * (0.4 + scale / COARSE)));
 }

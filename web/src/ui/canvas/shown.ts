@@ -1,4 +1,4 @@
-/** A view as the page holds it: the engine's answer with its texts unpacked only where somebody reads them. */
+/** A view as the page holds it: the engine's answer, with its texts unpacked when they are read. */
 import { EdgeKind } from "../../core/program/types";
 import { type Scene, Shape } from "../../core/scene/types";
 import { NOTE_BREAK, type PackedTexts, type ViewResult } from "../engine/protocol";
@@ -6,7 +6,7 @@ import { type Drawable, ScenePainter } from "./scenePainter";
 import { querySpatial } from "./spatial";
 import type { Rect } from "../../core/base/camera";
 
-/** Looks like a list of texts, but cuts each out of the packed whole when it is read. */
+/** Behaves like a list of texts, but slices each out of the packed text when it is read. */
 function lazily<T>(packed: PackedTexts, read: (text: string) => T): readonly T[] {
   return new Proxy([] as T[], {
     get(target, name, receiver) {
@@ -23,7 +23,7 @@ const notes = (text: string) => (text === "" ? undefined : text.split(NOTE_BREAK
 /** Height of a frame's title line. */
 const TITLE_ROOM = 30;
 
-/** A box by its body, the triangle that opens it, or (of a frame) the empty room inside. */
+/** A box by its body, by the triangle that expands it, or (for a frame) by the empty space inside. */
 export type Picked =
   | { readonly kind: "box"; readonly item: number; readonly part: "chevron" | "body" | "room" }
   | { readonly kind: "edge"; readonly edge: number };
@@ -34,7 +34,7 @@ export class Shown implements Drawable {
   readonly edgeIndex;
   readonly painter: ScenePainter;
   private numbers: Map<string, number> | undefined;
-  private readonly known = new Map<string, number>();
+  private readonly items = new Map<string, number>();
   private readonly near = new Int32Array(4096);
 
   constructor(readonly result: ViewResult) {
@@ -80,10 +80,10 @@ export class Shown implements Drawable {
     return this.scene.key[this.scene.box[item]];
   }
 
-  /** The box with this key, or -1. The table is made when first needed: most views are left before anybody asks. */
+  /** The box with this key, or -1. The table is built when first needed: most views are replaced before anybody asks. */
   find(key: string): number {
-    const known = this.known.get(key);
-    if (known !== undefined) return known;
+    const item = this.items.get(key);
+    if (item !== undefined) return item;
     if (!this.numbers) {
       this.numbers = new Map();
       const { text, start } = this.result.scene.keys;
@@ -92,22 +92,22 @@ export class Shown implements Drawable {
     return this.numbers.get(key) ?? -1;
   }
 
-  /** A box number that is known already need not be looked up. */
+  /** Remembers a box number, which then needs no lookup. */
   remember(key: string, item: number): void {
-    this.known.set(key, item);
+    this.items.set(key, item);
   }
 
-  /** Edges at a item; at an open frame those of everything inside are not its own. */
+  /** Edges at an item; those of boxes inside an open frame are not included. */
   edgesOf(item: number): Int32Array {
     return this.result.incidentEdge.subarray(this.result.incidentStart[item], this.result.incidentStart[item + 1]);
   }
 
-  /** What is under a point: a box (the innermost), else an edge within reach, else the frame around. */
+  /** What is at a point: the innermost box, else an edge within reach, else the enclosing frame. */
   pick(x: number, y: number, scale: number): Picked | undefined {
     const { scene } = this;
-    const found = querySpatial(this.boxIndex, x, y, x, y, this.near);
+    const count = querySpatial(this.boxIndex, x, y, x, y, this.near);
     let best = -1;
-    for (let i = 0; i < found; i++) {
+    for (let i = 0; i < count; i++) {
       const item = this.near[i];
       const leaf = scene.shape[item] !== Shape.Frame;
       if (best < 0 || leaf || scene.depth[item] > scene.depth[best]) best = item;
@@ -123,10 +123,10 @@ export class Shown implements Drawable {
     return { kind: "box", item: best, part };
   }
 
-  /** Frames that hold a point, from the outside in. */
+  /** Frames that contain a point, from the outside in. */
   framesAt(x: number, y: number): number[] {
-    const found = querySpatial(this.boxIndex, x, y, x, y, this.near);
-    const frames = [...this.near.subarray(0, found)].filter((item) => this.scene.shape[item] === Shape.Frame);
+    const count = querySpatial(this.boxIndex, x, y, x, y, this.near);
+    const frames = [...this.near.subarray(0, count)].filter((item) => this.scene.shape[item] === Shape.Frame);
     return frames.sort((a, b) => this.scene.depth[a] - this.scene.depth[b]);
   }
 
@@ -136,7 +136,7 @@ export class Shown implements Drawable {
     return y < this.scene.y[item] + TITLE_ROOM && last !== undefined && x < last.x + last.width + 8;
   }
 
-  /** The little triangle before a group's name: one click on it opens or closes. */
+  /** The triangle before a group's name: a click on it expands or collapses the group. */
   private onChevron(item: number, x: number, y: number): boolean {
     const box = this.scene.box[item];
     if (!this.scene.expandable[box] && !this.result.open[box]) return false;
@@ -145,10 +145,10 @@ export class Shown implements Drawable {
   }
 
   private pickEdge(x: number, y: number, reach: number): number {
-    const found = querySpatial(this.edgeIndex, x - reach, y - reach, x + reach, y + reach, this.near);
+    const count = querySpatial(this.edgeIndex, x - reach, y - reach, x + reach, y + reach, this.near);
     let best = -1,
       nearest = reach;
-    for (let i = 0; i < found; i++) {
+    for (let i = 0; i < count; i++) {
       const away = this.distance(this.near[i], x, y);
       if (away < nearest) {
         nearest = away;
@@ -158,7 +158,7 @@ export class Shown implements Drawable {
     return best;
   }
 
-  /** From a point to an edge's curve, by its chords. */
+  /** The distance from a point to an edge's curve, by its chords. */
   private distance(edge: number, x: number, y: number): number {
     const { curve, curveStart } = this.scene;
     let least = Infinity;
@@ -172,7 +172,7 @@ export class Shown implements Drawable {
           u * u * u * curve[2 * p] + 3 * u * u * t * curve[2 * p + 2] + 3 * u * t * t * curve[2 * p + 4] + t * t * t * curve[2 * p + 6];
         const qy =
           u * u * u * curve[2 * p + 1] + 3 * u * u * t * curve[2 * p + 3] + 3 * u * t * t * curve[2 * p + 5] + t * t * t * curve[2 * p + 7];
-        least = Math.min(least, toSegment(x, y, px, py, qx, qy));
+        least = Math.min(least, distanceToSegment(x, y, px, py, qx, qy));
         px = qx;
         py = qy;
       }
@@ -180,7 +180,7 @@ export class Shown implements Drawable {
     return least;
   }
 
-  /** The neighbour a person means by an arrow key: along the flow through edges, across it by place. */
+  /** The neighbour that an arrow key leads to: along the flow by edges, across it by position. */
   neighbour(item: number, way: "forward" | "back" | "left" | "right"): number {
     const { scene } = this;
     if (way === "forward" || way === "back") {
@@ -190,9 +190,9 @@ export class Shown implements Drawable {
         const other = way === "forward" ? scene.edgeTarget[edge] : scene.edgeSource[edge];
         const from = way === "forward" ? scene.edgeSource[edge] : scene.edgeTarget[edge];
         if (from !== item || other < 0 || other === item) continue;
-        if (best < 0 || this.near2(item, other) < this.near2(item, best)) best = other;
+        if (best < 0 || this.distanceBetween(item, other) < this.distanceBetween(item, best)) best = other;
       }
-      return best >= 0 ? best : this.beside(item, way);
+      return best >= 0 ? best : this.sibling(item, way);
     }
     const along = scene.direction === "TB";
     const cx = scene.x[item] + scene.w[item] / 2,
@@ -202,20 +202,20 @@ export class Shown implements Drawable {
     const box = along
       ? [sign > 0 ? cx : cx - reach, scene.y[item], sign > 0 ? cx + reach : cx, scene.y[item] + scene.h[item]]
       : [scene.x[item], sign > 0 ? cy : cy - reach, scene.x[item] + scene.w[item], sign > 0 ? cy + reach : cy];
-    const found = querySpatial(this.boxIndex, box[0], box[1], box[2], box[3], this.near);
+    const count = querySpatial(this.boxIndex, box[0], box[1], box[2], box[3], this.near);
     let best = -1;
-    for (let i = 0; i < found; i++) {
+    for (let i = 0; i < count; i++) {
       const other = this.near[i];
       if (other === item || scene.shape[other] === Shape.Frame) continue;
       const ahead = along ? scene.x[other] + scene.w[other] / 2 - cx : scene.y[other] + scene.h[other] / 2 - cy;
       if (ahead * sign <= 0) continue;
-      if (best < 0 || this.near2(item, other) < this.near2(item, best)) best = other;
+      if (best < 0 || this.distanceBetween(item, other) < this.distanceBetween(item, best)) best = other;
     }
     return best;
   }
 
-  /** Where no edge leads on: into an open group by its first box, else to the next box of the same group. */
-  private beside(item: number, way: "forward" | "back"): number {
+  /** Where no edge continues: the first box inside an open group, else the next box of the same group. */
+  private sibling(item: number, way: "forward" | "back"): number {
     const { outline, outlineDepth } = this.result;
     const row = outline.indexOf(item);
     if (way === "forward" && outlineDepth[row + 1] > outlineDepth[row]) return outline[row + 1];
@@ -225,13 +225,13 @@ export class Shown implements Drawable {
     return -1;
   }
 
-  private near2(a: number, b: number): number {
+  private distanceBetween(a: number, b: number): number {
     const { x, y, w, h } = this.scene;
     return Math.abs(x[a] + w[a] / 2 - x[b] - w[b] / 2) + Math.abs(y[a] + h[a] / 2 - y[b] - h[b] / 2);
   }
 }
 
-function toSegment(x: number, y: number, ax: number, ay: number, bx: number, by: number): number {
+function distanceToSegment(x: number, y: number, ax: number, ay: number, bx: number, by: number): number {
   const dx = bx - ax,
     dy = by - ay;
   const t = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));

@@ -64,10 +64,10 @@ export function buildSpatial(minX: Float32Array, minY: Float32Array, maxX: Float
   return { minX, minY, maxX, maxY, originX: x0, originY: y0, levels, cellStart, items };
 }
 
-/** Writes the items that touch the rectangle into `out` and says how many; stops when `out` is full. */
+/** Writes the items that touch the rectangle into `out` and returns how many; stops when `out` is full. */
 export function querySpatial(data: SpatialData, x0: number, y0: number, x1: number, y1: number, out: Int32Array): number {
   const { minX, minY, maxX, maxY, levels, cellStart, items } = data;
-  let found = 0;
+  let count = 0;
   for (let at = 0; at < levels.length; at += FIELDS) {
     const size = levels[at],
       columns = levels[at + 1],
@@ -83,15 +83,10 @@ export function querySpatial(data: SpatialData, x0: number, y0: number, x1: numb
       for (let p = cellStart[first + r * columns + c0]; p < end; p++) {
         const i = items[p];
         if (minX[i] > x1 || maxX[i] < x0 || minY[i] > y1 || maxY[i] < y0) continue;
-        if (found === out.length) return found;
-        out[found++] = i;
+        if (count === out.length) return count;
+        out[count++] = i;
       }
     }
   }
-  return found;
-}
-
-/** The arrays to hand over instead of copying. */
-export function spatialBuffers(data: SpatialData): ArrayBufferLike[] {
-  return [data.minX, data.minY, data.maxX, data.maxY, data.levels, data.cellStart, data.items].map((array) => array.buffer);
+  return count;
 }

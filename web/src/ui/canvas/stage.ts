@@ -1,6 +1,6 @@
 /**
- * The canvas: holds the camera, paints when something changed and never otherwise, and turns gestures into wishes. Parts that
- * hold more than a frame can paint come as pictures from the worker; until one is there, the last one is stretched.
+ * The canvas: holds the camera, paints only when something changed, and turns gestures into requests. Parts with more
+ * than one frame can paint come as pictures from the worker; until one arrives, the last one is stretched.
  */
 import type { Theme } from "../../core/scene/theme";
 import {
@@ -26,18 +26,18 @@ import type { Picked, Shown } from "./shown";
 export interface StageEvents {
   hover(picked: Picked | undefined, x: number, y: number): void;
   click(picked: Picked | undefined, event: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void;
-  /** The other button, or a finger that stays. */
+  /** The secondary button, or a long press. */
   menu(picked: Picked | undefined, x: number, y: number): void;
   moved(): void;
   picture(sight: Sight): Promise<ImageBitmap>;
-  /** Told when drawing starts and stops being unfinished. */
+  /** Called when drawing becomes unfinished (1) and when it is finished again (-1). */
   busy(change: 1 | -1): void;
 }
 
 /** Boxes and edges that one frame can paint; more come as a picture. */
 const MOST_PER_FRAME = 3600;
 const CAMERA_MS = 260;
-/** A picture reaches this much beyond the screen on every side, so that moving shows something at once. */
+/** A picture extends this far beyond the screen on every side, so that panning shows something at once. */
 const MARGIN = 0.35;
 
 interface Flight {
@@ -57,13 +57,13 @@ export class Stage {
   chosenEdge = -1;
   hovered: Picked | undefined;
   hits: Int32Array = new Int32Array(0);
-  /** Reduced motion was asked for, or a test wants stillness. */
+  /** The system asks for reduced motion. */
   still = false;
 
   private readonly context: CanvasRenderingContext2D;
   private frame = 0;
   private flight: Flight | undefined;
-  /** What was asked to be in the middle and has not been moved since: panels that open must not push it away. */
+  /** The place that was asked for, until somebody moves the camera: panels that open must not push it away. */
   private place: Place | undefined;
   private motion: { readonly what: Motion; readonly start: number } | undefined;
   private whole: Picture | undefined;
@@ -106,7 +106,7 @@ export class Stage {
     return { camera: this.camera, width: this.width, height: this.height, ratio: this.ratio };
   }
 
-  /** What a picture may take of the screen. */
+  /** The part of the screen that a picture may use. */
   get room(): { readonly width: number; readonly height: number } {
     return roomIn(this.width, this.height);
   }
@@ -115,7 +115,7 @@ export class Stage {
     return this.flight !== undefined || this.motion !== undefined;
   }
 
-  /** Show another view. `anchor` is a item of it that should stay where its namesake was on the screen; without one, look afresh. */
+  /** Show another view. `anchor` is an item that stays where it was on the screen; without one, the camera starts anew. */
   show(
     shown: Shown,
     how: { readonly anchor?: { item: number; screen: Rect }; readonly place?: Place | undefined; readonly look?: "fit" | "first" },
@@ -135,7 +135,7 @@ export class Stage {
     if (how.place) this.camera = this.cameraAt(how.place);
     else if (how.anchor) this.camera = this.anchored(shown, how.anchor.item, how.anchor.screen);
     else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
-    else if (how.look) this.camera = this.freshCamera(shown);
+    else if (how.look) this.camera = this.initialCameraFor(shown);
     if (before && !this.still) {
       const what = motionBetween(before, was, shown, this.camera, this.width, this.height);
       if (what)
@@ -147,7 +147,7 @@ export class Stage {
     this.events.moved();
   }
 
-  private freshCamera(shown: Shown): Camera {
+  private initialCameraFor(shown: Shown): Camera {
     const named = this.selected.length === 1 ? shown.rect(this.selected[0]) : undefined;
     return initialCamera(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named);
   }
@@ -161,19 +161,19 @@ export class Stage {
     return this.flight?.to ?? this.camera;
   }
 
-  /** Is the camera where it would be if the picture were opened now? */
-  get looksAfresh(): boolean {
-    return this.shown !== undefined && sameSight(this.destination, this.freshCamera(this.shown), this.width, this.height);
+  /** Is the camera where it would be in a newly opened picture? */
+  get isInitial(): boolean {
+    return this.shown !== undefined && sameSight(this.destination, this.initialCameraFor(this.shown), this.width, this.height);
   }
 
-  /** Look at a place again, or (without one) as if the picture were opened now. */
+  /** Return to a place, or (without one) to where a newly opened picture begins. */
   returnTo(place: Place | undefined): void {
     if (!this.shown) return;
-    this.flyTo(place ? this.cameraAt(place) : this.freshCamera(this.shown));
+    this.flyTo(place ? this.cameraAt(place) : this.initialCameraFor(this.shown));
     this.place = place;
   }
 
-  /** Keep a box where it was; one that has become wider than the screen by the box that it begins with. */
+  /** Keeps a box where it was; for one that is now wider than the screen, the first box in it. */
   private anchored(shown: Shown, item: number, screen: Rect): Camera {
     const { scale } = this.camera;
     const rect = shown.rect(item);
@@ -225,7 +225,7 @@ export class Stage {
       y = Math.min(...rects.map((r) => r.y));
     const rect = { x, y, w: Math.max(...rects.map((r) => r.x + r.w)) - x, h: Math.max(...rects.map((r) => r.y + r.h)) - y };
     const on = this.onScreen(rect);
-    // Clear of the strip, the map and the zoom, which stand over the graph.
+    // Clear of the strip, the map and the zoom buttons, which lie over the graph.
     const { width, height } = this.room;
     const inside = on.x >= 0 && on.y >= 0 && on.x + on.w <= (this.width + width) / 2 && on.y + on.h <= height;
     const scale = clampScale(closer ? 1 : Math.max(this.camera.scale, 0.75));
@@ -290,7 +290,7 @@ export class Stage {
   private point(x: number, y: number): void {
     if (this.moving) return;
     const picked = this.pick(x, y);
-    // The room inside a group is most of the screen: only its title answers to the pointer.
+    // The space inside a group is most of the screen: only its title reacts to the pointer.
     this.setHovered(picked?.kind === "box" && picked.part === "room" ? undefined : picked, x, y);
   }
 
@@ -346,7 +346,7 @@ export class Stage {
     for (const item of selected) shown.painter.highlight(context, theme, sight, [item], shown.edgesOf(item), true);
   }
 
-  /** Too much for a frame: the whole as a stretched picture, above it the last picture of this neighbourhood; ask for a better one. */
+  /** Too much for one frame: draws the whole as a stretched picture, over it the last picture of this region, and asks for a better one. */
   private paintPictures(sight: Sight, shown: Shown): void {
     const { context } = this;
     if (this.whole) drawPicture(context, sight, this.whole);
@@ -374,7 +374,7 @@ export class Stage {
         }
       }
     } catch {
-      // The view was replaced while its picture was being made.
+      // The view was replaced while its picture was being drawn.
     } finally {
       this.asking = false;
       if (this.shown === shown) this.draw();
@@ -413,7 +413,7 @@ function drawPicture(context: CanvasRenderingContext2D, { camera, ratio }: Sight
   );
 }
 
-/** Was the picture made at this zoom, and does it cover the screen? */
+/** Was the picture drawn at this zoom, and does it cover the screen? */
 function sharp({ sight }: Picture, { camera, width, height }: Sight): boolean {
   const at = sight.camera;
   return (

@@ -1,4 +1,4 @@
-/** A program's bytes from wherever they are: out of the page, off the server, out of memory; packed or not. */
+/** A program's bytes from wherever they are: the page, the server or memory; compressed or not. */
 import type { WireAt } from "./protocol";
 
 const GZIP = [0x1f, 0x8b];
@@ -10,15 +10,15 @@ export async function bytesOf(at: WireAt, progress: (part: number) => void): Pro
 }
 
 function fromBase64(text: string): Uint8Array {
-  const quick = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
   try {
-    if (quick) return quick.call(Uint8Array, text.trim());
+    if (native) return native.call(Uint8Array, text.trim());
     const binary = atob(text.trim());
     const bytes = new Uint8Array(binary.length);
     for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
     return bytes;
   } catch {
-    throw new Error("the data in this page is damaged: it is not base64. Export the page again");
+    throw new Error("the data in this page is damaged (not base64); export the page again");
   }
 }
 
@@ -27,7 +27,7 @@ async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
     const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   } catch {
-    throw new Error("the program's data is damaged or cut short: it cannot be unpacked. Export it again");
+    throw new Error("the program's data is damaged or truncated and cannot be unpacked; export it again");
   }
 }
 
@@ -49,7 +49,7 @@ async function download(url: string, progress: (part: number) => void): Promise<
     length += value.length;
     if (expected) progress(length / expected);
   }
-  if (expected && length < expected) throw new Error("the program's data was cut short on the way; reload the page");
+  if (expected && length < expected) throw new Error("the program's data arrived incomplete; reload the page");
   const bytes = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {

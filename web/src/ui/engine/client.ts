@@ -1,10 +1,10 @@
 /**
- * The page's end of the engine: questions as promises over a worker. A view that nobody wants any more is not waited for: if the
- * engine is still laying it out when the next is asked for, it is stopped and a fresh one takes over.
+ * The page's end of the engine: questions as promises over a worker. An outdated view is not waited for: if the engine is still
+ * laying it out when the next is asked for, it is stopped and a new one takes over.
  */
 import type { Answer, DataFile, Method, Params, Reply, Request, WireAt } from "./protocol";
 
-/** What an engine needs of its carrier: a Worker has it, and so has the stand-in for places that allow no workers. */
+/** What an engine needs of its carrier: a Worker has it, and so does the substitute for places that forbid workers. */
 export interface Carrier {
   postMessage(message: unknown): void;
   terminate(): void;
@@ -28,11 +28,11 @@ interface Waiting {
   readonly progress: ((part: number, stage: string) => void) | undefined;
 }
 
-/** How long a view may go on after a newer one was asked for, before its engine is stopped: starting over costs about as much. */
+/** How long a view may continue after a newer one was asked for, before its engine is stopped; starting over costs about as much. */
 const PATIENCE_MS = 250;
 
 export class EngineClient {
-  /** Files that a fresh engine must be given again. */
+  /** Files that a new engine must be given again. */
   data: readonly DataFile[] = [];
   private carrier: Carrier;
   private loaded: WireAt | undefined;
@@ -98,14 +98,14 @@ export class EngineClient {
     waiting?.reject(new Cancelled());
   }
 
-  /** The engine is still at an old view: stop it and ask again, for all questions that were waiting behind it. */
+  /** The engine is still busy with an old view: stop it and ask this one again. */
   private restartFor(id: number, params: Params<"view">, progress: ((part: number, stage: string) => void) | undefined): void {
-    const wanted = this.waiting.get(id);
-    if (!wanted || this.started.has(id)) return;
+    const request = this.waiting.get(id);
+    if (!request || this.started.has(id)) return;
     this.waiting.delete(id);
     this.stop();
     const again = this.next++;
-    this.waiting.set(again, { ...wanted, progress });
+    this.waiting.set(again, { ...request, progress });
     this.view = { id: again, since: performance.now() };
     this.carrier.postMessage({ id: again, method: "view", params } satisfies Request);
   }

@@ -1,4 +1,4 @@
-/** What the details panel tells about an edge: its ends, and which values of the program it carries. */
+/** What the details panel shows about an edge: its ends, and which values of the program it carries. */
 import type { Scene } from "../../core/scene/types";
 import { EdgeKind, type Visible } from "../../core/program/types";
 import { MOST_LISTED, nodesIn } from "./facts";
@@ -32,7 +32,7 @@ export function edgeFacts(lookup: Lookup, visible: Visible, scene: Scene, edge: 
   };
 }
 
-/** Nodes seen in one box whose values nodes seen in the other take, each once; a stub stands for its node. */
+/** Nodes visible in one box whose values are used by nodes visible in the other, each once; a stub counts as its node. */
 function carried(lookup: Lookup, visible: Visible, from: number, to: number): number[] {
   const { inputs, nodeCount } = lookup.program;
   const inFrom = nodesIn(visible, from, nodeCount),

@@ -1,4 +1,4 @@
-/** What the details panel tells about a node or a group. */
+/** What the details panel shows about a node or a group. */
 import type { Highlighter } from "../../core/highlight/highlighter";
 import { metricsOf } from "../../core/metrics/counted";
 import { valuesOf } from "../../core/metrics/values";
@@ -10,7 +10,7 @@ import { isArgument, Role } from "../../core/program/roles";
 import { groupTree } from "../../core/view/groups/tree";
 import { quantityText } from "../../core/text/quantities";
 import type { Lookup } from "./nodeLookup";
-import type { GroupFacts, MetricFact, NodeFacts, NodeName, OpCount, ProgramSummary } from "./protocol";
+import type { GroupFacts, MetricFact, NodeFacts, NodeName, OpCount, ParameterCounts, ProgramSummary } from "./protocol";
 
 /** Lists in the panel end after this many; the count says how many there are. */
 export const MOST_LISTED = 200;
@@ -54,26 +54,26 @@ export function nodeFacts(
   };
 }
 
-/** A number in words. `whole` is that of the graph, where a part of it says something. */
+/** A number as text. `whole` is that of the graph, if a share of it makes sense. */
 export function metricFact({ name, unit, origin, combine }: MetricData, value: number, whole = Number.NaN): MetricFact {
   return { name, text: quantityText(value, unit), origin, share: combine === "sum" && whole > 0 ? value / whole : Number.NaN };
 }
 
-/** What a node has of each metric; a file of node data in its own words. */
+/** The value of each metric at a node; of node data, the text in the file. */
 export function nodeMetrics(lookup: Lookup, { runs }: Highlighter, node: number): MetricFact[] {
   const { program } = lookup;
   const graph = lookup.graphOf(node);
-  const own = program.metrics.map((metric) => {
+  const computed = program.metrics.map((metric) => {
     const values = valuesOf(program, metric);
     return { value: values.node[node], fact: metricFact(metric, values.node[node], values.graph[graph]) };
   });
-  const given = runs
+  const loaded = runs
     .filter((run) => run.has(node))
     .map((run) => ({ ...metricFact(run.metric, Number.NaN), text: run.text.get(node) ?? "" }));
-  return [...own.filter(({ value }) => !Number.isNaN(value)).map(({ fact }) => fact), ...given];
+  return [...computed.filter(({ value }) => !Number.isNaN(value)).map(({ fact }) => fact), ...loaded];
 }
 
-/** What a group or a called graph has of each metric. */
+/** The value of each metric for a group or a called graph. */
 export function boxMetrics({ program }: Lookup, { metrics }: Highlighter, visible: Visible, box: number): MetricFact[] {
   const isGroup = visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack;
   const graph = isGroup && visible.group[box] >= 0 ? program.groupings[visible.grouping].groupGraph[visible.group[box]] : -1;
@@ -123,29 +123,33 @@ class Counter {
   }
 }
 
-/** Operations of the whole program, and what its entry takes: parameters, and apart from them everything else (inputs, buffers). */
-export function programFacts(lookup: Lookup): Pick<ProgramSummary, "ops" | "parameters" | "parameterBytes" | "others" | "otherBytes"> {
+/** Operations of the whole program, and what its entry takes: parameters, and separately everything else (inputs, buffers). */
+export function programFacts(lookup: Lookup): Pick<ProgramSummary, "ops" | keyof ParameterCounts | "others" | "otherBytes"> {
   const { nodeCount, nodeOp, nodeRole, graphStart, entry } = lookup.program;
   const ops = new Counter();
   for (let n = 0; n < nodeCount; n++) if (nodeRole[n] === Role.Op) ops.add(nodeOp[n]);
-  let parameters = 0,
-    parameterBytes = 0,
-    others = 0,
+  const counts = { parameters: 0, parameterElements: 0, parameterBytes: 0 };
+  let others = 0,
     otherBytes = 0;
   for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
     if (!isArgument(nodeRole[n])) continue;
-    if (nodeRole[n] === Role.Parameter) {
-      parameters++;
-      parameterBytes += lookup.bytes(n);
-    } else {
+    if (nodeRole[n] === Role.Parameter) countParameter(lookup, n, counts);
+    else {
       others++;
       otherBytes += lookup.bytes(n);
     }
   }
-  return { ops: ops.rows(lookup), parameters, parameterBytes, others, otherBytes };
+  return { ops: ops.rows(lookup), ...counts, others, otherBytes };
 }
 
-/** For each box how many operations it holds, as the titles of groups count them: what of a stack is in one, once for each. */
+function countParameter(lookup: Lookup, node: number, counts: { -readonly [K in keyof ParameterCounts]: number }): void {
+  const { outputs, types } = lookup.program;
+  counts.parameters++;
+  counts.parameterElements += Math.max(0, types.elements[outputs.value[outputs.start[node]]] ?? 0);
+  counts.parameterBytes += lookup.bytes(node);
+}
+
+/** How many operations each box contains, as the titles of groups count them; a stack counts every repeat. */
 export function operationsInside(lookup: Lookup, visible: Visible, groupingName: string | undefined): Int32Array {
   const { program } = lookup;
   const grouping = program.groupings.find((each) => each.name === groupingName) ?? program.groupings[0];
@@ -160,17 +164,16 @@ export function operationsInside(lookup: Lookup, visible: Visible, groupingName:
   return counts;
 }
 
-/** A closed or open container: what is inside it, and which values cross its border. Parameters of graphs that are called in it are operands, not the model's. */
+/** A collapsed or expanded container: what is inside, and which values cross its border. Parameters of called graphs are operands, not the model's parameters. */
 export function groupFacts(lookup: Lookup, visible: Visible, box: number, operations: number): Omit<GroupFacts, "metrics"> {
   const { program } = lookup;
   const inside = nodesIn(visible, box, program.nodeCount);
   const ops = new Counter();
   const shownFrom = program.graphStart[visible.graph],
     shownTo = program.graphStart[visible.graph + 1];
+  const counts = { parameters: 0, parameterElements: 0, parameterBytes: 0 };
   let nodes = 0,
-    called = 0,
-    parameters = 0,
-    parameterBytes = 0;
+    called = 0;
   const inputs = new Map<number, NodeName>(),
     outputs = new Map<number, NodeName>();
   const users = lookup.users;
@@ -178,10 +181,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
     if (!inside[n]) continue;
     nodes++;
     if (n < shownFrom || n >= shownTo) called++;
-    else if (program.nodeRole[n] === Role.Parameter) {
-      parameters++;
-      parameterBytes += lookup.bytes(n);
-    }
+    else if (program.nodeRole[n] === Role.Parameter) countParameter(lookup, n, counts);
     if (ROLES[program.nodeRole[n]] === "op") ops.add(program.nodeOp[n]);
     for (let i = program.inputs.start[n]; i < program.inputs.start[n + 1]; i++) {
       const from = program.inputs.value[i];
@@ -204,15 +204,14 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
     nodes: Math.max(nodes, visible.nodesInside[box]),
     called,
     repeat: visible.repeat[box],
-    parameters,
-    parameterBytes,
+    ...counts,
     ops: ops.rows(lookup),
     inputs: [...inputs.values()],
     outputs: [...outputs.values()],
   };
 }
 
-/** Which nodes are seen in a box or in boxes within it. */
+/** Which nodes are visible in a box or in boxes inside it. */
 export function nodesIn(visible: Visible, box: number, nodeCount: number): Uint8Array {
   const within = new Int8Array(visible.boxCount);
   const isWithin = (at: number): boolean => {

@@ -1,34 +1,34 @@
 /**
- * How gradients flow through a node: its local derivative rule, the backward nodes that differentiate it and what is kept for them,
+ * How gradients flow through a node: its local derivative rule, the backward nodes that differentiate it and what is saved for them,
  * the gradients that arrive along each of its uses, and the chain rule along a path.
  */
 import { type Csr, type DerivativeRule, DtypeKind } from "../../core/program/types";
 import { distinctTranspose } from "../../core/base/csr";
 import type { Lookup } from "./nodeLookup";
-import type { ChainStep, GradientFacts, KeptOverall, KeptValue, NodeName } from "./protocol";
+import type { ChainStep, GradientFacts, SavedTensors, SavedValue, NodeName } from "./protocol";
 
 const BACKWARD_OF = "backward_of";
 const MOST_LISTED = 60;
 const LONGEST_CHAIN = 400;
 
-const relatives = new WeakMap<Lookup, { readonly forward: Csr; readonly backward: Csr }>();
+const backwardLinks = new WeakMap<Lookup, { readonly forward: Csr; readonly backward: Csr }>();
 
 /** Links from backward nodes to forward ones, and the other way round. */
 function related(lookup: Lookup): { readonly forward: Csr; readonly backward: Csr } {
-  let found = relatives.get(lookup);
-  if (!found) {
-    const { links, nodeCount } = lookup.program;
+  let links = backwardLinks.get(lookup);
+  if (!links) {
+    const { links: rows, nodeCount } = lookup.program;
     const start = new Int32Array(nodeCount + 1);
     const value: number[] = [];
     for (let n = 0; n < nodeCount; n++) {
-      for (let i = links.start[n]; i < links.start[n + 1]; i++) if (lookup.text(links.value[i]) === BACKWARD_OF) value.push(links.extra[i]);
+      for (let i = rows.start[n]; i < rows.start[n + 1]; i++) if (lookup.text(rows.value[i]) === BACKWARD_OF) value.push(rows.extra[i]);
       start[n + 1] = value.length;
     }
     const forward: Csr = { start, value: Int32Array.from(value) };
-    found = { forward, backward: distinctTranspose(forward, nodeCount) };
-    relatives.set(lookup, found);
+    links = { forward, backward: distinctTranspose(forward, nodeCount) };
+    backwardLinks.set(lookup, links);
   }
-  return found;
+  return links;
 }
 
 const row = (rows: Csr, at: number): number[] => [...rows.value.subarray(rows.start[at], rows.start[at + 1])];
@@ -40,21 +40,21 @@ export function gradientFacts(lookup: Lookup, node: number): GradientFacts | und
   const rule = differentiates.length ? undefined : ruleOf(lookup, node);
   const sums = differentiates.length ? [] : sumsOf(lookup, node);
   if (!rule && !differentiates.length && !differentiatedBy.length && !sums.length) return undefined;
-  const kept = keptFor(lookup, node, differentiatedBy);
+  const saved = savedFor(lookup, node, differentiatedBy);
   return {
     ...(rule ? { rule, operands: operandsOf(lookup, node, rule) } : {}),
     backward: differentiatedBy.slice(0, MOST_LISTED).map((n) => lookup.name(n)),
     backwardCount: differentiatedBy.length,
     forward: differentiates.slice(0, MOST_LISTED).map((n) => lookup.name(n)),
     forwardCount: differentiates.length,
-    kept,
-    keptBytes: kept.reduce((sum, value) => sum + Math.max(0, value.bytes), 0),
+    saved,
+    savedBytes: saved.reduce((sum, value) => sum + Math.max(0, value.bytes), 0),
     sums,
     mark: marksOf(
       lookup,
       node,
       differentiates.length ? [...differentiates, ...siblings(backward, differentiates)] : differentiatedBy,
-      kept,
+      saved,
     ),
   };
 }
@@ -64,9 +64,9 @@ function siblings(backward: Csr, forwardNodes: readonly number[]): number[] {
   return forwardNodes.flatMap((n) => row(backward, n));
 }
 
-const WHOLE_NUMBERS: DerivativeRule = { y: "", vjp: {}, note: "Whole numbers do not change a little: no gradient flows.", operands: [] };
+const WHOLE_NUMBERS: DerivativeRule = { y: "", vjp: {}, note: "Integers are not differentiable: no gradient flows.", operands: [] };
 
-/** What is known of a node's derivative: of what it applies where that is the point (`reduce` with maximum), of the operation else. */
+/** The derivative rule of a node: that of the function it applies where there is one (`reduce` with maximum), else that of its operation. */
 function ruleOf(lookup: Lookup, node: number): DerivativeRule | undefined {
   const { derivatives, calls, graphOutputs, outputs, types } = lookup.program;
   const op = lookup.op(node);
@@ -80,7 +80,7 @@ function ruleOf(lookup: Lookup, node: number): DerivativeRule | undefined {
   return rule?.y && (kind === DtypeKind.Integer || kind === DtypeKind.Boolean || kind === DtypeKind.Key) ? WHOLE_NUMBERS : rule;
 }
 
-/** The letter of each of a node's operands; undefined for those that a rule does not speak of. */
+/** The letter of each of a node's operands; undefined for those that the rule does not mention. */
 function lettersOf(lookup: Lookup, node: number, rule: DerivativeRule): readonly (string | undefined)[] {
   const count = lookup.program.inputs.start[node + 1] - lookup.program.inputs.start[node];
   return rule.order?.length === count ? rule.order : rule.operands;
@@ -104,42 +104,42 @@ function namesOf(lookup: Lookup, node: number, rule: DerivativeRule): Record<str
   ]);
 }
 
-/** Values of the forward half that the node's backward nodes read: what it keeps alive, the largest first. */
-function keptFor(lookup: Lookup, node: number, backwardNodes: readonly number[]): KeptValue[] {
+/** Values of the forward half that the node's backward nodes read, the largest first. */
+function savedFor(lookup: Lookup, node: number, backwardNodes: readonly number[]): SavedValue[] {
   const { inputs, outputs, types } = lookup.program;
   const { forward } = related(lookup);
   const isBackward = (n: number) => forward.start[n + 1] > forward.start[n];
   const near = new Set([node, ...row(inputs, node), ...row(lookup.users, node)]);
-  const found = new Map<string, KeptValue>();
+  const values = new Map<string, SavedValue>();
   for (const reader of backwardNodes) {
     for (let i = inputs.start[reader]; i < inputs.start[reader + 1]; i++) {
       const source = inputs.value[i];
       const output = Math.max(0, inputs.extra[i]);
-      if (isBackward(source) || lookup.program.nodeRole[source] !== 0 || !near.has(source) || found.has(`${source}.${output}`)) continue;
+      if (isBackward(source) || lookup.program.nodeRole[source] !== 0 || !near.has(source) || values.has(`${source}.${output}`)) continue;
       const at = outputs.start[source] + output;
-      found.set(`${source}.${output}`, {
+      values.set(`${source}.${output}`, {
         ...lookup.name(source),
         bytes: at < outputs.start[source + 1] ? types.bytes[outputs.value[at]] : -1,
       });
     }
   }
-  return [...found.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LISTED);
+  return [...values.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LISTED);
 }
 
-/** Everything that the forward half keeps for the backward half, the largest first. */
-export function keptOverall(lookup: Lookup): KeptOverall {
+/** Everything that the forward half saves for the backward half, the largest first. */
+export function savedTensors(lookup: Lookup): SavedTensors {
   const { inputs, outputs, types, nodeRole, nodeCount } = lookup.program;
   const { forward } = related(lookup);
   const isBackward = (n: number) => forward.start[n + 1] > forward.start[n];
-  const seen = new Set<number>();
+  const savedOutputs = new Set<number>();
   const values: { readonly node: number; readonly bytes: number }[] = [];
   for (let n = 0; n < nodeCount; n++) {
     if (!isBackward(n)) continue;
     for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
       const source = inputs.value[i];
       const at = outputs.start[source] + Math.max(0, inputs.extra[i]);
-      if (seen.has(at) || isBackward(source) || nodeRole[source] !== 0) continue;
-      seen.add(at);
+      if (savedOutputs.has(at) || isBackward(source) || nodeRole[source] !== 0) continue;
+      savedOutputs.add(at);
       values.push({ node: source, bytes: at < outputs.start[source + 1] ? types.bytes[outputs.value[at]] : -1 });
     }
   }
@@ -167,16 +167,16 @@ function sumsOf(lookup: Lookup, node: number): GradientFacts["sums"] {
   return sums.length > 1 ? sums : [];
 }
 
-/** What lights up with a node: its other half, and the values that run between them. */
-function marksOf(lookup: Lookup, node: number, others: readonly number[], kept: readonly KeptValue[]): Uint8Array {
+/** What is highlighted with a node: its other half, and the values between them. */
+function marksOf(lookup: Lookup, node: number, others: readonly number[], saved: readonly SavedValue[]): Uint8Array {
   const mark = new Uint8Array(lookup.program.nodeCount);
   for (const other of others) mark[other] = 2;
-  for (const value of kept) mark[value.node] = 1;
+  for (const value of saved) mark[value.node] = 1;
   mark[node] = 3;
   return mark;
 }
 
-/** The chain rule along the shortest way from one node to another, from the end to the beginning; empty if there is no way. */
+/** The chain rule along the shortest path from one node to another, from the end to the start; empty if there is no path. */
 export function chainRule(lookup: Lookup, from: number, to: number): ChainStep[] {
   const { inputs } = lookup.program;
   const before = new Map<number, number>([[from, -1]]);

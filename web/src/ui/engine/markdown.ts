@@ -1,4 +1,4 @@
-/** Nodes as Markdown, for an issue or a chat: one line each, with types and what they take; everything shown if nothing is chosen. */
+/** Nodes as Markdown, for an issue or a chat: one line each, with types and inputs; everything shown if nothing is selected. */
 import type { Visible } from "../../core/program/types";
 import type { Lookup } from "./nodeLookup";
 

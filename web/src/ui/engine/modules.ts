@@ -1,10 +1,10 @@
-/** Rows of modules and boxes of the picture: which belong together. */
+/** Which rows of the module table and which boxes of the picture belong together. */
 import { type Grouping, ROLES, type Visible } from "../../core/program/types";
 import { depthOf } from "../../core/view/groups/grouping";
 import type { Lookup } from "./nodeLookup";
 import type { ModulePlace } from "./protocol";
 
-/** `groupOf` says which group of `grouping` a row stands for, or -1. */
+/** `groupOf` gives the group of `grouping` that a row describes, or -1. */
 export class ModuleRows {
   private readonly rowOfGroup = new Map<number, number>();
   private nodes: Int32Array | undefined;
@@ -19,7 +19,7 @@ export class ModuleRows {
     for (const row of rows) if (groupOf(row) >= 0) this.rowOfGroup.set(groupOf(row), row);
   }
 
-  /** Where a row is to be seen in a picture that is grouped by `shown`. */
+  /** Where a row appears in a picture that is grouped by `shown`. */
   place(row: number, shown: Grouping | undefined): ModulePlace | undefined {
     const group = this.groupOf(row);
     this.nodes ??= this.firstNodes();
@@ -44,7 +44,7 @@ export class ModuleRows {
     return -1;
   }
 
-  /** A group of the shown grouping in ours: the same, or the one that holds its first node at the same distance from it. */
+  /** The counterpart of a group of the shown grouping in ours: the same group, or the one as far above their first node. */
   private here(group: number, shown: Grouping): number {
     if (shown === this.grouping || group < 0) return group;
     const { program } = this.lookup;
@@ -53,9 +53,9 @@ export class ModuleRows {
         g = shown.nodeGroup[n];
       for (; g >= 0 && g !== group; g = shown.groupParent[g]) above++;
       if (g !== group) continue;
-      let own = this.grouping.nodeGroup[n];
-      for (; above > 0 && own >= 0; above--) own = this.grouping.groupParent[own];
-      return own;
+      let counterpart = this.grouping.nodeGroup[n];
+      for (; above > 0 && counterpart >= 0; above--) counterpart = this.grouping.groupParent[counterpart];
+      return counterpart;
     }
     return -1;
   }
@@ -64,9 +64,9 @@ export class ModuleRows {
   private firstNodes(): Int32Array {
     const { program } = this.lookup;
     const first = new Int32Array(this.grouping.groupCount).fill(-1);
-    for (const wanted of [true, false]) {
+    for (const isOp of [true, false]) {
       for (let n = program.graphStart[this.graph]; n < program.graphStart[this.graph + 1]; n++) {
-        if ((ROLES[program.nodeRole[n]] === "op") !== wanted) continue;
+        if ((ROLES[program.nodeRole[n]] === "op") !== isOp) continue;
         for (let g = this.grouping.nodeGroup[n]; g >= 0 && first[g] < 0; g = this.grouping.groupParent[g]) first[g] = n;
       }
     }

@@ -1,4 +1,4 @@
-/** From a view and its scene to what the page gets: copies that are handed over whole, with the indexes that painting and picking need. */
+/** From a view and its scene to what the page gets: copies that are transferred whole, with the indexes that painting and picking need. */
 import type { Scene } from "../../core/scene/types";
 import type { Visible } from "../../core/program/types";
 import { buildSpatial, type SpatialData } from "../canvas/spatial";
@@ -124,15 +124,15 @@ export function outlineOf(visible: Visible, scene: Scene): { order: Int32Array; 
   return { order: order.subarray(0, count).slice(), depth: depth.subarray(0, count).slice() };
 }
 
-/** All buffers in a value, to be handed over rather than copied. */
+/** All buffers in a value, to be transferred instead of copied. */
 export function buffersOf(value: unknown): ArrayBuffer[] {
-  const found = new Set<ArrayBuffer>();
+  const buffers = new Set<ArrayBuffer>();
   const todo: unknown[] = [value];
   while (todo.length) {
     const item = todo.pop();
     if (ArrayBuffer.isView(item)) {
-      if (item.byteLength > 0) found.add(item.buffer as ArrayBuffer);
+      if (item.byteLength > 0) buffers.add(item.buffer as ArrayBuffer);
     } else if (item !== null && typeof item === "object" && !Array.isArray(item)) todo.push(...Object.values(item));
   }
-  return [...found];
+  return [...buffers];
 }

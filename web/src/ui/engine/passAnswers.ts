@@ -1,4 +1,4 @@
-/** What the page asks about passes: rows, what one pass did, how a node ran through them, and where it is in another. */
+/** What the page asks about passes: what one pass did, the history of a node, and where it is after another pass. */
 import type { PassDiff } from "../../core/program/recording/types";
 import type { ProgramData } from "../../core/program/types";
 import { memoized } from "../../core/base/memoized";
@@ -9,8 +9,8 @@ import type { NodeName } from "./protocol";
 
 const MOST_LISTED = 60;
 const MOST_NAMED = 12;
-/** Of the kinds of evidence, "rewrite" and "identity" are the compiler's own. */
-const TOLD = 1;
+/** The first two kinds of evidence, "rewrite" and "identity", come from the compiler. */
+const LAST_COMPILER_EVIDENCE = 1;
 
 const lookupOf = memoized((program: ProgramData) => new Lookup(program));
 
@@ -19,7 +19,7 @@ async function names(passes: Passes, pass: number): Promise<Lookup> {
   return lookupOf(program);
 }
 
-/** What happened to a node in passes, in their order. */
+/** What passes did to a node, in order. */
 export async function historyOf(passes: Passes, shown: PassShown, node: number): Promise<HistoryRow[]> {
   const place = passes.placeOf(shown, node);
   const rows: HistoryRow[] = [];
@@ -67,16 +67,16 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
   };
 }
 
-/** Groups that the compiler told, without those that comparing found: nodes that came and went in them are in the counts of the pass. */
+/** Groups that the compiler reported, not those that comparing found, whose nodes are in the counts of the pass. */
 function rewriteRows(diff: PassDiff, before: Lookup, after: Lookup): Pick<PassFacts, "rewrites" | "rewriteCount"> {
-  const { old, new: made, evidence, rule } = diff.groups;
-  const told = rule.flatMap((_, i) => (evidence[i] <= TOLD ? [i] : []));
+  const { old, new: results, evidence, rule } = diff.groups;
+  const reported = rule.flatMap((_, i) => (evidence[i] <= LAST_COMPILER_EVIDENCE ? [i] : []));
   const some = (nodes: Int32Array, by: Lookup) => Array.from(nodes.subarray(0, MOST_NAMED), (node) => by.name(node));
   return {
-    rewriteCount: told.length,
-    rewrites: told.slice(0, MOST_LISTED).map((i) => {
-      const to = made.value.subarray(made.start[i], made.start[i + 1]);
-      // Of several that became one, the last is its counterpart, and the group holds the others.
+    rewriteCount: reported.length,
+    rewrites: reported.slice(0, MOST_LISTED).map((i) => {
+      const to = results.value.subarray(results.start[i], results.start[i + 1]);
+      // Of several that became one, the last is its counterpart, and the group has the others.
       const counterpart = to.length === 1 ? diff.counterpart[to[0]] : -1;
       const from = Int32Array.from([...old.value.subarray(old.start[i], old.start[i + 1]), ...(counterpart >= 0 ? [counterpart] : [])]);
       return { old: some(from, before), oldCount: from.length, new: some(to, after), newCount: to.length, rule: rule[i] };
@@ -85,17 +85,17 @@ function rewriteRows(diff: PassDiff, before: Lookup, after: Lookup): Pick<PassFa
 }
 
 function fusionRows(diff: PassDiff, before: Lookup, after: Lookup): PassFacts["fusions"] {
-  const { old, new: made } = diff.fusions;
-  return Array.from(made.subarray(0, MOST_LISTED), (node, i) => {
+  const { old, new: fusions } = diff.fusions;
+  return Array.from(fusions.subarray(0, MOST_LISTED), (node, i) => {
     const parts = old.value.subarray(old.start[i], old.start[i + 1]);
     return { node: after.name(node), count: parts.length, parts: Array.from(parts.subarray(0, MOST_NAMED), (part) => before.name(part)) };
   });
 }
 
-/** A node that is shown, by the names it has after another pass. */
+/** A shown node by the names that it has after another pass. */
 export async function namesIn(passes: Passes, shown: PassShown, node: number, to: number): Promise<NodeName[]> {
   const place = passes.placeOf(shown, node);
-  const found = await passes.follow({ pass: place.pass, nodes: [place.node] }, to);
+  const results = await passes.follow({ pass: place.pass, nodes: [place.node] }, to);
   const by = await names(passes, to);
-  return found.slice(0, MOST_LISTED).map((each) => by.name(each));
+  return results.slice(0, MOST_LISTED).map((each) => by.name(each));
 }

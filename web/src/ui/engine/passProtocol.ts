@@ -1,4 +1,4 @@
-/** What the page and the engine say to each other about passes. */
+/** What the page and the engine exchange about passes. */
 import type { Change, Evidence } from "../../core/program/recording/types";
 import type { NodeName } from "./protocol";
 
@@ -9,7 +9,7 @@ export interface PassRequest {
   readonly colours: boolean;
 }
 
-/** What a pass did to a node on its way, by names: of the nodes before and after, as many as a person reads. */
+/** What a pass did to a node, by names: as many of the nodes before and after as a person reads. */
 export interface HistoryRow {
   readonly pass: number;
   readonly name: string;
@@ -32,7 +32,7 @@ export interface PassFacts {
   readonly removedCount: number;
   readonly changed: readonly (NodeName & { readonly fields: readonly string[] })[];
   readonly changedCount: number;
-  /** What the compiler told: these nodes became those, by a rule. */
+  /** What the compiler reported: these nodes became those, by a rule. */
   readonly rewrites: readonly {
     readonly old: readonly NodeName[];
     readonly oldCount: number;

@@ -1,4 +1,4 @@
-/** The engine's recording: programs after passes, what passes did, and how nodes run through them. */
+/** The engine's recording: programs after passes, what passes did, and what became of nodes. */
 import { decodeDiff, sameDiff } from "../../core/program/recording/diff";
 import { decodeProgram, decodeRecording } from "../../core/program/decode";
 import { historyOf, type PassStep, resultsOf, sourcesOf } from "../../core/program/recording/history";
@@ -12,7 +12,7 @@ import type { WireAt } from "./protocol";
 
 export type PassMode = Moment;
 
-/** A program, and who has its details where they did not come with it. */
+/** A program, and where to fetch its details if they did not come with it. */
 interface PassProgram {
   readonly program: ProgramData;
   readonly remote: RemoteDetails | undefined;
@@ -22,19 +22,19 @@ interface PassProgram {
 interface PassSource {
   readonly passes: readonly PassRow[];
   program(pass: number): Promise<PassProgram>;
-  /** Undefined where there is nothing to tell: every node is itself. */
+  /** Undefined if the pass changed nothing: every node is itself. */
   diff(pass: number): Promise<PassDiff | undefined>;
-  /** Rows as far as they are known by now. */
+  /** Rows, as far as they are compared. */
   refresh?(): Promise<readonly PassRow[]>;
 }
 
-/** One program of a recording on show. */
+/** The program of a recording that is shown. */
 export interface PassShown {
   readonly pass: number;
   readonly mode: PassMode;
   readonly program: ProgramData;
   readonly remote: RemoteDetails | undefined;
-  /** What happened to each node; undefined: nothing is known, or nothing happened. */
+  /** What happened to each node; undefined: unknown, or nothing happened. */
   readonly marks: Uint8Array | undefined;
   readonly overlay: Overlay | undefined;
 }
@@ -44,7 +44,7 @@ export interface Place {
   readonly nodes: readonly number[];
 }
 
-const KEPT_PROGRAMS = 24;
+const MOST_CACHED_PROGRAMS = 24;
 
 export class Passes {
   private readonly programs = new Map<number, Promise<PassProgram>>();
@@ -56,7 +56,7 @@ export class Passes {
     this.rows = source.passes;
   }
 
-  /** A server that is still comparing passes knows more every time. */
+  /** A server that is still comparing passes has more rows every time. */
   async refresh(): Promise<readonly PassRow[]> {
     if (this.source.refresh) this.rows = await this.source.refresh();
     return this.rows;
@@ -68,14 +68,14 @@ export class Passes {
 
   program(pass: number): Promise<PassProgram> {
     const { content } = this.rows[pass];
-    const found = this.programs.get(content) ?? this.source.program(pass);
+    const program = this.programs.get(content) ?? this.source.program(pass);
     this.programs.delete(content);
-    this.programs.set(content, found);
+    this.programs.set(content, program);
     for (const oldest of this.programs.keys()) {
-      if (this.programs.size <= KEPT_PROGRAMS) break;
+      if (this.programs.size <= MOST_CACHED_PROGRAMS) break;
       this.programs.delete(oldest);
     }
-    return found;
+    return program;
   }
 
   /** What a pass did; undefined for the first of a module. */
@@ -83,13 +83,13 @@ export class Passes {
     const row = this.rows[pass];
     if (row.before < 0) return undefined;
     if (this.rows[row.before].content === row.content) return sameDiff(row.nodes);
-    const found = this.diffs.get(pass) ?? this.source.diff(pass).then((told) => told ?? sameDiff(row.nodes));
-    this.diffs.set(pass, found);
-    return found;
+    const diff = this.diffs.get(pass) ?? this.source.diff(pass).then((answer) => answer ?? sameDiff(row.nodes));
+    this.diffs.set(pass, diff);
+    return diff;
   }
 
-  async show(wanted: number, mode: PassMode): Promise<PassShown> {
-    const pass = this.valid(wanted);
+  async show(index: number, mode: PassMode): Promise<PassShown> {
+    const pass = this.valid(index);
     const [now, diff] = await Promise.all([this.program(pass), this.diff(pass)]);
     const { before } = this.rows[pass];
     if (before < 0 || !diff) return { pass, mode, program: now.program, remote: now.remote, marks: undefined, overlay: undefined };
@@ -105,7 +105,7 @@ export class Passes {
     };
   }
 
-  /** A node of what is shown, as a node of the program after a pass. */
+  /** A node of the shown program, as a node of the program after a pass. */
   placeOf(shown: PassShown, node: number): { pass: number; node: number } {
     const { before } = this.rows[shown.pass];
     if (shown.overlay) {
@@ -115,7 +115,7 @@ export class Passes {
     return { pass: shown.mode === "before" && before >= 0 ? before : shown.pass, node };
   }
 
-  /** Nodes of the program after one pass, as nodes of the program after another of the same module. */
+  /** What nodes of the program after one pass are in the program after another pass of the same module. */
   async follow(from: Place, to: number): Promise<number[]> {
     let { nodes } = from;
     if (this.rows[from.pass].module !== this.rows[to].module) return [];
@@ -127,7 +127,7 @@ export class Passes {
     return [...nodes];
   }
 
-  /** For each node of `now` the node of `was` that it is, or -1: what stays when another pass is shown. */
+  /** The counterpart in `was` of each node of `now`, or -1: what stays when another pass is shown. */
   async counterparts(was: PassShown, now: PassShown): Promise<Int32Array | undefined> {
     if (this.rows[was.pass].module !== this.rows[now.pass].module) return undefined;
     const from = this.snapshotOf(was),
@@ -170,16 +170,16 @@ export class Passes {
   /** Passes of a module after `from`, up to `to`. */
   private between(from: number, to: number): number[] {
     const { module } = this.rows[to];
-    const found: number[] = [];
-    for (let pass = from + 1; pass <= to; pass++) if (this.rows[pass].module === module && this.rows[pass].before >= 0) found.push(pass);
-    return found;
+    const passes: number[] = [];
+    for (let pass = from + 1; pass <= to; pass++) if (this.rows[pass].module === module && this.rows[pass].before >= 0) passes.push(pass);
+    return passes;
   }
 }
 
-/** What there is to be shown: the passes of a recording, or a program alone. */
+/** What was opened: the passes of a recording, or a single program. */
 export type Opened = { readonly passes: Passes } | PassProgram;
 
-/** Fetches, unpacks and decodes what an address names, once. */
+/** Fetches, unpacks and decodes what is at an address. */
 export async function open(at: WireAt, progress: (part: number) => void): Promise<Opened> {
   if (at.kind === "recording") return { passes: new Passes(await remoteRecording(at.url)) };
   const bytes = await bytesOf(at, progress);
@@ -197,7 +197,7 @@ function embedded(recording: RecordingData): PassSource {
   };
 }
 
-/** A recording that a server holds: everything is fetched when it is first needed. */
+/** A recording on a server: everything is fetched when it is first needed. */
 async function remoteRecording(address: string): Promise<PassSource> {
   const get = async (path: string): Promise<Response> => {
     const response = await fetch(`${address}/${path}`);
@@ -215,8 +215,8 @@ async function remoteRecording(address: string): Promise<PassSource> {
       return { program: decodeProgram(await bytes(`wire/${pass}`), (node) => remote.get(node)), remote };
     },
     diff: async (pass) => {
-      const found = await bytes(`diff/${pass}`);
-      return found.length ? decodeDiff(found) : undefined;
+      const answer = await bytes(`diff/${pass}`);
+      return answer.length ? decodeDiff(answer) : undefined;
     },
   };
 }

@@ -1,9 +1,9 @@
-/** Pictures made in the worker: parts of a scene that hold too much for one frame, and PNG files. */
+/** Pictures drawn in the worker: parts of a scene with too much for one frame, and PNG files. */
 import { THEMES } from "../../core/scene/theme";
 import { clear, type ScenePainter, type Sight } from "../canvas/scenePainter";
 import type { PictureRequest } from "./protocol";
 
-/** What browsers still make a canvas of. */
+/** The largest canvas that browsers allow. */
 const MOST_SIDE = 16_000;
 const MOST_PIXELS = 120_000_000;
 const SHARPNESS = 2;
@@ -18,7 +18,7 @@ export function picture(painter: ScenePainter, request: PictureRequest): ImageBi
   return canvas.transferToImageBitmap();
 }
 
-/** The whole scene as a file, as sharp as a canvas can be large, or just a part. */
+/** The whole scene as a file, as sharp as the largest canvas allows, or only a part. */
 export async function png(painter: ScenePainter, theme: "light" | "dark", part: PictureRequest | undefined): Promise<Blob> {
   const { scene } = painter.drawable;
   let sight: Sight;
@@ -47,7 +47,7 @@ function draw(
   const theme = THEMES[name];
   const canvas = new OffscreenCanvas(Math.max(1, Math.ceil(sight.width * sight.ratio)), Math.max(1, Math.ceil(sight.height * sight.ratio)));
   const context = canvas.getContext("2d", { alpha: false });
-  if (!context) throw new Error("this browser cannot draw in the background; save SVG instead");
+  if (!context) throw new Error("this browser cannot draw in a worker; save SVG instead");
   clear(context, theme.background, canvas.width, canvas.height);
   painter.paint(context, theme, sight, emphasis);
   return canvas;

@@ -1,6 +1,6 @@
 /**
  * What the page asks the engine, and what it answers. The engine runs in a worker: it decodes, lays out, searches and paints
- * big pictures, so that the page only draws what is on screen and listens.
+ * large pictures, so that the page only draws what is on screen and reacts.
  */
 import type { Size } from "../../core/view/initial/fitToScreen";
 import type { RuleReport } from "../../core/highlight/highlighter";
@@ -33,21 +33,26 @@ export interface OpCount {
   readonly count: number;
 }
 
-export interface ProgramSummary {
+export interface ParameterCounts {
+  /** How many tensors, their elements and their bytes. */
+  readonly parameters: number;
+  readonly parameterElements: number;
+  readonly parameterBytes: number;
+}
+
+export interface ProgramSummary extends ParameterCounts {
   readonly name: string;
   readonly nodes: number;
   readonly entry: string;
   readonly graphs: readonly GraphRow[];
   readonly groupings: readonly string[];
-  /** The most frequent operations, the parameters of the entry, and what else it takes (inputs, buffers); HLO and JAX do not tell them apart. */
+  /** The most frequent operations, and what the entry takes besides parameters (inputs, buffers); HLO and JAX do not distinguish them. */
   readonly ops: readonly OpCount[];
-  readonly parameters: number;
-  readonly parameterBytes: number;
   readonly others: number;
   readonly otherBytes: number;
-  /** Does its file lay edges over the graph? */
+  /** Does its file have edge overlays? */
   readonly overlays: boolean;
-  /** Names of the metrics that it can be coloured by, and what one run of the entry comes to. */
+  /** Names of the metrics that it can be coloured by, and their totals for one run of the entry. */
   readonly metrics: readonly string[];
   readonly totals: readonly MetricFact[];
   readonly decodeMs: number;
@@ -60,20 +65,20 @@ export interface ViewRequest {
   readonly rankdir: "TB" | "LR";
   readonly colour: string;
   readonly styles: readonly StyleRule[];
-  /** A node that must be seen: the groups around it are opened (answered in `opened`). */
+  /** A node that must be visible: the groups around it are expanded (answered in `opened`). */
   readonly reveal?: number;
-  /** Of that node, the group around it at this depth (1: an outermost one) is to be seen, not the node itself. */
+  /** Reveal not the node itself but the group around it at this depth (1: the outermost). */
   readonly revealLevel?: number;
-  /** Show only these nodes and what is so many steps away from them. */
+  /** Show only these nodes and what is within so many hops of them. */
   readonly near?: { readonly nodes: Int32Array; readonly hops: number };
   readonly pass?: PassRequest;
-  /** Nobody has opened or closed anything yet: close groups (answered in `closed`) until the picture can be read in so many pixels. */
+  /** Nobody has expanded or collapsed anything yet: collapse groups (answered in `closed`) until the picture is readable in this many pixels. */
   readonly room?: Size;
-  /** Boxes whose numbers in the new view the page wants to know. */
+  /** Keys of boxes whose numbers in the new view the page needs. */
   readonly locate: readonly string[];
 }
 
-/** Texts by number, as one text and where each begins: handing over a million characters costs one copy, not 100,000 objects. */
+/** Texts by number, as one text and where each begins: transferring a million characters costs one copy, not 100,000 objects. */
 export interface PackedTexts {
   readonly text: string;
   readonly start: Int32Array;
@@ -91,12 +96,12 @@ export interface PackedScene extends Omit<Scene, TextColumns> {
 
 export const NOTE_BREAK = "\u001f";
 
-/** A number of a node, a group or a program, in words. */
+/** A number of a node, a group or a program, as text. */
 export interface MetricFact {
   readonly name: string;
   readonly text: string;
   readonly origin: string;
-  /** Of the number of the whole graph; NaN where that says nothing. */
+  /** Of the number of the whole graph; NaN where that makes no sense. */
   readonly share: number;
 }
 
@@ -114,18 +119,18 @@ export interface ViewResult {
   readonly open: Uint8Array;
   readonly operationsInside: Int32Array;
   readonly boxOfNode: Int32Array;
-  /** Boxes as a tree, in reading order: box numbers and how deep each stands. */
+  /** Boxes as a tree, in reading order: box numbers and their depths. */
   readonly outline: Int32Array;
   readonly outlineDepth: Uint8Array;
   readonly boxIndex: SpatialData;
   readonly edgeIndex: SpatialData;
-  /** Edges of a item: incident.value[incident.start[p]] … */
+  /** Edges of an item: incident.value[incident.start[p]] … */
   readonly incidentStart: Int32Array;
   readonly incidentEdge: Int32Array;
-  /** The item of the scene before this one with the same key, or -1: what moves when the view changes. */
+  /** The item of the previous scene with the same key, or -1: what moves when the view changes. */
   readonly before: Int32Array;
   readonly located: readonly number[];
-  /** The box that stands for what was to be revealed, or -1. */
+  /** The box that shows what was to be revealed, or -1. */
   readonly revealed: number;
   readonly opened: readonly string[];
   readonly closed: readonly string[];
@@ -133,11 +138,11 @@ export interface ViewResult {
   /** One for each style rule. */
   readonly rules: readonly RuleReport[];
   readonly remarks: readonly string[];
-  /** Numbers of boxes besides the one that they are coloured by. */
+  /** Numbers of boxes other than the one that they are coloured by. */
   readonly measures: readonly BoxMeasure[];
-  /** The program that is shown, where it is another than before. */
+  /** The program that is shown, if it is not the same as before. */
   readonly program?: ProgramSummary;
-  /** For each item what the pass did to it (see marks.ts); absent where nothing is coloured. */
+  /** What the pass did to each item (see marks.ts); absent if nothing is coloured. */
   readonly marks?: Uint8Array;
   readonly viewMs: number;
   readonly layoutMs: number;
@@ -145,7 +150,7 @@ export interface ViewResult {
 }
 
 export interface SearchResult {
-  /** Matching nodes in order, at most `limit`; how many there are in all. */
+  /** Matching nodes in order, at most `limit`, and how many there are in total. */
   readonly nodes: Int32Array;
   readonly total: number;
   readonly rows: readonly {
@@ -159,12 +164,12 @@ export interface SearchResult {
   readonly problem?: string;
 }
 
-/** What an edge of the picture stands for. */
+/** What an edge of the picture represents. */
 export interface EdgeFacts {
   readonly from: { readonly key: string; readonly title: string };
   readonly to: { readonly key: string; readonly title: string };
   readonly kind: "data" | "control" | "link" | "carried" | "overlay";
-  /** The nodes whose values it carries; at most so many as a panel lists, and how many there are. */
+  /** The nodes whose values it carries, as many as a panel lists, and how many there are. */
   readonly values: readonly NodeName[];
   readonly total: number;
   readonly bytes: number;
@@ -198,8 +203,8 @@ export interface NodeFacts extends NodeName {
   readonly source: readonly { readonly file: string; readonly line: number; readonly function?: string }[];
 }
 
-export interface KeptValue extends NodeName {
-  /** -1: not known. */
+export interface SavedValue extends NodeName {
+  /** -1: unknown. */
   readonly bytes: number;
 }
 
@@ -212,44 +217,42 @@ export interface GradientFacts {
   readonly backwardCount: number;
   readonly forward: readonly NodeName[];
   readonly forwardCount: number;
-  readonly kept: readonly KeptValue[];
-  readonly keptBytes: number;
+  readonly saved: readonly SavedValue[];
+  readonly savedBytes: number;
   /** Where a value is used several times: what comes back along each use. */
   readonly sums: readonly { readonly text: string; readonly nodes: Readonly<Record<string, NodeName>> }[];
-  /** What lights up with it, as in TraceResult. */
+  /** What is highlighted with it, as in TraceResult. */
   readonly mark: Uint8Array;
 }
 
-export interface KeptOverall {
+export interface SavedTensors {
   readonly bytes: number;
   readonly count: number;
-  readonly values: readonly KeptValue[];
+  readonly values: readonly SavedValue[];
 }
 
-/** One factor of the chain rule: the gradient of `operand` out of that of `node`. Empty text: no rule is known. */
+/** One factor of the chain rule: the gradient of `operand` out of that of `node`. Empty text: there is no rule. */
 export interface ChainStep {
   readonly node: NodeName;
   readonly operand: NodeName;
   readonly text: string;
   /** The nodes that the letters of the text stand for. */
   readonly nodes: Readonly<Record<string, NodeName>>;
-  /** Why there is no text, where that is known. */
+  /** Why there is no text, if there is a reason. */
   readonly why: string;
 }
 
-export interface GroupFacts {
+export interface GroupFacts extends ParameterCounts {
   readonly key: string;
   readonly title: string;
   readonly subtitle: string;
   readonly path: readonly string[];
-  /** As its title counts them: what is folded into edges and boxes is not among them, and of a stack every repeat is. */
+  /** As its title counts them: not those folded into edges and boxes, but every repeat of a stack. */
   readonly operations: number;
   readonly nodes: number;
   /** How many of the nodes are in graphs that are called, not in the graph that is shown. */
   readonly called: number;
   readonly repeat: number;
-  readonly parameters: number;
-  readonly parameterBytes: number;
   readonly metrics: readonly MetricFact[];
   readonly ops: readonly OpCount[];
   readonly inputs: readonly NodeName[];
@@ -281,7 +284,7 @@ export interface TableColumn {
   readonly unit?: "count" | "share" | "bytes";
   /** Of a metric: the unit of its numbers, and where they come from. */
   readonly metric?: { readonly unit: string; readonly origin: string };
-  /** How many characters its longest text has, where that is known. */
+  /** The length of its longest text in characters, if known. */
   readonly longest?: number;
 }
 
@@ -290,7 +293,7 @@ export interface TableResult {
   readonly total: number;
   /** Node number (or group number, or row of the summary) of each row, in the order asked for. */
   readonly rows: Int32Array;
-  /** Sums over the whole model, in words. */
+  /** Sums over the whole model, as text. */
   readonly totals: readonly (readonly [string, string])[];
 }
 
@@ -314,7 +317,7 @@ export interface PictureRequest {
 /** Every question with its answer. */
 export interface Methods {
   load(params: { readonly at: WireAt }): ProgramSummary;
-  /** Takes a file of node data; statistics of the runs in it. */
+  /** Takes a file of node data; answers with statistics of the runs in it. */
   nodeData(params: DataFile): readonly DataStatistics[];
   view(params: ViewRequest): ViewResult;
   /** Hits in the graph named `first` come before the others. */
@@ -326,7 +329,7 @@ export interface Methods {
   attributes(params: { readonly graph: string }): readonly string[];
   trace(params: { readonly nodes: readonly number[]; readonly up: number; readonly down: number }): TraceResult;
   gradient(params: { readonly node: number }): GradientFacts | undefined;
-  kept(params: object): KeptOverall;
+  saved(params: object): SavedTensors;
   chain(params: { readonly from: number; readonly to: number }): readonly ChainStep[];
   table(params: TableRequest): TableResult;
   tableRows(params: { readonly from: number; readonly to: number }): readonly (readonly (string | number)[])[];
@@ -335,10 +338,10 @@ export interface Methods {
   moduleRow(params: { readonly key: string }): number;
   picture(params: PictureRequest): ImageBitmap;
   png(params: { readonly theme: "light" | "dark"; readonly part?: PictureRequest }): Blob;
-  /** The picture as it is seen, or as a file of it would be drawn. */
+  /** The picture as shown, or as `opscope export` draws it. */
   svg(params: { readonly theme: "light" | "dark"; readonly as: "seen" | "file" }): string;
   markdown(params: { readonly nodes: readonly number[] }): string;
-  /** The rows of a recording as far as they are known by now. */
+  /** The rows of a recording, as far as they are compared. */
   passes(params: Record<string, never>): readonly PassRow[];
   passFacts(params: { readonly pass: number }): PassFacts | undefined;
   history(params: { readonly node: number }): readonly HistoryRow[];

@@ -1,4 +1,4 @@
-/** The engine's end: questions in, answers out. Runs in a worker, or beside the page where workers are forbidden. */
+/** The engine's end: questions in, answers out. Runs in a worker, or on the page where workers are forbidden. */
 import { Engine } from "./engine";
 import type { Carrier } from "./client";
 import type { Method, Reply, Request } from "./protocol";
@@ -7,7 +7,7 @@ interface Port {
   postMessage(message: unknown, transfer: Transferable[]): void;
 }
 
-/** Answers to one request. Progress is reported a few times a second, and once at the start, which says "I am at it". */
+/** Answers to one request. Progress is reported a few times a second, and once at the start to say that work has begun. */
 async function answer<M extends Method>(engine: Engine, request: Request<M>, port: Port): Promise<void> {
   const { id } = request;
   let last = performance.now();
@@ -18,7 +18,7 @@ async function answer<M extends Method>(engine: Engine, request: Request<M>, por
     port.postMessage({ id, progress: part, stage } satisfies Reply, []);
   };
   try {
-    progress(0, request.method);
+    progress(0, "");
     const transfer: Transferable[] = [];
     const result = await engine.answer(request.method, request.params, progress, transfer);
     port.postMessage({ id, answer: result } satisfies Reply, transfer);
@@ -27,7 +27,7 @@ async function answer<M extends Method>(engine: Engine, request: Request<M>, por
   }
 }
 
-/** Serve one after the other: questions that arrive while a slow one is answered wait in the port's own queue. */
+/** Answers one question at a time; those that arrive in the meantime wait. */
 export function serveWorker(scope: DedicatedWorkerGlobalScope): void {
   const engine = new Engine();
   let chain = Promise.resolve();
@@ -36,7 +36,7 @@ export function serveWorker(scope: DedicatedWorkerGlobalScope): void {
   };
 }
 
-/** An engine on the page's own thread: slower to the touch, but it shows the graph where a sandbox forbids workers. */
+/** An engine on the page's own thread: less responsive, but it works where a sandbox forbids workers. */
 export function localCarrier(): Carrier {
   const engine = new Engine();
   let chain = Promise.resolve();

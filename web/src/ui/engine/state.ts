@@ -1,4 +1,4 @@
-/** What the engine holds from one question to the next: the program, its picture, and what was laid over it. */
+/** What the engine keeps between questions: the program, its picture, and its colours. */
 import { Highlighter } from "../../core/highlight/highlighter";
 import { LayoutCache } from "../../core/layout";
 import { metricsOf } from "../../core/metrics/counted";
@@ -16,7 +16,7 @@ import type { Table } from "./table";
 /** The picture on the page. */
 export interface Drawn extends Picture {
   readonly grouping: Grouping;
-  /** How many operations each box stands for. */
+  /** How many operations each box contains. */
   readonly operations: Int32Array;
   readonly painter: ScenePainter;
 }
@@ -25,7 +25,7 @@ export class EngineState {
   origin: WireAt | undefined;
   passes: Passes | undefined;
   passShown: PassShown | undefined;
-  /** Where attributes are that did not come with the program. */
+  /** Where to fetch attributes that did not come with the program. */
   remote: RemoteDetails | undefined;
   drawn: Drawn | undefined;
   table: Table | undefined;
@@ -45,7 +45,7 @@ export class EngineState {
     return this.drawn;
   }
 
-  /** Make this the program that questions are about. */
+  /** Makes this the program that questions are about. */
   use(program: ProgramData, remote: RemoteDetails | undefined): void {
     this.remote = remote;
     if (this.loaded?.names.program === program) return;
@@ -53,12 +53,12 @@ export class EngineState {
     this.table = undefined;
   }
 
-  /** Have the attributes of these nodes here, or of all. */
+  /** Fetches the attributes of these nodes, or of all. */
   async needDetails(from = 0, to = this.names.program.nodeCount): Promise<void> {
     await this.remote?.need(from, to);
   }
 
-  /** Nodes of a graph, from its first to before its last; the entry where none is named. */
+  /** Nodes of a graph, from its first to before its last; of the entry if none is named. */
   nodesOf(graph: string | undefined): readonly [first: number, last: number] {
     const { program } = this.names;
     const number = graph === undefined ? program.entry : this.names.graphNumber(graph);

@@ -1,4 +1,4 @@
-/** Nodes or modules as rows: filtered, sorted, and cut to what is on screen only when asked. */
+/** Nodes or modules as rows, filtered and sorted; cells are computed when asked for. */
 import { type Grouping, type NodeDetails, ROLES, type SummaryData } from "../../core/program/types";
 import type { Highlighter } from "../../core/highlight/highlighter";
 import { metricsOf } from "../../core/metrics/counted";
@@ -16,13 +16,13 @@ interface Column extends TableColumn {
 }
 
 export class Table {
-  /** Of a table of modules: how its rows and the picture belong together. */
+  /** In a table of modules: which boxes of the picture its rows describe. */
   readonly modules: ModuleRows | undefined;
   private columns: Column[] = [];
   private rows = new Int32Array(0);
   private readonly totals: SummaryData["totals"];
 
-  /** `matches` are the nodes that the filter finds, in a table of nodes. */
+  /** `matches` are the nodes that match the filter, in a table of nodes. */
   constructor(
     lookup: Lookup,
     request: TableRequest,
@@ -40,9 +40,9 @@ export class Table {
       this.columns = summary ? summaryColumns(summary.data, sums.ops, metrics) : moduleColumns(lookup, grouping, sums, metrics);
       const all = summary ? Int32Array.from(summary.data.rows, (_, row) => row) : sums.groups;
       this.modules = new ModuleRows(lookup, summary?.grouping ?? grouping, graph, all, (row) => (summary ? summary.data.scopes[row] : row));
-      const wanted = request.filter.toLowerCase();
+      const filter = request.filter.toLowerCase();
       const texts = this.columns.filter((column) => !column.numeric);
-      this.rows = all.filter((row) => texts.some((column) => String(column.cell(row)).toLowerCase().includes(wanted)));
+      this.rows = all.filter((row) => texts.some((column) => String(column.cell(row)).toLowerCase().includes(filter)));
     } else {
       this.columns = nodeColumns(lookup, grouping, request.attributes, details, highlighter);
       const { graphStart } = lookup.program;
@@ -78,7 +78,7 @@ export class Table {
   }
 }
 
-/** Rows without a number come last, whichever way the others run. */
+/** Rows without a number come last in either order. */
 const missing = (cell: Cell | undefined): number => (Number.isNaN(cell) ? 1 : 0);
 
 function nodeColumns(
@@ -118,13 +118,13 @@ function metricColumn({ name, unit, origin }: MetricData, values: Float64Array):
   return { name, numeric: true, metric: { unit, origin }, cell: (row) => values[row] };
 }
 
-/** What the groups of a grouping have of each metric that says something about a group. */
+/** The values of the groups of a grouping, for each metric that applies to groups. */
 function groupMetrics({ program }: Lookup, grouping: Grouping, { metrics }: Highlighter): Column[] {
   const sizes = metricsOf(program).filter(({ name }) => name === "output bytes");
   return [...sizes, ...metrics].map((metric) => metricColumn(metric, valuesOf(program, metric).groups(groupsOf(grouping))));
 }
 
-/** The model's own summary is the table of its modules, as long as modules are what the picture is grouped by. */
+/** The summary that came with the model is the table of its modules, if the picture is grouped by modules. */
 function summaryFor(lookup: Lookup, shown: Grouping | undefined, graph: number): { data: SummaryData; grouping: Grouping } | undefined {
   const { summary: data, groupings, entry } = lookup.program;
   const grouping = groupings.find((each) => each.name === "module");
@@ -132,7 +132,7 @@ function summaryFor(lookup: Lookup, shown: Grouping | undefined, graph: number):
 }
 
 function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Array, metrics: readonly Column[]): Column[] {
-  const known = columns.map(
+  const listed = columns.map(
     ({ name, unit }, i): Column => ({
       name,
       numeric: unit !== "",
@@ -142,7 +142,7 @@ function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Arra
   );
   const drawn = (cell: (group: number) => Cell) => (row: number) => (scopes[row] >= 0 ? cell(scopes[row]) : Number.NaN);
   const measured = metrics.map((column) => ({ ...column, cell: drawn(column.cell) }));
-  return [...known, { name: "ops", numeric: true, cell: drawn((group) => ops[group]) }, ...measured];
+  return [...listed, { name: "ops", numeric: true, cell: drawn((group) => ops[group]) }, ...measured];
 }
 
 function moduleColumns(lookup: Lookup, grouping: Grouping, sums: ReturnType<typeof moduleSums>, metrics: readonly Column[]): Column[] {
@@ -157,21 +157,21 @@ function moduleColumns(lookup: Lookup, grouping: Grouping, sums: ReturnType<type
 }
 
 function paths(lookup: Lookup, grouping: Grouping): (group: number) => string {
-  const known = new Map<number, string>();
+  const pathOf = new Map<number, string>();
   return (group) => {
     if (group < 0) return "";
-    let path = known.get(group);
+    let path = pathOf.get(group);
     if (path === undefined) {
       const names: string[] = [];
       for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(lookup.text(grouping.groupName[g]));
       path = names.join("/");
-      known.set(group, path);
+      pathOf.set(group, path);
     }
     return path;
   };
 }
 
-/** Per group with everything in it. Parents stand before their children, so one pass backwards adds up. */
+/** Per group, including everything inside. Parents come before their children, so one backward pass adds up. */
 function moduleSums(lookup: Lookup, grouping: Grouping, graph: number) {
   const { program } = lookup;
   const count = grouping.groupCount;

@@ -1,6 +1,6 @@
 /**
- * What feeds some nodes and what uses them, so many steps away. The way leads out of a called graph to those who call it (for the
- * graphs that the walk began in), and a call that is reached takes all of its body along.
+ * What is upstream and downstream of some nodes, up to a number of hops. The walk leaves a called graph through its callers (only the
+ * graphs that it began in), and a call that is reached includes its whole body.
  */
 import type { Csr } from "../../core/program/types";
 import type { Lookup } from "./nodeLookup";
@@ -16,7 +16,7 @@ export function trace(lookup: Lookup, nodes: readonly number[], up: number, down
   return { mark, upstream, downstream };
 }
 
-/** Nodes at which a walk leaves a graph: those that take nothing from within it, or those that it yields. */
+/** Nodes at which a walk leaves a graph: those without inputs, or its results. */
 const isSource = (lookup: Lookup, node: number) => lookup.program.inputs.start[node + 1] === lookup.program.inputs.start[node];
 const isResult = (lookup: Lookup, node: number) => {
   const { start, value } = lookup.program.graphOutputs;
@@ -25,7 +25,7 @@ const isResult = (lookup: Lookup, node: number) => {
   return false;
 };
 
-/** The graphs of some nodes and all that call them, directly or not. */
+/** The graphs of some nodes and all graphs that call them, directly or indirectly. */
 function graphsAround(lookup: Lookup, nodes: readonly number[]): Uint8Array {
   const around = new Uint8Array(lookup.program.graphCount);
   const todo = nodes.map((node) => lookup.graphOf(node));
@@ -38,7 +38,7 @@ function graphsAround(lookup: Lookup, nodes: readonly number[]): Uint8Array {
 }
 
 class Walk {
-  private readonly seen: Uint8Array;
+  private readonly visited: Uint8Array;
   private reached = 0;
   private next: number[] = [];
 
@@ -50,30 +50,30 @@ class Walk {
     private readonly bit: number,
     private readonly mark: Uint8Array,
   ) {
-    this.seen = new Uint8Array(mark.length);
+    this.visited = new Uint8Array(mark.length);
   }
 
-  run(from: readonly number[], steps: number): number {
-    for (const node of from) this.seen[node] = 1;
-    let edge = [...from];
-    for (let step = 0; step < steps && edge.length; step++) {
+  run(from: readonly number[], hops: number): number {
+    for (const node of from) this.visited[node] = 1;
+    let frontier = [...from];
+    for (let hop = 0; hop < hops && frontier.length; hop++) {
       this.next = [];
-      for (const node of edge) {
+      for (const node of frontier) {
         for (let i = this.rows.start[node]; i < this.rows.start[node + 1]; i++) this.reach(this.rows.value[i]);
         this.leave(node);
       }
-      edge = this.next;
+      frontier = this.next;
     }
     return this.reached;
   }
 
   private reach(node: number): void {
-    if (this.seen[node]) return;
-    this.seen[node] = 1;
+    if (this.visited[node]) return;
+    this.visited[node] = 1;
     this.mark[node] |= this.bit;
     this.reached++;
     this.next.push(node);
-    this.takeBodies(node);
+    this.includeBodies(node);
   }
 
   private leave(node: number): void {
@@ -83,17 +83,17 @@ class Walk {
     for (let i = start[graph]; i < start[graph + 1]; i++) this.reach(value[i]);
   }
 
-  /** Everything that a reached node runs, unless the walk came from in there. */
-  private takeBodies(node: number): void {
+  /** Everything that a reached node calls, unless the walk began there. */
+  private includeBodies(node: number): void {
     const { calls, graphStart } = this.lookup.program;
     const todo = [node];
     for (let at = todo.pop(); at !== undefined; at = todo.pop()) {
       for (let c = calls.start[at]; c < calls.start[at + 1]; c++) {
         const graph = calls.value[c];
         const first = graphStart[graph];
-        if (this.outside[graph] || first === graphStart[graph + 1] || this.seen[first]) continue;
+        if (this.outside[graph] || first === graphStart[graph + 1] || this.visited[first]) continue;
         for (let inner = first; inner < graphStart[graph + 1]; inner++) {
-          this.seen[inner] = 1;
+          this.visited[inner] = 1;
           this.mark[inner] |= this.bit;
           if (calls.start[inner + 1] > calls.start[inner]) todo.push(inner);
         }

@@ -1,4 +1,4 @@
-/** What the controls and the keys do, in one place, so that everything a button does a key can do too. */
+/** What the controls and the keys do, in one place. */
 import type { Session } from "../session";
 import { collapseAll, expandAll, groupBy, toggleFlatten, toggleNames } from "../state/view";
 
@@ -29,7 +29,7 @@ export const actions = {
   fit: (session: Session) => session.stage?.fit(),
   zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedItems, true),
 
-  /** As it is seen, or as a figure for a page: what `opscope export` makes of the same view. */
+  /** As shown, or as a figure for a page: what `opscope export` draws of the same view. */
   async saveSvg(session: Session, as: "seen" | "file"): Promise<void> {
     const svg = await session.ask("svg", { theme: session.theme.name, as });
     download(new Blob([svg], { type: "image/svg+xml" }), `${fileName(session)}.svg`);
@@ -52,7 +52,7 @@ export const actions = {
   },
 };
 
-/** Are numbers of operands to be seen now? Where nobody asked, the picture decides. */
+/** Are operand numbers shown? By default the picture decides. */
 export function showsOperands({ view, shown }: Session): boolean {
   return view.operands ?? shown?.scene.labels.some(({ kind }) => kind === "operand") ?? false;
 }
@@ -61,7 +61,7 @@ export async function copy(session: Session, text: string, done: string): Promis
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    if (!copyTheOldWay(text)) {
+    if (!copyBySelection(text)) {
       session.say("This page is not allowed to write to the clipboard");
       return;
     }
@@ -69,8 +69,8 @@ export async function copy(session: Session, text: string, done: string): Promis
   session.say(done);
 }
 
-/** Pages from file: and frames without permission have no clipboard, but may copy a selection. */
-function copyTheOldWay(text: string): boolean {
+/** Pages from file: and frames without permission have no clipboard API, but can copy a selection. */
+function copyBySelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;
   area.setAttribute("aria-hidden", "true");

@@ -1,4 +1,4 @@
-/** The page around the graph: controls above, outline left, details right, table and passes below. All of them fold away. */
+/** The page around the graph: controls above, outline left, details right, table and passes below. All of them can be hidden. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../session";
@@ -57,7 +57,7 @@ export function App({ session, compact }: { readonly session: Session; readonly 
   latest.current = onKey;
   useEffect(() => {
     if (!session.options.url) return undefined;
-    // The viewer is the page: keys that nothing else takes are for it.
+    // The viewer is the whole page: it gets the keys that nothing else handles.
     const listener = (event: KeyboardEvent) => {
       if (event.target === document.body) latest.current(event);
     };

@@ -1,4 +1,4 @@
-/** Deep inside a graph the titles of the groups around are off the screen: this says where one is, and leads back out. */
+/** When the titles of the enclosing groups are off screen, this shows where one is and leads back out. */
 import type { JSX } from "preact";
 import { Shape } from "../../core/scene/types";
 import type { Session } from "../session";
@@ -11,7 +11,7 @@ export function Around({ session }: { readonly session: Session }): JSX.Element 
   if (frames.length === 0) return null;
   const { scene } = session.shown!;
   return (
-    <nav class="around" aria-label="Groups around here">
+    <nav class="around" aria-label="Enclosing groups">
       {frames.map((item, i) => (
         <>
           {i > 0 && <span aria-hidden="true">›</span>}
@@ -32,7 +32,7 @@ export function Around({ session }: { readonly session: Session }): JSX.Element 
   );
 }
 
-/** Frames that hold the middle of the screen, from the outside in, if the innermost one's title is out of sight. */
+/** Frames around the middle of the screen, from the outside in, if the title of the innermost is off screen. */
 function framesAround(session: Session): number[] {
   const { shown, stage } = session;
   if (!shown || !stage || stage.moving) return [];

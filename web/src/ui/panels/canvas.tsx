@@ -1,4 +1,4 @@
-/** The graph itself with what floats over it: legend, map, zoom, tooltip, progress, and sentences for when there is no picture. */
+/** The graph with everything that lies over it: legend, map, zoom, tooltip, progress, and messages. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
@@ -22,7 +22,7 @@ export function Canvas({
   readonly label?: string;
   readonly children?: ComponentChildren;
 }): JSX.Element {
-  const said = useId();
+  const descriptionId = useId();
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => session.attach(canvas.current!), [session]);
   const { shown, problem, progress } = session;
@@ -42,10 +42,10 @@ export function Canvas({
         role="application"
         aria-label={label}
         aria-roledescription="graph"
-        aria-describedby={said}
+        aria-describedby={descriptionId}
         onKeyDown={onKey}
       />
-      <p id={said} class="hidden" aria-live="polite">
+      <p id={descriptionId} class="hidden" aria-live="polite">
         {spoken(session)}
       </p>
       {shown && <Remarks session={session} />}
@@ -95,7 +95,7 @@ export function Canvas({
   );
 }
 
-/** What a screen reader says when the selection changes. */
+/** What a screen reader announces when the selection changes. */
 function spoken(session: Session): string {
   const {
     shown,
@@ -121,8 +121,8 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
         .join(", ")}`}
     >
       {legend.map((row, i) => {
-        const own = row.shade && { fill: row.shade[session.theme.name], stroke: session.theme.faintEdge };
-        const colour = own ?? (row.paint === undefined ? undefined : paints[row.paint]);
+        const shade = row.shade && { fill: row.shade[session.theme.name], stroke: session.theme.faintEdge };
+        const colour = shade ?? (row.paint === undefined ? undefined : paints[row.paint]);
         return (
           <span key={i} title={row.text} class={colour ? "" : "words"}>
             {scale && colour && row.text}
@@ -135,7 +135,7 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
   );
 }
 
-/** Sentences of the view, and what of the program is being left out with a way back. */
+/** Notes about the view, and what it leaves out, with a button to show all. */
 function Remarks({ session }: { readonly session: Session }): JSX.Element {
   const { view, shown } = session;
   const rows: JSX.Element[] = [];
@@ -244,7 +244,7 @@ function Tooltip({ session }: { readonly session: Session }): JSX.Element | null
   );
 }
 
-/** A box that can be read in full needs no tooltip, unless its colour stands for a number. */
+/** A box that can be read in full needs no tooltip, unless its colour shows a number. */
 function boxTip({ shown, stage }: Session, item: number): string {
   const { scene, painter, result } = shown!;
   const readable = stage!.camera.scale > 0.55 && painter.texts(item).every((run) => run.full === undefined);

@@ -1,12 +1,12 @@
-/** Everything about what is selected: types, where values come from and go to, attributes, source, and what is upstream and down. */
+/** Everything about the selection: types, inputs and users, attributes, source, and what is upstream and downstream. */
 import type { JSX } from "preact";
-import { bytesText } from "../../core/text/quantities";
-import type { GroupFacts, NodeFacts, OpCount } from "../engine/protocol";
+import { bytesText, shortNumber } from "../../core/text/quantities";
+import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/protocol";
 import type { Session } from "../session";
 import { ALL, enterGraph, walkedGraphs } from "../state/view";
 import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
 import { copy } from "./actions";
-import { Chain, Gradient, Kept } from "./gradient";
+import { Chain, Gradient, SavedForBackward } from "./gradient";
 import { Icon } from "./icons";
 import { EdgeDetails } from "./edgeDetails";
 import { NodeLink } from "./nodeLink";
@@ -183,10 +183,8 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
           </li>
           {facts.parameters > 0 && (
             <li>
-              <span>parameter tensors</span>
-              <span class="n">
-                {facts.parameters} · {bytesText(facts.parameterBytes)}
-              </span>
+              <span>parameters</span>
+              <span class="n">{parametersText(facts)}</span>
             </li>
           )}
         </ul>
@@ -199,9 +197,9 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
   );
 }
 
-/** Nothing is selected: the whole program. */
+/** The whole program, when nothing is selected. */
 function ProgramDetails({ session }: { readonly session: Session }): JSX.Element {
-  const { program, shown } = session;
+  const { program } = session;
   if (!program) return <p class="where">Loading…</p>;
   return (
     <>
@@ -219,10 +217,8 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
           </li>
           {program.parameters > 0 && (
             <li>
-              <span>{program.others > 0 ? "parameter tensors" : "entry parameters"}</span>
-              <span class="n">
-                {program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}
-              </span>
+              <span>{program.others > 0 ? "parameters" : "entry parameters"}</span>
+              <span class="n">{parametersText(program)}</span>
             </li>
           )}
           {program.others > 0 && (
@@ -233,25 +229,19 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
               </span>
             </li>
           )}
-          {shown && (
-            <li>
-              <span>boxes shown</span>
-              <span class="n">{shown.scene.boxCount.toLocaleString("en-US")}</span>
-            </li>
-          )}
-          {shown && (
-            <li>
-              <span>edges shown</span>
-              <span class="n">{shown.scene.edgeCount.toLocaleString("en-US")}</span>
-            </li>
-          )}
         </ul>
       </Section>
       <Metrics facts={program.totals} />
-      <Kept session={session} />
+      <SavedForBackward session={session} />
       <OpCounts session={session} ops={program.ops} />
     </>
   );
+}
+
+/** "25.6 M (161 tensors, 102 MB)" */
+function parametersText({ parameters, parameterElements, parameterBytes }: ParameterCounts): string {
+  const tensors = `${parameters.toLocaleString("en-US")} ${parameters === 1 ? "tensor" : "tensors"}`;
+  return `${shortNumber(parameterElements)} (${tensors}, ${bytesText(parameterBytes)})`;
 }
 
 function Several({ session }: { readonly session: Session }): JSX.Element {
@@ -312,7 +302,7 @@ function Actions({ session, facts }: { readonly session: Session; readonly facts
 function Reach({ session }: { readonly session: Session }): JSX.Element {
   const { view } = session;
   const row = (label: string, name: "upstream" | "downstream") => {
-    const steps = view[name];
+    const hops = view[name];
     const set = (to: number) => session.change({ ...view, [name]: to });
     return (
       <div class="steps" role="group" aria-label={label}>
@@ -321,21 +311,21 @@ function Reach({ session }: { readonly session: Session }): JSX.Element {
           type="button"
           class="tool"
           aria-label={`${label}: less`}
-          disabled={steps === 0}
-          onClick={() => set(steps >= ALL ? 3 : steps - 1)}
+          disabled={hops === 0}
+          onClick={() => set(hops >= ALL ? 3 : hops - 1)}
         >
           −
         </button>
-        <output>{steps >= ALL ? "all" : steps}</output>
-        <button type="button" class="tool" aria-label={`${label}: more`} disabled={steps >= ALL} onClick={() => set(steps + 1)}>
+        <output>{hops >= ALL ? "all" : hops}</output>
+        <button type="button" class="tool" aria-label={`${label}: more`} disabled={hops >= ALL} onClick={() => set(hops + 1)}>
           +
         </button>
         <button
           type="button"
           class="tool"
           aria-label={`${label}: all`}
-          aria-pressed={steps >= ALL}
-          onClick={() => set(steps >= ALL ? 0 : ALL)}
+          aria-pressed={hops >= ALL}
+          onClick={() => set(hops >= ALL ? 0 : ALL)}
         >
           all
         </button>
@@ -357,7 +347,7 @@ function OpCounts({ session, ops }: { readonly session: Session; readonly ops: r
       <ul class="bars">
         {ops.map(({ op, count }) => (
           <li key={op}>
-            <button type="button" class="link" title="Find them" onClick={() => void session.finder.search(`op:=${op}`)}>
+            <button type="button" class="link" title="Search for this operation" onClick={() => void session.finder.search(`op:=${op}`)}>
               {clipped(op, 80)}
             </button>
             <span class="n">{count.toLocaleString("en-US")}</span>
@@ -391,7 +381,7 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
   );
 }
 
-/** The end of a long path says most. */
+/** The end of a long path is what matters. */
 function shortFile(file: string): string {
   const parts = file.split("/");
   return parts.length > 3 ? `…/${parts.slice(-2).join("/")}` : file;

@@ -1,10 +1,10 @@
-/** A derivative rule as a textbook sets it: variables in italics, powers raised, and where nodes are known, their names for the letters. */
+/** A derivative rule in textbook notation: variables in italics, powers raised, and names of nodes for letters. */
 import type { ComponentChildren, JSX } from "preact";
 import type { NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { NodeLink } from "./nodeLink";
 
-/** A power, a raised sign, or a variable (one letter, or d and a letter) that is no function's name. */
+/** A power, a raised sign, or a variable (one letter, or d and a letter) that is not a function's name. */
 const TOKENS = /(\*\* ?\((?:[^()]|\([^()]*\))*\)|\*\* ?[\w.]+|[²³ᵀ]|\bd?(?:[a-zA-Z]|lo|hi)\b(?!\()|[αεμπ])/u;
 const RAISED: Readonly<Record<string, string>> = { "²": "2", "³": "3", ᵀ: "T" };
 
@@ -39,7 +39,7 @@ export function Formula({ text, session, nodes }: Props): JSX.Element {
   return <span class="formula">{text.split(TOKENS).map(set)}</span>;
 }
 
-/** ∂ of one node by another, as a fraction. */
+/** The derivative ∂ of one node by another, as a fraction. */
 export function Derivative({ session, of, by }: { readonly session: Session; readonly of: NodeName; readonly by: NodeName }): JSX.Element {
   return (
     <span class="fraction">

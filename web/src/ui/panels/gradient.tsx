@@ -1,8 +1,8 @@
-/** How gradients flow through the selection, in the notation of a textbook. */
+/** How gradients flow through the selection, in textbook notation. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { bytesText } from "../../core/text/quantities";
-import type { ChainStep, GradientFacts, KeptOverall, NodeName } from "../engine/protocol";
+import type { ChainStep, GradientFacts, SavedTensors, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { Derivative, Formula } from "./formula";
 import { NodeLink } from "./nodeLink";
@@ -16,13 +16,13 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
       <h3>{facts.forwardCount > 0 ? "Backward of" : "Backward"}</h3>
       {facts.rule && <Rule session={session} facts={facts} />}
       <Sum session={session} sums={facts.sums} />
-      {facts.kept.length > 0 && (
+      {facts.saved.length > 0 && (
         <>
           <p class="law-note">
-            saved for backward: <strong>{bytesText(facts.keptBytes)}</strong>
+            saved for backward: <strong>{bytesText(facts.savedBytes)}</strong>
           </p>
           <ul>
-            {facts.kept.map((value) => (
+            {facts.saved.map((value) => (
               <li key={value.node}>
                 <NodeLink session={session} node={value} />
                 {value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}
@@ -79,7 +79,7 @@ function Rule({ session, facts }: { readonly session: Session; readonly facts: G
   );
 }
 
-/** The gradients that arrive at a value along each of its uses, with the names of the nodes that they come from. */
+/** The gradients that arrive at a value along each of its uses, with the names of the nodes they come from. */
 function Sum({ session, sums }: { readonly session: Session; readonly sums: GradientFacts["sums"] }): JSX.Element | null {
   if (sums.length < 2) return null;
   return (
@@ -105,21 +105,21 @@ function Sum({ session, sums }: { readonly session: Session; readonly sums: Grad
   );
 }
 
-/** What the forward half keeps alive for the backward half; asked for, because it looks at the whole program. */
-export function Kept({ session }: { readonly session: Session }): JSX.Element | null {
-  const [kept, setKept] = useState<KeptOverall | undefined>(undefined);
-  const ask = async () => setKept(await session.ask("kept", {}));
+/** What the forward half saves for the backward half; on request, because it walks the whole program. */
+export function SavedForBackward({ session }: { readonly session: Session }): JSX.Element | null {
+  const [saved, setSaved] = useState<SavedTensors | undefined>(undefined);
+  const ask = async () => setSaved(await session.ask("saved", {}));
   if (!session.program?.groupings.includes("direction")) return null;
   return (
     <section aria-label="Saved for backward">
       <h3>Saved for backward</h3>
-      {kept ? (
+      {saved ? (
         <>
           <p class="law-note">
-            <strong>{bytesText(kept.bytes)}</strong> in {kept.count.toLocaleString("en-US")} tensors
+            <strong>{bytesText(saved.bytes)}</strong> in {saved.count.toLocaleString("en-US")} tensors
           </p>
           <ul>
-            {kept.values.map((value, i) => (
+            {saved.values.map((value, i) => (
               <li key={i}>
                 <NodeLink session={session} node={value} />
                 {value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}
@@ -138,7 +138,7 @@ export function Kept({ session }: { readonly session: Session }): JSX.Element | 
   );
 }
 
-/** A longer product says no more than its factors. */
+/** A longer product is harder to read than its factors. */
 const LONGEST_PRODUCT = 6;
 
 /** The chain rule between two selected nodes, written out with their names: the product, then each factor as backpropagation applies it. */

@@ -1,4 +1,4 @@
-/** Small line drawings, 16 by 16. They say nothing to a screen reader: the button around them does. */
+/** Small line drawings, 16 by 16. Hidden from screen readers, which read the label of the button. */
 import type { JSX } from "preact";
 
 const PATHS = {
@@ -51,7 +51,7 @@ export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   );
 }
 
-/** `press` is the key that does the same; the tooltip tells it. */
+/** `press` is the key that does the same; the tooltip shows it. */
 export function IconButton({
   name,
   icon,

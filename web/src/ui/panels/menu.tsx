@@ -1,4 +1,4 @@
-/** What can be done with the thing under the pointer. */
+/** The context menu: what can be done with what is under the pointer. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { MenuAt } from "../pointing";
@@ -44,7 +44,7 @@ export function ContextMenu({ session, at }: { readonly session: Session; readon
       onKeyDown={onKey}
       onContextMenu={(event) => event.preventDefault()}
       onFocusOut={(event) => {
-        // A press on the canvas is the canvas's own business: it may be the end of the press that opened the menu.
+        // The canvas handles its own presses: this may be the end of the press that opened the menu.
         const to = event.relatedTarget as Node | null;
         if (to !== session.stage?.canvas && !menu.current?.contains(to) && session.pointing.menu === at) session.pointing.closeMenu();
       }}

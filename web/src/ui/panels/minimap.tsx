@@ -1,4 +1,4 @@
-/** The whole graph in a corner with a frame around what is on screen; pressing it goes there. */
+/** The whole graph in a corner with a frame around what is on screen; a click goes there. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { centred } from "../../core/base/camera";
@@ -73,7 +73,7 @@ export function Minimap({ session }: { readonly session: Session }): JSX.Element
   );
 }
 
-/** Frames as areas, boxes as specks; of very many boxes a part is enough for the texture. */
+/** Frames as areas, boxes as dots; of very many boxes a sample is enough. */
 function drawAll(context: CanvasRenderingContext2D, session: Session, scale: number): void {
   const { scene } = session.shown!;
   const { theme } = session;

@@ -1,4 +1,4 @@
-/** A node's name that leads to it. */
+/** A node's name as a link to it. */
 import type { JSX } from "preact";
 import type { NodeName } from "../engine/protocol";
 import type { Session } from "../session";

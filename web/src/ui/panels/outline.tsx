@@ -1,4 +1,4 @@
-/** The outline: the boxes of the view as a tree, in step with the canvas, and the way through the graph for those who do not see it. */
+/** The outline: the boxes of the view as a tree, in sync with the canvas; screen readers use it to navigate the graph. */
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { boxLook } from "../../core/scene/style";
@@ -146,7 +146,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
   );
 }
 
-/** Names of ten thousand characters exist. */
+/** Shortens a text; some names have ten thousand characters. */
 export function clipped(text: string, most = 200): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }

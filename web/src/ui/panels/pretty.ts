@@ -1,4 +1,4 @@
-/** An attribute's value as text: JSON in lines, and JSON that hides in a text (backend configs do) likewise. */
+/** An attribute's value as text: JSON over several lines, also JSON inside a string (as in backend configs). */
 export function pretty(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value, null, isFlat(value) ? undefined : 2) ?? "";
   const start = value.trimStart()[0];
@@ -11,7 +11,7 @@ export function pretty(value: unknown): string {
   }
 }
 
-/** Short lists of plain values read best in one line. */
+/** Short lists of plain values are easier to read on one line. */
 function isFlat(value: unknown): boolean {
   if (value === null || typeof value !== "object") return true;
   return Array.isArray(value) && value.length <= 16 && value.every((item) => item === null || typeof item !== "object");

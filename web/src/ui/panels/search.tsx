@@ -1,4 +1,4 @@
-/** The search box: results as you type, next and previous, and only the matches with their neighbours. */
+/** The search box: results while typing, next and previous, and the option to show only matches with their neighbours. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Session } from "../session";
@@ -7,12 +7,12 @@ import { Icon } from "./icons";
 export function SearchBox({ session }: { readonly session: Session }): JSX.Element {
   const {
     view,
-    finder: { found },
+    finder: { result },
   } = session;
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
   const input = useRef<HTMLInputElement>(null);
-  const rows = found?.rows ?? [];
+  const rows = result?.rows ?? [];
 
   const choose = (index: number) => {
     const row = rows[index];
@@ -72,7 +72,7 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
       {view.query !== "" && (
         <div class="state">
           <span role="status">
-            {found ? `${session.finder.hit >= 0 ? `${session.finder.hit + 1} of ` : ""}${found.total.toLocaleString("en-US")}` : ""}
+            {result ? `${session.finder.hit >= 0 ? `${session.finder.hit + 1} of ` : ""}${result.total.toLocaleString("en-US")}` : ""}
           </span>
           <button type="button" aria-label="Previous match" title="Previous match (Shift+N)" onClick={() => void session.finder.step(-1)}>
             <Icon name="up" />
@@ -120,19 +120,19 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
               {row.graph !== session.graphName && <span>in {row.graph}</span>}
             </li>
           ))}
-          {found?.problem && (
+          {result?.problem && (
             <li class="note" role="option" aria-selected={false}>
-              {found.problem}
+              {result.problem}
             </li>
           )}
-          {found && !found.problem && rows.length === 0 && (
+          {result && !result.problem && rows.length === 0 && (
             <li class="note" role="option" aria-selected={false}>
               No matches. Try part of a name, /a regular expression/, or op: type: scope: attr.name:
             </li>
           )}
-          {found && found.total > rows.length && (
+          {result && result.total > rows.length && (
             <li class="note" role="option" aria-selected={false}>
-              {(found.total - rows.length).toLocaleString("en-US")} more; all of them are highlighted in the graph
+              {(result.total - rows.length).toLocaleString("en-US")} more; all of them are highlighted in the graph
             </li>
           )}
         </ul>

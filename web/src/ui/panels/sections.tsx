@@ -34,7 +34,7 @@ export function NodeList({
   );
 }
 
-/** Numbers with where they come from, and how much of the whole graph they are. */
+/** Metrics with their origin and their share of the whole graph. */
 export function Metrics({ facts }: { readonly facts: readonly MetricFact[] }): JSX.Element | null {
   if (facts.length === 0) return null;
   return (

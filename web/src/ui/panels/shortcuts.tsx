@@ -1,4 +1,4 @@
-/** The keys: a table, what each does, and the sheet that lists them. */
+/** The table of keys, and the sheet that lists them. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Session } from "../session";
@@ -9,7 +9,7 @@ import { IconButton } from "./icons";
 interface Key {
   readonly keys: string;
   readonly what: string;
-  /** Does the pressed key mean this? */
+  /** The key that triggers it. */
   readonly press?: string;
   readonly run?: (at: Where) => void;
 }
@@ -31,7 +31,7 @@ const walk =
     if (to >= 0) session.selectItem(to, false, true);
   };
 
-/** Up and down follow the picture: in a graph that runs to the right, right is forward. */
+/** Arrows follow the picture: in a graph that runs to the right, right is forward. */
 const arrow = (name: "up" | "down" | "left" | "right") => (at: Where) => {
   const across = at.session.view.rankdir === "LR";
   const way = {
@@ -73,7 +73,7 @@ export const KEYS: readonly Key[] = [
         session.toggle(item, true);
       }),
   },
-  { keys: "Backspace", what: "Select the parent group", press: "Backspace", run: ({ session }) => outwards(session) },
+  { keys: "Backspace", what: "Select the parent group", press: "Backspace", run: ({ session }) => selectParent(session) },
   { keys: "/", what: "Search", press: "/", run: ({ focusSearch }) => focusSearch() },
   { keys: "n  N", what: "Next, previous match", press: "n", run: ({ session }) => void session.finder.step(1) },
   { keys: "", what: "", press: "N", run: ({ session }) => void session.finder.step(-1) },
@@ -129,13 +129,13 @@ export const KEYS: readonly Key[] = [
   { keys: "", what: "", press: "Shift+F10", run: ({ session }) => session.pointing.openMenuAtSelection() },
 ];
 
-function outwards(session: Session): void {
+function selectParent(session: Session): void {
   const item = session.selectedItems.at(-1);
-  const around = item === undefined ? -1 : session.shown!.scene.parent[item];
-  if (around >= 0) session.selectItem(around, false, true);
+  const parent = item === undefined ? -1 : session.shown!.scene.parent[item];
+  if (parent >= 0) session.selectItem(parent, false, true);
 }
 
-/** Did the key mean something? */
+/** Handles a key; returns whether it has a meaning. */
 export function pressKey(event: KeyboardEvent, where: Where): boolean {
   if ((event.ctrlKey || event.metaKey) && event.key === "f") {
     where.focusSearch();

@@ -1,4 +1,4 @@
-/** The style editor: ordered rules with their matches counted as one types, and the data that colours can come from. */
+/** The style editor: ordered rules, with their matches counted while typing, and node data to colour by. */
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { readColour } from "../../core/base/colour";
@@ -131,14 +131,15 @@ function Rule({
   readonly buttons: JSX.Element;
 }): JSX.Element {
   const type = rule.queries.find((query) => query.type === "node_type")?.nodeType ?? "op_and_layer_nodes";
-  const said = report?.problem ?? (report ? `${report.matches.toLocaleString("en-US")} ${report.matches === 1 ? "match" : "matches"}` : "");
+  const status =
+    report?.problem ?? (report ? `${report.matches.toLocaleString("en-US")} ${report.matches === 1 ? "match" : "matches"}` : "");
   const setQuery = (at: number, query: StyleQuery) =>
     onChange({ ...rule, queries: rule.queries.map((old, i) => (i === at ? query : old)) });
   return (
     <li class="style-rule" aria-label={`Rule ${number}`}>
       <div class="line">
-        <span class={report?.problem ? "said wrong" : "said"} role="status">
-          {said}
+        <span class={report?.problem ? "report wrong" : "report"} role="status">
+          {status}
         </span>
         {buttons}
       </div>
@@ -214,7 +215,7 @@ function RegexQuery({
         value={query.queryRegex}
         onInput={(event) => onChange({ ...query, queryRegex: event.currentTarget.value })}
       />
-      <div class="places" role="group" aria-label={`Rule ${number}: look in`}>
+      <div class="places" role="group" aria-label={`Rule ${number}: search in`}>
         {MATCH_TYPES.map((place) => (
           <button key={place} type="button" class="tool" aria-pressed={query.matchTypes.includes(place)} onClick={() => toggle(place)}>
             {PLACES[place]}
@@ -295,7 +296,7 @@ function Colour({
   );
 }
 
-/** Runs of node data with their statistics; one of them can colour the graph. */
+/** Runs of node data with their statistics; each can colour the graph. */
 function DataSection({ session }: { readonly session: Session }): JSX.Element {
   const { runs } = session.styling;
   return (
@@ -310,7 +311,7 @@ function DataSection({ session }: { readonly session: Session }): JSX.Element {
             <button
               type="button"
               class="link"
-              title="Colour by it"
+              title="Colour by this run"
               onClick={() => session.change({ ...session.view, colour: `${DATA}${run.name}` }, { keepCamera: true })}
             >
               {run.name}
@@ -370,7 +371,7 @@ function FileButton({ name, onText }: { readonly name: string; readonly onText: 
   );
 }
 
-/** The colour that is seen now. */
+/** The colour in the current theme. */
 function textOf(colour: StyleColour | undefined, theme: "light" | "dark"): string | undefined {
   if (colour === undefined || typeof colour === "string") return colour;
   return theme === "dark" && colour.dark ? colour.dark : colour.value;
@@ -387,7 +388,7 @@ function withType(rule: StyleRule, nodeType: NodeType): StyleRule {
   return { ...rule, nodeType, queries: [{ type: "node_type", nodeType }, ...rest] };
 }
 
-/** A colour that a person picks is meant as it is, in both themes. */
+/** A colour that a person picks applies to both themes. */
 function withColour(styles: StyleRule["styles"], name: StyleName, value: string | undefined): StyleRule["styles"] {
   const { [name]: _, ...rest } = styles;
   return value === undefined ? rest : { ...rest, [name]: { id: name, value } };

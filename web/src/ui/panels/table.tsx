@@ -1,4 +1,4 @@
-/** Nodes or modules as a table: sorted by a click, filtered like the search, linked both ways with the picture. */
+/** Nodes or modules as a table: sorted by a click, filtered like the search, and linked with the picture in both directions. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bytesText, quantityText, shortNumber } from "../../core/text/quantities";
@@ -60,7 +60,7 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
         .catch(() => undefined);
   }, [rows, table, selected]);
 
-  /** Shows a module in the picture; of a stack of repeats it is this row that stays chosen. */
+  /** Shows a module in the picture; if it is one of a stack of repeats, its row stays selected. */
   const goToModule = async (row: number, name: string) => {
     const place = await session.ask("modulePlace", { row });
     if (!place) return session.say(`${name} is not drawn as a group`);
@@ -70,19 +70,19 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
 
   const cells = (row: number): readonly (string | number)[] | undefined => {
     const page = Math.floor(row / PAGE);
-    const known = pages.current.get(page);
-    if (known === undefined) {
+    const lines = pages.current.get(page);
+    if (lines === undefined) {
       const { current } = pages;
       current.set(page, []);
       void session
         .ask("tableRows", { from: page * PAGE, to: (page + 1) * PAGE })
-        .then((got) => {
-          current.set(page, got);
+        .then((answer) => {
+          current.set(page, answer);
           drawAgain((count) => count + 1);
         })
         .catch(() => undefined);
     }
-    return known?.[row % PAGE];
+    return lines?.[row % PAGE];
   };
 
   const copyCsv = async () => {
@@ -203,7 +203,7 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
   );
 }
 
-/** Numbers need room for their heading, texts for the longest of them, within reason. */
+/** Columns of numbers are as wide as their heading, others as their longest text, up to a limit. */
 function widthOf({ name, numeric, longest }: TableColumn, index: number): string {
   if (numeric) return `${Math.max(96, 34 + 7 * name.length)}px`;
   return longest === undefined ? (index === 0 ? "220px" : "180px") : `${Math.min(300, 24 + 7.2 * longest)}px`;

@@ -131,7 +131,7 @@ function colourOptions(session: Session): [string, string][] {
   ];
 }
 
-/** A choice of one; the browser's own list, because it works with every keyboard and every reader. */
+/** A choice of one. The browser's own list works with every keyboard and every screen reader. */
 function Choice({
   label,
   prefix,
@@ -159,7 +159,7 @@ function Choice({
   );
 }
 
-/** Which source, which graph, and how one came there. */
+/** The source, and the graphs that led to the one that is shown. */
 function Crumbs({ session }: { readonly session: Session }): JSX.Element {
   const { view, program } = session;
   const { sources } = session.options;

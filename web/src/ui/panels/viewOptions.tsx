@@ -1,4 +1,4 @@
-/** How the graph is drawn, as a toolbar next to it: its direction, and what boxes and edges show. */
+/** A toolbar next to the graph: its direction, and what boxes and edges show. */
 import type { JSX } from "preact";
 import type { Session } from "../session";
 import { actions, showsOperands } from "./actions";

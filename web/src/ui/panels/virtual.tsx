@@ -1,4 +1,4 @@
-/** A long list of rows of one height, of which only those on screen exist. */
+/** A long list of rows of one height, of which only those on screen are rendered. */
 import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -15,7 +15,7 @@ export function VirtualRows({
   readonly count: number;
   readonly height: number;
   readonly render: (index: number, style: { readonly top: string }) => ComponentChildren;
-  /** A row to keep in sight when it changes, or -1. */
+  /** A row to scroll into view when it changes, or -1. */
   readonly focus: number;
   readonly scroller: { readonly current: HTMLElement | null };
   readonly top?: number;

@@ -1,4 +1,4 @@
-/** The state in the address bar, so that back, forward, reload and a copied link work; in a place without one, kept in memory. */
+/** The state in the address bar, so that back, forward, reload and a copied link work; where the page has its own address, in memory. */
 import { fromHash, toHash } from "./url";
 import type { ViewState } from "./view";
 
@@ -23,7 +23,7 @@ export function urlHistory(onStep: (view: ViewState) => void): History {
     try {
       history[how](null, "", href(view));
     } catch {
-      // A file: page may not drop its hash, and a very long state may be refused: the picture matters more than its address.
+      // A file: page may not drop its hash, and a very long state may be refused. The picture matters more than its address.
       if (how === "pushState") location.hash = toHash(view);
     }
   };
@@ -38,7 +38,7 @@ export function urlHistory(onStep: (view: ViewState) => void): History {
   };
 }
 
-/** For notebooks, where several viewers share a page that has an address of its own. */
+/** For notebooks, where several viewers share a page with its own address. */
 export function memoryHistory(start: ViewState, onStep: (view: ViewState) => void): History {
   const steps = [start];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Knows when nothing is under way: what tests and scripts wait for instead of sleeping. */
+/** Knows when nothing is running; tests and scripts wait for that instead of sleeping. */
 export class Idle {
   private count = 0;
   private waiting: (() => void)[] = [];
@@ -8,7 +8,7 @@ export class Idle {
     if (this.count === 0) this.settle();
   }
 
-  /** Count a task from its start to its end. */
+  /** Counts a task from its start to its end. */
   async during<T>(task: Promise<T>): Promise<T> {
     this.change(1);
     try {
@@ -29,7 +29,7 @@ export class Idle {
     });
   }
 
-  /** Idle means: still idle after what was just finished has had its chance to start something new. */
+  /** Idle means still idle after the task that just finished has had a chance to start another. */
   private settle(): void {
     setTimeout(() =>
       setTimeout(() => {

@@ -1,4 +1,4 @@
-/** A wait shorter than this needs no explanation. */
+/** No progress is shown for a wait shorter than this. */
 const QUIET_MS = 300;
 
 export interface Progress {
@@ -6,10 +6,10 @@ export interface Progress {
   readonly stage: string;
 }
 
-export type Tell = (part: number, stage: string) => void;
+export type Report = (part: number, stage: string) => void;
 
-/** Runs a task and, if it takes longer than a moment, shows how far it is; at its end shows nothing, unless a later one does. */
-export async function patiently<T>(task: (tell: Tell) => Promise<T>, show: (progress: Progress | undefined) => void): Promise<T> {
+/** Runs a task and, if it takes longer than a moment, shows its progress until it ends. */
+export async function patiently<T>(task: (report: Report) => Promise<T>, show: (progress: Progress | undefined) => void): Promise<T> {
   const start = performance.now();
   let last: Progress = { part: 0, stage: "" };
   const timer = setTimeout(() => show(last), QUIET_MS);

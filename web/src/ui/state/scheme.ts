@@ -1,4 +1,4 @@
-/** Light or dark: as the person chose, else as the system has it. */
+/** Light or dark: as the person chose, else as the system is set. */
 import { THEMES, type Theme } from "../../core/scene/theme";
 
 export type ThemeChoice = "light" | "dark" | "auto";

@@ -1,4 +1,4 @@
-/** The state as the part of a URL after "#", and back. Short names, only what differs from the start, and never an error for a strange one. */
+/** The state as the part of a URL after "#", and back. Short names, only what differs from the default; what is invalid is ignored. */
 import { ADDRESS_OPTIONS, type AddressOption } from "../../core/program/options";
 import { VIEW_OPTIONS } from "../../core/program/viewOptions";
 import { START, type ViewState } from "./view";
@@ -27,7 +27,7 @@ function oneOf<T extends string>(choices: readonly T[]): Field<T> {
 const moment = oneOf(VIEW_OPTIONS.diff.choices);
 const OF_KIND = { flag, switch: flag, integer: count, text: word, texts: words, pair };
 
-/** How a view option is written; nothing stands for one that nobody has decided. */
+/** How a view option is written; an undecided one is empty. */
 function option(name: AddressOption): readonly [string, Field<unknown>] {
   const row = VIEW_OPTIONS[name];
   const field = (row.kind === "choice" ? oneOf<string>(row.choices) : OF_KIND[row.kind]) as Field<unknown>;
@@ -63,7 +63,7 @@ const lookedAt: Field<ViewState["camera"]> = {
   },
 };
 
-/** What only a person at a page can say. */
+/** State that is not a view option. */
 const PAGE: { readonly [K in Exclude<keyof ViewState, AddressOption>]: readonly [string, Field<ViewState[K]>] } = {
   source: ["s", count],
   trail: ["via", words],

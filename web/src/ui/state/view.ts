@@ -1,4 +1,4 @@
-/** What is shown, as a small immutable record: it is what the URL holds, what back and forward step through, and what the engine draws. */
+/** What is shown, as a small immutable record: what is in the URL, what back and forward step through, and what the engine draws. */
 import type { Place } from "../../core/base/camera";
 import { ADDRESS_OPTIONS, type AddressOption, DEFAULTS, isChosen, SPEC_OPTIONS } from "../../core/program/options";
 import type { Moment } from "../../core/program/recording/moment";
@@ -6,10 +6,10 @@ import type { ViewSpec } from "../../core/program/types";
 import type { ViewOptions } from "../../core/program/viewOptions";
 import { EVERYTHING_INSIDE, escapeName, isInside, unescapeName } from "../../core/view/choose/keys";
 
-/** The view options, and what only a person at a page can say. */
+/** The view options, and state that only a page has. */
 export interface ViewState extends Pick<ViewOptions, AddressOption> {
   readonly source: number;
-  /** The graphs through which the person walked to the one that is shown, from the entry inwards. */
+  /** The graphs that led to the one that is shown, from the entry inwards. */
   readonly trail: readonly string[];
   readonly open: readonly string[];
   readonly closed: readonly string[];
@@ -17,25 +17,25 @@ export interface ViewState extends Pick<ViewOptions, AddressOption> {
   readonly unfolded: readonly string[];
   readonly colour: string;
   readonly query: string;
-  /** Show only what the query finds, with neighbours this many steps away; -1: show everything. */
+  /** Show only what the query matches, with neighbours up to this many hops away; -1: show everything. */
   readonly matchesOnly: number;
-  /** Nodes whose direct neighbours were added to what is `around`. */
+  /** Nodes whose direct neighbours were added to those of `around`. */
   readonly also: readonly string[];
-  /** Draw the edges that the program's file lays over the graph. */
+  /** Draw the edge overlays of the program's file. */
   readonly overlays: boolean;
   /** Keys of the selected boxes. */
   readonly selection: readonly string[];
-  /** Of a recording: which pass, and whether what it did is coloured. Which side of it is the option `diff`. */
+  /** In a recording: which pass, and whether its changes are coloured. The option `diff` says before, after or overlay. */
   readonly pass: number;
   readonly passColours: boolean;
-  /** Where the person looks; undefined: as one does at first. */
+  /** Where the person looks; undefined: at the start. */
   readonly camera: Place | undefined;
-  /** What the panes beside the graph show. */
+  /** What the panes next to the graph show. */
   readonly panes: readonly PanePlace[];
-  /** How far what feeds and what uses the selection is lit; 0: not at all, ALL: to the end. */
+  /** How many hops up- and downstream of the selection are highlighted; 0: none, ALL: all. */
   readonly upstream: number;
   readonly downstream: number;
-  /** Light up the other half of the selection: its backward nodes, or its forward ones, and what is kept between them. */
+  /** Highlight the other half of the selection: its backward nodes, or its forward ones, and what is saved between them. */
   readonly related: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface PanePlace {
   readonly source: number;
   readonly pass: number;
   readonly passMode: Moment;
-  /** Shows what was there before the pass that the graph shows. */
+  /** Shows the program before the pass that the graph shows. */
   readonly linked: boolean;
 }
 
@@ -76,25 +76,25 @@ export const START: ViewState = {
   panes: [],
 };
 
-/** The state that a page begins with: who asked for the surroundings of nodes finds them selected. */
+/** The state that a page starts with; nodes whose surroundings were asked for are selected. */
 export function startingAt(initial: Partial<ViewState> = {}): ViewState {
-  const asked = initial.around?.map((name) => (/^[ngx]:/.test(name) ? name : `n:${escapeName(name)}`));
-  return { ...START, ...(asked ? { selection: asked } : {}), ...initial };
+  const selection = initial.around?.map((name) => (/^[ngx]:/.test(name) ? name : `n:${escapeName(name)}`));
+  return { ...START, ...(selection ? { selection } : {}), ...initial };
 }
 
-/** Does a change need another picture, or only other colours on the one that is there? */
+/** Do two states have the same picture? */
 export function sameView(a: ViewState, b: ViewState): boolean {
   return JSON.stringify(pictureOf(a)) === JSON.stringify(pictureOf(b));
 }
 
-/** All of a state that the picture depends on. */
+/** The part of a state that the picture depends on. */
 function pictureOf(view: ViewState): unknown {
   const { source, pass, diff, passColours, rankdir, colour, matchesOnly, query } = view;
   return [specOf(view), source, pass, diff ?? "after", passColours, rankdir, colour, matchesOnly < 0 ? [] : [matchesOnly, query]];
 }
 
-/** Has nobody said yet what of the program is open? */
-export function asItComes(view: ViewState): boolean {
+/** Is the choice of expanded groups still up to the program? */
+export function isUntouched(view: ViewState): boolean {
   return (
     view.depth === undefined &&
     !view.flatten &&
@@ -122,32 +122,32 @@ export function toggleNames(view: ViewState): ViewState {
   return { ...view, names: !view.names };
 }
 
-/** Open a closed container or close an open one. */
+/** Expands a collapsed container or collapses an expanded one. */
 export function toggle(view: ViewState, key: string, isOpen: boolean): ViewState {
   const without = (keys: readonly string[]) => keys.filter((other) => other !== key);
   if (isOpen) return { ...view, open: without(view.open), closed: [...without(view.closed), key] };
   return { ...view, open: [...without(view.open), key], closed: without(view.closed) };
 }
 
-/** Open a container and all groups in it, however deep. */
+/** Expands a container and all groups inside, however deep. */
 export function openAllInside(view: ViewState, key: string): ViewState {
   const outside = (other: string) => !isInside(other, key);
   return { ...view, open: [...view.open.filter(outside), key + EVERYTHING_INSIDE], closed: view.closed.filter(outside) };
 }
 
-/** Show another graph; going back to one that was passed on the way returns to it. */
+/** Shows another graph; one that is already on the trail shortens the trail. */
 export function enterGraph(view: ViewState, graph: string): ViewState {
   const walked = walkedGraphs(view);
   const at = walked.indexOf(graph);
   return { ...view, ...NOTHING_CHOSEN, graph, trail: at >= 0 ? walked.slice(0, at) : walked };
 }
 
-/** The graphs from the entry inwards, as the person walked; the last is shown. Empty: the entry is. */
+/** The graphs from the entry inwards as the person entered them; the last is shown. Empty: the entry is shown. */
 export function walkedGraphs({ trail, graph }: ViewState): readonly string[] {
   return graph === undefined ? trail : [...trail, graph];
 }
 
-/** Another hierarchy has other groups: what was open in the old one means nothing in the new. */
+/** Another hierarchy has other groups: what was expanded in the old one means nothing in the new one. */
 export function groupBy(view: ViewState, grouping: string): ViewState {
   return { ...view, groupBy: grouping, open: [], closed: [], unfolded: [], flatten: false };
 }
@@ -173,14 +173,14 @@ export function select(view: ViewState, key: string | undefined, add: boolean): 
   return { ...view, selection: without.length < view.selection.length ? without : [...without, key] };
 }
 
-/** The state with what an "n more" box (by its key) stands for added; undefined for other boxes. */
+/** The state with the nodes of an "n more" box (by its key) added; undefined for other boxes. */
 export function addOmitted(view: ViewState, key: string): ViewState | undefined {
   const node = /^o:(?:in|out):n:(.*)$/.exec(key)?.[1];
   if (node === undefined || view.around.length === 0) return undefined;
   return { ...view, also: [...view.also, unescapeName(node)] };
 }
 
-/** The engine's question for a state. */
+/** The view specification of a state, for the engine. */
 export function specOf(view: ViewState): ViewSpec {
   return {
     ...Object.fromEntries(SPEC_OPTIONS.filter((name) => isChosen(view, name)).map((name) => [name, view[name]])),

@@ -1,10 +1,10 @@
-/** What stays where it is on the screen when another pass is shown. */
+/** Which box stays in place on the screen when another pass is shown. */
 import { Shape } from "../../core/scene/types";
 import type { Rect } from "../../core/base/camera";
 import type { Shown } from "../canvas/shown";
 import type { Stage } from "../canvas/stage";
 
-/** The box that was nearest to the middle of the screen and is still there (a selected one first), with its place on the screen. */
+/** The box nearest to the middle of the screen that still exists (selected ones first), with its place on the screen. */
 export function anchorBetween(
   stage: Stage,
   was: Shown,
@@ -31,12 +31,12 @@ export function anchorBetween(
   return best;
 }
 
-/** A picture that grew or shrank by less than this is still the same picture to the eye. */
-const MUCH = 1.3;
+/** A picture that grew or shrank by less than this factor looks the same. */
+const SAME_SIZE_FACTOR = 1.3;
 
 /**
- * Another pass: what stays keeps its place on the screen, unless nothing that changed would be in sight. Whoever saw the whole picture
- * sees the whole again where its extent is quite another, as ghosts make it.
+ * Shows another pass: what stays keeps its place on the screen, unless none of the changes would be visible. If the whole picture was
+ * visible and its size has changed much (as removed nodes make it), the whole is shown again.
  */
 export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { item: number; screen: Rect }): void {
   if (sawAll(stage, was) && (outgrown(was.bounds.w, shown.bounds.w) || outgrown(was.bounds.h, shown.bounds.h))) {
@@ -49,7 +49,7 @@ export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { it
   else if (mostlyEmpty(stage, shown)) stage.show(shown, { look: "fit" });
 }
 
-/** With less of the screen covered than this, and more of the picture beyond its edge, one looks past the picture. */
+/** If less of the screen than this is covered while more of the picture is off screen, the camera looks past the picture. */
 const LEAST_COVERED = 0.3;
 
 function mostlyEmpty(stage: Stage, shown: Shown): boolean {
@@ -60,7 +60,7 @@ function mostlyEmpty(stage: Stage, shown: Shown): boolean {
 }
 
 function outgrown(was: number, now: number): boolean {
-  return Math.max(was, now) > MUCH * Math.max(1, Math.min(was, now));
+  return Math.max(was, now) > SAME_SIZE_FACTOR * Math.max(1, Math.min(was, now));
 }
 
 function sawAll(stage: Stage, was: Shown): boolean {
@@ -68,16 +68,16 @@ function sawAll(stage: Stage, was: Shown): boolean {
   return x >= 0 && y >= 0 && x + w <= stage.width && y + h <= stage.height;
 }
 
-/** Changed items, if none of them is in sight. */
+/** Changed items, if none of them is visible. */
 function changesOutOfSight(stage: Stage, now: Shown): number[] {
   const { marks } = now.result;
   if (!marks) return [];
-  const found: number[] = [];
+  const changes: number[] = [];
   for (let item = 0; item < marks.length; item++) {
     if (!marks[item] || now.scene.shape[item] === Shape.Frame) continue;
     const { x, y, w, h } = stage.onScreen(now.rect(item));
     if (x < stage.width && y < stage.height && x + w > 0 && y + h > 0) return [];
-    found.push(item);
+    changes.push(item);
   }
-  return found;
+  return changes;
 }

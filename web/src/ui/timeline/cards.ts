@@ -1,4 +1,4 @@
-/** Which cards the strip has, of the module of the chosen pass: one per pass that did something, one for every run of passes that did nothing. */
+/** The cards of the strip, for the module of the chosen pass: one per pass that changed something, one for each run of passes that did not. */
 import type { PassRow } from "../../core/program/recording/types";
 
 export type Card =
@@ -26,20 +26,20 @@ export const GAP = 8;
 export interface CardOptions {
   /** Part of a pass's or pipeline's name; empty: all. */
   readonly filter: string;
-  /** Only these passes, where given. */
+  /** Only these passes, if present. */
   readonly only?: ReadonlySet<number>;
   /** First passes of folds that were opened. */
   readonly unfolded: ReadonlySet<number>;
   readonly chosen: number;
 }
 
-/** Where nobody has counted yet, another program is reason enough. */
+/** Before changes are counted, a different program counts as a change. */
 export function didSomething(row: PassRow, rows: readonly PassRow[]): boolean {
   if (row.added === undefined) return row.before >= 0 && rows[row.before].content !== row.content;
   return row.added + (row.removed ?? 0) + (row.changed ?? 0) > 0;
 }
 
-/** First of a module: the state that everything starts from. */
+/** The first of a module: its initial program. */
 export function isStart(row: PassRow): boolean {
   return row.before < 0;
 }
@@ -48,8 +48,8 @@ export function cardsOf(
   rows: readonly PassRow[],
   { filter, only, unfolded, chosen }: CardOptions,
 ): { cards: Card[]; bands: Band[]; width: number } {
-  const wanted = filter.trim().toLowerCase();
-  const named = (row: PassRow) => wanted === "" || [row.name, ...row.pipeline].some((text) => text.toLowerCase().includes(wanted));
+  const pattern = filter.trim().toLowerCase();
+  const named = (row: PassRow) => pattern === "" || [row.name, ...row.pipeline].some((text) => text.toLowerCase().includes(pattern));
   const cards: Card[] = [];
   let x = 0;
   const put = (card: { kind: "pass"; pass: number } | { kind: "fold"; first: number; last: number; count: number }, width: number) => {
@@ -76,7 +76,7 @@ export function cardsOf(
   return { cards, bands: bandsOf(rows, cards), width: Math.max(0, x - GAP) };
 }
 
-/** Pipelines as bands, one level for the outer and one for what is nested in it. */
+/** Pipelines as bands: one level for the outer pipeline and one for those nested in it. */
 function bandsOf(rows: readonly PassRow[], cards: readonly Card[]): Band[] {
   const path = (card: Card): readonly string[] => {
     const { pipeline } = rows[card.kind === "pass" ? card.pass : card.first];
@@ -104,7 +104,7 @@ function bandsOf(rows: readonly PassRow[], cards: readonly Card[]): Band[] {
   return bands;
 }
 
-/** The next pass of the same module in a direction that did something, or undefined at the end. */
+/** The next pass of the same module in a direction that changed something, or undefined at the end. */
 export function nextChange(rows: readonly PassRow[], from: number, by: 1 | -1, only?: ReadonlySet<number>): number | undefined {
   for (let pass = from + by; pass >= 0 && pass < rows.length; pass += by) {
     if (rows[pass].module === rows[from].module && (didSomething(rows[pass], rows) || isStart(rows[pass])) && (!only || only.has(pass)))

@@ -1,4 +1,4 @@
-/** Panes beside the graph: other passes, other recordings, other programs. What is selected in one is selected in all, where it is there. */
+/** Panes next to the graph: other passes, recordings or programs. A node that is selected in one is selected in all that have it. */
 import type { NodeFacts, NodeName } from "../engine/protocol";
 import type { SessionOptions } from "../options";
 import type { Session } from "../session";
@@ -11,34 +11,34 @@ const BEFORE: PanePlace = { source: 0, pass: 0, passMode: "before", linked: true
 export interface Pane {
   readonly id: number;
   readonly session: Session;
-  /** Shows what was there before the pass that the graph shows. */
+  /** Shows the program before the pass that the graph shows. */
   readonly linked: boolean;
-  /** Listens to the pane. */
+  /** Stops listening to the pane. */
   readonly release: () => void;
 }
 
 export class Panes {
   list: readonly Pane[] = [];
   private next = 1;
-  /** The node that each session had when it was last looked at: what is another now was chosen by a person. */
-  private readonly seen = new WeakMap<Session, NodeFacts | undefined>();
+  /** The node that each session had selected last; a different one was selected by a person. */
+  private readonly lastNode = new WeakMap<Session, NodeFacts | undefined>();
   private stepping = false;
   private restoring = false;
-  /** The passes that panes showed when they were last looked at. */
-  private readonly met = new WeakMap<Session, number>();
+  /** The pass that each session showed last. */
+  private readonly lastPass = new WeakMap<Session, number>();
 
   constructor(
     private readonly main: Session,
     private readonly begin: (options: SessionOptions) => Session,
   ) {
-    main.onChange.subscribe(() => this.heed(main));
+    main.onChange.subscribe(() => this.follow(main));
   }
 
   get sideBySide(): boolean {
     return this.list.some((pane) => pane.linked);
   }
 
-  /** Another pane: of the next source where there are several, else of what all passes lead to (or from). */
+  /** Adds a pane: of the next source if there are several, else of the last pass (or of the first). */
   add(): void {
     const { view, options, timeline } = this.main;
     const last = timeline.rows.length - 1;
@@ -46,11 +46,11 @@ export class Panes {
     else this.open({ source: view.source, pass: timeline.pass === last ? 0 : last }, false);
   }
 
-  /** Before and after, side by side, in step. */
-  setSideBySide(wanted: boolean): void {
-    if (wanted === this.sideBySide) return;
+  /** Shows before and after side by side, in step. */
+  setSideBySide(on: boolean): void {
+    if (on === this.sideBySide) return;
     const { main } = this;
-    if (!wanted) for (const pane of this.list.filter((each) => each.linked)) this.close(pane);
+    if (!on) for (const pane of this.list.filter((each) => each.linked)) this.close(pane);
     else {
       if (main.timeline.mode !== "after") main.timeline.setMode("after");
       this.openBefore();
@@ -61,17 +61,17 @@ export class Panes {
     this.list = this.list.filter((each) => each !== pane);
     pane.release();
     pane.session.dispose();
-    this.keep("push");
+    this.record("push");
     this.main.changed();
   }
 
-  /** Open what an address asks for. */
+  /** Opens the panes of an address. */
   restore(places: readonly PanePlace[]): void {
     if (JSON.stringify(places) === JSON.stringify(this.places())) return;
-    const known = places.filter(({ source }) => source >= 0 && source < this.main.options.sources.length);
+    const valid = places.filter(({ source }) => source >= 0 && source < this.main.options.sources.length);
     this.restoring = true;
     for (const pane of this.list) this.close(pane);
-    for (const { linked, source, pass, passMode } of known) linked ? this.openBefore() : this.open({ source, pass, diff: passMode }, false);
+    for (const { linked, source, pass, passMode } of valid) linked ? this.openBefore() : this.open({ source, pass, diff: passMode }, false);
     this.restoring = false;
   }
 
@@ -93,11 +93,11 @@ export class Panes {
     );
   }
 
-  /** Note in the address what the panes show. */
-  private keep(record: "push" | "replace"): void {
+  /** Writes into the address what the panes show. */
+  private record(how: "push" | "replace"): void {
     const panes = this.places();
     if (!this.restoring && JSON.stringify(panes) !== JSON.stringify(this.main.view.panes))
-      this.main.change({ ...this.main.view, panes }, {}, record);
+      this.main.change({ ...this.main.view, panes }, {}, how);
   }
 
   dispose(): void {
@@ -108,11 +108,11 @@ export class Panes {
   async whenIdle(): Promise<void> {
     const all = () => Promise.all([this.main, ...this.list.map((pane) => pane.session)].map((session) => session.idle.whenIdle()));
     await all();
-    // What one pane does when it is done may have given another something to do.
+    // A pane that became idle may have started work in another.
     await all();
   }
 
-  private open(what: Partial<ViewState>, linked: boolean): void {
+  private open(view: Partial<ViewState>, linked: boolean): void {
     if (this.list.length >= MOST_PANES) return;
     const { main } = this;
     const { groupBy, rankdir, fold, flatten, depth } = main.view;
@@ -122,32 +122,32 @@ export class Panes {
       predefinedStyles: main.options.predefinedStyles,
       theme: main.themeChoice,
       url: false,
-      initial: { groupBy, rankdir, fold, flatten, depth, ...what },
+      initial: { groupBy, rankdir, fold, flatten, depth, ...view },
     });
     const release = session.onChange.subscribe(() => {
-      this.heed(session);
-      this.meet(session);
-      this.keep("replace");
+      this.follow(session);
+      this.selectIn(session);
+      this.record("replace");
       main.changed();
     });
     this.list = linked
       ? [{ id: this.next++, session, linked, release }, ...this.list]
       : [...this.list, { id: this.next++, session, linked, release }];
-    this.seen.set(session, undefined);
-    this.keep("push");
+    this.lastNode.set(session, undefined);
+    this.record("push");
     main.changed();
   }
 
-  /** A pane that shows a pass for the first time shows what is selected. */
-  private meet(session: Session): void {
-    if (!session.shown || this.stepping || this.met.get(session) === session.view.pass) return;
-    this.met.set(session, session.view.pass);
+  /** A pane that shows another pass selects what is selected. */
+  private selectIn(session: Session): void {
+    if (!session.shown || this.stepping || this.lastPass.get(session) === session.view.pass) return;
+    this.lastPass.set(session, session.view.pass);
     const { node } = this.main.about;
     if (node) void this.inStep(this.main, node);
   }
 
-  /** Something has changed in a pane: the others follow its selection, and a linked pane its pass. */
-  private heed(session: Session): void {
+  /** Something has changed in a pane: the others follow its selection, and a linked pane follows the pass. */
+  private follow(session: Session): void {
     for (const pane of this.list) {
       const { timeline } = pane.session;
       if (pane.session.themeChoice !== this.main.themeChoice) pane.session.setTheme(this.main.themeChoice);
@@ -155,8 +155,8 @@ export class Panes {
         timeline.choose(this.main.timeline.pass, "before");
     }
     const { node } = session.about;
-    if (this.seen.get(session) === node) return;
-    this.seen.set(session, node);
+    if (this.lastNode.get(session) === node) return;
+    this.lastNode.set(session, node);
     if (node && !this.stepping) void this.inStep(session, node);
   }
 
@@ -165,21 +165,21 @@ export class Panes {
     try {
       for (const session of [this.main, ...this.list.map((pane) => pane.session)]) {
         if (session === from || !session.shown) continue;
-        const found = await this.find(from, node, session);
-        if (found) await session.goToAll(found.nodes, found.graph);
+        const counterpart = await this.find(from, node, session);
+        if (counterpart) await session.goToAll(counterpart.nodes, counterpart.graph);
         else session.selectItem(undefined);
-        this.seen.set(session, session.about.node);
-        this.met.set(session, session.view.pass);
+        this.lastNode.set(session, session.about.node);
+        this.lastPass.set(session, session.view.pass);
       }
     } catch (error) {
       this.main.say(error instanceof Error ? error.message : String(error));
     } finally {
       this.stepping = false;
-      for (const pane of this.list) this.meet(pane.session);
+      for (const pane of this.list) this.selectIn(pane.session);
     }
   }
 
-  /** The nodes of another pane that are this one, or that it was made of: followed through the passes, else matched by the server, else by name. */
+  /** The counterparts of a node in another pane: followed through the passes, else matched by the server, else by name. */
   private async find(from: Session, node: NodeFacts, to: Session): Promise<{ nodes: number[]; graph: string } | undefined> {
     const followed = from.view.source === to.view.source && to.timeline.exists;
     const names: readonly NodeName[] = followed
@@ -192,18 +192,21 @@ export class Panes {
           })),
           node,
         ];
-    const found: { number: number; graph: string }[] = [];
+    const counterparts: { number: number; graph: string }[] = [];
     for (const { graph, id } of names) {
       const number = await to.ask("find", { graph, id });
-      if (number >= 0) found.push({ number, graph });
+      if (number >= 0) counterparts.push({ number, graph });
     }
-    if (found.length === 0) return undefined;
-    const [{ graph }] = found;
-    return { nodes: (followed ? found.filter((each) => each.graph === graph) : found.slice(0, 1)).map(({ number }) => number), graph };
+    if (counterparts.length === 0) return undefined;
+    const [{ graph }] = counterparts;
+    return {
+      nodes: (followed ? counterparts.filter((each) => each.graph === graph) : counterparts.slice(0, 1)).map(({ number }) => number),
+      graph,
+    };
   }
 }
 
-/** The pass after which a pane shows the program. */
+/** The pass whose resulting program a pane shows. */
 function snapshotOf(session: Session): number {
   const { row, pass, mode } = session.timeline;
   return mode === "before" && row && row.before >= 0 ? row.before : pass;

@@ -1,4 +1,4 @@
-/** The graph and the panes beside it. */
+/** The graph and the panes next to it. */
 import type { JSX } from "preact";
 import { Canvas } from "../panels/canvas";
 import { IconButton } from "../panels/icons";

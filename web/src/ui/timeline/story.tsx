@@ -1,4 +1,4 @@
-/** Passes in words, for the details panel: what one did, what it changed about the selected node, and the node's whole history. */
+/** Passes in words, for the details panel: what a pass did, what it changed in the selected node, and the history of the node. */
 import type { ComponentChildren, JSX } from "preact";
 import type { Change, Evidence } from "../../core/program/recording/types";
 import type { HistoryRow, PassFacts } from "../engine/passProtocol";
@@ -15,7 +15,7 @@ const EVIDENCE_TEXT: Readonly<Record<Evidence, string>> = {
   neighbourhood: "the same neighbours",
   similarity: "similarity",
 };
-/** A list that is longer than this is cut; the count says how long it is. */
+/** Longer lists are cut; the count says how long they are. */
 const MOST_CHANGES = 12;
 const MOST_JUMPS = 4;
 
@@ -59,51 +59,51 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
 function PassLists({ session, facts }: { readonly session: Session; readonly facts: PassFacts }): JSX.Element {
   return (
     <>
-      <Listed title="Fused" count={facts.fusionCount} shown={facts.fusions.length}>
+      <ListSection title="Fused" count={facts.fusionCount} shown={facts.fusions.length}>
         {facts.fusions.map(({ node, count, parts }) => (
           <li key={node.node}>
             {count > 1 ? `these ${count}` : "this one"} became <Jump session={session} pass={facts.pass} node={node} after />
             <span class="type">: {named(parts, count)}</span>
           </li>
         ))}
-      </Listed>
-      <Listed title="Rewritten" count={facts.rewriteCount} shown={facts.rewrites.length}>
+      </ListSection>
+      <ListSection title="Rewritten" count={facts.rewriteCount} shown={facts.rewrites.length}>
         {facts.rewrites.map((each, i) => (
           <li key={i}>
-            {named(each.old, each.oldCount)} became <Made session={session} pass={facts.pass} nodes={each.new} count={each.newCount} />
+            {named(each.old, each.oldCount)} became <Results session={session} pass={facts.pass} nodes={each.new} count={each.newCount} />
             {each.rule && <span class="type">: {clipped(each.rule, 120)}</span>}
           </li>
         ))}
-      </Listed>
-      <Listed title="Added" count={facts.addedCount} shown={facts.added.length}>
+      </ListSection>
+      <ListSection title="Added" count={facts.addedCount} shown={facts.added.length}>
         {facts.added.map((node) => (
           <li key={node.node}>
             <Jump session={session} pass={facts.pass} node={node} after />
             <span class="type"> {clipped(node.op, 60)}</span>
           </li>
         ))}
-      </Listed>
-      <Listed title="Removed" count={facts.removedCount} shown={facts.removed.length}>
+      </ListSection>
+      <ListSection title="Removed" count={facts.removedCount} shown={facts.removed.length}>
         {facts.removed.map((node) => (
           <li key={node.node}>
             <Jump session={session} pass={facts.pass} node={node} after={false} />
             <span class="type"> {clipped(node.op, 60)}</span>
           </li>
         ))}
-      </Listed>
-      <Listed title="Changed" count={facts.changedCount} shown={facts.changed.length}>
+      </ListSection>
+      <ListSection title="Changed" count={facts.changedCount} shown={facts.changed.length}>
         {facts.changed.map((node) => (
           <li key={node.node}>
             <Jump session={session} pass={facts.pass} node={node} after />
             <span class="type"> {clipped(node.fields.map(fieldName).join(", "), 120)}</span>
           </li>
         ))}
-      </Listed>
+      </ListSection>
     </>
   );
 }
 
-/** What the shown pass changed about the selected node: old → new. */
+/** What the shown pass changed in the selected node: old → new. */
 export function NodeChanges({ session, facts }: { readonly session: Session; readonly facts: NodeFacts }): JSX.Element | null {
   const { history, pass } = session.timeline;
   const row = history?.node === facts ? history.rows.find((each) => each.pass === pass) : undefined;
@@ -144,7 +144,7 @@ export function NodeHistory({ session, facts }: { readonly session: Session; rea
       <ol class="story">
         {rows.map((row) => (
           <li key={row.pass} data-kind={row.kind} aria-current={row.pass === timeline.pass ? "true" : undefined}>
-            <Told session={session} row={row} />
+            <HistoryText session={session} row={row} />
             {row.rule && (
               <div class="sub">
                 rule {clipped(row.rule, 160)}
@@ -170,9 +170,9 @@ export function NodeHistory({ session, facts }: { readonly session: Session; rea
   );
 }
 
-function Told({ session, row }: { readonly session: Session; readonly row: HistoryRow }): JSX.Element {
-  const own = row.new[0] ?? row.old[0];
-  const pass = <Jump session={session} pass={row.pass} node={own} after={row.newCount > 0} text={row.name} label={`Show ${row.name}`} />;
+function HistoryText({ session, row }: { readonly session: Session; readonly row: HistoryRow }): JSX.Element {
+  const node = row.new[0] ?? row.old[0];
+  const pass = <Jump session={session} pass={row.pass} node={node} after={row.newCount > 0} text={row.name} label={`Show ${row.name}`} />;
   switch (row.kind) {
     case "added":
       return <>appeared in {pass}</>;
@@ -198,14 +198,14 @@ function Told({ session, row }: { readonly session: Session; readonly row: Histo
         <>
           <div>{named(row.old, row.oldCount)}</div>
           {row.kind === "fused" && row.oldCount > 1 && `these ${row.oldCount} `}became{" "}
-          <Made session={session} pass={row.pass} nodes={row.new} count={row.newCount} /> in {pass}
+          <Results session={session} pass={row.pass} nodes={row.new} count={row.newCount} /> in {pass}
         </>
       );
   }
 }
 
 /** The first few nodes that something became. */
-function Made({
+function Results({
   session,
   pass,
   nodes,
@@ -257,7 +257,7 @@ function Jump({
   );
 }
 
-function Listed({
+function ListSection({
   title,
   count,
   shown,

@@ -1,4 +1,4 @@
-/** The strip of passes below the graph: one card per pass that did something, runs of others folded, and how a pass is shown. */
+/** The strip of passes below the graph: one card per pass that changed something, runs of others folded, and how a pass is shown. */
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PassRow } from "../../core/program/recording/types";
@@ -14,7 +14,7 @@ const MODES: readonly (readonly [PassMode, string])[] = [
   ["after", "After"],
   ["overlay", "Overlay"],
 ];
-/** Cards this far beyond the edges exist already when they come into sight. */
+/** Cards this far off screen are rendered before they scroll into view. */
 const BEYOND = 400;
 
 export function Strip({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
@@ -28,14 +28,14 @@ export function Strip({ session, onClose }: { readonly session: Session; readonl
 
 function Controls({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
   const { timeline, panes } = session;
-  const { own, modules } = timeline;
+  const { modulePasses, modules } = timeline;
   const changed = timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} changed` : "comparing…";
   const off = !timeline.row || timeline.row.before < 0;
   return (
     <div class={modules.size > 1 ? "pass-controls several" : "pass-controls"}>
       <p class="pass-count">
         <b>
-          {own.length.toLocaleString("en-US")} {own.length === 1 ? "pass" : "passes"}
+          {modulePasses.length.toLocaleString("en-US")} {modulePasses.length === 1 ? "pass" : "passes"}
         </b>
         {modules.size > 1 ? (
           <select
@@ -70,7 +70,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           Next change
         </button>
       </div>
-      <div class="pass-row segmented" role="group" aria-label="What is shown of a pass">
+      <div class="pass-row segmented" role="group" aria-label="Pass view">
         {MODES.map(([mode, text]) => (
           <button
             type="button"
@@ -110,11 +110,11 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
         <button
           type="button"
           class="tool"
-          aria-pressed={timeline.touching}
+          aria-pressed={timeline.onlyHistory}
           title="Show only the passes that changed the selected node"
-          disabled={!timeline.history && !timeline.touching}
+          disabled={!timeline.history && !timeline.onlyHistory}
           onClick={() => {
-            timeline.touching = !timeline.touching;
+            timeline.onlyHistory = !timeline.onlyHistory;
             session.changed();
           }}
         >
@@ -224,7 +224,7 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
             />
           ),
         )}
-        {cards.length === 0 && <p class="quiet">{timeline.touching ? "No pass changed the selected node." : "No pass matches."}</p>}
+        {cards.length === 0 && <p class="quiet">{timeline.onlyHistory ? "No pass changed the selected node." : "No pass matches."}</p>}
       </div>
     </div>
   );
@@ -258,7 +258,7 @@ function CardView({
         role="option"
         aria-selected="false"
         onClick={onChoose}
-        title="Show them"
+        title="Show these passes"
       >
         <span>{card.count}</span> unchanged {card.count === 1 ? "pass" : "passes"}
       </div>

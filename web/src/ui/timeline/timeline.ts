@@ -1,4 +1,4 @@
-/** The passes of a recording, as the page knows them: which is shown and how, what it did, and what happened to the selected node. */
+/** The passes of a recording on the page: which is shown and how, what it did, and what happened to the selected node. */
 import type { PassRow } from "../../core/program/recording/types";
 import { Cancelled } from "../engine/client";
 import type { HistoryRow, PassFacts, PassRequest } from "../engine/passProtocol";
@@ -6,7 +6,7 @@ import type { NodeFacts, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { didSomething, nextChange } from "./cards";
 
-/** How often a server that is still comparing is asked how far it is. */
+/** How often a server that is still comparing is asked for its progress. */
 const ASK_MS = 400;
 
 export type PassMode = PassRequest["mode"];
@@ -14,11 +14,11 @@ export type PassMode = PassRequest["mode"];
 export class Timeline {
   rows: readonly PassRow[] = [];
   facts: PassFacts | undefined;
-  /** What passes did to the selected node, and which node that is. */
+  /** The selected node and what passes did to it. */
   history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[] } | undefined;
   filter = "";
-  /** Show only passes that did something to the selected node. */
-  touching = false;
+  /** Show only passes that changed the selected node. */
+  onlyHistory = false;
   readonly unfolded = new Set<number>();
   private asking = 0;
 
@@ -39,7 +39,7 @@ export class Timeline {
     return first;
   }
 
-  /** Where to begin: with the largest module, which is the one that somebody wrote. */
+  /** Where to start: with the largest module, which is the one that somebody wrote. */
   get start(): number {
     const largest = this.rows.reduce((most, row) => (row.nodes > most.nodes ? row : most), this.rows[0]);
     return this.modules.get(largest?.module) ?? 0;
@@ -53,7 +53,7 @@ export class Timeline {
     return this.session.view.diff ?? "after";
   }
 
-  /** What the engine is asked for beside the view. */
+  /** What the engine is asked for in addition to the view. */
   get request(): { readonly pass?: PassRequest } {
     const { pass, passColours, colour } = this.session.view;
     return this.exists ? { pass: { index: pass, mode: this.mode, colours: passColours && colour === "category" } } : {};
@@ -64,20 +64,20 @@ export class Timeline {
   }
 
   /** The passes of the module that is shown. */
-  get own(): readonly PassRow[] {
+  get modulePasses(): readonly PassRow[] {
     return this.rows.filter((row) => row.module === this.row?.module);
   }
 
   get changedCount(): number {
-    return this.own.filter((row) => row.added !== undefined && didSomething(row, this.rows)).length;
+    return this.modulePasses.filter((row) => row.added !== undefined && didSomething(row, this.rows)).length;
   }
 
-  /** Passes that did something to the selected node, where only those are wanted. */
+  /** Passes that changed the selected node, if only those are shown. */
   get only(): ReadonlySet<number> | undefined {
-    return this.touching && this.history ? new Set(this.history.rows.map((row) => row.pass)) : undefined;
+    return this.onlyHistory && this.history ? new Set(this.history.rows.map((row) => row.pass)) : undefined;
   }
 
-  /** A source was opened: these are its passes, if it is a recording. */
+  /** Takes the passes of a newly opened source, if it is a recording. */
   opened(rows: readonly PassRow[] | undefined): void {
     this.rows = rows ?? [];
     this.facts = this.history = undefined;
@@ -113,14 +113,14 @@ export class Timeline {
     return nextChange(this.rows, this.pass, -1, this.only);
   }
 
-  /** To the next pass that changed something, or the one before. */
+  /** Goes to the next or the previous pass that changed something. */
   step(by: 1 | -1): void {
     const to = by > 0 ? this.next : this.previous;
     if (to !== undefined) this.choose(to);
     else if (this.exists) this.session.say(by > 0 ? "Last change reached" : "This is the initial program");
   }
 
-  /** Go to a pass and select a node there (`after`: of the program after it; else of the one before). */
+  /** Goes to a pass and selects a node there (`after`: of the program after it, else of the one before). */
   async jump(pass: number, node: NodeName, after: boolean): Promise<void> {
     const { session } = this;
     await session.follow({
@@ -137,7 +137,7 @@ export class Timeline {
     }
   }
 
-  /** Another picture is there: what this pass did. */
+  /** Asks what the shown pass did. */
   async refresh(): Promise<void> {
     if (!this.exists) return;
     const { pass } = this;
@@ -148,7 +148,7 @@ export class Timeline {
     this.session.changed();
   }
 
-  /** Another node is selected. */
+  /** Asks for the history of a newly selected node. */
   async follow(node: NodeFacts | undefined): Promise<void> {
     if (!this.exists) return;
     if (!node) this.history = undefined;
@@ -168,9 +168,9 @@ export class Timeline {
     }, ASK_MS);
   }
 
-  private async quietly<T>(asked: Promise<T>): Promise<T | undefined> {
+  private async quietly<T>(answer: Promise<T>): Promise<T | undefined> {
     try {
-      return await asked;
+      return await answer;
     } catch (error) {
       if (!(error instanceof Cancelled)) this.session.say(error instanceof Error ? error.message : String(error));
       return undefined;

@@ -1,7 +1,7 @@
-/** What is known of nodes, groups and edges, and what runs through them. */
+/** Facts about nodes, groups and edges, and the gradients and paths through them. */
 import { edgeFacts } from "../edgeFacts";
 import { boxMetrics, groupFacts, nodeFacts, nodeMetrics, scopeOf } from "../facts";
-import { chainRule, gradientFacts, keptOverall } from "../gradient";
+import { chainRule, gradientFacts, savedTensors } from "../gradient";
 import { markdownOf } from "../markdown";
 import { trace as traced } from "../trace";
 import type { Handler } from "./handler";
@@ -28,7 +28,7 @@ export const trace: Handler<"trace"> = ({ names }, { nodes, up, down }) => trace
 
 export const gradient: Handler<"gradient"> = ({ names }, { node: number }) => gradientFacts(names, number);
 
-export const kept: Handler<"kept"> = ({ names }) => keptOverall(names);
+export const saved: Handler<"saved"> = ({ names }) => savedTensors(names);
 
 /** Whichever way the gradient runs between the two. */
 export const chain: Handler<"chain"> = ({ names }, { from, to }) => {

@@ -1,4 +1,4 @@
-/** Files of the picture, and parts of it that hold too much for one frame. */
+/** Files of the picture, and parts with too much for one frame. */
 import { compose, draw, FILE, SEEN } from "../../../core/picture";
 import { THEMES } from "../../../core/scene";
 import { sceneToSvg } from "../../../core/writers/svg";
@@ -18,7 +18,7 @@ export const png: Handler<"png"> = async (state, { theme, part }) => {
   return encode(state.shown.painter, theme, part);
 };
 
-/** The picture as it is seen, with its legend; or what is seen as `opscope export` draws it. */
+/** The picture as shown, with its legend; or the same view as `opscope export` draws it. */
 export const svg: Handler<"svg"> = ({ shown }, { theme, as }) => {
   const { program, request, spec } = shown;
   const { scene } =

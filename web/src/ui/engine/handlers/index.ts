@@ -1,5 +1,5 @@
 /** Who answers which question. The type refuses a question without an answer. */
-import { chain, edge, gradient, group, kept, markdown, node, trace } from "./facts";
+import { chain, edge, gradient, group, markdown, node, saved, trace } from "./facts";
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
 import { load, nodeData } from "./load";
@@ -20,7 +20,7 @@ export const HANDLERS: Handlers = {
   edge,
   trace,
   gradient,
-  kept,
+  saved,
   chain,
   markdown,
   table,

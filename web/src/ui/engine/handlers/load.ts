@@ -1,4 +1,4 @@
-/** Programs and what is laid over them come in. */
+/** Loads programs and node data. */
 import { LayoutCache } from "../../../core/layout";
 import { open } from "../passes";
 import type { Handler } from "./handler";
@@ -8,7 +8,7 @@ export const load: Handler<"load"> = async (state, { at }, { progress }) => {
   const start = performance.now();
   state.origin = at;
   state.passShown = undefined;
-  const opened = await open(at, (part) => progress(part * 0.8, "Loading"));
+  const opened = await open(at, (part) => progress(part * 0.8, ""));
   state.passes = "passes" in opened ? opened.passes : undefined;
   state.drawn = undefined;
   state.layouts = new LayoutCache();
@@ -17,7 +17,7 @@ export const load: Handler<"load"> = async (state, { at }, { progress }) => {
   return state.summary(performance.now() - start);
 };
 
-/** Names of tensors are among the details, which may still be with the host. */
+/** Tensor names are details, which may not have been fetched yet. */
 export const nodeData: Handler<"nodeData"> = async (state, { name, text }) => {
   let file: unknown;
   try {

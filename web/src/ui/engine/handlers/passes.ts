@@ -1,4 +1,4 @@
-/** What passes did, and how nodes run through them. */
+/** What passes did, and what became of nodes. */
 import { matchElsewhere } from "../elsewhere";
 import { historyOf, namesIn, passFacts as factsOf } from "../passAnswers";
 import type { Handler } from "./handler";
@@ -13,4 +13,4 @@ export const history: Handler<"history"> = (state, { node }) =>
 export const follow: Handler<"follow"> = (state, { node, to }) =>
   state.passes && state.passShown ? namesIn(state.passes, state.passShown, node, to) : [];
 
-export const match: Handler<"match"> = (state, asked) => matchElsewhere(state.names, state.origin, state.passShown, asked);
+export const match: Handler<"match"> = (state, question) => matchElsewhere(state.names, state.origin, state.passShown, question);

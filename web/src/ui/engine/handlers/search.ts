@@ -4,7 +4,7 @@ import type { EngineState } from "../state";
 import type { Handler } from "./handler";
 
 const MOST_ROWS = 200;
-/** Of a large graph so many nodes are asked for the names of their attributes. */
+/** How many nodes of a large graph are sampled for attribute names. */
 const SAMPLE = 1500;
 
 export const search: Handler<"search"> = async (state, { query, limit, first }) => {
@@ -36,7 +36,7 @@ export const attributes: Handler<"attributes"> = async (state, { graph: name }) 
   return [...names].sort();
 };
 
-/** Attributes that a query asks for may still be with the host. */
+/** Attributes that a query asks for may not have been fetched yet. */
 export async function needFor(state: EngineState, query: string): Promise<void> {
   if (compileQuery(query).terms.some(({ field }) => field === "attr" || field === "source")) await state.needDetails();
 }

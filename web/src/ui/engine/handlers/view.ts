@@ -15,11 +15,11 @@ import type { Drawn, EngineState } from "../state";
 import type { Handler, Progress } from "./handler";
 import { type Turned, turnTo } from "./turn";
 
-export const view: Handler<"view"> = async (state, asked, { progress, transfer }) => {
+export const view: Handler<"view"> = async (state, question, { progress, transfer }) => {
   const start = performance.now();
-  if (Highlighter.needsDetails(asked.styles)) await state.needDetails();
-  const turned = asked.pass ? await turnTo(state, asked.pass) : undefined;
-  const request = inThisProgram(state, asked);
+  if (Highlighter.needsDetails(question.styles)) await state.needDetails();
+  const turned = question.pass ? await turnTo(state, question.pass) : undefined;
+  const request = inThisProgram(state, question);
   const before = state.drawn;
   const picture = drawView(state, request, turned, progress);
   const result = resultOf(state, request, picture, before);
@@ -42,7 +42,7 @@ function drawView(state: EngineState, request: ViewRequest, stayed: Turned | und
   );
 }
 
-/** What the page gets of a picture, which the engine keeps. */
+/** The part of a picture that the page gets; the engine keeps the whole. */
 function resultOf(state: EngineState, request: ViewRequest, picture: Picture, before: Drawn | undefined): Omit<ViewResult, "totalMs"> {
   const { program, visible, scene, stayed } = picture;
   const grouping = request.spec.groupBy ?? "";
@@ -88,7 +88,7 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
   };
 }
 
-/** What a pass did goes before the kind that the person chose, and a metric before everything. */
+/** Metrics take precedence over the changes of a pass, and those over the chosen colouring. */
 function coloursOf(state: EngineState, request: ViewRequest, visible: Visible): Colours {
   const { highlighter } = state;
   const marks = highlighter.isMetric(request.colour) ? undefined : marksFor(state, request);
@@ -96,12 +96,12 @@ function coloursOf(state: EngineState, request: ViewRequest, visible: Visible): 
   return marks ? { ...chosen, paints: markPaints(visible, marks) } : chosen;
 }
 
-/** What the pass did to each node, where that is to be seen. */
+/** What the pass did to each node, if that is shown. */
 function marksFor({ passShown }: EngineState, { pass }: ViewRequest): Uint8Array | undefined {
   return pass?.colours && passShown ? changeMarks(passShown) : undefined;
 }
 
-/** A graph that was walked into may not be there after another pass. */
+/** The graph that is shown may not exist after another pass. */
 function inThisProgram({ passes, names }: EngineState, request: ViewRequest): ViewRequest {
   const { graph, ...rest } = request.spec;
   return passes && graph !== undefined && names.graphNumber(graph) < 0 ? { ...request, spec: rest } : request;
