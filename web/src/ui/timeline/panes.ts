@@ -126,7 +126,7 @@ export class Panes {
     });
     const release = session.onChange.subscribe(() => {
       this.follow(session);
-      this.selectIn(session);
+      this.syncSelection(session);
       this.record("replace");
       main.changed();
     });
@@ -139,7 +139,7 @@ export class Panes {
   }
 
   /** A pane that shows another pass selects what is selected. */
-  private selectIn(session: Session): void {
+  private syncSelection(session: Session): void {
     if (!session.shown || this.stepping || this.lastPass.get(session) === session.view.pass) return;
     this.lastPass.set(session, session.view.pass);
     const { node } = this.main.about;
@@ -175,7 +175,7 @@ export class Panes {
       this.main.say(error instanceof Error ? error.message : String(error));
     } finally {
       this.stepping = false;
-      for (const pane of this.list) this.selectIn(pane.session);
+      for (const pane of this.list) this.syncSelection(pane.session);
     }
   }
 
