@@ -51,8 +51,8 @@ function compoundGraph(g) {
     height: fill(g.height, 24),
     edgeSource: Int32Array.from(g.source),
     edgeTarget: Int32Array.from(g.target),
-    sourceSlot: new Float32Array(g.source.length).fill(Number.NaN),
-    targetSlot: new Float32Array(g.source.length).fill(Number.NaN),
+    sourcePort: new Float32Array(g.source.length).fill(Number.NaN),
+    targetPort: new Float32Array(g.source.length).fill(Number.NaN),
     edgeValue: Int32Array.from(g.source),
   };
 }
@@ -89,8 +89,8 @@ function visiblePart(whole, isOpen, previous) {
     height: Float64Array.from(kept, (b) => (whole.container[b] && !open(b) ? 36 : whole.height[b])),
     edgeSource: Int32Array.from(ends, (k) => Math.floor(k / boxCount)),
     edgeTarget: Int32Array.from(ends, (k) => k % boxCount),
-    sourceSlot: new Float32Array(ends.length).fill(Number.NaN),
-    targetSlot: new Float32Array(ends.length).fill(Number.NaN),
+    sourcePort: new Float32Array(ends.length).fill(Number.NaN),
+    targetPort: new Float32Array(ends.length).fill(Number.NaN),
     edgeValue: Int32Array.from(ends, (k) => Math.floor(k / boxCount)),
     previousX: previous && Float64Array.from(kept, (b) => previous.get(b) ?? Number.NaN),
     kept,

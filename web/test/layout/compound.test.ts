@@ -129,8 +129,8 @@ function layers(count: number, open: (layer: number) => boolean): CompoundGraph 
     height: Float64Array.from(container, (c) => (c ? 20 : 30)),
     edgeSource: Int32Array.from(ends, (e) => e[0]),
     edgeTarget: Int32Array.from(ends, (e) => e[1]),
-    sourceSlot: new Float32Array(ends.length).fill(Number.NaN),
-    targetSlot: new Float32Array(ends.length).fill(Number.NaN),
+    sourcePort: new Float32Array(ends.length).fill(Number.NaN),
+    targetPort: new Float32Array(ends.length).fill(Number.NaN),
     edgeValue: Int32Array.from(ends, (e) => e[0]),
   };
 }
@@ -193,8 +193,8 @@ function twoGroups(n: number, partner: (i: number) => number, secondOpen = true)
     height: new Float64Array(boxes).fill(20),
     edgeSource: Int32Array.from(ends, (e) => e[0]),
     edgeTarget: Int32Array.from(ends, (e) => e[1]),
-    sourceSlot: new Float32Array(ends.length).fill(Number.NaN),
-    targetSlot: new Float32Array(ends.length).fill(Number.NaN),
+    sourcePort: new Float32Array(ends.length).fill(Number.NaN),
+    targetPort: new Float32Array(ends.length).fill(Number.NaN),
     edgeValue: Int32Array.from(ends, (e) => e[0]),
   };
 }
@@ -225,14 +225,14 @@ function stages(count: number, sideSteps: number): CompoundGraph {
     height: new Float64Array(boxes).fill(20),
     edgeSource: Int32Array.from(ends, (e) => e[0]),
     edgeTarget: Int32Array.from(ends, (e) => e[1]),
-    sourceSlot: new Float32Array(ends.length).fill(0.5),
-    targetSlot: new Float32Array(ends.length).fill(0.5),
+    sourcePort: new Float32Array(ends.length).fill(0.5),
+    targetPort: new Float32Array(ends.length).fill(0.5),
     edgeValue: Int32Array.from(ends, (e) => e[0]),
   };
 }
 
 describe("frames and their outside", () => {
-  it("keeps the stream through many frames straight, however long the side chains in them are", () => {
+  it("keeps the main path through many frames straight, however long the side chains in them are", () => {
     const graph = stages(12, 6);
     const l = layoutCompound(graph);
     const trunk = Array.from(graph.parent.keys()).filter((b) => graph.edgeTarget.filter((t) => t === b).length === 2);
@@ -293,8 +293,8 @@ describe("groups that people know", () => {
       height: new Float64Array(5).fill(20),
       edgeSource: Int32Array.of(0, 0, 0),
       edgeTarget: Int32Array.of(2, 3, 4),
-      sourceSlot: new Float32Array(3).fill(Number.NaN),
-      targetSlot: new Float32Array(3).fill(Number.NaN),
+      sourcePort: new Float32Array(3).fill(Number.NaN),
+      targetPort: new Float32Array(3).fill(Number.NaN),
       edgeValue: Int32Array.of(9, 9, 9),
     };
     const l = layoutCompound(graph);

@@ -53,8 +53,8 @@ export const anyCompound: fc.Arbitrary<CompoundGraph> = fc
       height: Float64Array.from({ length: boxCount }, (_, i) => (container[i] ? 22 : 20 + ((i * 13) % 30))),
       edgeSource: Int32Array.from(used, (e) => e[0] % boxCount),
       edgeTarget: Int32Array.from(used, (e) => e[1] % boxCount),
-      sourceSlot: Float32Array.from(used, (e) => (e[0] % 3 === 0 ? 0.25 : Number.NaN)),
-      targetSlot: Float32Array.from(used, (e) => (e[1] % 3 === 0 ? 0.75 : Number.NaN)),
+      sourcePort: Float32Array.from(used, (e) => (e[0] % 3 === 0 ? 0.25 : Number.NaN)),
+      targetPort: Float32Array.from(used, (e) => (e[1] % 3 === 0 ? 0.75 : Number.NaN)),
       edgeValue: Int32Array.from(used, (e) => e[2]),
     };
   });

@@ -36,8 +36,8 @@ describe("layout of 20,000 boxes", () => {
       height: new Float64Array(depth).fill(20),
       edgeSource: Int32Array.of(0),
       edgeTarget: Int32Array.of(depth - 1),
-      sourceSlot: new Float32Array(1).fill(Number.NaN),
-      targetSlot: new Float32Array(1).fill(Number.NaN),
+      sourcePort: new Float32Array(1).fill(Number.NaN),
+      targetPort: new Float32Array(1).fill(Number.NaN),
       edgeValue: Int32Array.of(0),
     });
     expect(layout.w[0]).toBeGreaterThan(layout.w[depth - 2]);
@@ -63,8 +63,8 @@ describe("layout of 20,000 boxes", () => {
         height: new Float64Array(boxCount).fill(24),
         edgeSource: Int32Array.from(ends, ([u]) => u),
         edgeTarget: Int32Array.from(ends, ([, v]) => v),
-        sourceSlot: new Float32Array(ends.length).fill(Number.NaN),
-        targetSlot: new Float32Array(ends.length).fill(Number.NaN),
+        sourcePort: new Float32Array(ends.length).fill(Number.NaN),
+        targetPort: new Float32Array(ends.length).fill(Number.NaN),
         edgeValue: Int32Array.from(ends, ([u]) => u),
         previousX,
       };

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CompoundGraph, type CompoundLayout, layoutBeside } from "../../src/core/layout";
+import { type CompoundGraph, type CompoundLayout, layoutTwoHalves } from "../../src/core/layout";
 import { blocksOf, type Halves } from "../../src/core/base/halves";
 import { lanesFor } from "../../src/core/layout/twoHalves/lanes";
-import { longestRising } from "../../src/core/layout/twoHalves/stretch";
+import { longestIncreasing } from "../../src/core/layout/twoHalves/stretch";
 import { anyCompound, overlaps } from "./graphs";
 
 /** Any boxes in boxes with two of the outermost as halves, and any of their boxes as pairs. */
@@ -46,7 +46,7 @@ describe("forward beside backward, with any boxes in boxes", () => {
   it("keeps siblings apart, children inside their frame below its title, and leaves as large as they were", () => {
     fc.assert(
       fc.property(anyHalves, ({ graph, halves }) => {
-        const l = layoutBeside(graph, halves);
+        const l = layoutTwoHalves(graph, halves);
         for (let b = 0; b < graph.boxCount; b++) {
           const p = graph.parent[b];
           expect(l.x[b]).toBeGreaterThanOrEqual((p < 0 ? 0 : l.x[p]) - 1e-6);
@@ -66,7 +66,7 @@ describe("forward beside backward, with any boxes in boxes", () => {
   it("draws every edge as one finite line that begins and ends on a border of its boxes", () => {
     fc.assert(
       fc.property(anyHalves, ({ graph, halves }) => {
-        const l = layoutBeside(graph, halves);
+        const l = layoutTwoHalves(graph, halves);
         expect(l.points.every(Number.isFinite)).toBe(true);
         for (let e = 0; e < graph.edgeSource.length; e++) {
           const [s, t] = [graph.edgeSource[e], graph.edgeTarget[e]];
@@ -89,7 +89,7 @@ describe("forward beside backward, with any boxes in boxes", () => {
   it("puts the forward half left of the backward half", () => {
     fc.assert(
       fc.property(anyHalves, ({ graph, halves }) => {
-        const l = layoutBeside(graph, halves);
+        const l = layoutTwoHalves(graph, halves);
         expect(l.x[halves.forward] + l.w[halves.forward]).toBeLessThan(l.x[halves.backward]);
       }),
     );
@@ -116,8 +116,8 @@ function trainStep(): { graph: CompoundGraph; halves: Halves } {
       height: Float64Array.of(20, 30, 140, 30, 20, 30, 30, 30, 24),
       edgeSource: Int32Array.from([...ends.map(([s]) => s), 5]),
       edgeTarget: Int32Array.from([...ends.map(([, t]) => t), 8]),
-      sourceSlot: new Float32Array(8).fill(Number.NaN),
-      targetSlot: new Float32Array(8).fill(Number.NaN),
+      sourcePort: new Float32Array(8).fill(Number.NaN),
+      targetPort: new Float32Array(8).fill(Number.NaN),
       edgeValue: Int32Array.of(0, 1, 2, 3, 4, 0, 1, 5),
     },
     halves: {
@@ -135,7 +135,7 @@ function trainStep(): { graph: CompoundGraph; halves: Halves } {
 describe("a train step", () => {
   it("has each layer's backward at the height of its forward, flowing upwards", () => {
     const { graph, halves } = trainStep();
-    const l = layoutBeside(graph, halves);
+    const l = layoutTwoHalves(graph, halves);
     const middle = (box: number) => l.y[box] + l.h[box] / 2;
     expect([l.y[0], l.h[0]]).toEqual([l.y[4], l.h[4]]);
     for (const [ahead, back] of halves.pairs) expect(middle(ahead)).toBeCloseTo(middle(back), 6);
@@ -145,7 +145,7 @@ describe("a train step", () => {
 
   it("has what is kept for backward run straight across", () => {
     const { graph, halves } = trainStep();
-    const l = layoutBeside(graph, halves);
+    const l = layoutTwoHalves(graph, halves);
     for (const e of [2, 5, 6])
       expect(new Set(Array.from(l.points.slice(2 * l.pointStart[e], 2 * l.pointStart[e + 1])).filter((_, i) => i % 2)).size).toBe(1);
   });
@@ -158,8 +158,8 @@ describe("a train step", () => {
 
 describe("the parts", () => {
   it("finds a longest rising row", () => {
-    expect(longestRising([5, 1, 2, 9, 3, 4])).toEqual([1, 2, 4, 5]);
-    expect(longestRising([])).toEqual([]);
+    expect(longestIncreasing([5, 1, 2, 9, 3, 4])).toEqual([1, 2, 4, 5]);
+    expect(longestIncreasing([])).toEqual([]);
   });
 
   it("gives lines of different values that meet different lanes", () => {

@@ -2,12 +2,12 @@ import { type Buckets, bucketBy } from "../base/arrays";
 import type { FlatGraph, Places } from "./types";
 
 /**
- * What the ranks hold: the boxes, and one segment for every edge that passes ranks. A segment is a single vertical line
- * alive on a range of ranks, where other layouts put a chain of dummy boxes; a training graph of 100,000 operations would
+ * What is on the ranks: the boxes, and one segment for every edge that passes ranks. A segment is a single vertical line
+ * alive on a range of ranks, where other layouts use a chain of dummy boxes; a training graph of 100,000 operations would
  * need 800 million of those.
  *
  * An order of the whole drawing is one permutation of all elements: the order within a rank is that of the elements alive
- * there. Nothing is lost by this, because "left of" among vertical lines never runs in circles.
+ * there. This loses nothing, because "left of" among vertical lines has no cycles.
  */
 export interface Elements {
   readonly count: number;
@@ -23,18 +23,18 @@ export interface Elements {
   /** Where along its element's border a link ends, as a fraction of the width from the middle: -0.5 … 0.5. */
   readonly tiltUpper: Float64Array;
   readonly tiltLower: Float64Array;
-  /** 1 for parameters, constants and the like: boxes that give to one edge and take nothing. */
+  /** 1 for parameters, constants and the like: boxes with one outgoing edge and no incoming one. */
   readonly isLeaf: Uint8Array;
   /** Links by their upper element (they leave downwards) and by their lower one. */
   readonly below: Buckets;
   readonly above: Buckets;
   /** Edge → its segment, or -1 where it joins neighbouring ranks. */
   readonly segmentOfEdge: Int32Array;
-  /** Edge → its first link (the second one, of a long edge, follows it). -1 for an edge drawn round the side. */
+  /** Edge → its first link (the second link of a long edge follows it). -1 for an edge that is drawn around the side. */
   readonly linkOfEdge: Int32Array;
 }
 
-/** Edges that were turned round get a segment beside both their ends and no link: they are placed after the ordering. */
+/** Reversed edges get a segment next to both their ends and no link: they are placed after the ordering. */
 export function buildElements(graph: FlatGraph, reversed: Uint8Array, rank: Int32Array): Elements {
   const { nodeCount: boxCount, edgeSource: source, edgeTarget: target, sourcePort, targetPort, width } = graph;
   const edgeCount = source.length;
@@ -110,7 +110,7 @@ export function buildElements(graph: FlatGraph, reversed: Uint8Array, rank: Int3
   };
 }
 
-/** Where all elements stood in an earlier drawing. */
+/** Where all elements were in an earlier drawing. */
 export function placesOf({ count, segmentOfEdge }: Elements, { x, across }: Places): Float64Array {
   const places = new Float64Array(count);
   places.set(x);

@@ -10,20 +10,20 @@ import { surround } from "./order/outerAnchors";
 import { packParcels } from "./compound/packing";
 import { assignRanks } from "./ranks/ranking";
 import { draw, BOUNDARY_PORT_GAP } from "./routing/routing";
-import type { Fastenings } from "./coordinates/straighten";
-import { placeTurned } from "./order/backEdges";
+import type { Attachments } from "./coordinates/straighten";
+import { placeReversed } from "./order/backEdges";
 import type { FlatGraph, FlatLayout, LayoutOptions, Places } from "./types";
 
 export const NODE_GAP = 24;
 export const RANK_GAP = 40;
 
-/** Beyond this many boxes, or where this is one container of very many, nobody asks for the number of crossings. */
+/** With more boxes than this, or in one of very many containers, crossings are not counted. */
 const COUNTED_BOXES = 4000;
 const COUNTED_EFFORT = 0.3;
 
 /**
- * Lays out one container's content: boxes in ranks from top to bottom, unconnected parts packed beside each other. `effort`
- * (0…1) is how hard to look for a better order, where this is one container of many.
+ * Lays out one container's content: boxes in ranks from top to bottom, unconnected parts packed next to each other. `effort`
+ * (0…1) is how hard to search for a better order, if this is one container of many.
  */
 export function layoutFlat(graph: FlatGraph, options: LayoutOptions = {}, effort = 1): FlatLayout {
   const { count, of } = findComponents(graph.nodeCount, graph.edgeSource, graph.edgeTarget);
@@ -51,7 +51,7 @@ function splitParts(graph: FlatGraph, count: number, of: Int32Array): Part[] {
   return parts;
 }
 
-/** Parts that stood in a row before stand in it again in the same order; new ones come last. */
+/** Parts keep their earlier order from left to right; new ones come last. */
 function inEarlierOrder({ previousX }: FlatGraph, parts: Part[]): Part[] {
   if (!previousX) return parts;
   const leftmost = (part: Part): number => {
@@ -63,7 +63,7 @@ function inEarlierOrder({ previousX }: FlatGraph, parts: Part[]): Part[] {
   return keyed.sort((a, b) => (a.x === b.x ? 0 : a.x - b.x)).map(({ part }) => part);
 }
 
-/** Parts with boundary ports stand as the outside would have these. */
+/** Parts with boundary ports are ordered as the outside prefers these. */
 function inBoundaryPortOrder({ boundaryPortOrder, pin, previousX }: FlatGraph, parts: Part[]): Part[] {
   if (!boundaryPortOrder || !pin || previousX) return parts;
   const most = new Float64Array(3);
@@ -199,25 +199,25 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const rankGap = options.rankGap ?? RANK_GAP;
   const report = (done: number): void => options.progress?.(done);
 
-  const kept = keptRanks(graph);
-  const reversed = kept?.reversed ?? breakCycles(graph);
-  const rank = kept?.rank ?? assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
+  const previous = previousRanks(graph);
+  const reversed = previous?.reversed ?? breakCycles(graph);
+  const rank = previous?.rank ?? assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
   report(0.2);
   const elements = buildElements(graph, reversed, rank);
   const gaps = { betweenBoxes: nodeGap, besideSegment: nodeGap / 2, betweenSegments: nodeGap / 3 };
-  if (kept) {
-    const position = orderOf(elements, kept);
-    return finish(elements, position, keepX(elements, position, graph, gaps, kept));
+  if (previous) {
+    const position = orderOf(elements, previous);
+    return finish(elements, position, keepX(elements, position, graph, gaps, previous));
   }
   const outside = graph.previousX ? undefined : surround(graph, reversed, rank);
   const position = outside
     ? outside.inner(orderElements(outside.elements, effort, outside))
     : orderElements(elements, effort, { start: graph.start, previousX: graph.previousX });
   if (!graph.previousX) balanceLeaves(elements, position);
-  placeTurned(elements, position, edgeSource, edgeTarget, reversed);
+  placeReversed(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
   const resumed = graph.previousX !== undefined;
-  return finish(elements, position, assignX(elements, position, graph, gaps, fastenings(graph, elements), resumed));
+  return finish(elements, position, assignX(elements, position, graph, gaps, attachments(graph, elements), resumed));
 
   function finish(all: Elements, order: Int32Array, x: Float64Array): FlatLayout {
     const total = moveToOrigin(x, width, nodeCount);
@@ -230,8 +230,8 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   }
 }
 
-/** The ranks of the drawing that is to be kept, where they still fit the edges. */
-function keptRanks({ start, edgeSource, edgeTarget }: FlatGraph): (Places & { rank: Int32Array; reversed: Uint8Array }) | undefined {
+/** The ranks of the drawing to keep, if they still fit the edges. */
+function previousRanks({ start, edgeSource, edgeTarget }: FlatGraph): (Places & { rank: Int32Array; reversed: Uint8Array }) | undefined {
   const rank = start?.rank;
   if (!start || !rank) return undefined;
   const reversed = new Uint8Array(edgeSource.length);
@@ -256,8 +256,8 @@ function moveToOrigin(x: Float64Array, width: Float64Array, nodeCount: number): 
   return high - low;
 }
 
-/** Ports belong to edges; a free port counts as the middle, and a long edge's segment has no other. */
-function fastenings({ sourcePort, targetPort }: FlatGraph, { linkUpper, linkOfEdge, segmentOfEdge }: Elements): Fastenings {
+/** Ports belong to edges; a free port counts as the middle, and so do the ends of a long edge's segment. */
+function attachments({ sourcePort, targetPort }: FlatGraph, { linkUpper, linkOfEdge, segmentOfEdge }: Elements): Attachments {
   const upper = new Float64Array(linkUpper.length);
   const lower = new Float64Array(linkUpper.length);
   for (let e = 0; e < linkOfEdge.length; e++) {

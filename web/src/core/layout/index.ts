@@ -1,5 +1,5 @@
 /** Layout of boxes and edges: one container alone (`layoutFlat`) or boxes in boxes (`layoutCompound`). */
-export { layoutBeside } from "./twoHalves/twoHalves";
+export { layoutTwoHalves } from "./twoHalves/twoHalves";
 export { LayoutCache } from "./compound/cache";
 export { layoutCompound } from "./compound/compound";
 export { layoutFlat } from "./flat";

@@ -1,6 +1,6 @@
 /**
- * What the layout takes and gives. Everything is a typed array indexed by box or edge, so that 100,000 boxes cost
- * megabytes, not objects, and can be handed between threads.
+ * The input and output of the layout. Everything is a typed array indexed by box or edge, so that 100,000 boxes cost
+ * megabytes, not objects, and can be passed between threads.
  *
  * Coordinates: y grows downwards, edges run downwards (direction "LR" is the same layout with the axes swapped at the end).
  */
@@ -13,29 +13,29 @@ export interface FlatGraph {
   readonly edgeSource: Int32Array;
   readonly edgeTarget: Int32Array;
   /**
-   * Where along the bottom/top border the edge leaves/enters: offset from the box's centre. NaN: wherever
-   * suits best. Absent: the centre.
+   * Where along the bottom/top border the edge leaves/enters, as an offset from the centre of the box. NaN: wherever
+   * it fits best. Absent: the centre.
    */
   readonly sourcePort?: Float64Array;
   readonly targetPort?: Float64Array;
   /** 1: this edge closes a loop, so it is the one that runs against the ranks. */
   readonly closes?: Uint8Array;
-  /** How many edges of the program each is drawn for: of a cycle, as little as can be runs against the ranks. Absent: one each. */
+  /** How many edges of the program each represents: in a cycle, as few as possible run against the ranks. Absent: one each. */
   readonly weight?: Int32Array;
   /** 0 free, 1 pinned to the first rank (a border input), 2 pinned to the last rank (a border output). */
   readonly pin?: Uint8Array;
-  /** The x that a box had in an earlier layout (NaN: new). What stayed keeps its order. */
+  /** The x of a box in an earlier layout (NaN: new). Boxes that stayed keep their order. */
   readonly previousX?: Float64Array;
-  /** For pinned boxes: their order along the border as the outside would have it (NaN: no matter). */
+  /** For pinned boxes: the order along the border that suits the outside (NaN: any). */
   readonly boundaryPortOrder?: Float64Array;
-  /** Where boxes and edges stood in a drawing of the same content. It is only to be bettered, or where ranks are given, to be kept. */
+  /** Where boxes and edges were in a drawing of the same content: a start to improve or, if it has ranks, to keep. */
   readonly start?: Places;
 }
 
 export interface Places {
   /** Centres of the boxes. */
   readonly x: Float64Array;
-  /** Of each edge, where it passes ranks upright (NaN: it passes none). */
+  /** The x at which each edge passes ranks vertically (NaN: it passes none). */
   readonly across: Float64Array;
   readonly rank?: Int32Array;
 }
@@ -50,27 +50,27 @@ export interface FlatLayout extends Places {
   /** Polyline of edge e: points[2*pointStart[e]] … points[2*pointStart[e+1]-1], from source port to target port. */
   readonly points: Float64Array;
   readonly pointStart: Int32Array;
-  /** How often the edges cross, where the graph is not too large to care. */
+  /** The number of edge crossings; 0 where the graph is too large to count them. */
   readonly crossings: number;
 }
 
 /**
  * Boxes in boxes. A box with `container` = 1 is an open group whose children are laid out inside it; every other box is a
- * leaf (an operation, a closed group, a stub). Edges join any two boxes; an end that is an open container stops at its frame.
+ * leaf (an operation, a collapsed group, a stub). Edges join any two boxes; an end that is an open container stops at its frame.
  */
 export interface CompoundGraph {
   readonly boxCount: number;
-  /** Containing box, or -1 at the top. A parent may stand before or after its children. */
+  /** Containing box, or -1 at the top. A parent may come before or after its children. */
   readonly parent: Int32Array;
   readonly container: Uint8Array;
-  /** Leaf: its size. Container: the least width its title needs, and (height) the room its title line takes at the top. */
+  /** Leaf: its size. Container: the minimum width for its title, and (height) the height of its title line. */
   readonly width: Float64Array;
   readonly height: Float64Array;
   readonly edgeSource: Int32Array;
   readonly edgeTarget: Int32Array;
-  /** Place along the border as a fraction 0…1 (left to right); NaN: wherever suits best. */
-  readonly sourceSlot: Float32Array;
-  readonly targetSlot: Float32Array;
+  /** Place along the border as a fraction 0…1 (left to right); NaN: wherever it fits best. */
+  readonly sourcePort: Float32Array;
+  readonly targetPort: Float32Array;
   /**
    * The value that an edge carries: edges with the same number leave their source together, cross a group's border through
    * one boundary port, and fan out late. -1: alone.
@@ -78,9 +78,9 @@ export interface CompoundGraph {
   readonly edgeValue: Int32Array;
   /** 1: this edge closes a loop (see FlatGraph). */
   readonly edgeCloses?: Uint8Array;
-  /** How many edges of the program an edge is drawn for (see FlatGraph). */
+  /** How many edges of the program an edge represents (see FlatGraph). */
   readonly edgeWeight?: Int32Array;
-  /** Where the same box began across the flow (left, or top for "LR") in an earlier layout, NaN where new. */
+  /** Where the same box began across the flow (left, or top for "LR") in an earlier layout; NaN: new. */
   readonly previousX?: Float64Array;
 }
 
@@ -95,14 +95,14 @@ export interface CompoundLayout {
   readonly reversed: Uint8Array;
   readonly points: Float64Array;
   readonly pointStart: Int32Array;
-  /** How many containers were really laid out, and how many came from the cache. */
+  /** How many containers were laid out, and how many came from the cache. */
   readonly laidOut: number;
   readonly reused: number;
 }
 
 export interface LayoutOptions {
   readonly direction?: "TB" | "LR";
-  /** Gap between neighbours of one rank, and between ranks. */
+  /** Gaps between neighbours in a rank, and between ranks. */
   readonly nodeGap?: number;
   readonly rankGap?: number;
   /** Inside a container's frame. */

@@ -2,7 +2,7 @@
  * The one way from a program to a picture: view, layout, scene. The page's engine and the Python host both come here, so what a
  * person sees on screen and what they export are the same picture where they ask for the same.
  */
-import { layoutBeside, layoutCompound } from "../layout";
+import { layoutTwoHalves, layoutCompound } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import { buildScene, unwrapped, isThread, measure, mergeLoneFrames, wrap } from "../scene";
 import { buildView } from "../view";
@@ -55,7 +55,7 @@ function arrange(program: ProgramData, request: PictureRequest, context: DrawCon
     progress: progress && ((part: number) => progress(0.1 + part * 0.7, "Laying out")),
   };
   const graph = measure(visible, before && placesBefore(before, arrangement));
-  const layout = halves ? layoutBeside(graph, halves, options, cache) : layoutCompound(graph, options, cache);
+  const layout = halves ? layoutTwoHalves(graph, halves, options, cache) : layoutCompound(graph, options, cache);
   return { ...arrangement, layout, layoutMs: now() - chosen };
 }
 

@@ -42,8 +42,8 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
     height,
     edgeSource: visible.edgeSource,
     edgeTarget: visible.edgeTarget,
-    sourceSlot: visible.sourceSlot,
-    targetSlot: visible.targetSlot,
+    sourcePort: visible.sourceSlot,
+    targetPort: visible.targetSlot,
     edgeValue: visible.edgeValue,
     edgeWeight: visible.edgeCountMerged,
     ...(visible.edgeKind.includes(EdgeKind.Carried)

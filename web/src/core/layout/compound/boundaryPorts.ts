@@ -3,9 +3,9 @@ import type { EdgeParts } from "./edgeParts";
 import type { FlatLayout } from "../types";
 
 /**
- * Writes down in which order the boundary ports of each frame would stand if only the outside counted: by the place where their lines come
- * from or go to. One direction at a time (`outward` 0 or 1), or two frames would take over each other's order for ever. Nothing is
- * written for boundary ports with nothing outside, or nothing beside them on their border to be ordered with.
+ * Writes the order that the boundary ports of each frame would have if only the outside counted: by the place where their lines come
+ * from or go to. One direction at a time (`outward` 0 or 1), or two frames would adopt each other's order forever. Nothing is
+ * written for boundary ports with nothing outside, or without another on the same border.
  */
 export function outsideOrder(
   parts: EdgeParts,
@@ -17,10 +17,10 @@ export function outsideOrder(
   const { container, fromBoundaryPort, fromBox, toBoundaryPort, toBox, boundaryPortsOf, boundaryPortOutward, partsOf } = parts;
   const ports = boundaryPortOutward.length;
   const sum = new Float64Array(ports);
-  const known = new Int32Array(ports);
+  const count = new Int32Array(ports);
   const note = (port: number, x: number): void => {
     sum[port] += x;
-    known[port]++;
+    count[port]++;
   };
   for (let c = 0; c + 1 < partsOf.start.length; c++) {
     const first = partsOf.start[c];
@@ -33,13 +33,13 @@ export function outsideOrder(
       if (outward === 1 && fromBoundaryPort[p] >= 0 && fromBox[p] >= 0) note(fromBoundaryPort[p], originX[c] + points[2 * end]);
     }
   }
-  const place = sum.map((total, port) => total / known[port]);
+  const place = sum.map((total, port) => total / count[port]);
   const side = new Int32Array(ports);
   const spare = new Int32Array(ports);
   for (let c = 0; c + 1 < boundaryPortsOf.start.length; c++) {
     let size = 0;
     for (let k = boundaryPortsOf.start[c]; k < boundaryPortsOf.start[c + 1]; k++)
-      if (known[boundaryPortsOf.items[k]] > 0) side[size++] = boundaryPortsOf.items[k];
+      if (count[boundaryPortsOf.items[k]] > 0) side[size++] = boundaryPortsOf.items[k];
     if (size < 2) continue;
     sortByKey(side, 0, size, place, spare);
     for (let i = 0; i < size; i++) order[side[i]] = i;

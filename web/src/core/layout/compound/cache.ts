@@ -7,15 +7,15 @@ interface Entry {
 }
 
 /**
- * Remembers layouts by what was laid out, not by its name: the 24 equal layers of a model are laid out once, and opening a
- * group later finds everything else as it was. Bounded: what was used longest ago goes first.
+ * Remembers layouts by content, not by name: the 24 equal layers of a model are laid out once, and expanding a group later finds
+ * everything else unchanged. Bounded: the least recently used goes first.
  */
 export class LayoutCache {
   readonly large = new EarlierDrawings();
   private readonly entries = new Map<number, Entry>();
-  private held = 0;
+  private size = 0;
 
-  /** `capacity` in numbers held (8 bytes each). */
+  /** `capacity` in numbers (8 bytes each). */
   constructor(private readonly capacity = 6_000_000) {}
 
   find(content: Float64Array): FlatLayout | undefined {
@@ -31,23 +31,23 @@ export class LayoutCache {
     const key = hash(content);
     this.forget(key);
     this.entries.set(key, { content, layout });
-    this.held += weight({ content, layout });
+    this.size += weight({ content, layout });
     for (const oldest of this.entries.keys()) {
-      if (this.held <= this.capacity || oldest === key) break;
+      if (this.size <= this.capacity || oldest === key) break;
       this.forget(oldest);
     }
   }
 
   clear(): void {
     this.entries.clear();
-    this.held = 0;
+    this.size = 0;
   }
 
   private forget(key: number): void {
     const entry = this.entries.get(key);
     if (!entry) return;
     this.entries.delete(key);
-    this.held -= weight(entry);
+    this.size -= weight(entry);
   }
 }
 
@@ -55,7 +55,7 @@ function weight({ content, layout }: Entry): number {
   return content.length + layout.points.length + 4 * layout.x.length;
 }
 
-/** All that a layout depends on by itself, in one array: two graphs with the same content get the same picture. */
+/** Everything that a layout depends on, in one array: two graphs with the same content get the same picture. */
 export function contentOf(graph: FlatGraph, nodeGap: number, rankGap: number): Float64Array {
   const { nodeCount: n, edgeSource } = graph;
   const m = edgeSource.length;
@@ -78,12 +78,12 @@ export function contentOf(graph: FlatGraph, nodeGap: number, rankGap: number): F
   return content;
 }
 
-/** The same content, seen with the order that the outside asks of its boundary ports. */
+/** The same content with the order that the outside prefers for its boundary ports. */
 export function withBoundaryPortOrder(content: Float64Array, boundaryPortOrder: Float64Array): Float64Array {
   return extended(content, 1, boundaryPortOrder);
 }
 
-/** The same content as it stood when its boxes had these places; they may be given from any origin. */
+/** The same content when its boxes had these places, from any origin. */
 export function withPlaces(content: Float64Array, left: Float64Array): Float64Array {
   return extended(
     content,

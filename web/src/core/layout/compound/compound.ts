@@ -13,10 +13,10 @@ const PADDING = 16;
 /** Up to this many boxes every container gets the full search for a good order; beyond, they share it. */
 const FULL_EFFORT_BOXES = 4000;
 const LEAST_EFFORT = 0.01;
-/** How many boxes are laid out again with a look at what is outside their frames, all rounds together. */
+/** How many boxes in total may be laid out again with regard to what is outside their frames. */
 const ROUNDS_WORK = 12_000;
 const MOST_ROUNDS = 4;
-/** The share of crossings that a round must save for another one to follow. */
+/** The share of crossings that a round must remove for another to follow. */
 const WORTHWHILE = 0.02;
 
 /** A drawing of everything, all positions absolute. */
@@ -32,7 +32,7 @@ interface Placed {
   readonly crossings: number;
 }
 
-/** Room that a frame keeps around its content. */
+/** The space between a frame and its content. */
 interface Insets {
   readonly left: number;
   readonly right: number;
@@ -45,7 +45,7 @@ interface Insets {
 /**
  * Lays out nested boxes. Each open container is laid out alone, innermost first; edges that cross its frame end at boundary ports
  * on it. For its parent, a container is then one box with its boundary ports as ports. Finally, positions become absolute and the
- * parts of each edge become one line. A cache that outlives the call makes opening one group cost that group and its ancestors.
+ * parts of each edge become one line. With a cache that outlives the call, expanding a group costs only that group and its ancestors.
  */
 export function layoutCompound(graph: CompoundGraph, options: LayoutOptions = {}, cache: LayoutCache = new LayoutCache()): CompoundLayout {
   const sideways = options.direction === "LR";
@@ -61,7 +61,7 @@ class CompoundRun {
   private readonly depth: Int32Array;
   private readonly children: { start: Int32Array; items: Int32Array };
   private readonly localIndex: Int32Array;
-  /** Where a boundary port stands along its frame, from the left. */
+  /** Where a boundary port is along its frame, from the left. */
   private readonly boundaryPortOffset: Float64Array;
   private readonly localBoundaryPort: Int32Array;
   private readonly w: Float64Array;
@@ -72,7 +72,7 @@ class CompoundRun {
   private readonly contentX: Float64Array;
   private readonly contentY: Float64Array;
   private readonly effort: number;
-  /** How often frames are laid out again with a look at their outside. */
+  /** How often frames are laid out again with regard to their outside. */
   private readonly rounds: number;
   private readonly boundaryPortOrder: Float64Array;
   private laidOut = 0;
@@ -185,7 +185,7 @@ class CompoundRun {
     const flat = this.contentGraph(container);
     const content = contentOf(flat, this.nodeGap, this.rankGap);
     const key = flat.boundaryPortOrder ? withBoundaryPortOrder(content, flat.boundaryPortOrder) : content;
-    let layout = this.asItStood(container, content) ?? this.cache.find(key);
+    let layout = this.unchangedLayout(container, content) ?? this.cache.find(key);
     if (layout) this.reused++;
     else {
       const large = isLarge(flat);
@@ -213,8 +213,8 @@ class CompoundRun {
     }
   }
 
-  /** What did not change since the drawing before stays, whatever the outside would now ask of it. */
-  private asItStood(container: number, content: Float64Array): FlatLayout | undefined {
+  /** What did not change since the previous drawing stays, whatever order the outside now prefers. */
+  private unchangedLayout(container: number, content: Float64Array): FlatLayout | undefined {
     const { previousX } = this.graph;
     if (!previousX || this.rounds === 0 || !this.hasBoundaryPorts(container)) return undefined;
     return this.cache.find(withPlaces(content, this.placesOf(container, previousX)));
@@ -244,7 +244,7 @@ class CompoundRun {
     const bounded = [false, false];
     for (let k = boundaryPortsOf.start[container]; k < boundaryPortsOf.start[container + 1]; k++)
       bounded[boundaryPortOutward[boundaryPortsOf.items[k]]] = true;
-    // The gap beside the boundary ports is room enough.
+    // The gap next to the boundary ports is enough.
     const roomBefore = (room: number): number => (bounded[0] ? Math.max(0, room - BOUNDARY_PORT_GAP) : room);
     const bottom = bounded[1] ? Math.max(0, padding - BOUNDARY_PORT_GAP) : padding;
     if (sideways) {
@@ -256,7 +256,7 @@ class CompoundRun {
     return { left: padding, right: padding, top, bottom, leastWidth: width[container], leastHeight: 0 };
   }
 
-  /** The content of one container as a graph of its own: its children, then its boundary ports, joined by the parts within. */
+  /** The content of one container as a separate graph: its children, then its boundary ports, joined by the parts inside. */
   private contentGraph(container: number): FlatGraph {
     const { parts, children, graph } = this;
     const { partsOf, boundaryPortsOf } = parts;
@@ -300,8 +300,8 @@ class CompoundRun {
       const v = parts.toBox[p];
       edgeSource[i] = u < 0 ? this.localBoundaryPort[parts.fromBoundaryPort[p]] : this.localIndex[u];
       edgeTarget[i] = v < 0 ? this.localBoundaryPort[parts.toBoundaryPort[p]] : this.localIndex[v];
-      if (u >= 0) sourcePort[i] = this.portOf(u, parts.fromBoundaryPort[p], graph.sourceSlot[e]);
-      if (v >= 0) targetPort[i] = this.portOf(v, parts.toBoundaryPort[p], graph.targetSlot[e]);
+      if (u >= 0) sourcePort[i] = this.portOf(u, parts.fromBoundaryPort[p], graph.sourcePort[e]);
+      if (v >= 0) targetPort[i] = this.portOf(v, parts.toBoundaryPort[p], graph.targetPort[e]);
     }
     const earlier = this.layouts[container];
     const start = earlier && { x: earlier.x, across: earlier.across };
@@ -322,10 +322,10 @@ class CompoundRun {
     };
   }
 
-  /** Offset from the box's centre: at the boundary port of an open group, else at the slot (NaN: free). */
-  private portOf(box: number, port: number, slot: number): number {
-    if (port >= 0) return this.boundaryPortOffset[port] - this.w[box] / 2;
-    return (slot - 0.5) * this.w[box];
+  /** Offset from the box's centre: of the boundary port of an open group, else of the given fraction (NaN: free). */
+  private portOf(box: number, boundaryPort: number, fraction: number): number {
+    if (boundaryPort >= 0) return this.boundaryPortOffset[boundaryPort] - this.w[box] / 2;
+    return (fraction - 0.5) * this.w[box];
   }
 }
 

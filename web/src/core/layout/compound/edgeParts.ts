@@ -1,7 +1,7 @@
 import { type Buckets, bucketBy } from "../../base/arrays";
 import type { CompoundGraph } from "../types";
 
-/** A list of numbers that grows; the number of parts is not known before the edges are cut. */
+/** A growing list of numbers; the number of parts is unknown before the edges are cut. */
 class Column {
   private cells = new Int32Array(64);
   length = 0;
@@ -30,21 +30,21 @@ class Column {
 
 /**
  * Edges cut at the frames they cross. Each frame has one boundary port per value and direction, so a value enters a group once and
- * fans out inside. A part lies within one container and runs from a child (or the container's own inward boundary port) to a child
- * (or its own outward boundary port); where the child is an open group, the part ends at that group's boundary port.
+ * fans out inside. A part lies within one container and runs from a child (or an inward boundary port of the container) to a child
+ * (or an outward one); if the child is an open group, the part ends at that group's boundary port.
  *
- * Every boundary port is fed by one part, so an edge is found again from its last part backwards.
+ * Every boundary port is fed by one part, so an edge can be followed from its last part backwards.
  */
 export interface EdgeParts {
   /** Containers are numbered by box; the whole drawing is number `boxCount`. */
   readonly container: Int32Array;
-  /** Child box at either end, or -1 for the container's own boundary port. */
+  /** Child box at either end, or -1 for a boundary port of the container. */
   readonly fromBox: Int32Array;
   readonly toBox: Int32Array;
-  /** Boundary port at either end (the child's, or the container's own), or -1 for a plain box end. */
+  /** Boundary port at either end (of the child or of the container), or -1 for a plain box end. */
   readonly fromBoundaryPort: Int32Array;
   readonly toBoundaryPort: Int32Array;
-  /** The edge for which the part was made; it knows the slots of plain box ends. */
+  /** The edge that the part was cut from; it has the ports of plain box ends. */
   readonly edge: Int32Array;
   readonly lastPartOfEdge: Int32Array;
   readonly boundaryPortContainer: Int32Array;
@@ -56,7 +56,7 @@ export interface EdgeParts {
   readonly boundaryPortsOf: Buckets;
 }
 
-/** Depth of every box (0 at the top); iterative, since nesting is as deep as the user's program. */
+/** Depth of every box (0 at the top); iterative, because nesting is as deep as the user's program. */
 export function depths(graph: CompoundGraph): Int32Array {
   const depth = new Int32Array(graph.boxCount).fill(-1);
   const path = new Int32Array(graph.boxCount);
@@ -130,16 +130,16 @@ export function cutEdges(graph: CompoundGraph, depth: Int32Array): EdgeParts {
     let port = -1;
     while (!fromFrame && parent[box] !== common) {
       const where = parent[box];
-      const known = stamp[1][where] === value;
-      const out = known ? boundaryPortOf[1][where] : addBoundaryPort(where, 1, value);
-      if (!known) boundaryPortFeed.set(out, addPart(where, box, port, -1, out, e));
+      const exists = stamp[1][where] === value;
+      const out = exists ? boundaryPortOf[1][where] : addBoundaryPort(where, 1, value);
+      if (!exists) boundaryPortFeed.set(out, addPart(where, box, port, -1, out, e));
       box = where;
       port = out;
     }
     if (toFrame) {
-      const known = stamp[1][t] === value;
-      const out = known ? boundaryPortOf[1][t] : addBoundaryPort(t, 1, value);
-      if (!known) boundaryPortFeed.set(out, addPart(t, box, port, -1, out, e));
+      const exists = stamp[1][t] === value;
+      const out = exists ? boundaryPortOf[1][t] : addBoundaryPort(t, 1, value);
+      if (!exists) boundaryPortFeed.set(out, addPart(t, box, port, -1, out, e));
       lastPartOfEdge[e] = boundaryPortFeed.get(out);
       continue;
     }
@@ -150,25 +150,25 @@ export function cutEdges(graph: CompoundGraph, depth: Int32Array): EdgeParts {
       firstBoundaryPort = stamp[0][s] === value ? boundaryPortOf[0][s] : addBoundaryPort(s, 0, value);
     }
 
-    // Inwards: from the target up to the common container, until a boundary port is met that is already fed.
+    // Inwards: from the target up to the common container, until a boundary port is already fed.
     let to = t;
-    let toThe = -1;
+    let toPort = -1;
     for (;;) {
       const where = parent[to];
       let part: number;
       let fed = true;
-      let own = -1;
-      if (where === common) part = addPart(where, first, firstBoundaryPort, to, toThe, e);
+      let inward = -1;
+      if (where === common) part = addPart(where, first, firstBoundaryPort, to, toPort, e);
       else {
         fed = stamp[0][where] === value;
-        own = fed ? boundaryPortOf[0][where] : addBoundaryPort(where, 0, value);
-        part = addPart(where, -1, own, to, toThe, e);
+        inward = fed ? boundaryPortOf[0][where] : addBoundaryPort(where, 0, value);
+        part = addPart(where, -1, inward, to, toPort, e);
       }
-      if (toThe >= 0) boundaryPortFeed.set(toThe, part);
+      if (toPort >= 0) boundaryPortFeed.set(toPort, part);
       else lastPartOfEdge[e] = part;
       if (fed) break;
       to = where;
-      toThe = own;
+      toPort = inward;
     }
   }
   const containers = container.done();
@@ -189,10 +189,10 @@ export function cutEdges(graph: CompoundGraph, depth: Int32Array): EdgeParts {
   };
 }
 
-/** Edges sorted so that those of one value from one source follow each other, and a number for each such value. */
+/** Edges sorted so that those of one value from one source are adjacent, and a number for each such value. */
 function valuesInOrder({ edgeSource, edgeValue }: CompoundGraph): { edges: Int32Array; value: Int32Array } {
   const value = new Int32Array(edgeSource.length);
-  const known = new Map<number, number>();
+  const numberOf = new Map<number, number>();
   let count = 0;
   for (let e = 0; e < edgeSource.length; e++) {
     if (edgeValue[e] < 0) {
@@ -200,10 +200,10 @@ function valuesInOrder({ edgeSource, edgeValue }: CompoundGraph): { edges: Int32
       continue;
     }
     const key = edgeValue[e] * 0x400000 + edgeSource[e];
-    let number = known.get(key);
+    let number = numberOf.get(key);
     if (number === undefined) {
       number = count++;
-      known.set(key, number);
+      numberOf.set(key, number);
     }
     value[e] = number;
   }

@@ -1,11 +1,11 @@
-/** A rectangle to be placed; `pinned` ones stand side by side in front because their ends lie on the frame. */
+/** A rectangle to place; `pinned` ones come first, side by side, because their ends lie on the frame. */
 export interface Parcel {
   readonly width: number;
   readonly height: number;
   readonly pinned: boolean;
 }
 
-/** Room that parts which are not pinned keep from the first and the last line. */
+/** The distance of parts that are not pinned from the first and the last line. */
 export interface Margin {
   readonly top: number;
   readonly bottom: number;
@@ -45,8 +45,8 @@ export function packParcels(parcels: readonly Parcel[], gap: number, margin: Mar
   }
   if (free.length === 0) return { x, y, width: Math.max(0, rowWidth - gap), height: rowHeight };
   free.sort((a, b) => parcels[b].height - parcels[a].height || a - b);
-  let wanted = rowHeight > 0 ? area / rowHeight : Math.sqrt(area * ASPECT);
-  for (const i of free) wanted = Math.max(wanted, parcels[i].width);
+  let targetWidth = rowHeight > 0 ? area / rowHeight : Math.sqrt(area * ASPECT);
+  for (const i of free) targetWidth = Math.max(targetWidth, parcels[i].width);
 
   let shelfTop = 0;
   let shelfHeight = 0;
@@ -61,7 +61,7 @@ export function packParcels(parcels: readonly Parcel[], gap: number, margin: Mar
       columnLeft += columnWidth > 0 ? columnWidth + gap : 0;
       columnWidth = 0;
       columnBottom = shelfTop;
-      if (columnLeft > 0 && columnLeft + p.width > wanted) {
+      if (columnLeft > 0 && columnLeft + p.width > targetWidth) {
         shelfTop += shelfHeight + gap;
         shelfHeight = 0;
         columnLeft = 0;

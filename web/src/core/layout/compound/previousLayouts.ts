@@ -1,24 +1,24 @@
 import type { FlatGraph, FlatLayout, Places } from "../types";
 
-/** From this size (boxes and edges) a drawing is kept as it is where something in it was opened or closed: nobody would find their way otherwise. */
+/** From this size (boxes and edges) on, expanding or collapsing something leaves the rest of a drawing as it is: people would get lost otherwise. */
 const LARGE = 4000;
-const REMEMBERED = 4;
+const MOST_DRAWINGS = 4;
 const MOST_CHANGED = 8;
 
 export function isLarge({ nodeCount, edgeSource }: FlatGraph): boolean {
   return nodeCount + edgeSource.length >= LARGE;
 }
 
-/** The last few large drawings, for the next one that differs from one of them in the size of a few boxes and the edges at these. */
+/** The last few large drawings, for the next one that differs from one of them only in the size of a few boxes and their edges. */
 export class EarlierDrawings {
   private readonly drawings: { readonly graph: FlatGraph; readonly layout: FlatLayout }[] = [];
 
   keep(graph: FlatGraph, layout: FlatLayout): void {
     this.drawings.unshift({ graph, layout });
-    this.drawings.length = Math.min(this.drawings.length, REMEMBERED);
+    this.drawings.length = Math.min(this.drawings.length, MOST_DRAWINGS);
   }
 
-  /** Where boxes and edges stood in the latest drawing that is like this one. */
+  /** Where boxes and edges were in the latest drawing that resembles this one. */
   placesFor(graph: FlatGraph): Places | undefined {
     for (const { graph: before, layout } of this.drawings) {
       const changed = changedBoxes(before, graph);
@@ -43,18 +43,18 @@ function changedBoxes(before: FlatGraph, after: FlatGraph): Uint8Array | undefin
   return changed;
 }
 
-/** Where edges pass ranks: the same edges as before stand in the same order; those at changed boxes go as one did between the same two. */
+/** Where edges pass ranks: edges as before in the same order; those at changed boxes as one did between the same two boxes. */
 function sameWays(before: FlatGraph, after: FlatGraph, changed: Uint8Array, { x, across }: FlatLayout): Float64Array | undefined {
   const isChanged = ({ edgeSource, edgeTarget }: FlatGraph, e: number): boolean => changed[edgeSource[e]] + changed[edgeTarget[e]] > 0;
-  const known = new Map<number, number>();
+  const wayBetween = new Map<number, number>();
   const key = ({ nodeCount, edgeSource, edgeTarget }: FlatGraph, e: number): number => edgeSource[e] * nodeCount + edgeTarget[e];
   const old = before.edgeSource.length;
-  for (let e = 0; e < old; e++) if (isChanged(before, e)) known.set(key(before, e), across[e]);
+  for (let e = 0; e < old; e++) if (isChanged(before, e)) wayBetween.set(key(before, e), across[e]);
   const ways = new Float64Array(after.edgeSource.length);
   let at = 0;
   for (let e = 0; e < ways.length; e++) {
     if (isChanged(after, e)) {
-      const way = known.get(key(after, e));
+      const way = wayBetween.get(key(after, e));
       if (way === undefined) return undefined;
       ways[e] = Number.isNaN(way) ? x[after.edgeSource[e]] : way;
       continue;

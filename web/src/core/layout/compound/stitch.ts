@@ -9,8 +9,8 @@ export interface Lines {
 }
 
 /**
- * Joins the parts of each edge into one line from source to target. A part that begins or ends at its container's own boundary port
- * is drawn out to the frame, where the next part goes on.
+ * Joins the parts of each edge into one line from source to target. A part that begins or ends at a boundary port of its container
+ * extends to the frame, where the next part continues.
  */
 export function stitch(
   parts: EdgeParts,

@@ -1,35 +1,35 @@
 import { type Buckets, bucketBy, PositionSet, sortByKey } from "../../base/arrays";
 import type { Elements } from "../elements";
-import type { Streams } from "./mainPath";
+import type { MainPaths } from "./mainPath";
 
 /**
- * The vertical alignments of Brandes and Köpf, on elements: each element lines up with its stream, or else with a
- * middle neighbour of the rank before, unless that would cross a passing segment or an alignment already made. Aligned elements form blocks that get one
- * x, and `blockOf` names each element's block by its first element.
+ * The vertical alignments of Brandes and Köpf, on elements: each element lines up with its main path, or else with a
+ * middle neighbour on the rank before, unless that would cross a passing segment or an earlier alignment. Aligned elements form
+ * blocks with one x, and `blockOf` names each element's block by its first element.
  */
 export class Aligner {
   private readonly upper: Buckets;
   private readonly lower: Buckets;
   private readonly startsInOrder: Buckets;
   private readonly endsInOrder: Buckets;
-  private readonly liking: Uint8Array;
+  private readonly preference: Uint8Array;
 
   constructor(
     private readonly elements: Elements,
     private readonly position: Int32Array,
-    private readonly streams: Streams,
+    private readonly mainPaths: MainPaths,
   ) {
     const { count, rankCount, top, bottom, above, below, linkUpper, linkLower } = elements;
     this.upper = neighboursInOrder(above, linkUpper, position);
     this.lower = neighboursInOrder(below, linkLower, position);
     this.startsInOrder = ranksInOrder(top, position, rankCount);
     this.endsInOrder = ranksInOrder(bottom, position, rankCount);
-    this.liking = new Uint8Array(count);
-    for (let v = 0; v < count; v++) this.liking[v] = this.howLikely(v);
+    this.preference = new Uint8Array(count);
+    for (let v = 0; v < count; v++) this.preference[v] = this.preferenceFor(v);
   }
 
-  /** Boxes with a life of their own are worth lining up with; passing edges less; boxes that hang on one edge least. */
-  private howLikely(v: number): number {
+  /** Preferred are boxes with several edges, then passing edges, then boxes with a single edge. */
+  private preferenceFor(v: number): number {
     if (v >= this.elements.boxCount) return 1;
     return this.elements.isLeaf[v] ? 0 : 2;
   }
@@ -38,8 +38,8 @@ export class Aligner {
     const { count, boxCount, rankCount, top, bottom } = this.elements;
     const { position } = this;
     const neighbours = fromAbove ? this.upper : this.lower;
-    const followed = fromAbove ? this.streams.above : this.streams.below;
-    const taken = fromAbove ? this.streams.below : this.streams.above;
+    const followed = fromAbove ? this.mainPaths.above : this.mainPaths.below;
+    const taken = fromAbove ? this.mainPaths.below : this.mainPaths.above;
     const entering = fromAbove ? this.startsInOrder : this.endsInOrder;
     const starts = fromAbove ? this.startsInOrder : this.endsInOrder;
     const ends = fromAbove ? this.endsInOrder : this.startsInOrder;
@@ -63,12 +63,12 @@ export class Aligner {
       const to = entering.start[rank + 1];
       for (let i = from; i < to; i++) {
         const v = entering.items[fromLeft ? i : from + to - 1 - i];
-        const stream = followed[v];
-        candidates[0] = stream;
-        const found = stream >= 0 ? 1 : this.candidatesOf(v, neighbours, taken, candidates);
-        if (found === 0) continue;
-        const low = (found - 1) >> 1;
-        const high = found >> 1;
+        const next = followed[v];
+        candidates[0] = next;
+        const candidateCount = next >= 0 ? 1 : this.candidatesOf(v, neighbours, taken, candidates);
+        if (candidateCount === 0) continue;
+        const low = (candidateCount - 1) >> 1;
+        const high = candidateCount >> 1;
         const side = passing.previous(position[v]);
         for (let pick = 0; pick < 2; pick++) {
           if (pick === 1 && low === high) break;
@@ -84,20 +84,20 @@ export class Aligner {
     return blockOf;
   }
 
-  /** The neighbours most worth lining up with, without those that line up with their own stream on this side. */
+  /** The preferred neighbours to line up with, without those that line up with their own main path on this side. */
   private candidatesOf(v: number, neighbours: Buckets, taken: Int32Array, candidates: Int32Array): number {
     let most = -1;
-    let found = 0;
+    let count = 0;
     for (let k = neighbours.start[v]; k < neighbours.start[v + 1]; k++) {
       const u = neighbours.items[k];
       if (taken[u] >= 0) continue;
-      if (this.liking[u] > most) {
-        most = this.liking[u];
-        found = 0;
+      if (this.preference[u] > most) {
+        most = this.preference[u];
+        count = 0;
       }
-      if (this.liking[u] === most) candidates[found++] = u;
+      if (this.preference[u] === most) candidates[count++] = u;
     }
-    return found;
+    return count;
   }
 }
 

@@ -6,9 +6,9 @@ const ROUNDS = 24;
 const STILL = 0.25;
 
 /**
- * Chooses among equally good places the even ones. Where an optimum has room (a box above two others may stand anywhere between
- * them at the same total way), each part that can move for free goes to where its arcs are evenly stretched. `partOf` names the
- * nodes that only move together; moving a whole part within its room costs nothing, so what was least stays least.
+ * Chooses the even one among equally good places. If an optimum leaves room (a box above two others may be anywhere between
+ * them at the same total length), each part that can move for free goes to where its arcs are evenly stretched. `partOf` names the
+ * nodes that only move together; moving a whole part within its room costs nothing, so the optimum stays one.
  */
 export function balance(
   { count, tail, head, length, weight }: Problem,
@@ -27,7 +27,7 @@ export function balance(
       if (first === last) continue;
       let low = Number.NEGATIVE_INFINITY;
       let high = Number.POSITIVE_INFINITY;
-      let wish = 0;
+      let shift = 0;
       let strength = 0;
       for (let m = first; m < last; m++) {
         const v = members.items[m];
@@ -36,7 +36,7 @@ export function balance(
           if (partOf[head[a]] === part) continue;
           const room = x[head[a]] - x[v] - length[a];
           if (room < high) high = room;
-          wish += weight[a] * room;
+          shift += weight[a] * room;
           strength += weight[a];
         }
         for (let k = into.start[v]; k < into.start[v + 1]; k++) {
@@ -44,12 +44,12 @@ export function balance(
           if (partOf[tail[a]] === part) continue;
           const room = x[v] - x[tail[a]] - length[a];
           if (-room > low) low = -room;
-          wish -= weight[a] * room;
+          shift -= weight[a] * room;
           strength += weight[a];
         }
       }
       if (strength === 0) continue;
-      const step = Math.min(Math.max(wish / strength, Math.min(0, low)), Math.max(0, high));
+      const step = Math.min(Math.max(shift / strength, Math.min(0, low)), Math.max(0, high));
       if (Math.abs(step) < STILL) continue;
       for (let m = first; m < last; m++) x[members.items[m]] += step;
       most = Math.max(most, Math.abs(step));

@@ -2,13 +2,13 @@ import { Aligner } from "./alignment";
 import { bucketBy } from "../../base/arrays";
 import { type Elements, placesOf } from "../elements";
 import { findSeparations, type Separations } from "./separation";
-import { findStreams } from "./mainPath";
-import { type Fastenings, straighten } from "./straighten";
+import { findMainPaths } from "./mainPath";
+import { type Attachments, straighten } from "./straighten";
 import type { FlatGraph, Places } from "../types";
 
-/** Bounds the straightening of huge graphs; some thousands of elements end long before. */
+/** Bounds the straightening of huge graphs; some thousands of elements need far less. */
 const STRAIGHTEN_WORK = 10_000_000;
-/** The same where something was opened or closed and someone waits: less and less the more there is. */
+/** The same after expanding or collapsing something, when someone waits: the larger the graph, the less. */
 const RESUME_WORK = 2_000_000;
 const FULL_WORK_ELEMENTS = 8000;
 const LARGE_WORK = 1_500_000;
@@ -22,21 +22,21 @@ export interface Gaps {
 
 /**
  * Gives every element its x. Four extreme layouts after Brandes and Köpf (aligned from above or below, packed to the left or
- * to the right) are laid over each other and each element takes the middle of its four places. Packing works on the graph of
- * blocks, so the two flaws that the authors' erratum mends cannot arise.
+ * to the right) are combined, and each element takes the middle of its four places. Packing works on the graph of
+ * blocks, so the two flaws that the authors' erratum corrects cannot arise.
  */
 export function assignX(
   elements: Elements,
   position: Int32Array,
   { width, pin }: FlatGraph,
   gaps: Gaps,
-  fastenings: Fastenings,
+  attachments: Attachments,
   resumed: boolean,
 ): Float64Array {
   const separations = findSeparations(elements, position);
   const distance = distances(elements, separations, width, gaps, pin);
-  const streams = findStreams(elements, position, pin);
-  const aligner = new Aligner(elements, position, streams);
+  const mainPaths = findMainPaths(elements, position, pin);
+  const aligner = new Aligner(elements, position, mainPaths);
   const layouts: Float64Array[] = [];
   const share = Math.min(1, FULL_WORK_ELEMENTS / elements.count);
   for (const fromAbove of resumed && share < 1 ? [true] : [true, false]) {
@@ -47,13 +47,13 @@ export function assignX(
   }
   const x = middleOf(layouts, width, elements);
   const work = resumed ? RESUME_WORK * share * share : share < 1 ? Math.min(LARGE_WORK, STRAIGHTEN_WORK * share) : STRAIGHTEN_WORK;
-  straighten(elements, separations, distance, streams, fastenings, x, work);
+  straighten(elements, separations, distance, mainPaths, attachments, x, work);
   return x;
 }
 
 /**
- * Leaves everything where it stood, and moves apart what has become too close: once everything to the right of it, once everything
- * to the left. Both keep all distances, and so does the middle between them.
+ * Leaves everything in place, and separates what has become too close: once by moving everything to its right, once by moving
+ * everything to its left. Both respect all distances, and so does the mean of the two.
  */
 export function keepX(elements: Elements, position: Int32Array, { width, pin }: FlatGraph, gaps: Gaps, places: Places): Float64Array {
   const { count } = elements;
@@ -94,7 +94,7 @@ function distances(elements: Elements, separations: Separations, width: Float64A
   return distance;
 }
 
-/** Long edges that leave one box at one place carry one value: they may run as one line and part late. */
+/** Long edges that leave a box at the same place carry one value: they may run as one line and split late. */
 function carrySame({ above, linkUpper, tiltUpper }: Elements, a: number, b: number): boolean {
   if (above.start[a] === above.start[a + 1] || above.start[b] === above.start[b + 1]) return false;
   const first = above.items[above.start[a]];
@@ -104,7 +104,7 @@ function carrySame({ above, linkUpper, tiltUpper }: Elements, a: number, b: numb
 
 /**
  * Packs blocks as far to one side as their neighbours allow, then lets each move back towards the other side up to its
- * nearest neighbour there, which closes needless room.
+ * nearest neighbour there, which closes needless gaps.
  */
 function pack(count: number, separations: Separations, distance: Float64Array, blockOf: Int32Array, toLeft: boolean): Float64Array {
   const from = new Int32Array(separations.count);

@@ -2,16 +2,16 @@ import { type Buckets, bucketBy, sortByKey } from "../../base/arrays";
 import type { Elements } from "../elements";
 
 /**
- * The streams that one follows with the eye: from a box to the one below from which most is still to come, where that one in
- * turn has most behind it here. The trunk of a model is one such stream from top to bottom; it should be straight.
+ * The paths that the eye follows: from a box to the neighbour below with the longest way to a sink, if the longest way from a
+ * source to that one leads through this box. The trunk of a model is such a path from top to bottom; it should be straight.
  */
-export interface Streams {
-  /** The element above or below in the same stream, or -1. */
+export interface MainPaths {
+  /** The element above or below on the same path, or -1. */
   readonly above: Int32Array;
   readonly below: Int32Array;
 }
 
-export function findStreams(elements: Elements, position: Int32Array, pin?: Uint8Array): Streams {
+export function findMainPaths(elements: Elements, position: Int32Array, pin?: Uint8Array): MainPaths {
   const { count, linkUpper, linkLower } = elements;
   const { fromSource, toSink } = reaches(elements, pin);
   const above = new Int32Array(count).fill(-1);
@@ -30,18 +30,18 @@ export function findStreams(elements: Elements, position: Int32Array, pin?: Uint
   return { above, below };
 }
 
-/** What goes on for longer than this is a trunk, which stays straight whatever else goes on as long. */
+/** A path longer than this is a trunk, which stays straight even if others are as long. */
 const SHORT = 3;
 
-const NOT_YET = -2;
+const UNKNOWN = -2;
 
-/** Picks the way that an element's stream goes on. */
+/** Picks how the path of an element continues. */
 class Fan {
   private readonly equals: Int32Array;
   private readonly spare: Int32Array;
   private readonly place: Int32Array;
-  /** Answers: an element is asked for once for each link to it. */
-  private readonly known: Int32Array;
+  /** Cached answers: an element is asked for once per link. */
+  private readonly answers: Int32Array;
 
   constructor(
     private readonly links: Buckets,
@@ -52,39 +52,39 @@ class Fan {
     this.equals = new Int32Array(end.length);
     this.spare = new Int32Array(end.length);
     this.place = end.map((v) => position[v]);
-    this.known = new Int32Array(links.start.length - 1).fill(NOT_YET);
+    this.answers = new Int32Array(links.start.length - 1).fill(UNKNOWN);
   }
 
-  /** The link whose other end reaches farthest; the middle one of several equals. Two short equals are drawn evenly instead. */
+  /** The link whose other end reaches farthest; the middle one of several equals; -1 for two short equals, which are drawn evenly. */
   farthest(v: number): number {
-    if (this.known[v] === NOT_YET) this.known[v] = this.find(v);
-    return this.known[v];
+    if (this.answers[v] === UNKNOWN) this.answers[v] = this.find(v);
+    return this.answers[v];
   }
 
   private find(v: number): number {
     const { links, end, reach, equals, place } = this;
-    let found = 0;
+    let count = 0;
     let most = -1;
     for (let k = links.start[v]; k < links.start[v + 1]; k++) {
       const l = links.items[k];
       if (reach[end[l]] > most) {
         most = reach[end[l]];
-        found = 0;
+        count = 0;
       }
-      if (reach[end[l]] === most) equals[found++] = l;
+      if (reach[end[l]] === most) equals[count++] = l;
     }
-    if (found < 2) return found === 0 ? -1 : equals[0];
-    sortByKey(equals, 0, found, place, this.spare);
-    const left = equals[(found - 1) >> 1];
-    const right = equals[found >> 1];
+    if (count < 2) return count === 0 ? -1 : equals[0];
+    sortByKey(equals, 0, count, place, this.spare);
+    const left = equals[(count - 1) >> 1];
+    const right = equals[count >> 1];
     return end[left] === end[right] || most > SHORT ? left : -1;
   }
 }
 
-/** What comes through a frame's boundary port has a history out there, and what leaves through one goes on: longer than anything within. */
+/** What enters through a boundary port comes from far, and what leaves through one goes far: farther than anything inside. */
 const OUTSIDE = 1 << 20;
 
-/** How many boxes (parameters apart) lie on the longest way from any source to each element, and from it to any sink. */
+/** How many boxes (without parameters) are on the longest path from any source to each element, and from it to any sink. */
 function reaches(
   { count, boxCount, rankCount, top, above, below, isLeaf, linkUpper, linkLower }: Elements,
   pin?: Uint8Array,

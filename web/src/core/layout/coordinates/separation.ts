@@ -1,14 +1,14 @@
 import { bucketBy, PositionSet } from "../../base/arrays";
 import type { Elements } from "../elements";
 
-/** Which elements stand next to each other on some rank, left and right: all that keeps boxes apart, in linear size. */
+/** Which elements are next to each other on some rank: all that is needed to keep boxes apart, in linear size. */
 export interface Separations {
   readonly count: number;
   readonly left: Int32Array;
   readonly right: Int32Array;
 }
 
-/** Replays the ranks once: an entering element meets its neighbours, and where one leaves, its neighbours meet. */
+/** Replays the ranks once: a new element is adjacent to its neighbours, and when one ends, its neighbours become adjacent. */
 export function findSeparations(elements: Elements, position: Int32Array): Separations {
   const { count, rankCount, top, bottom } = elements;
   const byPosition = new Int32Array(count);
@@ -20,7 +20,7 @@ export function findSeparations(elements: Elements, position: Int32Array): Separ
   const right = new Int32Array(3 * count);
   const lastRight = new Int32Array(count).fill(-1);
   let pairs = 0;
-  const meet = (leftPosition: number, rightPosition: number): void => {
+  const addPair = (leftPosition: number, rightPosition: number): void => {
     if (leftPosition < 0 || rightPosition < 0) return;
     const a = byPosition[leftPosition];
     const b = byPosition[rightPosition];
@@ -36,14 +36,14 @@ export function findSeparations(elements: Elements, position: Int32Array): Separ
     for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) live.add(position[starts.items[i]]);
     for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) {
       const p = position[starts.items[i]];
-      meet(live.previous(p), p);
-      meet(p, live.next(p));
+      addPair(live.previous(p), p);
+      addPair(p, live.next(p));
     }
     if (rank > 0) {
       for (let i = ends.start[rank - 1]; i < ends.start[rank]; i++) {
         const p = position[ends.items[i]];
         const before = live.previous(p);
-        if (before >= 0) meet(before, live.next(before));
+        if (before >= 0) addPair(before, live.next(before));
       }
     }
   }

@@ -2,15 +2,15 @@ import { bucketBy } from "../../base/arrays";
 import type { Elements } from "../elements";
 import type { Separations } from "./separation";
 import { improveEvenly } from "../ranks/simplex";
-import type { Streams } from "./mainPath";
+import type { MainPaths } from "./mainPath";
 
-/** Where a link is fastened to its two elements: offsets from their centres. */
-export interface Fastenings {
+/** Where a link is attached to its two elements: offsets from their centres. */
+export interface Attachments {
   readonly upper: Float64Array;
   readonly lower: Float64Array;
 }
 
-/** Elements that move as one: the streams that are straight already. Each stands at its block's x plus an offset. */
+/** Elements that move as one: main paths that are straight already. Each is at its block's x plus an offset. */
 interface Blocks {
   readonly count: number;
   readonly of: Int32Array;
@@ -18,22 +18,22 @@ interface Blocks {
 }
 
 /**
- * Moves elements, within their order, so that the links' sideways ways are least in total. Each link gets a helper that stays
- * left of both its ends and is drawn to them, which makes the sum of the two ways the distance between the ends.
+ * Moves elements, within their order, so that the total horizontal length of the links is least. Each link gets a helper that
+ * stays left of both its ends and is pulled towards them, which makes the sum of the two distances the length of the link.
  */
 export function straighten(
   elements: Elements,
   separations: Separations,
   distance: Float64Array,
-  streams: Streams,
-  fastenings: Fastenings,
+  mainPaths: MainPaths,
+  attachments: Attachments,
   x: Float64Array,
   work: number,
 ): void {
   const { count, linkUpper, linkLower } = elements;
-  const { upper, lower } = fastenings;
-  const blocks = joinStreams(elements, streams, fastenings, x);
-  const wish = importance(elements, streams);
+  const { upper, lower } = attachments;
+  const blocks = joinMainPaths(elements, mainPaths, attachments, x);
+  const importanceOf = importance(elements, mainPaths);
   const arcs = separations.count + 2 * linkUpper.length;
   const tail = new Int32Array(arcs);
   const head = new Int32Array(arcs);
@@ -62,11 +62,11 @@ export function straighten(
     tail[a] = helper;
     head[a] = blocks.of[u];
     length[a] = -fromU;
-    weight[a++] = wish[l];
+    weight[a++] = importanceOf[l];
     tail[a] = helper;
     head[a] = blocks.of[v];
     length[a] = -fromV;
-    weight[a++] = wish[l];
+    weight[a++] = importanceOf[l];
   }
   const problem = {
     count: nodes,
@@ -79,44 +79,44 @@ export function straighten(
   for (let v = 0; v < count; v++) x[v] = places[blocks.of[v]] + blocks.offset[v];
 }
 
-/** Beyond this many elements, straight streams are taken as they are: fewer parts to move. */
+/** With more elements than this, straight main paths move as one: fewer parts to move. */
 const JOIN_BEYOND = 6000;
 
-function joinStreams(
+function joinMainPaths(
   { count, linkUpper, above, top, rankCount }: Elements,
-  streams: Streams,
-  fastenings: Fastenings,
+  mainPaths: MainPaths,
+  attachments: Attachments,
   x: Float64Array,
 ): Blocks {
   const of = new Int32Array(count);
   const offset = new Float64Array(count);
   let blocks = 0;
   for (const v of bucketBy(top, rankCount).items) {
-    const u = count > JOIN_BEYOND ? streams.above[v] : -1;
+    const u = count > JOIN_BEYOND ? mainPaths.above[v] : -1;
     let link = -1;
     if (u >= 0) {
       for (let k = above.start[v]; k < above.start[v + 1] && link < 0; k++) {
         if (linkUpper[above.items[k]] === u) link = above.items[k];
       }
     }
-    const straight = link >= 0 && Math.abs(x[u] + fastenings.upper[link] - x[v] - fastenings.lower[link]) < 1e-6;
+    const straight = link >= 0 && Math.abs(x[u] + attachments.upper[link] - x[v] - attachments.lower[link]) < 1e-6;
     of[v] = straight ? of[u] : blocks++;
     offset[v] = straight ? offset[u] + x[v] - x[u] : 0;
   }
   return { count: blocks, of, offset };
 }
 
-/** How much a link wants to be upright. Lines to parameters matter least: many of them on one side would bend the stream. */
-const STREAM = 8;
+/** How important it is that a link is vertical. Lines to parameters matter least: many of them on one side would bend the main path. */
+const MAIN_PATH = 8;
 const PLAIN = 1;
 const LEAF = 0.3;
-/** How much two lines that need no distance, because they carry one value, want to be one line. */
+/** How important it is that two lines of one value, which need no distance, become one line. */
 const TOGETHER = 0.2;
 
-function importance({ linkUpper, linkLower, isLeaf }: Elements, streams: Streams): Float64Array {
+function importance({ linkUpper, linkLower, isLeaf }: Elements, mainPaths: MainPaths): Float64Array {
   const weight = new Float64Array(linkUpper.length).fill(PLAIN);
   for (let l = 0; l < weight.length; l++) {
-    if (streams.below[linkUpper[l]] === linkLower[l]) weight[l] = STREAM;
+    if (mainPaths.below[linkUpper[l]] === linkLower[l]) weight[l] = MAIN_PATH;
     else if (isLeaf[linkUpper[l]]) weight[l] = LEAF;
   }
   return weight;

@@ -2,32 +2,38 @@ import { bucketBy } from "../../base/arrays";
 import type { Elements } from "../elements";
 
 /**
- * Finds a place in the order for edges that run against the ranks: loops and short ones right beside their box, long ones
+ * Finds a place in the order for edges that run against the ranks: loops and short ones next to their box, long ones
  * outside of everything, the shortest innermost.
  */
-export function placeTurned(elements: Elements, position: Int32Array, source: Int32Array, target: Int32Array, reversed: Uint8Array): void {
+export function placeReversed(
+  elements: Elements,
+  position: Int32Array,
+  source: Int32Array,
+  target: Int32Array,
+  reversed: Uint8Array,
+): void {
   const { count, top, bottom, segmentOfEdge } = elements;
   const after = new Int32Array(count).fill(-1);
-  const isTurned = new Uint8Array(count);
+  const isReversed = new Uint8Array(count);
   const long: number[] = [];
   for (let e = 0; e < source.length; e++) {
     if (!reversed[e]) continue;
     const s = segmentOfEdge[e];
-    isTurned[s] = 1;
+    isReversed[s] = 1;
     const right = position[source[e]] > position[target[e]] ? source[e] : target[e];
     if (bottom[s] - top[s] <= 1) after[s] = right;
     else long.push(s);
   }
-  if (long.length === 0 && !isTurned.includes(1)) return;
+  if (long.length === 0 && !isReversed.includes(1)) return;
   long.sort((a, b) => bottom[a] - top[a] - (bottom[b] - top[b]) || a - b);
   const byPosition = new Int32Array(count);
   for (let v = 0; v < count; v++) byPosition[position[v]] = v;
-  const beside = bucketBy(after, count);
+  const following = bucketBy(after, count);
   let next = 0;
   for (const v of byPosition) {
-    if (isTurned[v]) continue;
+    if (isReversed[v]) continue;
     position[v] = next++;
-    for (let k = beside.start[v]; k < beside.start[v + 1]; k++) position[beside.items[k]] = next++;
+    for (let k = following.start[v]; k < following.start[v + 1]; k++) position[following.items[k]] = next++;
   }
   for (const s of long) position[s] = next++;
 }

@@ -2,8 +2,8 @@ import { type Buckets, PrefixCounter, sortByKey } from "../../base/arrays";
 import type { Elements } from "../elements";
 
 /**
- * Counts crossings exactly, segments included: two links of a gap cross where their ends stand in opposite order, and a link
- * crosses every passing segment that stands on different sides of its two ends.
+ * Counts crossings exactly, segments included: two links of a gap cross if their ends are in opposite order, and a link
+ * crosses every passing segment that lies between its two ends.
  */
 export class CrossingCounter {
   private readonly gapStart: Int32Array;
@@ -38,7 +38,7 @@ export class CrossingCounter {
     this.arriving = fromLeftToRight(elements.above, elements.tiltLower);
     this.upperPlace = new Int32Array(links);
     this.lowerPlace = new Int32Array(links);
-    // Segments by the rank on which they begin and by that on which they end, interleaved: 2r and 2r + 1.
+    // Segments by the rank where they begin and by the rank where they end, interleaved: 2r and 2r + 1.
     this.passStart = new Int32Array(2 * rankCount + 1);
     for (let s = boxCount; s < count; s++) {
       this.passStart[2 * top[s] + 1]++;
@@ -65,8 +65,8 @@ export class CrossingCounter {
       const to = gapStart[gap + 1];
       for (let i = from; i < to; i++) {
         const link = sorted[i];
-        const beside = passing.before(position[linkUpper[link]]) - passing.before(position[linkLower[link]]);
-        crossings += Math.abs(beside) + i - from - lower.before(lowerPlace[link] + 1);
+        const between = passing.before(position[linkUpper[link]]) - passing.before(position[linkLower[link]]);
+        crossings += Math.abs(between) + i - from - lower.before(lowerPlace[link] + 1);
         lower.add(lowerPlace[link], 1);
       }
       for (let i = from; i < to; i++) lower.add(lowerPlace[sorted[i]], -1);

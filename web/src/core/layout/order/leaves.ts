@@ -2,9 +2,9 @@ import { bucketBy, PositionSet, sortByKey } from "../../base/arrays";
 import type { Elements } from "../elements";
 
 /**
- * Spreads parameters and constants evenly around the input that their user shares with the rest of the graph. They hang on
+ * Spreads parameters and constants evenly around the input that their user gets from the rest of the graph. They have
  * one edge each, so their order among neighbouring inputs of one user changes no crossing; but all on one side they would
- * push the stream sideways a little at every step.
+ * push the main path sideways a little at every rank.
  */
 export function balanceLeaves(elements: Elements, position: Int32Array): void {
   const { count, boxCount, rankCount, top, bottom, above, linkUpper } = elements;
@@ -33,7 +33,7 @@ export function balanceLeaves(elements: Elements, position: Int32Array): void {
   }
 }
 
-/** Within inputs[low…high), which stand next to each other: half the leaves, then the others, then the other leaves. */
+/** Within the adjacent inputs[low…high): half the leaves, then the others, then the other leaves. */
 function spreadRun(
   { boxCount, isLeaf, below }: Elements,
   position: Int32Array,
@@ -52,14 +52,14 @@ function spreadRun(
   const place = spare.subarray(0, high - low);
   for (let i = low; i < high; i++) place[i - low] = position[inputs[i]];
   const half = leaves >> 1;
-  let seen = 0;
+  let placed = 0;
   let others = 0;
   for (let i = low; i < high; i++) {
     const v = inputs[i];
     if (!isLeaf[v]) position[v] = place[half + others++];
     else {
-      position[v] = seen < half ? place[seen] : place[seen + high - low - leaves];
-      seen++;
+      position[v] = placed < half ? place[placed] : place[placed + high - low - leaves];
+      placed++;
     }
   }
 }

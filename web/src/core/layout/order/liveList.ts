@@ -1,10 +1,10 @@
 /**
- * The elements of the current rank in order, while a sweep moves from rank to rank. A rank of a training graph can hold
- * tens of thousands of passing segments of which few change, so the list is kept in blocks: a change touches one block, and
- * an index is the sum of the blocks before plus the place within. `indexOf` and `at` hold from an `index()` call to the next
- * change.
+ * The elements of the current rank in order, while a sweep moves from rank to rank. A rank of a training graph can have
+ * tens of thousands of passing segments of which few change, so the list is stored in blocks: a change touches one block, and
+ * an index is the sum of the blocks before plus the place within. `indexOf` and `at` are valid from an `index()` call to the
+ * next change.
  *
- * Elements that have left stay in a second, linked list: walked at the end, it is the order of the whole drawing.
+ * Elements that were removed stay in a second, linked list, which in the end is the order of the whole drawing.
  */
 const CAPACITY = 96;
 
@@ -12,7 +12,7 @@ export class LiveList {
   private readonly next: Int32Array;
   private readonly previous: Int32Array;
   private readonly blockOf: Int32Array;
-  private readonly slot: Int32Array;
+  private readonly cell: Int32Array;
   private cells: Int32Array;
   private fill: Int32Array;
   private order: Int32Array;
@@ -27,7 +27,7 @@ export class LiveList {
     this.next = new Int32Array(elementCount);
     this.previous = new Int32Array(elementCount);
     this.blockOf = new Int32Array(elementCount);
-    this.slot = new Int32Array(elementCount);
+    this.cell = new Int32Array(elementCount);
     const room = 16;
     this.cells = new Int32Array(room * CAPACITY);
     this.fill = new Int32Array(room);
@@ -63,7 +63,7 @@ export class LiveList {
   }
 
   indexOf(element: number): number {
-    return this.offset[this.place[this.blockOf[element]]] + this.slot[element];
+    return this.offset[this.place[this.blockOf[element]]] + this.cell[element];
   }
 
   /** The element at an index, which must be within the list. */
@@ -81,33 +81,33 @@ export class LiveList {
   /** Puts an element right after a live one, or at the very front for -1. */
   insertAfter(anchor: number, element: number): void {
     let block: number;
-    let slot: number;
+    let cell: number;
     if (anchor < 0) {
       block = this.order[0];
-      slot = 0;
+      cell = 0;
       const first = this.firstLive();
       const before = first < 0 ? -1 : this.previous[first];
       this.link(before, element, first < 0 ? this.head : first);
     } else {
       block = this.blockOf[anchor];
-      slot = this.slot[anchor] + 1;
+      cell = this.cell[anchor] + 1;
       this.link(anchor, element, this.next[anchor]);
     }
     if (this.fill[block] === CAPACITY) {
       this.split(block);
-      if (slot > CAPACITY / 2) {
-        slot -= CAPACITY / 2;
+      if (cell > CAPACITY / 2) {
+        cell -= CAPACITY / 2;
         block = this.order[this.place[block] + 1];
       }
     }
     const base = block * CAPACITY;
-    for (let i = this.fill[block]; i > slot; i--) {
+    for (let i = this.fill[block]; i > cell; i--) {
       const moved = this.cells[base + i - 1];
       this.cells[base + i] = moved;
-      this.slot[moved] = i;
+      this.cell[moved] = i;
     }
-    this.cells[base + slot] = element;
-    this.slot[element] = slot;
+    this.cells[base + cell] = element;
+    this.cell[element] = cell;
     this.blockOf[element] = block;
     this.fill[block]++;
     this.total++;
@@ -117,16 +117,16 @@ export class LiveList {
     const block = this.blockOf[element];
     const base = block * CAPACITY;
     const last = --this.fill[block];
-    for (let i = this.slot[element]; i < last; i++) {
+    for (let i = this.cell[element]; i < last; i++) {
       const moved = this.cells[base + i + 1];
       this.cells[base + i] = moved;
-      this.slot[moved] = i;
+      this.cell[moved] = i;
     }
     this.total--;
     if (last === 0 && this.blocks > 1) this.drop(block);
   }
 
-  /** Writes the place of every element that ever was in the list. */
+  /** Writes the place of every element that was ever in the list. */
   writePositions(position: Int32Array): void {
     let place = 0;
     for (let element = this.head; element >= 0; element = this.next[element]) position[element] = place++;
@@ -152,7 +152,7 @@ export class LiveList {
       const moved = this.cells[block * CAPACITY + i];
       this.cells[fresh * CAPACITY + i - half] = moved;
       this.blockOf[moved] = fresh;
-      this.slot[moved] = i - half;
+      this.cell[moved] = i - half;
     }
     this.fill[block] = half;
     this.fill[fresh] = CAPACITY - half;
@@ -166,7 +166,7 @@ export class LiveList {
     this.blocks++;
   }
 
-  /** Takes an empty block out and fills its number with the last one created, so that numbers stay dense. */
+  /** Removes an empty block and gives its number to the last one created, so that numbers stay dense. */
   private drop(block: number): void {
     for (let i = this.place[block]; i < this.blocks - 1; i++) {
       this.order[i] = this.order[i + 1];

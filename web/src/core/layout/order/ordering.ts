@@ -8,36 +8,36 @@ import { type Resumed, resumeOrder } from "./stability";
 import { Sweeper } from "./sweeps";
 import type { Places } from "../types";
 
-/** Steps that sifting may take in all, and the longest lists it may need. Counted, not timed: the same input, the same order. */
+/** Steps that sifting may take in total, and the longest lists it may need. Counted, not timed: the same input gives the same order. */
 const SIFTING_WORK = 12_000_000;
 const SIFTING_LIFE = 10_000_000;
-/** Small disturbances to get out of dead ends. */
+/** Small perturbations to escape local minima. */
 const TURNS = 12;
-/** Beyond this many, what is new in a drawing that stays takes the place between its neighbours, and someone waits less. */
+/** With more elements than this, what is new in a resumed drawing goes between its neighbours without a search, to save time. */
 const RESIFTED_ELEMENTS = 8000;
 
-/** What is known of an order before the search. */
-export interface Known {
-  /** What stayed since an earlier drawing keeps its order. */
+/** What an order can start from. */
+export interface OrderHints {
+  /** Boxes that stayed since an earlier drawing keep their order. */
   readonly previousX?: Float64Array;
-  /** A whole order that is good but for the anchors. */
+  /** A whole order that is good except for the anchors. */
   readonly start?: Places;
   readonly anchors?: Anchors;
 }
 
 /**
- * Orders all elements so that edges cross little. Two ways lead to a first order: sweeps rank by rank, good for deep graphs,
- * and smoothing of the whole, good for wide ones. Graphs that are not too large go on from both by moving single elements, and
- * then from the better one with small disturbances. `effort` (0…1) is the share of all that which this graph deserves, where it
+ * Orders all elements so that edges cross little. There are two first orders: sweeps rank by rank, good for deep graphs,
+ * and smoothing of the whole, good for wide ones. Graphs that are not too large continue from both by moving single elements, and
+ * then from the better one with small perturbations. `effort` (0…1) is the share of this work that the graph gets, if it
  * is one of many. Returns the place of each element in one order of the whole drawing.
  */
-export function orderElements(elements: Elements, effort = 1, known: Known = {}): Int32Array {
-  const resumed = known.previousX && resumeOrder(elements, known.previousX);
+export function orderElements(elements: Elements, effort = 1, hints: OrderHints = {}): Int32Array {
+  const resumed = hints.previousX && resumeOrder(elements, hints.previousX);
   if (resumed) return settleResumed(elements, resumed);
-  const search = new Search(elements, effort, known.anchors);
+  const search = new Search(elements, effort, hints.anchors);
   const { count } = elements;
-  if (known.start && count > 2) {
-    search.better(orderOf(elements, known.start));
+  if (hints.start && count > 2) {
+    search.improve(orderOf(elements, hints.start));
     return search.best;
   }
   const first = firstOrder(elements);
@@ -52,7 +52,7 @@ export function orderElements(elements: Elements, effort = 1, known: Known = {})
   return search.best;
 }
 
-/** What stayed does not move; the rest finds its best place around it. */
+/** What stayed does not move; the rest is placed around it. */
 function settleResumed(elements: Elements, { position, fixed }: Resumed): Int32Array {
   if (elements.count > RESIFTED_ELEMENTS || totalLife(elements) > SIFTING_LIFE) return position;
   const sifter = new Sifter(elements, fixed);
@@ -61,7 +61,7 @@ function settleResumed(elements: Elements, { position, fixed }: Resumed): Int32A
   return position;
 }
 
-/** Keeps the best order seen. */
+/** Keeps the best order so far. */
 class Search {
   readonly best: Int32Array;
   fewest = Number.POSITIVE_INFINITY;
@@ -120,15 +120,15 @@ class Search {
     }
   }
 
-  /** Goes on from an order that was good before the anchors changed. */
-  better(position: Int32Array): void {
+  /** Continues from an order that was good before the anchors changed. */
+  improve(position: Int32Array): void {
     this.offer(position);
     const swept = position.slice();
     this.sweeper.sweep(swept, true, "mean", false);
     this.sift([position, swept]);
   }
 
-  /** Moves single elements until none finds a better place. */
+  /** Moves single elements until none has a better place. */
   private settle(sifter: Sifter, position: Int32Array, work: number): void {
     const reserve = sifter.work - work;
     if (this.anchors) arrange(this.anchors, position);
@@ -142,7 +142,7 @@ class Search {
   }
 }
 
-/** Elements from left to right as they stood. */
+/** Elements from left to right as they were. */
 export function orderOf(elements: Elements, places: Places): Int32Array {
   const { count } = elements;
   const key = placesOf(elements, places);

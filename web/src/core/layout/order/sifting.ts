@@ -1,7 +1,7 @@
 import { type Buckets, bucketBy, sortByKey } from "../../base/arrays";
 import type { Elements } from "../elements";
 
-/** The far ends of each element's links; `shift` sets apart those that end on one box at different ports. */
+/** The far ends of each element's links; `shift` separates those that end on one box at different ports. */
 interface Ends extends Buckets {
   readonly shift: Float64Array;
 }
@@ -10,11 +10,11 @@ interface Ends extends Buckets {
 const PORT_SHIFT = 1e-5;
 
 /**
- * Improves an order one element at a time: each is lifted out and put where it crosses least, everything else staying as it
- * is. Passing another element changes the number of crossings by an amount that only the two elements' links decide, so one
- * walk along the neighbours finds the best place exactly. Never makes an order worse.
+ * Improves an order one element at a time: each is moved to where it crosses least, while everything else stays as it is.
+ * Passing another element changes the number of crossings by an amount that depends only on the links of the two elements, so
+ * one walk along the neighbours finds the best place exactly. Never makes an order worse.
  *
- * Within a round places are fractions, so that an element can go between any two others; a round begins by renumbering.
+ * Within a round, places are fractions, so that an element can go between any two others; a round begins by renumbering.
  */
 export class Sifter {
   private readonly upper: Ends;
@@ -26,15 +26,15 @@ export class Sifter {
   private readonly live: Int32Array;
   private readonly fromRight: Int32Array;
   private readonly toRight: Int32Array;
-  /** How far beyond an element's neighbours its best place is sought. */
+  /** How far beyond an element's neighbours the search for its best place goes. */
   private readonly reach: number;
   private liveCount = 0;
-  /** 1 for what found no better place and whose linked elements have stayed since: it is not tried again. */
+  /** 1 for elements without a better place whose linked elements have not moved since: they are not tried again. */
   private readonly asleep: Uint8Array;
   private readonly up: Float64Array;
   private readonly down: Float64Array;
 
-  /** Elements marked in `fixed` are never lifted. */
+  /** Elements marked in `fixed` are never moved. */
   constructor(
     private readonly elements: Elements,
     private readonly fixed?: Uint8Array,
@@ -59,15 +59,15 @@ export class Sifter {
     this.down = new Float64Array(fan);
   }
 
-  /** Steps left before sifting ends; set by whoever shares out the time. */
+  /** Steps left before sifting ends; set by the caller. */
   work = 0;
 
-  /** To be called when an order comes that these rounds have not made. */
+  /** Call it for an order that did not come from these rounds. */
   wakeAll(): void {
     this.asleep.fill(0);
   }
 
-  /** One round over all boxes and segments, as far as `work` carries; returns how many crossings it saved. */
+  /** One round over all boxes and segments, as far as `work` suffices; returns how many crossings it removed. */
   round(position: Int32Array): number {
     const { count } = this.elements;
     for (let v = 0; v < count; v++) this.key[v] = position[v];
@@ -98,14 +98,14 @@ export class Sifter {
   private enterRank(rank: number): void {
     const { live, key, starts, spare } = this;
     const { bottom } = this.elements;
-    let kept = 0;
-    for (let i = 0; i < this.liveCount; i++) if (bottom[live[i]] >= rank) live[kept++] = live[i];
+    let remaining = 0;
+    for (let i = 0; i < this.liveCount; i++) if (bottom[live[i]] >= rank) live[remaining++] = live[i];
     const from = starts.start[rank];
     const to = starts.start[rank + 1];
     sortByKey(starts.items, from, to, key, spare);
-    let write = kept + to - from;
+    let write = remaining + to - from;
     this.liveCount = write;
-    let old = kept - 1;
+    let old = remaining - 1;
     let fresh = to - 1;
     while (fresh >= from) {
       live[--write] = old >= 0 && key[live[old]] > key[starts.items[fresh]] ? live[old--] : starts.items[fresh--];
@@ -142,7 +142,7 @@ export class Sifter {
     return this.move(v, at, bestAt, live, liveCount) ? -best : 0;
   }
 
-  /** Brings an element from one index of a list to another, and gives it a key between its new neighbours there. */
+  /** Moves an element from one index of a list to another, and gives it a key between its new neighbours. */
   private move(v: number, from: number, to: number, list: Int32Array, size: number): boolean {
     const { key, upper, lower, asleep } = this;
     asleep[v] = 1;
@@ -160,7 +160,7 @@ export class Sifter {
     return true;
   }
 
-  /** How many crossings more there are when the lifted box goes from the left to the right of element d. */
+  /** How many crossings are added when the box moves from the left to the right of element d. */
   private passing(d: number, rank: number, ups: number, downs: number): number {
     const { key, upper, lower, up, down } = this;
     const { top, bottom } = this.elements;
@@ -188,7 +188,7 @@ export class Sifter {
     return saved;
   }
 
-  /** Notes of every element how many of its links come from the right rather than from the left, and how many go there. */
+  /** For every element, counts how many more of its links come from the right than from the left, and how many more go there. */
   private lean(): void {
     const { key, upper, lower, fromRight, toRight } = this;
     for (let d = 0; d < this.elements.count; d++) {
@@ -216,7 +216,7 @@ export class Sifter {
     let cost = 0;
     let i = at + 1;
     for (; i < count && key[order[i]] < high; i++) {
-      cost += this.besideSegment(order[i], s, keyU, keyW);
+      cost += this.passingSegment(order[i], s, keyU, keyW);
       if (cost < best) {
         best = cost;
         bestAt = i;
@@ -225,7 +225,7 @@ export class Sifter {
     this.work -= i - at;
     cost = 0;
     for (i = at - 1; i >= 0 && key[order[i]] > low; i--) {
-      cost -= this.besideSegment(order[i], s, keyU, keyW);
+      cost -= this.passingSegment(order[i], s, keyU, keyW);
       if (cost < best) {
         best = cost;
         bestAt = i;
@@ -242,8 +242,8 @@ export class Sifter {
     return -best;
   }
 
-  /** How many crossings more there are when segment s goes from the left to the right of element d. */
-  private besideSegment(d: number, s: number, keyU: number, keyW: number): number {
+  /** How many crossings are added when segment s moves from the left to the right of element d. */
+  private passingSegment(d: number, s: number, keyU: number, keyW: number): number {
     const { key, upper, lower } = this;
     const { top, bottom } = this.elements;
     const first = top[s];
@@ -252,7 +252,7 @@ export class Sifter {
     const ends = bottom[d];
     if (begins > last || ends < first) return 0;
     let change = 0;
-    // Links that lie wholly beside the segment: crossing it means standing on both its sides.
+    // Links next to the segment over their whole length cross it if their ends are on different sides.
     if (begins > first) change += this.fromRight[d];
     else if (begins < first) change += Math.sign(key[d] - keyU);
     else for (let k = upper.start[d]; k < upper.start[d + 1]; k++) change += Math.sign(placeOf(upper, k, key) - keyU);
@@ -263,7 +263,7 @@ export class Sifter {
   }
 }
 
-/** How many ranks all elements are alive on together: a round of sifting takes at least that many steps. */
+/** The total number of ranks on which elements are alive: a round of sifting takes at least that many steps. */
 export function totalLife({ count, boxCount, top, bottom }: Elements): number {
   let life = boxCount;
   for (let s = boxCount; s < count; s++) life += bottom[s] - top[s] + 1;

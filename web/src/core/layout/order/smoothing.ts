@@ -1,12 +1,12 @@
 import { sortByKey } from "../../base/arrays";
 import type { Elements } from "../elements";
 
-/** Rounds from one dealing of places to the next: in between, everything draws closer, and what is apart stays apart. */
-const DEAL_EVERY = 3;
+/** Rounds between two renumberings of places: in between, everything moves closer together, and what is apart stays apart. */
+const RENUMBER_EVERY = 3;
 
 /**
- * Draws linked elements together in the order of the whole drawing, all ranks at once: each moves half way to the mean of its
- * neighbours, and now and then places are dealt out anew. Where sweeps see one rank at a time, this finds which parts of the program
+ * Moves linked elements together in the order of the whole drawing, all ranks at once: each moves half way to the mean of its
+ * neighbours, and now and then places are renumbered. While sweeps consider one rank at a time, this finds which parts of the program
  * belong side by side, and it costs little more than reading the links.
  */
 export function smooth(elements: Elements, position: Int32Array, rounds: number): void {
@@ -34,7 +34,7 @@ export function smooth(elements: Elements, position: Int32Array, rounds: number)
       sum[v] += place[u] + tiltUpper[l];
     }
     for (let v = 0; v < count; v++) if (share[v] > 0) place[v] = place[v] / 2 + sum[v] * share[v];
-    if (round % DEAL_EVERY < DEAL_EVERY - 1 && round + 1 < rounds) continue;
+    if (round % RENUMBER_EVERY < RENUMBER_EVERY - 1 && round + 1 < rounds) continue;
     sortByKey(order, 0, count, place, spare);
     for (let i = 0; i < count; i++) place[order[i]] = i;
   }

@@ -4,11 +4,11 @@ import type { Elements } from "../elements";
 /** An order that begins where an earlier drawing left off. */
 export interface Resumed {
   readonly position: Int32Array;
-  /** 1 for boxes that were there before: they keep their order among each other. */
+  /** 1 for boxes that existed before: they keep their relative order. */
   readonly fixed: Uint8Array;
 }
 
-/** Boxes that stayed stand by their earlier x; what is new begins among its neighbours. Undefined where too little stayed. */
+/** Boxes that stayed are ordered by their earlier x; new ones begin among their neighbours. Undefined if too little stayed. */
 export function resumeOrder(elements: Elements, previousX: Float64Array): Resumed | undefined {
   const { count, boxCount } = elements;
   const fixed = new Uint8Array(count);
@@ -30,7 +30,7 @@ export function resumeOrder(elements: Elements, previousX: Float64Array): Resume
   return { position, fixed };
 }
 
-/** Spreads places from what stayed along the links, downwards and upwards in turn. */
+/** Propagates places from what stayed along the links, downwards and upwards in turn. */
 function settleNew(elements: Elements, fixed: Uint8Array, key: Float64Array): void {
   const { count, rankCount, top, above, below, linkUpper, linkLower } = elements;
   const order = bucketBy(top, rankCount).items;
@@ -39,22 +39,22 @@ function settleNew(elements: Elements, fixed: Uint8Array, key: Float64Array): vo
       const v = order[pass % 2 === 0 ? i : count - 1 - i];
       if (fixed[v]) continue;
       let sum = 0;
-      let known = 0;
+      let placed = 0;
       for (let k = above.start[v]; k < above.start[v + 1]; k++) {
         const x = key[linkUpper[above.items[k]]];
         if (!Number.isNaN(x)) {
           sum += x;
-          known++;
+          placed++;
         }
       }
       for (let k = below.start[v]; k < below.start[v + 1]; k++) {
         const x = key[linkLower[below.items[k]]];
         if (!Number.isNaN(x)) {
           sum += x;
-          known++;
+          placed++;
         }
       }
-      if (known > 0) key[v] = sum / known;
+      if (placed > 0) key[v] = sum / placed;
     }
   }
   for (let v = 0; v < count; v++) if (Number.isNaN(key[v])) key[v] = Number.MAX_VALUE;

@@ -7,8 +7,8 @@ export type Measure = "mean" | "median";
 
 /**
  * One sweep walks the ranks downwards or upwards and rebuilds the order: what enters on a rank goes to the measure of its
- * neighbours on the rank before, passing segments keep their order, and equal measures keep the order that was (or turn it
- * round, which lets the next sweep out of a dead end).
+ * neighbours on the rank before, passing segments keep their order, and equal measures keep their order (or reverse it,
+ * which lets the next sweep escape a local minimum).
  */
 export class Sweeper {
   private readonly list: LiveList;
@@ -29,12 +29,12 @@ export class Sweeper {
   }
 
   /** `position` holds the order before and after. */
-  sweep(position: Int32Array, downwards: boolean, kind: Measure, turnTies: boolean): void {
+  sweep(position: Int32Array, downwards: boolean, kind: Measure, reverseTies: boolean): void {
     const { elements, list, measure } = this;
     const { rankCount } = elements;
     const starts = downwards ? elements.top : elements.bottom;
     const ends = downwards ? elements.bottom : elements.top;
-    const entering = this.enteringInOrder(position, starts, turnTies);
+    const entering = this.enteringInOrder(position, starts, reverseTies);
     const leaving = bucketBy(ends, rankCount);
     list.clear();
     for (let step = 0; step < rankCount; step++) {
@@ -44,7 +44,7 @@ export class Sweeper {
       if (step === 0) {
         let last = -1;
         for (let i = from; i < to; i++) {
-          const element = entering[turnTies ? to - 1 - (i - from) : i];
+          const element = entering[reverseTies ? to - 1 - (i - from) : i];
           list.insertAfter(last, element);
           last = element;
         }
@@ -81,25 +81,25 @@ export class Sweeper {
     return result;
   }
 
-  /** What has no neighbour on the rank before stays beside the element that it stood next to. */
+  /** What has no neighbour on the rank before stays next to the element that it was next to. */
   private measureAll(entering: Int32Array, from: number, to: number, downwards: boolean, kind: Measure): void {
     const { elements, measure } = this;
     const links = downwards ? elements.above : elements.below;
     const other = downwards ? elements.linkUpper : elements.linkLower;
     const tilt = downwards ? elements.tiltUpper : elements.tiltLower;
-    let firstKnown = Number.NaN;
+    let firstMeasure = Number.NaN;
     let last = Number.NaN;
     for (let i = from; i < to; i++) {
       const v = entering[i];
       const m = this.measureOf(v, links, other, tilt, kind);
       if (m > -1) {
         last = m;
-        if (Number.isNaN(firstKnown)) firstKnown = m;
+        if (Number.isNaN(firstMeasure)) firstMeasure = m;
       }
       measure[v] = m > -1 ? m : last;
     }
-    if (Number.isNaN(firstKnown)) firstKnown = this.list.length - 1;
-    for (let i = from; i < to && Number.isNaN(measure[entering[i]]); i++) measure[entering[i]] = firstKnown;
+    if (Number.isNaN(firstMeasure)) firstMeasure = this.list.length - 1;
+    for (let i = from; i < to && Number.isNaN(measure[entering[i]]); i++) measure[entering[i]] = firstMeasure;
   }
 
   private measureOf(v: number, links: Buckets, other: Int32Array, tilt: Float64Array, kind: Measure): number {

@@ -6,19 +6,17 @@ interface Edges {
   readonly source: Int32Array;
   readonly target: Int32Array;
   readonly weight: Int32Array;
-  /** 1: known to close a loop; it has no say in the order of the boxes. */
+  /** 1: closes a loop; it has no influence on the order of the boxes. */
   readonly closing: Uint8Array;
-  /** 1: it cannot run downwards, whatever the order: a self-loop, or an edge into the first rank's pinned boxes, or out of the last's. */
+  /** 1: cannot run downwards in any order: a self-loop, or an edge into the pinned boxes of the first rank, or out of those of the last. */
   readonly forced: Uint8Array;
 }
 
 /**
- * Chooses the edges to turn round so that the rest has no cycle: those that run against an order of the boxes. Two orders are tried,
- * and the one against which less runs is taken: a walk along the edges, which cuts a cycle where it is come upon last, and
- * where that turns any, one that has the boxes first from which most leaves (of two groups that feed each other, the one that
- * feeds the other more).
- * Edges that are known to close a loop are turned where they run against the order. Their parts to and from a border are
- * ordinary edges.
+ * Chooses the edges to reverse so that the rest has no cycle: those that run against an order of the boxes. Two orders are tried,
+ * and the one with less weight against it is taken: a depth-first walk and, if that reverses any edge, an order that begins with
+ * the boxes that give most more than they take (of two groups that feed each other, the one that feeds the other more).
+ * Edges that close a loop are reversed if they run against the order. Their parts to and from a border are ordinary edges.
  */
 export function breakCycles(graph: Pick<FlatGraph, "nodeCount" | "edgeSource" | "edgeTarget" | "pin" | "closes" | "weight">): Uint8Array {
   const { nodeCount, edgeSource: source, edgeTarget: target, pin, closes } = graph;
@@ -31,29 +29,29 @@ export function breakCycles(graph: Pick<FlatGraph, "nodeCount" | "edgeSource" | 
   }
   const edges: Edges = { nodeCount, source, target, weight: graph.weight ?? new Int32Array(source.length).fill(1), closing, forced };
   const walked = against(edges, walkOrder(edges));
-  if (walked.sum === 0) return walked.turned;
+  if (walked.sum === 0) return walked.reversed;
   const weighed = against(edges, weighedOrder(edges));
-  return weighed.sum < walked.sum ? weighed.turned : walked.turned;
+  return weighed.sum < walked.sum ? weighed.reversed : walked.reversed;
 }
 
-/** The edges that do not run from an earlier place to a later one, and what those weigh that had a choice. */
-function against({ source, target, weight, closing, forced }: Edges, place: Int32Array): { turned: Uint8Array; sum: number } {
-  const turned = new Uint8Array(source.length);
+/** The edges that do not run from an earlier place to a later one, and the weight of those that had a choice. */
+function against({ source, target, weight, closing, forced }: Edges, place: Int32Array): { reversed: Uint8Array; sum: number } {
+  const reversed = new Uint8Array(source.length);
   let sum = 0;
-  for (let e = 0; e < turned.length; e++) {
+  for (let e = 0; e < reversed.length; e++) {
     if (!forced[e] && place[source[e]] < place[target[e]]) continue;
-    turned[e] = 1;
+    reversed[e] = 1;
     if (!forced[e] && !closing[e]) sum += weight[e];
   }
-  return { turned, sum };
+  return { reversed, sum };
 }
 
-/** Depth-first from the sources, then from whatever is left in node order: what the walk leaves for good last comes first. */
+/** Depth-first from the sources, then from the remaining nodes in order, as a reverse postorder. */
 function walkOrder({ nodeCount, source, target, closing, forced }: Edges): Int32Array {
   const out = bucketBy(source, nodeCount);
   const inDegree = new Int32Array(nodeCount);
   for (let e = 0; e < target.length; e++) if (source[e] !== target[e] && !closing[e]) inDegree[target[e]]++;
-  const isSeen = new Uint8Array(nodeCount);
+  const visited = new Uint8Array(nodeCount);
   const cursor = out.start.slice(0, nodeCount);
   const path = new Int32Array(nodeCount);
   const place = new Int32Array(nodeCount);
@@ -62,7 +60,7 @@ function walkOrder({ nodeCount, source, target, closing, forced }: Edges): Int32
   const walk = (root: number): void => {
     let depth = 0;
     path[0] = root;
-    isSeen[root] = 1;
+    visited[root] = 1;
     while (depth >= 0) {
       const v = path[depth];
       if (cursor[v] === out.start[v + 1]) {
@@ -71,20 +69,20 @@ function walkOrder({ nodeCount, source, target, closing, forced }: Edges): Int32
         continue;
       }
       const e = out.items[cursor[v]++];
-      if (closing[e] || forced[e] || isSeen[target[e]]) continue;
-      isSeen[target[e]] = 1;
+      if (closing[e] || forced[e] || visited[target[e]]) continue;
+      visited[target[e]] = 1;
       path[++depth] = target[e];
     }
   };
 
-  for (let v = 0; v < nodeCount; v++) if (inDegree[v] === 0 && !isSeen[v]) walk(v);
-  for (let v = 0; v < nodeCount; v++) if (!isSeen[v]) walk(v);
+  for (let v = 0; v < nodeCount; v++) if (inDegree[v] === 0 && !visited[v]) walk(v);
+  for (let v = 0; v < nodeCount; v++) if (!visited[v]) walk(v);
   return place;
 }
 
 /**
- * Boxes into which nothing leads any more come next, boxes from which nothing leads any more come last of those that are left; where
- * all that is left lies on or between cycles, the box comes next that gives most more than it takes.
+ * Boxes without remaining inputs come next, boxes without remaining users come last of those that are left; if all that is left
+ * lies on or between cycles, the box comes next whose outgoing weight exceeds its incoming weight most.
  */
 function weighedOrder({ nodeCount, source, target, weight, closing, forced }: Edges): Int32Array {
   const out = bucketBy(source, nodeCount);
@@ -121,7 +119,7 @@ function weighedOrder({ nodeCount, source, target, weight, closing, forced }: Ed
   };
   for (let v = nodeCount - 1; v >= 0; v--) if (takes[v] === 0 || gives[v] === 0) free.push(v);
   putFree();
-  const surplus = gives.map((given, v) => given - takes[v]);
+  const surplus = gives.map((weightOut, v) => weightOut - takes[v]);
   const left = Array.from(place.keys())
     .filter((v) => place[v] < 0)
     .sort((a, b) => surplus[b] - surplus[a] || a - b);

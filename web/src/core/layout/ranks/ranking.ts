@@ -1,10 +1,10 @@
 import { type Buckets, bucketBy } from "../../base/arrays";
 import { improve } from "./simplex";
 
-/** Exact up to some thousands of boxes; beyond, as far as this carries. */
+/** Exact up to some thousands of boxes; beyond that, as far as this suffices. */
 const SIMPLEX_WORK = 4_000_000;
 
-/** The edges that ranks must respect: those that were not turned round. */
+/** The edges that ranks must respect: those that were not reversed. */
 interface Downward {
   readonly nodeCount: number;
   readonly source: Int32Array;
@@ -17,7 +17,7 @@ interface Downward {
 
 /**
  * Gives every box a rank so that edges run downwards and are short in total: longest path first, then boxes (with what
- * hangs on them alone) move towards the side that pulls harder. Pinned boxes have the first and last rank to themselves.
+ * depends on them alone) move to the side with more edges. Pinned boxes have the first and last rank to themselves.
  */
 export function assignRanks(nodeCount: number, source: Int32Array, target: Int32Array, reversed: Uint8Array, pin?: Uint8Array): Int32Array {
   const graph = downwardPart(nodeCount, source, target, reversed, pin);
@@ -32,14 +32,14 @@ export function assignRanks(nodeCount: number, source: Int32Array, target: Int32
 
 function downwardPart(nodeCount: number, source: Int32Array, target: Int32Array, reversed: Uint8Array, pin?: Uint8Array): Downward {
   const keep = new Int32Array(source.length);
-  let kept = 0;
+  let count = 0;
   for (let e = 0; e < source.length; e++) {
     const pinned = pin !== undefined && (pin[source[e]] !== 0 || pin[target[e]] !== 0);
-    if (!reversed[e] && !pinned) keep[kept++] = e;
+    if (!reversed[e] && !pinned) keep[count++] = e;
   }
-  const from = new Int32Array(kept);
-  const to = new Int32Array(kept);
-  for (let i = 0; i < kept; i++) {
+  const from = new Int32Array(count);
+  const to = new Int32Array(count);
+  for (let i = 0; i < count; i++) {
     from[i] = source[keep[i]];
     to[i] = target[keep[i]];
   }
@@ -75,7 +75,7 @@ function longestPath({ nodeCount, target, out, order }: Downward): Int32Array {
 }
 
 /**
- * A box moves down to its nearest user where more edges pull down than up. What feeds only this box follows it for free,
+ * A box moves down to its nearest user if more edges pull down than up. What feeds only this box follows it for free,
  * so its own inputs are counted in place of the edge between: constants, their broadcasts and whole side chains come along.
  */
 function pullDown({ nodeCount, source, target, out, into, order }: Downward, rank: Int32Array): number {
@@ -103,7 +103,7 @@ function pullDown({ nodeCount, source, target, out, into, order }: Downward, ran
   return moved;
 }
 
-/** The mirror image: a box moves up to its latest input where more edges pull up. */
+/** The mirror image: a box moves up to its latest input if more edges pull up. */
 function pullUp({ nodeCount, source, target, out, into, order }: Downward, rank: Int32Array): number {
   const held = new Int32Array(nodeCount);
   for (let i = nodeCount - 1; i >= 0; i--) {
@@ -129,10 +129,10 @@ function pullUp({ nodeCount, source, target, out, into, order }: Downward, rank:
   return moved;
 }
 
-/** A value that several take runs as one line for most of its way, so each of its edges counts a little less: takers stand near what they feed. */
+/** A value with several users runs as one line for most of its way, so each of its edges counts a little less: users are placed near what they feed. */
 const SHARED = 0.95;
 
-/** Moves boxes and what hangs on them until no move makes the edges shorter in total, or enough has been tried. */
+/** Moves boxes and what depends on them until no move makes the edges shorter in total, or enough has been tried. */
 function shorten({ nodeCount, source, target, out }: Downward, rank: Int32Array): void {
   const places = Float64Array.from(rank);
   const ones = new Float64Array(source.length).fill(1);
@@ -142,7 +142,7 @@ function shorten({ nodeCount, source, target, out }: Downward, rank: Int32Array)
   for (let v = 0; v < nodeCount; v++) rank[v] = Math.round(places[v]);
 }
 
-/** Shifts the free boxes between the pinned ranks and closes ranks that stand empty. */
+/** Shifts the free boxes between the pinned ranks and removes empty ranks. */
 function placePins(rank: Int32Array, pin?: Uint8Array): Int32Array {
   let first = 0;
   let low = 0x7fffffff;

@@ -4,9 +4,9 @@ import { balance } from "../coordinates/balance";
 /**
  * Least total stretch under distances: places x so that the sum of weight · (x[head] − x[tail]) is least while
  * x[head] − x[tail] ≥ length for every arc. Ranks are such a problem (edges are arcs of length 1), and so are x coordinates
- * (neighbours keep their distance, edges want to be upright).
+ * (neighbours keep their distance, edges should be vertical).
  *
- * A network simplex that starts from any places that keep the distances and only ever improves them, so it may be stopped at
+ * A network simplex that starts from any valid places and only ever improves them, so it may be stopped at
  * any time. Nodes that move together form trees of tight arcs; `pull` of a node is the net weight that draws its subtree
  * towards smaller x. A subtree that is drawn away from the arc it hangs on moves until another arc becomes tight, and hangs on
  * that one from then on.
@@ -20,8 +20,8 @@ export interface Problem {
 }
 
 /**
- * Improves x in place; `work` bounds the steps (nodes and arcs looked at). Returns what is left of it. With `joined`, nodes
- * hang together along arcs that are tight already, which helps where the places are nearly right and moves are few.
+ * Improves x in place; `work` bounds the steps (nodes and arcs visited). Returns what is left of it. With `joined`, nodes
+ * hang together along arcs that are tight already, which helps if the places are nearly right and moves are few.
  */
 export function improve(problem: Problem, x: Float64Array, work: number, joined: boolean): number {
   const simplex = new Simplex(problem, x);
@@ -29,7 +29,7 @@ export function improve(problem: Problem, x: Float64Array, work: number, joined:
   return simplex.run(work);
 }
 
-/** The same, and where several places are equally good, takes the middle (as long as the work suffices to find the best). */
+/** The same, and of several equally good places takes the middle (if the work suffices to find the best). */
 export function improveEvenly(problem: Problem, x: Float64Array, work: number): void {
   const simplex = new Simplex(problem, x);
   if (simplex.run(work) > 0) simplex.even();
@@ -39,7 +39,7 @@ class Simplex {
   private readonly out: Buckets;
   private readonly into: Buckets;
   private readonly parent: Int32Array;
-  /** The arc a node hangs on, or -1 where it hangs on nothing and may move freely. */
+  /** The arc that a node hangs on, or -1 if it hangs on nothing and may move freely. */
   private readonly hold: Int32Array;
   private readonly firstChild: Int32Array;
   private readonly nextSibling: Int32Array;
@@ -115,7 +115,7 @@ class Simplex {
     let calm = 0;
     for (let v = 0; calm < count && this.work > 0; v = v + 1 === count ? 0 : v + 1) {
       this.work--;
-      if (!this.isUnhappy(v)) calm++;
+      if (!this.canImprove(v)) calm++;
       else {
         this.release(v);
         calm = 0;
@@ -140,7 +140,7 @@ class Simplex {
     balance(this.problem, this.out, this.into, partOf, this.x);
   }
 
-  private isUnhappy(v: number): boolean {
+  private canImprove(v: number): boolean {
     const pull = this.pull[v];
     if (pull > -1e-7 && pull < 1e-7) return false;
     const arc = this.hold[v];
@@ -148,7 +148,7 @@ class Simplex {
     return this.problem.head[arc] === v ? pull < 0 : pull > 0;
   }
 
-  /** Lets a node's subtree go where it is drawn, up to the first arc that stops it. */
+  /** Moves a node's subtree where it is pulled, up to the first arc that stops it. */
   private release(v: number): void {
     const { x, subtree, stamp } = this;
     const { tail, head, length } = this.problem;
@@ -174,7 +174,7 @@ class Simplex {
       this.work -= 1 + arcs.start[u + 1] - arcs.start[u];
     }
     if (stop < 0) {
-      this.pull[v] = 0; // Rounding: what nothing holds is drawn by nothing.
+      this.pull[v] = 0; // Rounding error: what nothing holds is not pulled either.
       return;
     }
     if (slack > 0) {
@@ -212,7 +212,7 @@ class Simplex {
     this.unlink(v);
   }
 
-  /** Turns the path from a subtree's top down to `fresh` round, so that `fresh` becomes the top. */
+  /** Reverses the path from a subtree's root down to `fresh`, so that `fresh` becomes the root. */
   private reroot(fresh: number, top: number, total: number): void {
     const { parent, hold } = this;
     if (fresh === top) return;

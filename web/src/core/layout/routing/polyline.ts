@@ -1,6 +1,6 @@
 /**
- * Moves the points from…to of one line to `out` (which is not behind `from`), without repeated ones and without those on an
- * upright line; returns the new end. At least two points are left.
+ * Moves the points from…to of one line to `out` (not after `from`), without repeated ones and without those inside a
+ * vertical line; returns the new end. At least two points remain.
  */
 export function simplify(points: Float64Array, from: number, to: number, out: number): number {
   const start = out;
@@ -13,8 +13,8 @@ export function simplify(points: Float64Array, from: number, to: number, out: nu
       const lastX = points[2 * n - 2];
       const lastY = points[2 * n - 1];
       if (Math.abs(x - lastX) < near && Math.abs(y - lastY) < near) continue;
-      const upright = n - start > 1 && Math.abs(x - lastX) < near && Math.abs(points[2 * n - 4] - lastX) < near;
-      if (upright && (y - lastY) * (lastY - points[2 * n - 3]) > 0) n--;
+      const vertical = n - start > 1 && Math.abs(x - lastX) < near && Math.abs(points[2 * n - 4] - lastX) < near;
+      if (vertical && (y - lastY) * (lastY - points[2 * n - 3]) > 0) n--;
     }
     points[2 * n] = x;
     points[2 * n + 1] = y;

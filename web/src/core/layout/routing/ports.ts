@@ -2,19 +2,19 @@ import { bucketBy, sortByKey } from "../../base/arrays";
 import type { Elements } from "../elements";
 import type { FlatGraph } from "../types";
 
-/** Where each edge leaves and enters, as x of the drawing. */
+/** Where each edge leaves and enters, as x in the drawing. */
 export interface Ends {
   readonly sourceX: Float64Array;
   readonly targetX: Float64Array;
 }
 
-/** Room between the ends of two edges, and between an end and the box's corner. */
+/** The distance between the ends of two edges, and between an end and the corner of the box. */
 const SPACING = 12;
 const CORNER = 8;
 
 /**
- * Settles the ports that are free (NaN). Edges leave a box together at its middle, since they carry one value; they enter it
- * side by side in the order in which they come, straight from above where that is within the box.
+ * Places the free ports (NaN). Edges leave a box together at its middle, because they carry one value; they enter it
+ * side by side in the order in which they arrive, straight from above where possible.
  */
 export function settlePorts(graph: FlatGraph, elements: Elements, x: Float64Array): Ends {
   const { nodeCount, edgeSource, edgeTarget, sourcePort, targetPort, width } = graph;
@@ -45,12 +45,20 @@ export function settlePorts(graph: FlatGraph, elements: Elements, x: Float64Arra
   return { sourceX, targetX };
 }
 
-/** Each end as near as possible to where its edge comes from, in order, with room between. */
-function spread(edges: Int32Array, from: number, to: number, wish: Float64Array, end: Float64Array, centre: number, width: number): void {
+/** Each end as near as possible to where its edge comes from, in order, with a gap between. */
+function spread(
+  edges: Int32Array,
+  from: number,
+  to: number,
+  preferred: Float64Array,
+  end: Float64Array,
+  centre: number,
+  width: number,
+): void {
   const half = Math.max(0, width / 2 - CORNER);
   const room = to - from > 1 ? Math.min(SPACING, (2 * half) / (to - from - 1)) : 0;
   for (let i = from; i < to; i++) {
-    const place = Math.min(Math.max(wish[edges[i]], centre - half), centre + half);
+    const place = Math.min(Math.max(preferred[edges[i]], centre - half), centre + half);
     end[edges[i]] = i > from ? Math.max(place, end[edges[i - 1]] + room) : place;
   }
   for (let i = to - 1; i >= from; i--) {
@@ -59,7 +67,7 @@ function spread(edges: Int32Array, from: number, to: number, wish: Float64Array,
   }
 }
 
-/** A box's only way out moves along the border where that makes its edge straight. */
+/** The only outgoing edge of a box moves along the border if that makes it straight. */
 function alignLoneSources(graph: FlatGraph, elements: Elements, x: Float64Array, { sourceX, targetX }: Ends): void {
   const { edgeSource, sourcePort, width } = graph;
   const leaving = new Int32Array(graph.nodeCount);

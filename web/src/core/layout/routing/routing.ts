@@ -14,9 +14,9 @@ export interface Drawing {
 const MOST_POINTS = 8;
 
 /**
- * Stacks the ranks and draws the edges. Ranks are bands with gaps between; an edge slants only in gaps and is upright beside
- * boxes, on its own element's x, so it never touches a box it does not belong to. An edge against the ranks leaves below its
- * source, climbs along its segment and comes in from above.
+ * Stacks the ranks and draws the edges. Ranks are bands with gaps between; an edge slants only in gaps and is vertical next to
+ * boxes, at its element's x, so it never touches a box that it does not belong to. An edge against the ranks leaves below its
+ * source, climbs along its segment and enters from above.
  */
 export function draw(graph: FlatGraph, elements: Elements, x: Float64Array, reversed: Uint8Array, rankGap: number): Drawing {
   const { rankCount, boxCount, top } = elements;
@@ -78,11 +78,11 @@ export function draw(graph: FlatGraph, elements: Elements, x: Float64Array, reve
   return { y, height: total, points: points.slice(0, 2 * n), pointStart };
 }
 
-/** Edges that go far sideways need a higher gap, or they lie almost flat and their crossings cannot be read. */
+/** Edges that go far sideways need a higher gap, or they are almost horizontal and their crossings cannot be read. */
 const LEVEL_WAY = 160;
 const WAY_PER_HEIGHT = 12;
 
-/** A frame's boundary ports take no more room than its sides: the gap beside them is this high where edges come in straight. */
+/** Boundary ports need no more room than the sides of a frame: the gap next to them is this high if edges enter straight. */
 export const BOUNDARY_PORT_GAP = 16;
 const BOUNDARY_PORT_LEVEL_WAY = 48;
 
@@ -112,15 +112,15 @@ function gapHeights(
   });
 }
 
-/** A box that only gives stands at the floor of its band, near its users; one that only takes at the ceiling. */
+/** A box with only outgoing edges is at the bottom of its band, near its users; one with only incoming edges at the top. */
 function placeInBand({ above, below }: Elements, v: number, height: number, band: number): number {
-  const gives = below.start[v + 1] > below.start[v];
-  const takes = above.start[v + 1] > above.start[v];
-  if (gives === takes) return band / 2;
-  return gives ? band - height / 2 : height / 2;
+  const hasUsers = below.start[v + 1] > below.start[v];
+  const hasInputs = above.start[v + 1] > above.start[v];
+  if (hasUsers === hasInputs) return band / 2;
+  return hasUsers ? band - height / 2 : height / 2;
 }
 
-/** Whether any edge turns above the first rank or below the last one, which takes room there. */
+/** Whether any edge turns above the first rank or below the last one, which needs room there. */
 function turnsAtBorders(
   { top, bottom, segmentOfEdge, rankCount }: Elements,
   edgeSource: Int32Array,

@@ -1,4 +1,4 @@
-/** One block of a drawing as a graph of its own, and the way back from its layout into the whole. */
+/** One block of a drawing as a separate graph, and how its layout gets into the whole. */
 import { crossingValue } from "./corridors";
 import type { CompoundGraph, CompoundLayout } from "../types";
 
@@ -11,19 +11,19 @@ export interface Whole {
   readonly lines: (Float64Array | undefined)[];
 }
 
-/** Room for each value on the line through which edges enter. */
+/** The distance between values on the line through which edges enter. */
 const ENTRY_APART = 8;
 
 export class Part {
   readonly graph: CompoundGraph;
-  /** Numbers in the whole of the part's boxes and edges; and of a box of the whole in the part, or -1. */
+  /** The numbers of the part's boxes and edges in the whole; and the number in the part of a box of the whole, or -1. */
   readonly boxes: Int32Array;
   readonly edges: Int32Array;
   readonly local: Int32Array;
 
   /**
-   * Boxes of one block with the edges between them; `upwards` turns the edges round, so that they flow up. With `entries`,
-   * edges from other blocks are laid out too, each value from its place (0 … 1) on a line above everything, so that they find a way
+   * Boxes of one block with the edges between them; `upwards` reverses the edges, so that they flow up. With `entries`,
+   * edges from other blocks are laid out too, each value from its place (0 … 1) on a line above everything, so that they are routed
    * between the boxes.
    */
   constructor(
@@ -46,7 +46,7 @@ export class Part {
     this.edges = Int32Array.from(edges);
     const { local } = this;
     const [source, target] = upwards ? [whole.edgeTarget, whole.edgeSource] : [whole.edgeSource, whole.edgeTarget];
-    const [sourceSlot, targetSlot] = upwards ? [whole.targetSlot, whole.sourceSlot] : [whole.sourceSlot, whole.targetSlot];
+    const [sourcePort, targetPort] = upwards ? [whole.targetPort, whole.sourcePort] : [whole.sourcePort, whole.targetPort];
     this.graph = {
       boxCount: boxes.length + entry.length,
       parent: Int32Array.from([...boxes.map((box) => (whole.parent[box] < 0 ? -1 : local[whole.parent[box]])), ...entry.map(() => -1)]),
@@ -55,10 +55,10 @@ export class Part {
       height: Float64Array.from([...boxes.map((box) => whole.height[box]), ...entry.map(() => 0)]),
       edgeSource: this.edges.map((e) => (local[source[e]] < 0 ? entry[0] : local[source[e]])),
       edgeTarget: this.edges.map((e) => local[target[e]]),
-      sourceSlot: Float32Array.from(edges, (e) =>
-        local[source[e]] < 0 ? (entries?.get(crossingValue(whole, e)) ?? Number.NaN) : sourceSlot[e],
+      sourcePort: Float32Array.from(edges, (e) =>
+        local[source[e]] < 0 ? (entries?.get(crossingValue(whole, e)) ?? Number.NaN) : sourcePort[e],
       ),
-      targetSlot: Float32Array.from(edges, (e) => targetSlot[e]),
+      targetPort: Float32Array.from(edges, (e) => targetPort[e]),
       edgeValue: this.edges.map((e) => whole.edgeValue[e]),
       ...(whole.edgeCloses ? { edgeCloses: Uint8Array.from(edges, (e) => whole.edgeCloses![e]) } : {}),
       ...(whole.edgeWeight ? { edgeWeight: Int32Array.from(edges, (e) => whole.edgeWeight![e]) } : {}),
@@ -68,7 +68,7 @@ export class Part {
     };
   }
 
-  /** Write the part's layout into the whole, moved by (dx, dy). */
+  /** Writes the part's layout into the whole, moved by (dx, dy). */
   put(layout: CompoundLayout, dx: number, dy: number, whole: Whole): void {
     this.boxes.forEach((box, i) => {
       whole.x[box] = layout.x[i] + dx;

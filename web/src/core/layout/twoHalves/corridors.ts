@@ -1,6 +1,6 @@
 /**
- * Edges between the blocks of a drawing with two halves. They leave and enter the halves at the side, run along a gutter in a lane of
- * their own, and turn at right angles; where the way is free they run straight.
+ * Edges between the blocks of a drawing with two halves. They leave and enter the halves at the side, run along a gutter in their own
+ * lane, and turn at right angles; if nothing is in between, they run straight.
  */
 import { Block } from "../../base/halves";
 import { Bands, lanesFor, type Stretch } from "./lanes";
@@ -17,7 +17,7 @@ const LANE = 7;
 const MOST_LANES = 26;
 const MARGIN = 22;
 const NARROWEST = 90;
-/** How far below a box a line turns that cannot leave at the side. */
+/** How far below a box a line turns if it cannot leave at the side. */
 const UNDER = 9;
 const LEVEL = 0.75;
 
@@ -30,7 +30,7 @@ interface Port {
 interface Crossing {
   readonly edge: number;
   readonly gutter: Gutter;
-  /** Ends at a half; undefined: the box stands above or below the halves. */
+  /** Ends at a half; undefined: the box is above or below the halves. */
   source: Port | undefined;
   target: Port | undefined;
   lane: number;
@@ -40,22 +40,22 @@ interface Crossing {
 }
 
 export interface Corridors {
-  /** Where the room above and below the halves begins, and how much of it there is. */
+  /** Where the space above and below the halves begins, and its height. */
   readonly above: number;
   readonly below: number;
   readonly room: number;
 }
 
 export class Crossings {
-  /** Room for each gutter. */
+  /** The width of each gutter. */
   readonly width: readonly number[];
-  /** Where along its top the block below takes each value in, from left (0) to right (1). */
-  readonly entrySlot = new Map<number, number>();
+  /** Where along its top each value enters the block below, from left (0) to right (1). */
+  readonly entryPort = new Map<number, number>();
   private readonly crossings: Crossing[] = [];
   private readonly sideways: Bands[] = [];
   private readonly upright: Bands[] = [];
 
-  /** Heights are final in `whole` but for the last block; places across are those within each block. */
+  /** Vertical places in `whole` are final except for the last block; horizontal ones are relative to each block. */
   constructor(
     private readonly graph: CompoundGraph,
     private readonly block: Uint8Array,
@@ -88,7 +88,7 @@ export class Crossings {
     }
   }
 
-  /** Lines that leave a box at one side stand apart; one that runs level to its other end goes first. */
+  /** Lines at one side of a box are spread out; one that runs horizontally to its other end gets the middle. */
   private choosePorts(): void {
     const { edgeSource, edgeTarget } = this.graph;
     const atBox = new Map<string, { crossing: Crossing; end: "source" | "target"; other: number }[]>();
@@ -122,8 +122,8 @@ export class Crossings {
         if (!values.has(line)) values.set(line, values.size);
       }
       list.forEach(({ crossing, end }, i) => {
-        const slot = values.get(end === "source" ? `v${this.valueOf(crossing.edge)}` : `e${crossing.edge}`)!;
-        const at = i === level ? 0.5 : (slot + 1) / (values.size + 1);
+        const index = values.get(end === "source" ? `v${this.valueOf(crossing.edge)}` : `e${crossing.edge}`)!;
+        const at = i === level ? 0.5 : (index + 1) / (values.size + 1);
         crossing[end] = this.port(box, crossing.gutter, at);
       });
     }
@@ -142,7 +142,7 @@ export class Crossings {
     return { y: at, under: false };
   }
 
-  /** Where along its foot a box is left by a line that turns below it. */
+  /** Where along its bottom a line that turns below a box leaves it. */
   private foot(box: number, gutter: Gutter): number {
     return this.whole.w[box] * (this.side(box, gutter) < 0 ? 0.2 : 0.8);
   }
@@ -214,11 +214,11 @@ export class Crossings {
     const fromRight = this.spread(right, "below", ({ lane }) => lane);
     const order = [...new Set([...fromLeft.reverse(), ...direct, ...fromRight])];
     order.forEach((value, i) => {
-      this.entrySlot.set(value, (i + 0.5) / order.length);
+      this.entryPort.set(value, (i + 0.5) / order.length);
     });
   }
 
-  /** Heights in a corridor by rank; says in which order the values came. */
+  /** Assigns heights in a corridor by rank; returns the order of the values. */
   private spread(using: Crossing[], where: "above" | "below", rank: (crossing: Crossing) => number): number[] {
     using.sort((a, b) => rank(a) - rank(b));
     const lanes = new Map<number, number>();
@@ -228,7 +228,7 @@ export class Crossings {
     return [...lanes.keys()];
   }
 
-  /** Draw all lines, once boxes have their final places and it is known where the gutters begin. */
+  /** Draws all lines, once boxes have their final places and the gutters their starts. */
   draw(gutterStart: readonly number[]): void {
     const { edgeSource, edgeTarget } = this.graph;
     const { x, y, w, h, lines } = this.whole;
@@ -263,7 +263,7 @@ export class Crossings {
     return direct && crossing.lane < 0;
   }
 
-  /** The way from a box to the height at which its line runs across to the gutter. */
+  /** The line from a box to the height at which it runs across to the gutter. */
   private leave(line: number[], box: number, crossing: Crossing, port: Port | undefined): void {
     const { x, y, w, h, lines } = this.whole;
     const middle = x[box] + w[box] / 2;
@@ -280,7 +280,7 @@ export class Crossings {
   }
 }
 
-/** A number for the value that an edge carries from its source; an edge alone has one of its own. */
+/** A number for the value that an edge carries from its source; an edge without a shared value has its own. */
 export function crossingValue({ edgeValue, edgeSource, boxCount }: CompoundGraph, edge: number): number {
   return edgeValue[edge] < 0 ? -1 - edge : edgeValue[edge] * boxCount + edgeSource[edge];
 }

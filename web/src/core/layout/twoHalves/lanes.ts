@@ -1,6 +1,6 @@
-/** Lanes: parallel lines that share a gutter without touching, and places where nothing stands in the way. */
+/** Lanes: parallel lines that share a gutter without touching, and places where nothing is in the way. */
 
-/** A stretch that a line takes along a gutter. Lines of one `value` may share a lane. */
+/** The stretch of a gutter that a line uses. Lines of one `value` may share a lane. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -9,7 +9,7 @@ export interface Stretch {
 
 const APART = 8;
 
-/** A lane for each stretch so that no two of different values meet, and how many lanes that takes: first come, first served. */
+/** A lane for each stretch so that no two of different values touch, and the number of lanes: first come, first served. */
 export function lanesFor(stretches: readonly Stretch[], most: number): { lane: Int32Array; count: number } {
   const lane = new Int32Array(stretches.length);
   const free: number[] = [];
@@ -31,12 +31,12 @@ export function lanesFor(stretches: readonly Stretch[], most: number): { lane: I
 
 const STEP = 4;
 
-/** How far boxes reach in each thin band of an axis, to see whether a ray from a box meets another. */
+/** How far boxes reach in each thin band of an axis, to see whether a ray from a box hits another. */
 export class Bands {
   private readonly least = new Map<number, number>();
   private readonly most = new Map<number, number>();
 
-  /** A box takes [from, to] along the axis and reaches from `low` to `high` across it. */
+  /** A box covers [from, to] along the axis and `low` to `high` across it. */
   add(from: number, to: number, low: number, high: number): void {
     for (let band = Math.floor(from / STEP); band <= Math.floor(to / STEP); band++) {
       this.least.set(band, Math.min(this.least.get(band) ?? Infinity, low));

@@ -1,5 +1,5 @@
 /**
- * Two layouts beside each other are stretched until boxes that belong together stand at the same height. Everything below a cut
+ * Two layouts side by side are stretched until boxes that belong together are at the same height. Everything below a cut
  * moves down by the same amount, so distances only grow: what did not overlap before does not overlap after, and what was inside a
  * frame stays inside.
  */
@@ -7,7 +7,7 @@ import type { Halves } from "../../base/halves";
 import type { Part } from "./block";
 import type { CompoundLayout } from "../types";
 
-/** Everything from `at` on moves down by `by` in all. */
+/** Everything from `at` on moves down by `by` in total. */
 interface Cut {
   readonly at: number;
   readonly by: number;
@@ -20,7 +20,7 @@ export function alignPairs(
   rightLayout: CompoundLayout,
   { pairs }: Halves,
 ): [CompoundLayout, CompoundLayout] {
-  const met = pairs
+  const present = pairs
     .map(([a, b]) => [left.local[a], right.local[b]] as const)
     .filter(([a, b]) => a >= 0 && b >= 0)
     .sort(([a], [b]) => leftLayout.y[a] - leftLayout.y[b] || leftLayout.h[b] - leftLayout.h[a]);
@@ -28,8 +28,8 @@ export function alignPairs(
   const rightCuts: Cut[] = [];
   let leftBy = 0;
   let rightBy = 0;
-  for (const i of longestRising(met.map(([, b]) => rightLayout.y[b]))) {
-    const [a, b] = met[i];
+  for (const i of longestIncreasing(present.map(([, b]) => rightLayout.y[b]))) {
+    const [a, b] = present[i];
     const frames = left.graph.container[a] && right.graph.container[b];
     const leftAt = leftLayout.y[a] + leftBy + (frames ? 0 : leftLayout.h[a] / 2);
     const rightAt = rightLayout.y[b] + rightBy + (frames ? 0 : rightLayout.h[b] / 2);
@@ -44,8 +44,8 @@ export function alignPairs(
   return [stretched(left, leftLayout, leftCuts), stretched(right, rightLayout, rightCuts)];
 }
 
-/** Indices of a longest strictly rising subsequence. */
-export function longestRising(values: readonly number[]): number[] {
+/** Indices of a longest strictly increasing subsequence. */
+export function longestIncreasing(values: readonly number[]): number[] {
   const ends: number[] = [];
   const before = new Int32Array(values.length).fill(-1);
   values.forEach((value, i) => {
@@ -59,9 +59,9 @@ export function longestRising(values: readonly number[]): number[] {
     if (low > 0) before[i] = ends[low - 1];
     ends[low] = i;
   });
-  const found: number[] = [];
-  for (let i = ends.at(-1) ?? -1; i >= 0; i = before[i]) found.push(i);
-  return found.reverse();
+  const indices: number[] = [];
+  for (let i = ends.at(-1) ?? -1; i >= 0; i = before[i]) indices.push(i);
+  return indices.reverse();
 }
 
 const NEAR = 1e-6;
@@ -85,7 +85,7 @@ function stretched(part: Part, layout: CompoundLayout, cuts: readonly Cut[]): Co
   for (let e = 0; e < edgeSource.length; e++) {
     const first = 2 * layout.pointStart[e] + 1;
     const source = edgeSource[e];
-    // A box beside a cut keeps its height, so its foot may have moved less than what was level with it.
+    // A box at a cut keeps its height, so its bottom may have moved less than what was level with it.
     if (Math.abs(layout.points[first] - layout.y[source] - layout.h[source]) < NEAR) points[first] = y[source] + h[source];
   }
   return { ...layout, y, h, points, height: moved(layout.height) };

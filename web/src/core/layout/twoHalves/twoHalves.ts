@@ -1,9 +1,9 @@
 /**
- * Forward and backward beside each other. Data runs down the left half and back up the right one, as backpropagation does, and
- * what belongs together stands at the same height, so that a value which is kept for the backward half runs straight across.
+ * Forward and backward side by side. Data runs down the left half and back up the right one, as in backpropagation, and
+ * what belongs together is at the same height, so that a value that is saved for the backward half runs straight across.
  *
- * Each half is laid out alone (the right one with its edges turned round, which makes it flow upwards), gaps are stretched until
- * pairs meet, and edges between the halves run through the gutters beside them (see corridors.ts).
+ * Each half is laid out alone (the right one with its edges reversed, which makes it flow upwards), gaps are stretched until
+ * pairs are level, and edges between the halves run through the gutters next to them (see corridors.ts).
  */
 import { Block, blocksOf, type Halves } from "../../base/halves";
 import { LayoutCache } from "../compound/cache";
@@ -13,10 +13,10 @@ import { Part, type Whole } from "./block";
 import { alignPairs } from "./stretch";
 import type { CompoundGraph, CompoundLayout, LayoutOptions } from "../types";
 
-/** Room between the halves and what stands above or below them. */
+/** The space between the halves and what is above or below them. */
 const CORRIDOR = 64;
 
-export function layoutBeside(
+export function layoutTwoHalves(
   graph: CompoundGraph,
   halves: Halves,
   options: LayoutOptions = {},
@@ -49,7 +49,7 @@ export function layoutBeside(
     put(part, i, 0);
   });
   const crossings = new Crossings(graph, block, whole, { above: halvesTop - CORRIDOR, below: halvesBottom, room: CORRIDOR });
-  parts.push(new Part(graph, block, Block.After, false, crossings.entrySlot));
+  parts.push(new Part(graph, block, Block.After, false, crossings.entryPort));
   const after = layOut(parts[Block.After]);
   placed.push(after);
 
