@@ -1,4 +1,4 @@
-/** Metrics that every program has, counted from its columns: sizes of results, and how many values come in and go out. */
+/** Metrics that every program has, counted from its columns: bytes of results, and number of inputs and users. */
 import type { MetricData, MetricDefinition } from "../program/metrics";
 import type { ProgramData } from "../program/types";
 import { prepare } from "../view/prepare";
@@ -9,7 +9,7 @@ const USERS: MetricDefinition = { name: "users", unit: "1", combine: "sum", orig
 
 const known = new WeakMap<ProgramData, readonly MetricData[]>();
 
-/** All metrics of a program: those that are counted here, and those that came with it. */
+/** All metrics of a program: those counted here, and those that came with it. */
 export function metricsOf(program: ProgramData): readonly MetricData[] {
   let metrics = known.get(program);
   if (!metrics) {
@@ -36,7 +36,7 @@ function lengths(start: Int32Array): Float64Array {
   return Float64Array.from({ length: start.length - 1 }, (_, row) => start[row + 1] - start[row]);
 }
 
-/** How many nodes take a value of each node; one that takes it twice counts once. */
+/** How many nodes use each node; one that uses it twice counts once. */
 function userCounts(program: ProgramData): Float64Array {
   const { users } = prepare(program);
   const counts = new Float64Array(program.nodeCount);

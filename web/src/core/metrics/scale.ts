@@ -1,6 +1,6 @@
-/** Numbers as steps from cold to hot: in equal steps, or in equal ratios where the largest is very much larger than the smallest. */
+/** Numbers as steps from cold to hot: in equal steps, or in equal ratios if the largest is much larger than the smallest. */
 
-/** How many times the smallest the largest may be before equal steps would show all but a few numbers alike. */
+/** The largest ratio of maximum to minimum for equal steps; beyond it, nearly all numbers would look alike. */
 const WIDEST_LINEAR = 50;
 
 export interface Scale {
@@ -12,7 +12,7 @@ export interface Scale {
   start(step: number): number;
 }
 
-/** The scale of some numbers, or nothing where there are none. NaN is not a number; zeros are the coldest step of a scale of positive ones. */
+/** The scale of some numbers, or undefined if there are none. NaN does not count; among positive numbers, zeros are the coldest step. */
 export function scaleOf(values: Iterable<number>, steps: number): Scale | undefined {
   let low = Infinity,
     high = -Infinity,

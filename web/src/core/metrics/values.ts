@@ -1,6 +1,6 @@
 /**
- * The numbers of a metric on nodes, graphs, groups and boxes. A node that runs other graphs and has no number of its own has the number
- * of these graphs together. A group combines the nodes of its own graph: what these call is already in their numbers.
+ * The numbers of a metric on nodes, graphs, groups and boxes. A node that calls other graphs and has no number has that of these graphs
+ * combined. A group combines the nodes of its graph; the graphs that these call are already in their numbers.
  */
 import type { MetricData } from "../program/metrics";
 import { BoxKind, type Grouping, type ProgramData, type Visible } from "../program/types";
@@ -9,16 +9,16 @@ import { findRepeats } from "../view/groups/fold";
 import { groupTree } from "../view/groups/tree";
 import { prepare } from "../view/prepare";
 
-/** Which group each node is in, and each group: a grouping as its file gives it, or as it is drawn. */
+/** The group of each node, and the parent of each group: a grouping as in the file, or as drawn. */
 export interface Groups {
   readonly parent: Int32Array;
   readonly nodeGroup: Int32Array;
 }
 
 export interface MetricValues {
-  /** NaN where there is no number, here and below. */
+  /** NaN: no number, here and below. */
   readonly node: Float64Array;
-  /** Of one run of each graph. */
+  /** For one run of each graph. */
   readonly graph: Float64Array;
   groups(groups: Groups): Float64Array;
   boxes(visible: Visible): Float64Array;
@@ -67,14 +67,14 @@ function combined(program: ProgramData, metric: MetricData): MetricValues {
   return { node, graph, groups, boxes: (visible) => boxValues(program, visible, { node, graph, groups }, combine) };
 }
 
-type Combine = (so: number, more: number) => number;
+type Combine = (total: number, value: number) => number;
 
-const sum: Combine = (so, more) => (Number.isNaN(more) ? so : Number.isNaN(so) ? more : so + more);
-const max: Combine = (so, more) => (Number.isNaN(more) || so >= more ? so : more);
-const last: Combine = (so, more) => (Number.isNaN(more) ? so : more);
+const sum: Combine = (total, value) => (Number.isNaN(value) ? total : Number.isNaN(total) ? value : total + value);
+const max: Combine = (total, value) => (Number.isNaN(value) || total >= value ? total : value);
+const last: Combine = (total, value) => (Number.isNaN(value) ? total : value);
 const COMBINE: Readonly<Record<string, Combine>> = { sum, max, last };
 
-/** Of the last node in a group, or in a group within it, that has a number. */
+/** The number of the last node in a group, or in a group inside it, that has one. */
 function lastOfGroups(node: Float64Array, parent: Int32Array, nodeGroup: Int32Array): Float64Array {
   const at = new Int32Array(parent.length).fill(-1);
   for (let n = 0; n < node.length; n++) if (nodeGroup[n] >= 0 && !Number.isNaN(node[n])) at[nodeGroup[n]] = n;
@@ -95,11 +95,11 @@ function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricVa
     const item = node >= 0 ? tree.groupCount + node : visible.group[box];
     if (kind !== BoxKind.Stack) return value(item);
     const repeats = findRepeats(prepared, tree);
-    return repeats.members(repeats.stackOf[item]).reduce((so, member) => combine(so, value(member)), Number.NaN);
+    return repeats.members(repeats.stackOf[item]).reduce((total, member) => combine(total, value(member)), Number.NaN);
   });
 }
 
-/** A grouping as its file gives it. */
+/** A grouping as in the file. */
 export function groupsOf({ groupParent, nodeGroup }: Grouping): Groups {
   return { parent: groupParent, nodeGroup };
 }

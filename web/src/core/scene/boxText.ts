@@ -1,6 +1,6 @@
 /**
- * What a box says and how large it must be to say it. One description serves both: `planBox` gives the size (asked once per box,
- * before the layout) and, with a list to fill, the lines of text at their places (asked when the box is painted).
+ * The text of a box and the size that it needs. One description serves both: `planBox` gives the size (once per box, before
+ * the layout) and, with a list to fill, the lines of text at their places (when the box is painted).
  */
 import { elideMiddle, elideParts, elideType, textWidth } from "../text/measure";
 import { BoxKind, type Visible } from "../program/types";
@@ -18,7 +18,7 @@ const PILL_GAP = 4;
 const MIN_WIDTH = 60;
 /** No card is wider than this inside its padding; longer text is elided in the middle. */
 const MOST_TEXT = 216;
-/** A frame asks for no more than this for its title line; it uses what its content gives it. */
+/** The most that a frame requests for its title line; it uses the width of its content. */
 const MOST_FRAME_TEXT = 300;
 const MOST_PILL_ROWS = 2;
 /** How far the second and third card of a stack stick out, each. */
@@ -26,7 +26,7 @@ export const STACK_STEP = 3;
 export const FRAME_TITLE_HEIGHT = 30;
 const FRAME_PAD = 14;
 const SUBTITLE_GAP = 6;
-/** A shorter part of a subtitle says nothing. */
+/** A shorter part of a subtitle is useless. */
 const LEAST_SUBTITLE = 24;
 /** A single word is shown whole or not at all. */
 const WORD = 12;
@@ -37,10 +37,10 @@ export interface BoxContent {
   readonly subtitle: string;
   readonly notes: readonly string[] | undefined;
   readonly expandable: boolean;
-  /** Groups say name and contents on one line; operations say what and which type on two. */
+  /** Groups have name and contents on one line; operations have name and type on two. */
   readonly group: boolean;
   readonly repeat: number;
-  /** Frames: the width there is, once it is known. */
+  /** Frames: the available width, once it is known. */
   readonly room?: number;
 }
 
@@ -50,13 +50,13 @@ export interface BoxSize {
 }
 
 /**
- * Groups, and stacks of them, speak on one line; an operation, even one that can be opened or stands for several, says what and
- * which type on two.
+ * Groups, and stacks of groups, have their text on one line; an operation, even an expandable one or a stack, has name and type on
+ * two.
  */
 export const isGroup = (visible: Visible, box: number): boolean =>
   visible.kind[box] === BoxKind.Group || (visible.kind[box] === BoxKind.Stack && visible.node[box] < 0);
 
-/** What an item says, at its place on the picture. */
+/** The texts of an item, at their places in the picture. */
 export function boxTexts(scene: Scene, item: number): TextRun[] {
   const box = scene.box[item];
   const runs: TextRun[] = [];
@@ -76,12 +76,12 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
     size,
     runs,
   );
-  // A box may be wider than its words need: many edges arrive there.
+  // A box may be wider than its text needs, because many edges enter it.
   const left = scene.x[item] + (scene.shape[item] === Shape.Frame ? 0 : (scene.w[item] - size.width) / 2);
   return runs.map((run) => ({ ...run, x: run.x + left, y: run.y + scene.y[item] }));
 }
 
-/** Size of a leaf box; a frame's least width and the height of its title line. Fills `runs`, relative to the top-left corner. */
+/** The size of a leaf box; the minimum width of a frame and the height of its title line. Fills `runs`, relative to the top-left corner. */
 export function planBox(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   switch (content.shape) {
     case Shape.Frame:
@@ -118,7 +118,7 @@ function lineWidth(parts: readonly Part[]): number {
   return width;
 }
 
-/** Set parts side by side from x; `whole` are the texts before they were elided. */
+/** Sets parts side by side from x; `whole` are the texts before they were elided. */
 function setLine(runs: TextRun[], parts: readonly Part[], whole: readonly string[], x: number, baseline: number): void {
   for (let i = 0; i < parts.length; i++) {
     const { text, size, bold, colour, gap } = parts[i];
@@ -137,7 +137,7 @@ function headParts(content: BoxContent): Part[] {
   return parts;
 }
 
-/** Shorten the parts at the given places, last one first, until the line fits. */
+/** Shortens the parts at the given places, in this order, until the line fits. */
 function shorten(parts: Part[], most: number, flexible: readonly number[]): void {
   for (const at of flexible) {
     const over = lineWidth(parts) - most;
@@ -256,7 +256,7 @@ function planPill(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   if (runs) setLine(runs, parts, whole, (size.width - line) / 2, 14.7);
 }
 
-/** The title line of an open group: ▾ name, class and counts. What has no room is left to the tooltip. */
+/** The title line of an open group: ▾ name, class and counts. What does not fit is only in the tooltip. */
 function planFrame(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   const most = content.room === undefined ? MOST_FRAME_TEXT : content.room - 2 * FRAME_PAD;
   const parts = headParts(content);

@@ -107,7 +107,7 @@ function emphasised(visible: Visible, placed: Placed, keys: ReadonlySet<string> 
   return emphasis;
 }
 
-/** Numbers of the view's boxes or edges for the items that show them. */
+/** Numbers of the view's boxes or edges, for the items that show them. */
 function perItem(of: Int32Array, numbers: Int16Array | undefined): Int16Array {
   const items = new Int16Array(of.length).fill(-1);
   if (numbers) for (let item = 0; item < of.length; item++) items[item] = numbers[of[item]];
@@ -138,7 +138,7 @@ function paintOrder(shape: Uint8Array, depth: Uint8Array): { order: Int32Array; 
 
 type EdgeColumns = Pick<Scene, "edgeKind" | "edgeWidth" | "edgeType" | "typeTexts" | "edgeMerged">;
 
-/** What the view knows of every edge item, and how thick it is. */
+/** What the view has about every edge item, and its line width. */
 function edgeColumns(program: ProgramData, visible: Visible, placed: Placed, overlayTips: ReadonlyMap<number, string>): EdgeColumns {
   const count = placed.edge.length;
   const columns = {
@@ -148,7 +148,7 @@ function edgeColumns(program: ProgramData, visible: Visible, placed: Placed, ove
     edgeMerged: new Int32Array(count),
     typeTexts: [] as string[],
   };
-  const seen = new Map<number, number>();
+  const textOf = new Map<number, number>();
   for (let item = 0; item < count; item++) {
     const e = placed.edge[item];
     columns.edgeKind[item] = visible.edgeKind[e];
@@ -162,10 +162,10 @@ function edgeColumns(program: ProgramData, visible: Visible, placed: Placed, ove
     const type = typeOf(program, visible.edgeNode[e], visible.edgeOutput[e]);
     columns.edgeWidth[item] = lineWidth(type < 0 ? 0 : program.types.bytes[type]);
     if (type < 0) continue;
-    let at = seen.get(type);
+    let at = textOf.get(type);
     if (at === undefined) {
       at = columns.typeTexts.push(typeText(program, type)) - 1;
-      seen.set(type, at);
+      textOf.set(type, at);
     }
     columns.edgeType[item] = at;
   }

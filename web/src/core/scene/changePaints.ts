@@ -6,18 +6,18 @@ import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } fr
 /** Rows of the theme's paints by mark. */
 export const MARK_PAINTS = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED] as const;
 
-/** Row of the theme's paints for every box: its own mark, or what happened to all that a closed box holds. */
+/** Row of the theme's paints for every box: its mark, or what happened to everything inside a collapsed box. */
 export function markPaints(visible: Visible, marks: Uint8Array): Uint8Array {
-  const seen = new Uint8Array(visible.boxCount);
+  const marksInside = new Uint8Array(visible.boxCount);
   for (let node = 0; node < marks.length; node++) {
     const box = visible.boxOfNode[node];
-    if (box >= 0) seen[box] |= 1 << marks[node];
+    if (box >= 0) marksInside[box] |= 1 << marks[node];
   }
-  return Uint8Array.from(seen, (bits, box) => {
+  return Uint8Array.from(marksInside, (bits, box) => {
     const node = visible.node[box];
-    const own = node >= 0 ? marks[node] : SAME;
-    if (visible.open[box]) return own === SAME ? PAINT_GROUP : MARK_PAINTS[own];
-    if (own !== SAME) return MARK_PAINTS[own];
+    const mark = node >= 0 ? marks[node] : SAME;
+    if (visible.open[box]) return mark === SAME ? PAINT_GROUP : MARK_PAINTS[mark];
+    if (mark !== SAME) return MARK_PAINTS[mark];
     if (bits === 1 << ADDED) return PAINT_ADDED;
     if (bits === 1 << REMOVED) return PAINT_REMOVED;
     return bits & ~(1 << SAME) ? PAINT_CHANGED : PAINT_SAME;

@@ -1,6 +1,6 @@
 /**
  * Smooth curves through the layout's polylines. Along the flow (y downwards, or x for left-to-right pictures) a line is a function
- * of the other coordinate, so a monotone cubic through its points never swings out beyond them, and it leaves and enters every
+ * of the other coordinate, so a monotone cubic through its points never overshoots them, and it leaves and enters every
  * box at a right angle.
  */
 
@@ -51,7 +51,7 @@ export function smooth(points: Float64Array, pointStart: Int32Array, across: boo
   return { curve, curveStart, tip };
 }
 
-/** Does every step go along the flow, or every step against it (a backward half flows upwards)? Edges of cycles do neither. */
+/** Do all segments go along the flow, or all against it (a backward half flows upwards)? Those of edges in cycles do neither. */
 function flowsOn(points: Float64Array, first: number, last: number, v: number): boolean {
   const way = Math.sign(points[2 * last + v] - points[2 * first + v]);
   for (let p = first; p < last; p++) if ((points[2 * p + 2 + v] - points[2 * p + v]) * way <= 0) return false;
@@ -91,7 +91,7 @@ function followFlow(
   }
 }
 
-/** Sideways per step along the flow at an inner point: the harmonic mean of both sides, 0 where they disagree. */
+/** The slope at an inner point: the harmonic mean of both sides, 0 where they disagree. */
 function slopeAt(points: Float64Array, p: number, u: number, v: number): number {
   const v0 = points[2 * p + v] - points[2 * p - 2 + v];
   const v1 = points[2 * p + 2 + v] - points[2 * p + v];
@@ -100,7 +100,7 @@ function slopeAt(points: Float64Array, p: number, u: number, v: number): number 
   return before * after <= 0 ? 0 : (2 * before * after) / (before + after);
 }
 
-/** Straight segments with rounded corners: the way back of a cycle. */
+/** Straight segments with rounded corners, for edges that close a cycle. */
 function roundCorners(curve: Float64Array, at: number, points: Float64Array, first: number, last: number, end: readonly number[]): void {
   const place = (p: number): readonly number[] => (p === last ? end : [points[2 * p], points[2 * p + 1]]);
   let [x, y] = place(first);

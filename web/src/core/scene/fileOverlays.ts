@@ -1,11 +1,11 @@
-/** Edges that the program's own file lays over the graph: their colours, legend and words. */
+/** Edge overlays of the program's file: their colours, legend and labels. */
 import { readColour, type Shade } from "../base/colour";
 import { EdgeKind, type ProgramData, type Visible } from "../program/types";
 import type { LegendRow } from "./types";
 
 const UNKNOWN: Shade = { light: "#6B6B78", dark: "#A0A0AC" };
 
-/** The same colour in every theme: it is the file's. */
+/** The same colour in every theme, because it comes from the file. */
 export const shade = (colour: string | undefined): Shade | undefined => {
   const read = colour === undefined ? undefined : readColour(colour);
   return read === undefined ? undefined : { light: read, dark: read };
@@ -22,7 +22,7 @@ export function overlayRows({ looks }: ProgramData, visible: Visible): LegendRow
   return (looks?.overlays ?? []).flatMap((overlay, i) => (drawn.has(i) ? [{ text: overlay.name, shade: overlayShade(overlay) }] : []));
 }
 
-/** Words at the edges of overlays (by edge of the view), and what their tooltips say. */
+/** Labels of overlay edges (by edge of the view), and their tooltips. */
 export function overlayTexts(
   { looks }: ProgramData,
   visible: Visible,
@@ -41,9 +41,9 @@ export function overlayTexts(
   });
   visible.edgeKind.forEach((kind, e) => {
     if (kind !== EdgeKind.Overlay) return;
-    const said = words.get(key(visible.edgeOutput[e], visible.edgeSource[e], visible.edgeTarget[e])) ?? [];
-    if (said.length) labels.set(e, said.length > 1 ? `${said[0]}, …` : said[0]);
-    tooltips.set(e, [looks.overlays[visible.edgeOutput[e]].name, ...said].join("\n"));
+    const texts = words.get(key(visible.edgeOutput[e], visible.edgeSource[e], visible.edgeTarget[e])) ?? [];
+    if (texts.length) labels.set(e, texts.length > 1 ? `${texts[0]}, …` : texts[0]);
+    tooltips.set(e, [looks.overlays[visible.edgeOutput[e]].name, ...texts].join("\n"));
   });
   return { labels, tooltips };
 }

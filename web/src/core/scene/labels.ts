@@ -4,20 +4,20 @@ import { TINY } from "./boxText";
 import type { Curves } from "./curves";
 import type { SceneLabel } from "./types";
 
-/** A shorter line would vanish under its label. */
+/** A shorter line would disappear under its label. */
 const ROOM = 26;
 /** Where on its first segment a label may be, best first. */
 const PLACES = [0.5, 0.66, 0.36, 0.8];
 const HEIGHT = 13;
-/** After a bend a label stands as near to it as it can, away from the boxes. */
+/** After a bend a label is as near to it as possible, away from the boxes. */
 const BEND = 8;
 const CELL = 64;
-/** What a number of a wrapped picture takes around its digits; a count keeps its own distance. */
+/** The space around the digits of a number in a wrapped picture; a count has its own margin. */
 const AROUND = 2;
 
 /**
- * "×3" on lines that stand for several (or what the view says of them): near the source, where it lies on the ground that the source lies on, and clear of the
- * other labels, and of those that are `standing` already. One that finds no place is left to the tooltip.
+ * "×3" on lines that represent several edges (or the text that the view has for them): near the source, on the same background, and
+ * clear of the other labels and of those that are already placed. One that does not fit is only in the tooltip.
  */
 export function countLabels(
   merged: Int32Array,
@@ -26,23 +26,23 @@ export function countLabels(
   curve: Float64Array,
   curveStart: Int32Array,
   texts: (e: number) => string | undefined = () => undefined,
-  standing: readonly SceneLabel[] = [],
+  placedLabels: readonly SceneLabel[] = [],
 ): SceneLabel[] {
   const labels: SceneLabel[] = [];
-  const taken = new Taken();
-  for (const { x, y, text } of standing) taken.claim(x, y, textWidth(text, TINY) + AROUND, HEIGHT);
+  const occupied = new Occupied();
+  for (const { x, y, text } of placedLabels) occupied.claim(x, y, textWidth(text, TINY) + AROUND, HEIGHT);
   for (let e = 0; e < merged.length; e++) {
-    const own = texts(e);
-    if ((merged[e] < 2 && !own) || curveStart[e + 1] - curveStart[e] < 4 || source[e] < 0) continue;
-    const text = own ?? `×${merged[e]}`;
+    const viewText = texts(e);
+    if ((merged[e] < 2 && !viewText) || curveStart[e + 1] - curveStart[e] < 4 || source[e] < 0) continue;
+    const text = viewText ?? `×${merged[e]}`;
     const wide = textWidth(text, TINY) + 8;
-    const p = own ? longestSegment(curve, curveStart[e], curveStart[e + 1]) : curveStart[e];
-    if (chord(curve, p) < (own ? wide : ROOM)) continue;
+    const p = viewText ? longestSegment(curve, curveStart[e], curveStart[e + 1]) : curveStart[e];
+    if (chord(curve, p) < (viewText ? wide : ROOM)) continue;
     const afterBend = p > curveStart[e] ? [(wide / 2 + BEND) / chord(curve, p)] : [];
     for (const t of [...afterBend, ...PLACES]) {
       const x = pointAt(curve, p, 0, t);
       const y = pointAt(curve, p, 1, t);
-      if (!taken.claim(x, y, wide, HEIGHT)) continue;
+      if (!occupied.claim(x, y, wide, HEIGHT)) continue;
       labels.push({ edge: e, x, y, text, kind: "count", ground: parent[source[e]] });
       break;
     }
@@ -50,20 +50,20 @@ export function countLabels(
   return labels;
 }
 
-/** Beside the arrow head. */
+/** The place next to the arrow head. */
 const AWAY = 6.5;
 const BACK = 5;
 /** More numbers than this are clutter, unless they are asked for. */
 const MOST_OPERANDS = 120;
 
-/** Which operand an edge is, as a small number beside its head. `wanted` undefined: where the picture is small. */
-export function operandLabels(operand: Int32Array, edge: Int32Array, curves: Curves, wanted: boolean | undefined): SceneLabel[] {
-  if (wanted === false) return [];
+/** The operand number of an edge, next to its head. `show` undefined: only in small pictures. */
+export function operandLabels(operand: Int32Array, edge: Int32Array, curves: Curves, show: boolean | undefined): SceneLabel[] {
+  if (show === false) return [];
   const labels: SceneLabel[] = [];
   const { curve, curveStart, tip } = curves;
   for (let e = 0; e < edge.length; e++) {
     if (operand[edge[e]] < 0 || Number.isNaN(tip[2 * e])) continue;
-    if (wanted === undefined && labels.length === MOST_OPERANDS) return [];
+    if (show === undefined && labels.length === MOST_OPERANDS) return [];
     const base = 2 * (curveStart[e + 1] - 1);
     const alongX = tip[2 * e] - curve[base];
     const alongY = tip[2 * e + 1] - curve[base + 1];
@@ -93,11 +93,11 @@ function pointAt(curve: Float64Array, p: number, axis: 0 | 1, t: number): number
   return s * s * s * at(0) + 3 * s * s * t * at(1) + 3 * s * t * t * at(2) + t * t * t * at(3);
 }
 
-/** Places that are already written on, found by cells of a coarse grid. */
-class Taken {
+/** Occupied places, by cells of a coarse grid. */
+class Occupied {
   private readonly cells = new Map<string, { x: number; y: number; w: number; h: number }[]>();
 
-  /** Take the place around (x, y), unless something is there. */
+  /** Takes the place around (x, y), unless it is occupied. */
   claim(x: number, y: number, w: number, h: number): boolean {
     const place = { x, y, w, h };
     const [column, line] = [Math.floor(x / CELL), Math.floor(y / CELL)];

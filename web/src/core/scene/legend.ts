@@ -1,12 +1,12 @@
-/** Which colours mean what (only those that the picture uses), and what a person should know about it, in rows under it. */
+/** The legend below a picture: the colours that it uses, and notes about it. */
 import { textWidth } from "../text/measure";
 import { CATEGORIES } from "../program/types";
 import { SMALL } from "./boxText";
 import { type CustomPaint, type LegendEntry, type LegendRow, PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, Shape } from "./types";
 
-/** Sentences are broken into lines of this width at least, however small the picture. */
+/** The minimum width of a line of text, however small the picture. */
 const NARROWEST = 420;
-/** Of one row. */
+/** The height of one row. */
 export const LEGEND_HEIGHT = 24;
 export const SWATCH = 10;
 export const TEXT_AT = 16;
@@ -34,7 +34,7 @@ const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   cut: "end of the gradient",
 };
 
-/** Which categories the picture uses. A box that a person gave a fill of its own shows none. */
+/** The categories that the picture uses. A box with a custom fill shows none. */
 export function categoryRows(
   paint: Uint8Array,
   shape: Uint8Array,
@@ -53,7 +53,7 @@ export function categoryRows(
   return [...texts].filter(([row]) => used.has(row)).map(([row, text]) => ({ paint: row, text }));
 }
 
-/** Rows and remarks at their places from (0, 0), no wider than the picture where that is possible. Words without a colour have a line of their own. */
+/** Rows and remarks at their places from (0, 0), no wider than the picture if possible. Texts without a colour have their own line. */
 export function placeLegend(
   rows: readonly LegendRow[],
   width: number,
@@ -83,11 +83,11 @@ export function placeLegend(
 
 /** A sentence in lines no wider than the room, broken between words. */
 function lines(sentence: string, room: number): string[] {
-  const found: string[] = [];
+  const result: string[] = [];
   for (const word of sentence.split(" ")) {
-    const longer = found.length ? `${found[found.length - 1]} ${word}` : word;
-    if (found.length && textWidth(longer, SMALL) <= room) found[found.length - 1] = longer;
-    else found.push(word);
+    const longer = result.length ? `${result[result.length - 1]} ${word}` : word;
+    if (result.length && textWidth(longer, SMALL) <= room) result[result.length - 1] = longer;
+    else result.push(word);
   }
-  return found;
+  return result;
 }

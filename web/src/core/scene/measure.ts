@@ -1,11 +1,11 @@
-/** From a view to what the layout needs: every box with the room its text takes. */
+/** From a view to the input of the layout: every box with the size of its text. */
 import type { CompoundGraph } from "../layout/types";
 import { BoxKind, CATEGORIES, EdgeKind, type Visible } from "../program/types";
 import { type BoxContent, type BoxSize, isGroup, planBox } from "./boxText";
 import { Shape } from "./types";
 
 const ARROW_ROOM = 10;
-/** Beyond this, heads may overlap: a box as wide as the page would be worse. */
+/** With more edges, heads may overlap: a box as wide as the page would be worse. */
 const MOST_ARROWS = 64;
 
 const PARAMETER = CATEGORIES.indexOf("parameter");
@@ -22,7 +22,7 @@ export function shapeOf(visible: Visible, box: number): Shape {
   return kind === BoxKind.Node && small && !visible.notes[box]?.length ? Shape.Pill : Shape.Card;
 }
 
-/** The compound graph of a view: sizes from measured text, wiring straight from the view. */
+/** The compound graph of a view: sizes from measured text, edges from the view. */
 export function measure(visible: Visible, previousX?: Float64Array): CompoundGraph {
   const count = visible.boxCount;
   const width = new Float64Array(count);
@@ -53,12 +53,12 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
   };
 }
 
-/** Edges that arrive side by side need room for their heads. */
+/** Edges that enter side by side need room for their heads. */
 function makeRoomForArrows(visible: Visible, width: Float64Array): void {
-  const arriving = new Int32Array(visible.boxCount);
-  for (let e = 0; e < visible.edgeCount; e++) if (!Number.isNaN(visible.targetSlot[e])) arriving[visible.edgeTarget[e]]++;
+  const entering = new Int32Array(visible.boxCount);
+  for (let e = 0; e < visible.edgeCount; e++) if (!Number.isNaN(visible.targetSlot[e])) entering[visible.edgeTarget[e]]++;
   for (let box = 0; box < visible.boxCount; box++) {
-    if (visible.open[box] === 0) width[box] = Math.max(width[box], Math.min(arriving[box] + 1, MOST_ARROWS) * ARROW_ROOM);
+    if (visible.open[box] === 0) width[box] = Math.max(width[box], Math.min(entering[box] + 1, MOST_ARROWS) * ARROW_ROOM);
   }
 }
 

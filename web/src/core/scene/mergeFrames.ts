@@ -1,37 +1,37 @@
 /**
- * Frames that hold nothing but one other frame say their names together: "forward › layer_1 › attention" is one frame, not three in
- * each other. For pictures that nobody clicks in; the page keeps every frame, because each can be closed.
+ * Frames that contain only one other frame are drawn as one: "forward › layer_1 › attention" is one frame, not three nested
+ * ones. For pictures that are not interactive; the page draws every frame, because each can be collapsed.
  */
 import { BoxKind, type Visible } from "../program/types";
 
 export function mergeLoneFrames(visible: Visible): Visible {
   const into = absorbed(visible);
-  const kept: number[] = [];
+  const remaining: number[] = [];
   const number = new Int32Array(visible.boxCount);
   for (let box = 0; box < visible.boxCount; box++) {
-    if (into[box] === box) number[box] = kept.push(box) - 1;
+    if (into[box] === box) number[box] = remaining.push(box) - 1;
   }
-  if (kept.length === visible.boxCount) return visible;
+  if (remaining.length === visible.boxCount) return visible;
   for (let box = 0; box < visible.boxCount; box++) number[box] = number[into[box]];
   const renumbered = (box: number) => (box < 0 ? -1 : number[box]);
   const { title, subtitle } = joinedTitles(visible, into);
-  const pick = <T>(column: readonly T[]) => kept.map((box) => column[box]);
+  const pick = <T>(column: readonly T[]) => remaining.map((box) => column[box]);
   return {
     ...visible,
-    boxCount: kept.length,
-    kind: Uint8Array.from(kept, (box) => visible.kind[box]),
-    parent: Int32Array.from(kept, (box) => renumbered(visible.parent[box])),
-    open: Uint8Array.from(kept, (box) => visible.open[box]),
-    expandable: Uint8Array.from(kept, (box) => visible.expandable[box]),
-    node: Int32Array.from(kept, (box) => visible.node[box]),
-    group: Int32Array.from(kept, (box) => visible.group[box]),
-    category: Uint8Array.from(kept, (box) => visible.category[box]),
+    boxCount: remaining.length,
+    kind: Uint8Array.from(remaining, (box) => visible.kind[box]),
+    parent: Int32Array.from(remaining, (box) => renumbered(visible.parent[box])),
+    open: Uint8Array.from(remaining, (box) => visible.open[box]),
+    expandable: Uint8Array.from(remaining, (box) => visible.expandable[box]),
+    node: Int32Array.from(remaining, (box) => visible.node[box]),
+    group: Int32Array.from(remaining, (box) => visible.group[box]),
+    category: Uint8Array.from(remaining, (box) => visible.category[box]),
     key: pick(visible.key),
     title: pick(title),
     subtitle: pick(subtitle),
     notes: pick(visible.notes),
-    repeat: Int32Array.from(kept, (box) => visible.repeat[box]),
-    nodesInside: Int32Array.from(kept, (box) => visible.nodesInside[box]),
+    repeat: Int32Array.from(remaining, (box) => visible.repeat[box]),
+    nodesInside: Int32Array.from(remaining, (box) => visible.nodesInside[box]),
     edgeSource: visible.edgeSource.map(renumbered),
     edgeTarget: visible.edgeTarget.map(renumbered),
     boxOfNode: visible.boxOfNode.map(renumbered),
@@ -40,7 +40,7 @@ export function mergeLoneFrames(visible: Visible): Visible {
 
 const isFrame = (visible: Visible, box: number): boolean => visible.open[box] === 1 && visible.repeat[box] === 1;
 
-/** The frame that each box is drawn as: itself, or the outermost of a row of lone frames. */
+/** The frame that each box is drawn as: itself, or the outermost of a chain of lone frames. */
 function absorbed(visible: Visible): Int32Array {
   const children = new Int32Array(visible.boxCount);
   for (let box = 0; box < visible.boxCount; box++) if (visible.parent[box] >= 0) children[visible.parent[box]]++;
@@ -65,7 +65,7 @@ function absorbed(visible: Visible): Int32Array {
   return into;
 }
 
-/** Names from the outside in; what the innermost says about itself. */
+/** Names from the outside in; the subtitle of the innermost. */
 function joinedTitles(visible: Visible, into: Int32Array): { title: string[]; subtitle: string[] } {
   const title = [...visible.title];
   const subtitle = [...visible.subtitle];

@@ -1,6 +1,6 @@
 /**
- * How a scene is drawn, said once. A painter only knows rectangles, curves, triangles and text; SVG, PDF and the page's canvas
- * are painters. The page calls `paintFrame`, `paintEdge` and `paintBox` itself for what is on screen.
+ * How a scene is drawn, in one place. A painter only knows rectangles, curves, triangles and text; SVG, PDF and the page's canvas
+ * are painters. The page itself calls `paintFrame`, `paintEdge` and `paintBox` for what is on screen.
  */
 import { BoxKind, CATEGORIES, EdgeKind } from "../program/types";
 import { textWidth } from "../text/measure";
@@ -59,7 +59,7 @@ export function paintFrame(scene: Scene, theme: Theme, item: number, painter: Pa
   painter.end();
 }
 
-/** A frame's title line, on a plate that keeps passing edges away from the words. */
+/** A frame's title line, on a background that hides passing edges. */
 export function paintTitle(
   scene: Scene,
   theme: Theme,
@@ -82,13 +82,13 @@ export function paintEdge(scene: Scene, theme: Theme, e: number, painter: Painte
   if (to === from) return;
   painter.begin("edge", e);
   const kind = scene.edgeKind[e];
-  const own =
+  const kindColour =
     kind === EdgeKind.Data || kind === EdgeKind.Carried || kind === EdgeKind.Overlay
       ? theme.edge
       : kind === EdgeKind.Control
         ? theme.faintEdge
         : theme.linkEdge;
-  const colour = own === theme.accent ? own : (edgeColour(scene, theme, e) ?? own);
+  const colour = kindColour === theme.accent ? kindColour : (edgeColour(scene, theme, e) ?? kindColour);
   const dash = kind === EdgeKind.Data || kind === EdgeKind.Overlay ? "solid" : kind === EdgeKind.Control ? "dotted" : "dashed";
   painter.curve(scene.curve, from, to, colour, scene.edgeWidth[e], dash);
   paintHead(scene, e, colour, painter);
@@ -109,7 +109,7 @@ function paintHead(scene: Scene, e: number, colour: string, painter: Painter): v
   painter.triangle(tipX, tipY, baseX + acrossX, baseY + acrossY, baseX - acrossX, baseY - acrossY, colour);
 }
 
-/** `runs` may be given by a painter that remembers them from frame to frame. */
+/** `runs` may come from a painter that caches them between frames. */
 export function paintBox(
   scene: Scene,
   theme: Theme,
@@ -128,7 +128,7 @@ export function paintBox(
   painter.end();
 }
 
-/** A thin bar at the foot of a closed group: which work is inside, and how much of each. */
+/** A thin bar at the bottom of a collapsed group: which kinds of work are inside, and how much of each. */
 function paintMix(scene: Scene, theme: Theme, item: number, painter: Painter): void {
   const row = scene.mixRow[scene.box[item]];
   if (row < 0) return;
@@ -154,10 +154,10 @@ function paintMix(scene: Scene, theme: Theme, item: number, painter: Painter): v
   }
 }
 
-/** The shape without its words (which the page leaves out when zoomed far away). */
+/** The shape without its text (which the page omits when zoomed far out). */
 export function paintBody(scene: Scene, theme: Theme, item: number, painter: Painter): void {
-  const { fill, stroke: own } = boxLook(scene, theme, item);
-  const stroke = scene.emphasis[item] ? theme.accent : own;
+  const { fill, stroke: plain } = boxLook(scene, theme, item);
+  const stroke = scene.emphasis[item] ? theme.accent : plain;
   const x = scene.x[item];
   const y = scene.y[item];
   const w = scene.w[item];

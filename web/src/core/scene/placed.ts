@@ -1,4 +1,4 @@
-/** Boxes and edges with their final places: the layout as it is, or broken into columns (wrap.ts). What `buildScene` draws. */
+/** Boxes and edges with their final places: the layout as it is, or broken into columns (wrap.ts). The input of `buildScene`. */
 import type { CompoundLayout } from "../layout/types";
 import type { Visible } from "../program/types";
 import type { SceneLabel } from "./types";
@@ -6,14 +6,14 @@ import type { SceneLabel } from "./types";
 export interface Placed {
   readonly width: number;
   readonly height: number;
-  /** Items of boxes: the view's boxes by number, then further items of frames. */
+  /** Box items: the view's boxes by number, then further items of frames that continue in another column. */
   readonly box: Int32Array;
   readonly parent: Int32Array;
   readonly x: Float64Array;
   readonly y: Float64Array;
   readonly w: Float64Array;
   readonly h: Float64Array;
-  /** Items of edges: the view's edge, and the items of boxes that it joins (-1: it ends at a label). */
+  /** Edge items: the view's edge, and the box items that it joins (-1: it ends at a label). */
   readonly edge: Int32Array;
   readonly edgeSource: Int32Array;
   readonly edgeTarget: Int32Array;
@@ -44,7 +44,7 @@ export function unwrapped(visible: Visible, layout: CompoundLayout): Placed {
   };
 }
 
-/** How many boxes are around each. Parents may stand before or after their children. */
+/** The depth of each box. Parents may come before or after their children. */
 export function depths(parent: Int32Array): Int32Array {
   const depth = new Int32Array(parent.length).fill(-1);
   const trail: number[] = [];

@@ -1,4 +1,4 @@
-/** The colours of an item in a theme: its category's, or those that a person chose for it, with ink that can be read on them. */
+/** The colours of an item in a theme: those of its category, or custom ones, with text that can be read on them. */
 import { legible } from "../base/colour";
 import type { Paint, Theme } from "./theme";
 import { type CustomPaint, type Scene, Shape } from "./types";
@@ -11,14 +11,14 @@ export interface Look {
   readonly accent: string;
 }
 
-/** How a box, a stack or a pill looks. */
+/** The colours of a box, a stack or a pill. */
 export function boxLook(scene: Scene, theme: Theme, item: number): Look {
   const base = theme.paints[scene.paint[item]];
   const custom = scene.custom[item];
   return custom < 0 ? plainLook(theme, base) : customLook(scene.customs[custom], theme, base);
 }
 
-/** How an open group looks; frames of one depth share a tint. */
+/** The colours of an open group; frames of one depth share a tint. */
 export function frameLook(scene: Scene, theme: Theme, item: number): Look {
   const base = framePaints(theme)[scene.depth[item] % theme.frames.length];
   const custom = scene.custom[item];
@@ -29,7 +29,7 @@ export function look(scene: Scene, theme: Theme, item: number): Look {
   return scene.shape[item] === Shape.Frame ? frameLook(scene, theme, item) : boxLook(scene, theme, item);
 }
 
-/** The colour of an edge that somebody coloured, or undefined. */
+/** The custom colour of an edge, or undefined. */
 export function edgeColour(scene: Scene, theme: Theme, edge: number): string | undefined {
   const shade = scene.edgeShade[edge];
   return shade < 0 ? undefined : scene.edgeShades[shade][theme.name];

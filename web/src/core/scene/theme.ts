@@ -1,7 +1,7 @@
 /**
- * Colours. Calm: one quiet background, thin grey lines, and colour only where it means something. Borders of the categories
- * differ enough to be told apart with normal sight, with deuteranopia and with protanopia, and all text meets WCAG AA on every
- * fill (test/scene/theme.test.ts computes both).
+ * Colours: one quiet background, thin grey lines, and colour only where it has a meaning. Borders of the categories can be
+ * distinguished with normal vision, with deuteranopia and with protanopia, and all text meets WCAG AA on every fill
+ * (test/scene/theme.test.ts computes both).
  */
 import type { Shade } from "../base/colour";
 import { CATEGORIES, type Category } from "../program/types";
@@ -9,14 +9,14 @@ import { CATEGORIES, type Category } from "../program/types";
 export interface Paint {
   readonly fill: string;
   readonly stroke: string;
-  /** Small text on this fill, where the theme's own would be too faint. */
+  /** Small text on this fill, if that of the theme would be too faint. */
   readonly secondary?: string;
 }
 
 export interface Theme {
   readonly name: "light" | "dark";
   readonly background: string;
-  /** What a file is painted on; empty: nothing. */
+  /** The background of a file; empty: none. */
   readonly paper: string;
   readonly panel: string;
   readonly text: string;
@@ -27,7 +27,7 @@ export interface Theme {
   readonly edge: string;
   /** Control edges. */
   readonly faintEdge: string;
-  /** Links: relations beside the flow, which must never compete with it. */
+  /** Links: relations that are not data flow, and must not compete with it. */
   readonly linkEdge: string;
   /** Frames by nesting depth, taken in turn; the border is the same for all. */
   readonly frames: readonly string[];

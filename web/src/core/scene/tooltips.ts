@@ -1,19 +1,19 @@
-/** What a person reads when the pointer rests on something. */
+/** Tooltips of boxes and edges. */
 import { EdgeKind } from "../program/types";
 import { unescapeName } from "../view/choose/keys";
 import { quantityText } from "../text/quantities";
 import type { BoxMeasure, Scene } from "./types";
 
-/** The node's own id ("dot.12") from its key, or nothing for what is no single node. */
+/** The id of a node ("dot.12") from its key, or nothing for what is not a single node. */
 function idOf(key: string): string {
   const last = key.slice(key.lastIndexOf(">") + 1);
   return last.startsWith("n:") ? unescapeName(last.slice(2)) : "";
 }
 
-/** What people call a box: "dot.12" where it is one node, its title otherwise. */
+/** The name of a box: "dot.12" if it is one node, else its title. */
 const nameOf = (scene: Scene, box: number): string => idOf(scene.key[box]) || scene.title[box];
 
-/** `measures` are numbers besides those that the boxes are coloured by. */
+/** `measures` are numbers in addition to those that the boxes are coloured by. */
 export function boxTooltip(scene: Scene, item: number, measures: readonly BoxMeasure[] = []): string {
   const box = scene.box[item];
   const id = idOf(scene.key[box]);

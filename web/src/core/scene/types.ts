@@ -1,9 +1,9 @@
 /**
- * The scene: what any painter draws. Plain data (typed arrays and string lists), so that it can be handed from a worker to the
+ * The scene: what any painter draws. Plain data (typed arrays and string lists), so that it can be transferred from a worker to the
  * page, and indexed by item, so that 100,000 boxes are megabytes and not objects.
  *
- * What a box *says* is worked out only when it is painted (`boxTexts` of text.ts), because most boxes are off screen.
- * How it is *coloured* is a number into the theme's table (theme.ts), so that changing the theme changes no scene.
+ * The *text* of a box is computed only when it is painted (`boxTexts` of boxText.ts), because most boxes are off screen.
+ * Its *colour* is a row of the theme's table (theme.ts), so that changing the theme does not change the scene.
  */
 import type { Shade } from "../base/colour";
 import { CATEGORIES } from "../program/types";
@@ -40,16 +40,16 @@ export interface Scene {
   readonly shape: Uint8Array;
   /** Row of `Theme.paints`. */
   readonly paint: Uint8Array;
-  /** How many frames an item sits in. */
+  /** How many frames an item is in. */
   readonly depth: Uint8Array;
   readonly parent: Int32Array;
-  /** 1: what the picture is about (the node that was asked for); it has a strong border. */
+  /** 1: the subject of the picture (the node that was asked for); it has a strong border. */
   readonly emphasis: Uint8Array;
   /** Colours that a person chose (rules, data): a row of `customs`, or -1. */
   readonly custom: Int16Array;
   readonly customs: readonly CustomPaint[];
 
-  /** From here to `mixRow`: indexed by the view's box number, straight from the view. */
+  /** From here to `mixRow`: indexed by the view's box number. */
   readonly kind: Uint8Array;
   /** 1: a group or a stack of groups, not an operation. */
   readonly group: Uint8Array;
@@ -59,7 +59,7 @@ export interface Scene {
   readonly title: readonly string[];
   readonly subtitle: readonly string[];
   readonly notes: readonly (readonly string[] | undefined)[];
-  /** Row of `mixShares` (shares by category, one row per closed group), or -1. */
+  /** Row of `mixShares` (shares by category, one row per collapsed group), or -1. */
   readonly mixRow: Int32Array;
   readonly mixShares: Float32Array;
   /** The numbers behind the colours. */
@@ -98,31 +98,31 @@ export interface Scene {
   readonly labels: readonly SceneLabel[];
   /** What the colours mean. */
   readonly legendRows: readonly LegendRow[];
-  /** The same at their places below the graph, with the remarks; empty unless asked for. */
+  /** The same at their places below the graph, with the remarks; empty unless requested. */
   readonly legend: readonly LegendEntry[];
   readonly remarks: readonly string[];
 }
 
-/** A small text at a place: a merged edge's count, or the number that joins the two halves of an edge cut by wrapping. */
+/** A small text at a place: the count of a merged edge, or the number that joins the two ends of an edge cut by wrapping. */
 export interface SceneLabel {
   readonly edge: number;
   readonly x: number;
   readonly y: number;
   readonly text: string;
-  /** "count": plain text with a halo beside the line. "cut": a number in a small circle at a cut end. "operand": plain, at a head. */
+  /** "count": text with a halo on the line. "cut": a number in a small circle at a cut end. "operand": plain, at a head. */
   readonly kind: "count" | "cut" | "operand";
   /** The frame that it lies on (its colour is the halo), or -1. */
   readonly ground?: number;
 }
 
-/** Colours of a box in place of its category's; what is absent stays as it is. */
+/** Colours of a box instead of those of its category; what is absent stays as it is. */
 export interface CustomPaint {
   readonly fill?: Shade;
   readonly stroke?: Shade;
   readonly text?: Shade;
 }
 
-/** Colours that a person chose for a view: rows of `paints` by box and of `shades` by edge, -1 where there is none. */
+/** Colours that a person chose for a view: rows of `paints` by box and of `shades` by edge, -1 for none. */
 export interface Highlights {
   readonly paints: readonly CustomPaint[];
   readonly box: Int16Array;
@@ -130,12 +130,12 @@ export interface Highlights {
   readonly edge: Int16Array;
 }
 
-/** One line of a legend: a row of `Theme.paints`, a colour of its own, or only words. */
+/** One line of a legend: a row of `Theme.paints`, another colour, or only text. */
 export interface LegendRow {
   readonly text: string;
   readonly paint?: number;
   readonly shade?: Shade;
-  /** Part of a scale: stands beside its neighbours without a gap. */
+  /** Part of a scale: next to its neighbours without a gap. */
   readonly scale?: boolean;
 }
 
@@ -165,7 +165,7 @@ export interface TextRun {
   readonly pill?: boolean;
 }
 
-/** What the boxes of a view have of a metric; NaN where they have none. */
+/** The values of a metric for the boxes of a view; NaN for none. */
 export interface BoxMeasure {
   readonly name: string;
   readonly unit: string;
@@ -173,12 +173,12 @@ export interface BoxMeasure {
   readonly values: Float64Array;
 }
 
-/** How boxes and edges are coloured in place of their categories, and what the colours mean. */
+/** How boxes and edges are coloured instead of by category, and what the colours mean. */
 export interface Colours {
   /** Row of `Theme.paints` for each box of the view. */
   readonly paints?: Uint8Array;
   readonly highlights?: Highlights | undefined;
-  /** What the legend says in place of the categories. */
+  /** The legend instead of the categories. */
   readonly legendRows?: readonly LegendRow[] | undefined;
   /** The numbers behind the colours, for tooltips. */
   readonly measures?: readonly BoxMeasure[] | undefined;
@@ -186,12 +186,12 @@ export interface Colours {
 
 export interface SceneOptions extends Colours {
   readonly direction?: "TB" | "LR";
-  /** Room around the graph. */
+  /** The margin around the graph. */
   readonly margin?: number;
-  /** Put a legend of the categories present under the picture (exports; the page has its own). */
+  /** Put a legend below the picture (for files; the page has its own). */
   readonly legend?: boolean;
   /** Numbers at the heads of edges whose order matters; undefined: where there are few. */
   readonly operands?: boolean | undefined;
-  /** Keys of boxes that the picture is about. */
+  /** Keys of the boxes that are the subject of the picture. */
   readonly emphasis?: ReadonlySet<string>;
 }

@@ -1,14 +1,14 @@
 /**
- * Widths of text from the bundled font's advance table: no canvas, no DOM, and the same to the last bit in the browser, in V8
- * inside Python, in resvg and in PDF (all of them draw with kerning and ligatures off).
+ * Widths of text from the bundled font's advance table: no canvas, no DOM, and identical in the browser, in V8 inside
+ * Python, in resvg and in PDF (all of them draw without kerning and ligatures).
  */
 import { BOLD, FONT_FAMILY, REGULAR, SPANS, UNITS_PER_EM } from "./advances";
 
-/** What painters write as the font's family. The fallbacks serve programs that do not read embedded fonts. */
+/** The font family that painters write. The fallbacks are for programs that ignore embedded fonts. */
 export const FONT_STACK = `"${FONT_FAMILY}", Inter, "Helvetica Neue", Arial, sans-serif`;
 export const BOLD_WEIGHT = 600;
 
-/** A character that the font does not have comes from another font: an em wide is enough for any of them. */
+/** A character that is not in the font comes from another one: one em is wide enough for all of them. */
 const UNKNOWN = UNITS_PER_EM;
 const DENSE = 0x2600;
 
@@ -74,7 +74,7 @@ export function elideMiddle(text: string, most: number, size: number, isBold = f
   return `${text.slice(0, head).trimEnd()}…${text.slice(tail).trimStart()}`;
 }
 
-/** A tuple "(s32[], f32[2, 3], …)" with as many of its first members as fit and the number of the others; all else as a name. */
+/** A tuple "(s32[], f32[2, 3], …)" with as many of its first members as fit and the number of the others; other types are elided in the middle. */
 export function elideType(text: string, most: number, size: number): string {
   if (!text.startsWith("(") || textWidth(text, size) <= most) return elideMiddle(text, most, size);
   const members = membersOf(text.slice(1, -1));
@@ -85,7 +85,7 @@ export function elideType(text: string, most: number, size: number): string {
   return elideMiddle(text, most, size);
 }
 
-/** Split at the commas that are in no brackets. */
+/** Splits at commas outside brackets. */
 function membersOf(text: string): string[] {
   const members: string[] = [];
   let [depth, from] = [0, 0];

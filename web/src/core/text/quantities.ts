@@ -1,4 +1,4 @@
-/** Sizes and counts as people read them: decimal units, three digits; as `opscope/quantities.py` writes them in the terminal. */
+/** Sizes and counts for people: decimal units, three digits, as `opscope/quantities.py` writes them in the terminal. */
 
 const PREFIXES = ["", "k", "M", "G", "T", "P", "E"];
 const SMALL_PREFIXES = ["", "m", "µ", "n", "p"];
@@ -22,7 +22,7 @@ export function bytesText(bytes: number): string {
   return `${value.toFixed(prefix === "" || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} ${prefix}B`;
 }
 
-/** 7_100_000 → "7.1 M"; fractions of small numbers are kept to two digits, and of very small ones to three that say something. */
+/** 7_100_000 → "7.1 M"; small numbers have two decimals, very small ones three significant digits. */
 export function shortNumber(n: number): string {
   const [value, prefix] = scaled(n);
   if (prefix === "") return String(n !== 0 && Math.abs(n) < 0.1 ? Number(n.toPrecision(3)) : Math.round(value * 100) / 100);

@@ -29,7 +29,7 @@ export function visibleToDot(visible: Visible, theme: Theme, options: DotOptions
   return lines.join("\n");
 }
 
-/** Open containers that need a node of their own: edges end at them, or nothing is inside that Graphviz would draw. */
+/** Open containers that need a node: edges end at them, or they contain nothing that Graphviz would draw. */
 function endsAtFrames(visible: Visible): Uint8Array {
   const anchored = Uint8Array.from(visible.open);
   for (let b = 0; b < visible.boxCount; b++) if (visible.parent[b] >= 0) anchored[visible.parent[b]] = 0;
@@ -39,7 +39,7 @@ function endsAtFrames(visible: Visible): Uint8Array {
   return anchored;
 }
 
-/** Boxes inside their clusters. A list of what is left to do instead of recursion: groups may be nested as deep as names allow. */
+/** Boxes inside their clusters. Uses a list instead of recursion, because groups may be nested deeply. */
 function writeBoxes(visible: Visible, theme: Theme, anchored: Uint8Array, lines: string[]): void {
   const { boxCount, parent, open } = visible;
   const children: number[][] = Array.from({ length: boxCount + 1 }, () => []);
@@ -75,7 +75,7 @@ function boxLine(visible: Visible, theme: Theme, box: number): string {
   return `b${box} [label=${quoted(label(visible, box))}, tooltip=${quoted(visible.key[box])}, fillcolor="${fill}", color="${stroke}"${shape}];`;
 }
 
-/** What it is, what it yields, and the operands that were drawn into it. */
+/** Title, inlined operands and type. */
 function label(visible: Visible, box: number): string {
   const repeat = visible.repeat[box] > 1 ? ` ×${visible.repeat[box]}` : "";
   const texts = [visible.title[box] + repeat, ...(visible.notes[box] ?? []), visible.subtitle[box]];
@@ -109,7 +109,7 @@ function isInside(visible: Visible, box: number, frame: number): boolean {
 
 const cut = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`);
 
-/** A DOT string. A backslash would begin one of Graphviz's own escapes (`\N` is the node's name), so it is doubled. */
+/** A DOT string. A backslash would begin a Graphviz escape (`\N` is the node's name), so it is doubled. */
 function quoted(text: string): string {
   const escaped = text
     .replaceAll("\\", "\\\\")

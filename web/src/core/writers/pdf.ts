@@ -6,7 +6,7 @@ import { type Dash, paintScene, type Painter } from "../scene/painter";
 import type { Theme } from "../scene/theme";
 import type { Scene, TextRun } from "../scene/types";
 
-/** How far a control point lies from the corner of a quarter circle, of the radius. */
+/** The distance of a control point from the corner of a quarter circle, as a share of the radius. */
 const ARC = 1 - 0.5522847498;
 
 const n = (value: number): string => String(Math.round(value * 100) / 100);
@@ -92,7 +92,7 @@ class PdfPainter implements Painter {
 const channels = (colour: string): string =>
   [1, 3, 5].map((at) => String(Math.round((Number.parseInt(colour.slice(at, at + 2), 16) / 255) * 1000) / 1000)).join(" ");
 
-/** UTF-16 code units as hex. A character beyond the first plane is one replacement mark: the font has none of them. */
+/** UTF-16 code units as hex. A character beyond the first plane becomes one replacement character: the font has none of them. */
 function codes(text: string): string {
   let hex = "";
   for (let i = 0; i < text.length; i++) {
@@ -104,7 +104,7 @@ function codes(text: string): string {
   return hex;
 }
 
-/** Drawing commands in the scene's own coordinates (y downwards). */
+/** Drawing commands in scene coordinates (y downwards). */
 export function sceneToPdf(scene: Scene, theme: Theme): string {
   const painter = new PdfPainter();
   if (theme.paper) painter.rect(0, 0, Math.ceil(scene.width), Math.ceil(scene.height), 0, theme.paper, "", 0, "solid");

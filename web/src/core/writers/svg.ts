@@ -10,7 +10,7 @@ import type { Theme } from "../scene/theme";
 import type { Scene, TextRun } from "../scene/types";
 
 export interface SvgOptions {
-  /** An @font-face rule, so that the picture looks the same where the font is not installed. */
+  /** An @font-face rule, so that the picture looks the same if the font is not installed. */
   readonly fontCss?: string;
   readonly title?: string;
 }
@@ -18,7 +18,7 @@ export interface SvgOptions {
 const UNSAFE = /[&<>"\ufffe\uffff]|(?![\t\n\r])\p{Cc}|\p{Cs}/gu;
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** Text for XML: markup characters as entities; characters that XML cannot hold as a visible box. */
+/** Text for XML: markup characters as entities; characters that XML does not allow as a replacement character. */
 export function escapeXml(text: string): string {
   return text.replace(UNSAFE, (character) => ENTITIES[character] ?? "\ufffd");
 }
@@ -113,7 +113,7 @@ function dashed(dash: Dash): string {
   return dash === "dotted" ? ' stroke-dasharray="1.5 3"' : ' stroke-dasharray="5 3"';
 }
 
-/** Is this cubic a straight line down or across? Most are, and "L" is a third of the text. */
+/** Is this cubic a vertical or horizontal line? Most are, and "L" is a third of the text. */
 function straight(curve: Float64Array, p: number): boolean {
   const same = (axis: 0 | 1) => {
     const at = curve[2 * p - 2 + axis];

@@ -15,7 +15,7 @@ function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {
   return across > 0 ? along / across : 1;
 }
 
-/** Is it a thread that nobody can read on one page? A short chain is narrow too, but needs no help. */
+/** Is it too long and thin to read on one page? A short chain is thin too, but needs no wrapping. */
 export function isThread(layout: CompoundLayout, direction: "TB" | "LR"): boolean {
   return aspectOf(layout, direction) > LONGEST_ASPECT && (direction === "TB" ? layout.height : layout.width) > SHORT;
 }
@@ -25,7 +25,7 @@ export function offAspect(along: number, across: number, direction: "TB" | "LR")
   return Math.abs(Math.log(along / Math.max(across, 1) / GOOD_ASPECT[direction]));
 }
 
-/** How many columns bring a picture near to a good aspect, if it now has this length and breadth in so many columns. */
+/** How many columns bring a picture near a good aspect, if it now has this length and breadth in `now` columns. */
 export function goodColumns(along: number, across: number, direction: "TB" | "LR", now = 1): number {
   return Math.max(1, Math.round(now * Math.sqrt(along / (GOOD_ASPECT[direction] * Math.max(across, 1)))));
 }
@@ -47,7 +47,7 @@ export function cutLines(visible: Visible, start: Float64Array, size: Float64Arr
   return cuts;
 }
 
-/** Counts what a cut at a given place would run through, by binary search in sorted ends. */
+/** Counts what a cut at a place would run through, by binary search in sorted ends. */
 class Frontier {
   private readonly boxStarts: Float64Array;
   private readonly boxEnds: Float64Array;
@@ -93,7 +93,7 @@ class Frontier {
     return best;
   }
 
-  /** A box in the way is worse than a frame to be continued, and that is worse than an edge to be cut. */
+  /** Cutting a box is worse than continuing a frame, and that is worse than cutting an edge. */
   private cost(at: number): number {
     const through = below(this.boxStarts, at) - below(this.boxEnds, at);
     const frames = below(this.frameStarts, at) - below(this.frameEnds, at);
@@ -102,7 +102,7 @@ class Frontier {
   }
 }
 
-/** How many numbers of a sorted list are smaller. */
+/** How many numbers in a sorted list are smaller. */
 export function below(sorted: Float64Array | readonly number[], value: number): number {
   let low = 0;
   let high = sorted.length;

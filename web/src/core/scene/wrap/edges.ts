@@ -1,4 +1,4 @@
-/** What wrapping leaves of the edges: whole ones within a column, and pairs of numbered stubs between columns. */
+/** Edges after wrapping: whole ones within a column, and pairs of numbered stubs between columns. */
 import type { CompoundLayout } from "../../layout/types";
 import { textWidth } from "../../text/measure";
 import type { Visible } from "../../program/types";
@@ -9,7 +9,7 @@ import type { SceneLabel } from "../types";
 const STUB = 9;
 const LABEL = 15;
 const MOST_NUMBERS = 4;
-/** What a stub and its number take beside a box. */
+/** The space of a stub and its number next to a box. */
 export const STUB_ROOM = STUB + 5 + LABEL;
 
 const stubKey = (box: number, out: boolean): string => `${box}${out ? ">" : "<"}`;
@@ -17,8 +17,8 @@ const stubKey = (box: number, out: boolean): string => `${box}${out ? ">" : "<"}
 interface Stub {
   readonly e: number;
   readonly box: number;
-  /** What the number stands beside: the box, or the frame through whose title it would otherwise be. */
-  readonly beside: number;
+  /** What the number is next to: the box, or a frame whose title it would otherwise cover. */
+  readonly anchor: number;
   readonly column: number;
   /** (across, along, across, …) from the number to the box, or the other way round. */
   readonly way: readonly number[];
@@ -65,17 +65,17 @@ export class EdgeItems {
     return this.down ? [points[2 * p], points[2 * p + 1]] : [points[2 * p + 1], points[2 * p]];
   }
 
-  /** `entered`: the frame (and where it begins) that the edge comes into in its last column, or -1. */
+  /** `entered`: the frame (and where it begins) that the edge enters in its last column, or -1. */
   cut(e: number, number: number, from: number, to: number, entered: number, begins: number): void {
     const { visible, layout } = this;
     if (layout.pointStart[e + 1] - layout.pointStart[e] < 2) return;
     const [source, target] = [visible.edgeSource[e], visible.edgeTarget[e]];
-    this.stub({ e, box: source, beside: source, column: from, way: this.at(layout.pointStart[e]), out: true }, number);
+    this.stub({ e, box: source, anchor: source, column: from, way: this.at(layout.pointStart[e]), out: true }, number);
     const way = entered < 0 ? this.at(layout.pointStart[e + 1] - 1) : this.wayFrom(e, begins);
-    this.stub({ e, box: target, beside: entered < 0 ? target : entered, column: to, way, out: false }, number);
+    this.stub({ e, box: target, anchor: entered < 0 ? target : entered, column: to, way, out: false }, number);
   }
 
-  /** The end of an edge, from where it comes to a line across the flow. */
+  /** The end of an edge, from where it reaches a line across the flow. */
   private wayFrom(e: number, line: number): number[] {
     const { pointStart } = this.layout;
     const way: number[] = [];
@@ -89,18 +89,18 @@ export class EdgeItems {
 
   private stub(stub: Omit<Stub, "numbers">, number: number): void {
     const key = stubKey(stub.box, stub.out);
-    const known = this.stubs.get(key);
-    if (known) known.numbers.add(number);
+    const stubHere = this.stubs.get(key);
+    if (stubHere) stubHere.numbers.add(number);
     else this.stubs.set(key, { ...stub, numbers: new Set([number]) });
-    this.marked.add(stubKey(this.stubs.get(key)!.beside, stub.out));
+    this.marked.add(stubKey(this.stubs.get(key)!.anchor, stub.out));
   }
 
-  /** Whether a number stands before or behind a box. */
+  /** Whether a number is before or after a box. */
   isMarked(box: number, out: boolean): boolean {
     return this.marked.has(stubKey(box, out));
   }
 
-  /** Draw the stubs. Where other edges leave by the same place, the number stands beside them. */
+  /** Draws the stubs. If other edges leave at the same place, the number is next to them. */
   finishStubs(): void {
     const leaving = new Set(this.source);
     for (const { e, box, column, way, out, numbers } of this.stubs.values()) {
@@ -111,15 +111,15 @@ export class EdgeItems {
           .sort((a, b) => a - b)
           .slice(0, MOST_NUMBERS)
           .join(", ") + (numbers.size > MOST_NUMBERS ? `, +${numbers.size - MOST_NUMBERS}` : "");
-      const beside = out && leaving.has(box) ? (textWidth(shown, TINY) + LABEL) / 2 : 0;
-      this.labels.push({ edge: this.edge.length, column, u: u + beside, v: out ? end + LABEL / 2 : end - LABEL / 2, text: shown });
-      if (out) this.add(e, box, -1, column, [u, v, u + beside, end]);
+      const aside = out && leaving.has(box) ? (textWidth(shown, TINY) + LABEL) / 2 : 0;
+      this.labels.push({ edge: this.edge.length, column, u: u + aside, v: out ? end + LABEL / 2 : end - LABEL / 2, text: shown });
+      if (out) this.add(e, box, -1, column, [u, v, u + aside, end]);
       else this.add(e, -1, box, column, [u, end, ...way]);
     }
   }
 
-  /** Every edge that was kept whole, with its points (across, along, across, …). */
-  eachKept(visit: (edge: number, column: number, points: readonly number[]) => void): void {
+  /** Every edge that is still whole, with its points (across, along, across, …). */
+  eachWhole(visit: (edge: number, column: number, points: readonly number[]) => void): void {
     for (let e = 0; e < this.edge.length; e++) {
       if (this.source[e] >= 0 && this.target[e] >= 0)
         visit(this.edge[e], this.column[e], this.points.slice(2 * this.starts[e], 2 * this.starts[e + 1]));

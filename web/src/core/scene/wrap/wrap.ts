@@ -1,9 +1,9 @@
 /**
- * A very long layout as columns, read like a newspaper. Edges that stay within a column are drawn as they were; an edge between
- * columns becomes two short stubs with the same number, one below its source and one above its target. A frame that goes on in
- * the next column has a further item there.
+ * A very long layout as columns, read like a newspaper. Edges within a column are drawn unchanged; an edge between
+ * columns becomes two short stubs with the same number, one below its source and one above its target. A frame that continues in
+ * the next column has another item there.
  *
- * Everything is written along the flow (v) and across it (u), so that left-to-right pictures wrap into rows by the same code.
+ * Coordinates are along the flow (v) and across it (u), so that left-to-right pictures wrap into rows with the same code.
  */
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
@@ -14,7 +14,7 @@ import { depths, type Placed, upTo } from "../placed";
 const COLUMN_GAP = 56;
 const PADDING = 14;
 const TITLE_LINE = 26;
-/** Room for "name (continued)" above what continues. */
+/** The space for "name (continued)" above what continues. */
 const CONTINUED_TITLE = 38;
 
 export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR"): Placed {
@@ -22,7 +22,7 @@ export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" |
   const shape = ({ width, height }: { width: number; height: number }): [number, number] => (down ? [height, width] : [width, height]);
   const few = goodColumns(...shape(layout), direction);
   let best = new Wrapping(visible, layout, direction, few).run();
-  // Columns are narrower than the whole was, so that more of them may fit: as many as that suggests, or half the way there.
+  // Columns are narrower than the whole was, so more of them may fit: try as many as that suggests, and half way there.
   const many = goodColumns(...shape(best), direction, few);
   for (const columns of new Set([many, Math.round((few + many) / 2)])) {
     if (columns <= few) continue;
@@ -91,16 +91,16 @@ class Wrapping {
     return this.arrange(edges);
   }
 
-  /** A frame lies in every column from its first content to its last. */
+  /** A frame is in every column from its first content to its last. */
   private spreadFrames(): void {
     const { visible, column, lastColumn } = this;
-    const seen = new Uint8Array(visible.boxCount);
+    const hasContent = new Uint8Array(visible.boxCount);
     for (const b of this.order) {
       const p = visible.parent[b];
       if (p < 0) continue;
-      column[p] = seen[p] ? Math.min(column[p], column[b]) : column[b];
-      lastColumn[p] = seen[p] ? Math.max(lastColumn[p], lastColumn[b]) : lastColumn[b];
-      seen[p] = 1;
+      column[p] = hasContent[p] ? Math.min(column[p], column[b]) : column[b];
+      lastColumn[p] = hasContent[p] ? Math.max(lastColumn[p], lastColumn[b]) : lastColumn[b];
+      hasContent[p] = 1;
     }
   }
 
@@ -133,7 +133,7 @@ class Wrapping {
     edges.finishStubs();
   }
 
-  /** The frame before which a number must stand, because just before the target it would be in the title of one that begins there. */
+  /** The frame before which a number must be, because just before the target it would cover the title of a frame that begins there. */
   private enteredFrame(source: number, target: number, column: number): number {
     const { parent } = this.visible;
     const around = this.commonFrame(source, target);
@@ -151,7 +151,7 @@ class Wrapping {
     return this.layout.points[2 * this.layout.pointStart[e] + (this.down ? 1 : 0)];
   }
 
-  /** Give every frame one item per column, large enough for what it holds there. */
+  /** Gives every frame one item per column, large enough for what it contains there. */
   private cutFrames(edges: EdgeItems): void {
     const { visible, columns } = this;
     const extents = new Map<number, Extent>();
@@ -165,7 +165,7 @@ class Wrapping {
         at.v1 = Math.max(at.v1, v1);
       }
     };
-    edges.eachKept((e, column, points) => {
+    edges.eachWhole((e, column, points) => {
       const around = this.commonFrame(visible.edgeSource[e], visible.edgeTarget[e]);
       for (const end of [visible.edgeSource[e], visible.edgeTarget[e]]) {
         for (let frame = visible.parent[end]; frame >= 0; frame = visible.parent[frame]) {
@@ -190,14 +190,14 @@ class Wrapping {
       const bottom = this.v[b] + this.vSize[b];
       const [wholeU, wholeSize, title] = [this.u[b], this.uSize[b], this.down ? CONTINUED_TITLE : PADDING];
       for (let c = first; c <= this.lastColumn[b]; c++) {
-        const held = extents.get(b * columns + c);
-        if (!held) continue;
+        const extent = extents.get(b * columns + c);
+        if (!extent) continue;
         const item = c === first ? b : this.newItem(b, c);
         this.itemOf.set(b * columns + c, item);
-        const v0 = c === first ? this.v[b] : held.v0 - title;
-        const v1 = Math.max(c === this.lastColumn[b] ? bottom : 0, held.v1 + PADDING);
-        const u0 = this.down ? Math.max(wholeU, held.u0 - PADDING) : wholeU;
-        const u1 = this.down ? Math.min(wholeU + wholeSize, Math.max(held.u1 + PADDING, u0 + 150)) : wholeU + wholeSize;
+        const v0 = c === first ? this.v[b] : extent.v0 - title;
+        const v1 = Math.max(c === this.lastColumn[b] ? bottom : 0, extent.v1 + PADDING);
+        const u0 = this.down ? Math.max(wholeU, extent.u0 - PADDING) : wholeU;
+        const u1 = this.down ? Math.min(wholeU + wholeSize, Math.max(extent.u1 + PADDING, u0 + 150)) : wholeU + wholeSize;
         this.u[item] = u0;
         this.uSize[item] = u1 - u0;
         this.v[item] = v0;
@@ -237,7 +237,7 @@ class Wrapping {
     return item < this.visible.boxCount ? this.column[item] : this.itemColumn.get(item)!;
   }
 
-  /** Put the columns side by side. */
+  /** Puts the columns side by side. */
   private arrange(edges: EdgeItems): Placed {
     const { left, right, top } = this;
     const bottom = new Float64Array(this.columns).fill(Number.NEGATIVE_INFINITY);
