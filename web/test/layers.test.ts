@@ -1,10 +1,10 @@
-/** The layers import only downwards, nothing imports itself in a circle, and files stay small: all easily broken by one careless line. */
+/** Layers import only downwards, there are no import cycles, and files stay small: one careless line breaks any of these. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const SRC = join(import.meta.dirname, "../src");
-/** From the ground up. A file may import from its own layer and from those before it. */
+/** From the bottom up. A file may import from its own layer and from those before it. */
 const LAYERS = [
   "core/base",
   "core/text",
@@ -30,13 +30,13 @@ interface Import {
 }
 
 const files = readdirSync(SRC, { recursive: true }).filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"));
-const known = new Set(files);
+const fileSet = new Set(files);
 
-/** The file that an import leads to, if it is one of ours. */
+/** The file that an import names, if it is one of ours. */
 function target(from: string, path: string): string | undefined {
   if (!path.startsWith(".")) return undefined;
   const base = relative(SRC, join(SRC, dirname(from), path));
-  return [`${base}.ts`, `${base}.tsx`, join(base, "index.ts")].find((file) => known.has(file));
+  return [`${base}.ts`, `${base}.tsx`, join(base, "index.ts")].find((file) => fileSet.has(file));
 }
 
 /** An import or export statement: `type`, what is named, and where it is. */
@@ -59,7 +59,7 @@ function namesTypesOnly(names: string): boolean {
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 const layerOf = (file: string): number => LAYERS.findIndex((layer) => file === layer || file.startsWith(`${layer}/`));
 
-/** The files of one circle of imports, or nothing: what is left when files that import nothing that is left are taken away, again and again. */
+/** The files of an import cycle, or none: what remains after repeatedly removing files that import none of the rest. */
 function circle(): string[] {
   const left = new Map(
     files.map((file) => [
@@ -94,7 +94,7 @@ describe("the sources", () => {
     expect(upwards).toEqual([]);
   });
 
-  it("do not import themselves in a circle (types may)", () => {
+  it("have no import cycles (types may)", () => {
     expect(circle()).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** Rules and data become colours: which rule wins, what is counted, what is said about mistakes, and how much time a large program takes. */
+/** Rules and data become colours: which rule wins, what is counted, how mistakes are reported, and how long a large program takes. */
 import { describe, expect, it } from "vitest";
 import { contrast, legible, readColour } from "../../src/core/base/colour";
 import { highlightsOf, overlaid } from "../../src/core/highlight/apply";
@@ -53,25 +53,25 @@ function rule(nodeType: NodeType, queryRegex: string, colour: string, matchTypes
 
 function matched(rules: readonly StyleRule[]) {
   const compiled = rules.map(compileRule);
-  const found = matchRules(program, program.groupings[0], compiled);
+  const matches = matchRules(program, program.groupings[0], compiled);
   const ids = (numbers: Int16Array, which: number) => graph.nodes.filter((_, n) => numbers[n] === which).map((node) => node.id);
-  return { compiled, found, ids };
+  return { compiled, matches, ids };
 }
 
 describe("rules", () => {
   it("gives a node to the first rule that matches it, and counts every match", () => {
-    const { found, ids } = matched([rule("op_nodes", "quantize_", "#111111"), rule("op_nodes", "aten\\.|quantized", "#222222")]);
-    expect(ids(found.node, 0)).toEqual(["dq", "q"]);
-    expect(ids(found.node, 1)).toEqual(["conv", "sum", "late"]);
-    expect([...found.counts]).toEqual([2, 5]);
+    const { matches, ids } = matched([rule("op_nodes", "quantize_", "#111111"), rule("op_nodes", "aten\\.|quantized", "#222222")]);
+    expect(ids(matches.node, 0)).toEqual(["dq", "q"]);
+    expect(ids(matches.node, 1)).toEqual(["conv", "sum", "late"]);
+    expect([...matches.counts]).toEqual([2, 5]);
   });
 
-  it("tells operations from groups, without regard to case", () => {
-    const groups = (type: NodeType) => [...matched([rule(type, "PARTITION 1", "red")]).found.group].filter((at) => at === 0).length;
+  it("distinguishes operations from groups, ignoring case", () => {
+    const groups = (type: NodeType) => [...matched([rule(type, "PARTITION 1", "red")]).matches.group].filter((at) => at === 0).length;
     expect(groups("layer_nodes")).toBe(1);
     expect(groups("op_and_layer_nodes")).toBe(1);
     expect(groups("op_nodes")).toBe(0);
-    expect(matched([rule("layer_nodes", "aten", "red")]).found.counts[0]).toBe(0);
+    expect(matched([rule("layer_nodes", "aten", "red")]).matches.counts[0]).toBe(0);
   });
 
   it.each<readonly [MatchType, string, readonly string[]]>([
@@ -80,8 +80,8 @@ describe("rules", () => {
     ["input", "dequantize", ["conv"]],
     ["output", "aten\\.sum", ["q"]],
   ])("looks into %s for %s", (where, pattern, expected) => {
-    const { found, ids } = matched([rule("op_nodes", pattern, "red", [where])]);
-    expect(ids(found.node, 0)).toEqual(expected);
+    const { matches, ids } = matched([rule("op_nodes", pattern, "red", [where])]);
+    expect(ids(matches.node, 0)).toEqual(expected);
   });
 
   it("takes numbers of an attribute within a range, and open ends as Model Explorer writes them", () => {
@@ -89,26 +89,26 @@ describe("rules", () => {
       queries: [{ type: "attr_value_range", attrName: "groups", min, max }],
       styles: { node_bg_color: "red" },
     });
-    expect(matched([range(4, null)]).found.counts[0]).toBe(1);
-    expect(matched([range(null, 7.5)]).found.counts[0]).toBe(0);
+    expect(matched([range(4, null)]).matches.counts[0]).toBe(1);
+    expect(matched([range(null, 7.5)]).matches.counts[0]).toBe(0);
     expect(needsDetails([compileRule(range(1, 2))])).toBe(true);
     expect(needsDetails(CLUSTERS.map(compileRule))).toBe(false);
   });
 
   it("says what is wrong instead of failing, and goes on with the other rules", () => {
-    const { compiled, found } = matched([rule("op_nodes", "conv(", "red"), rule("op_nodes", "", "red"), rule("op_nodes", "conv", "red")]);
+    const { compiled, matches } = matched([rule("op_nodes", "conv(", "red"), rule("op_nodes", "", "red"), rule("op_nodes", "conv", "red")]);
     expect(compiled[0].problem).toMatch(/conv\(/);
     expect(compiled[1].problem).toBeDefined();
-    expect([...found.counts]).toEqual([0, 0, 1]);
+    expect([...matches.counts]).toEqual([0, 0, 1]);
     expect(() => readRules({})).toThrow(/list/);
     expect(() => readRules([{ queries: [{ type: "colour" }], styles: {} }])).toThrow(/rule 1: unknown query type "colour"/);
     expect(() => readRules([rule("op_nodes", "a", "greenish")])).toThrow(/"greenish" is not a colour/);
   });
 
   it("colours edges by what they carry", () => {
-    const { compiled, found } = matched([{ ...rule("op_nodes", "conv", "red"), styles: { edge_color: "#ff8800" } }]);
+    const { compiled, matches } = matched([{ ...rule("op_nodes", "conv", "red"), styles: { edge_color: "#ff8800" } }]);
     const visible = buildView(program, { flatten: true });
-    const { edge, shades } = highlightsOf(visible, compiled, found);
+    const { edge, shades } = highlightsOf(visible, compiled, matches);
     const coloured = [...edge].flatMap((at, e) => (at >= 0 ? [visible.edgeNode[e]] : []));
     expect(coloured).toEqual([number("conv")]);
     expect(shades[0]).toEqual({ light: "#ff8800", dark: "#ff8800" });
@@ -135,10 +135,10 @@ describe("rules", () => {
 
 describe("pictures", () => {
   const scene = (rules: readonly StyleRule[]) => {
-    const { compiled, found } = matched(rules);
+    const { compiled, matches } = matched(rules);
     const visible = buildView(program, { depth: 3 });
     return buildScene(program, visible, unwrapped(visible, layoutCompound(measure(visible), {})), {
-      highlights: highlightsOf(visible, compiled, found),
+      highlights: highlightsOf(visible, compiled, matches),
       legend: true,
     });
   };
@@ -225,15 +225,15 @@ describe("node data", () => {
     expect(highlights.paints[highlights.box[closed.boxOfNode[number("q")]]].fill?.light).toBe("#ff0000");
   });
 
-  it("stands over rules on operations and leaves groups to them", () => {
-    const { compiled, found } = matched([rule("op_nodes", "aten", "#0000ff"), rule("layer_nodes", "partition", "#00ffff")]);
+  it("takes precedence over rules on operations and leaves groups to them", () => {
+    const { compiled, matches } = matched([rule("op_nodes", "aten", "#0000ff"), rule("layer_nodes", "partition", "#00ffff")]);
     const open = buildView(program, { depth: 3 });
-    const both = overlaid(highlightsOf(open, compiled, found), coloursOf(file, open).highlights, open)!;
+    const both = overlaid(highlightsOf(open, compiled, matches), coloursOf(file, open).highlights, open)!;
     expect(both.box[open.boxOfNode[number("late")]]).toBe(-1);
     expect(both.paints[both.box[open.title.findIndex((title) => title.startsWith("partition 0"))]].fill?.light).toBe("#00ffff");
   });
 
-  it("refuses what is no node data with a sentence", () => {
+  it("refuses what is not node data with a sentence", () => {
     expect(() => readNodeData([1], "a.json")).toThrow(/a\.json: no node data/);
     expect(() => readNodeData({ results: {}, gradient: [{ stop: 0, bgColor: "nope" }] }, "a.json")).toThrow(/"nope" is not a colour/);
   });

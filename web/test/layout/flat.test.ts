@@ -123,7 +123,7 @@ describe("layoutFlat on shapes that people know", () => {
     expect(Math.max(...x) - Math.min(...x)).toBeLessThan(1e-6);
   });
 
-  it.each([1, 2, 3, 4, 5])("stands one box evenly above and below %i equal ones", (n) => {
+  it.each([1, 2, 3, 4, 5])("centres one box above and below %i equal ones", (n) => {
     const edges = Array.from(
       { length: n },
       (_, i) =>

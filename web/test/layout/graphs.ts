@@ -78,22 +78,22 @@ export function boxesOf(graph: FlatGraph, layout: FlatLayout): Rectangles {
 
 const NEAR = 1e-6;
 
-/** Pairs of the given boxes that share some area, found by sweeping over x. */
+/** Pairs of boxes that overlap, by a sweep over x. */
 export function overlaps(r: Rectangles, ids: number[]): Array<[number, number]> {
   const order = [...ids].sort((a, b) => r.left[a] - r.left[b]);
-  const found: Array<[number, number]> = [];
+  const pairs: Array<[number, number]> = [];
   let active: number[] = [];
   for (const b of order) {
     active = active.filter((a) => r.left[a] + r.width[a] > r.left[b] + NEAR);
     for (const a of active) {
-      if (r.top[a] + r.height[a] > r.top[b] + NEAR && r.top[b] + r.height[b] > r.top[a] + NEAR) found.push([a, b]);
+      if (r.top[a] + r.height[a] > r.top[b] + NEAR && r.top[b] + r.height[b] > r.top[a] + NEAR) pairs.push([a, b]);
     }
     active.push(b);
   }
-  return found;
+  return pairs;
 }
 
-/** Whether the straight line between two points passes through the inside of a rectangle. */
+/** Does the straight line between two points pass through the inside of a rectangle? */
 export function passesThrough(x1: number, y1: number, x2: number, y2: number, r: Rectangles, box: number): boolean {
   const left = r.left[box] + NEAR;
   const right = r.left[box] + r.width[box] - NEAR;
@@ -125,15 +125,15 @@ export function linesThroughBoxes(
   r: Rectangles,
   ids: number[],
 ): Array<[number, number]> {
-  const found: Array<[number, number]> = [];
+  const pairs: Array<[number, number]> = [];
   for (let e = 0; e < graph.edgeSource.length; e++) {
     for (let p = layout.pointStart[e]; p + 1 < layout.pointStart[e + 1]; p++) {
       const [x1, y1, x2, y2] = layout.points.subarray(2 * p, 2 * p + 4);
       for (const box of ids) {
         if (box === graph.edgeSource[e] || box === graph.edgeTarget[e]) continue;
-        if (passesThrough(x1, y1, x2, y2, r, box)) found.push([e, box]);
+        if (passesThrough(x1, y1, x2, y2, r, box)) pairs.push([e, box]);
       }
     }
   }
-  return found;
+  return pairs;
 }

@@ -109,17 +109,17 @@ describe("breaking cycles", () => {
     return edges.filter((_, e) => reversed[e] === 1);
   };
   const [input, backward, shared, forward] = [0, 1, 2, 3];
-  const kept: Array<[number, number]> = [
+  const saved: Array<[number, number]> = [
     [forward, backward],
     [forward, backward],
     [forward, backward],
   ];
 
   it("turns the one edge back between two groups, not the many ahead, whichever is come upon first", () => {
-    expect(turned(4, [[input, backward], [input, forward], [input, shared], ...kept, [backward, forward]])).toEqual([[backward, forward]]);
+    expect(turned(4, [[input, backward], [input, forward], [input, shared], ...saved, [backward, forward]])).toEqual([[backward, forward]]);
   });
 
-  it("counts a line as often as it stands for edges of the program", () => {
+  it("counts a line once per edge of the program", () => {
     expect(
       turned(
         4,
@@ -147,7 +147,7 @@ describe("breaking cycles", () => {
   });
 
   it("turns as few where the way back leads through something else", () => {
-    expect(turned(4, [[input, backward], [backward, shared], [shared, forward], ...kept])).toHaveLength(1);
+    expect(turned(4, [[input, backward], [backward, shared], [shared, forward], ...saved])).toHaveLength(1);
   });
 
   it("leaves no cycle in any graph", () => {
@@ -253,12 +253,12 @@ describe("the small structures", () => {
             counter.add(m, -1);
           }
         });
-        const kept = members.filter((_, i) => i % 4 !== 3);
+        const remaining = members.filter((_, i) => i % 4 !== 3);
         for (const p of asked) {
-          expect(set.previous(p)).toBe(Math.max(-1, ...kept.filter((m) => m < p)));
-          const right = kept.filter((m) => m > p);
+          expect(set.previous(p)).toBe(Math.max(-1, ...remaining.filter((m) => m < p)));
+          const right = remaining.filter((m) => m > p);
           expect(set.next(p)).toBe(right.length === 0 ? -1 : Math.min(...right));
-          expect(counter.before(p)).toBe(kept.filter((m) => m < p).length);
+          expect(counter.before(p)).toBe(remaining.filter((m) => m < p).length);
         }
       }),
     );

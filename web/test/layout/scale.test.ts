@@ -26,7 +26,7 @@ describe("layout of 20,000 boxes", () => {
     expect(layout.points.every(Number.isFinite)).toBe(true);
   });
 
-  it("nests as deep as it is told, without recursion", () => {
+  it("nests arbitrarily deep, without recursion", () => {
     const depth = 20_000;
     const layout = layoutCompound({
       boxCount: depth,

@@ -143,21 +143,21 @@ describe("a train step", () => {
     expect(middle(6)).toBeGreaterThan(middle(5));
   });
 
-  it("has what is kept for backward run straight across", () => {
+  it("draws what is saved for backward straight across", () => {
     const { graph, halves } = trainStep();
     const l = layoutTwoHalves(graph, halves);
     for (const e of [2, 5, 6])
       expect(new Set(Array.from(l.points.slice(2 * l.pointStart[e], 2 * l.pointStart[e + 1])).filter((_, i) => i % 2)).size).toBe(1);
   });
 
-  it("knows what comes after the halves", () => {
+  it("places what comes after the halves", () => {
     const { graph, halves } = trainStep();
     expect([...blocksOf(graph, halves)]).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3]);
   });
 });
 
 describe("the parts", () => {
-  it("finds a longest rising row", () => {
+  it("finds a longest increasing subsequence", () => {
     expect(longestIncreasing([5, 1, 2, 9, 3, 4])).toEqual([1, 2, 4, 5]);
     expect(longestIncreasing([])).toEqual([]);
   });

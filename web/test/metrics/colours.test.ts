@@ -103,7 +103,7 @@ describe("colours", () => {
     expect(legendRows!.map(({ text }) => text)).toEqual(["input (1)", "dot (1)", "exp (1)", "sin (1)", "mystery (1)"]);
   });
 
-  it("stand over style rules, which stay over kinds", () => {
+  it("take precedence over style rules, which take precedence over kinds", () => {
     const rules = [{ queries: [{ type: "regex", queryRegex: ".", matchTypes: ["title"] }], styles: { node_bg_color: "#010203" } }] as never;
     const visible = buildView(program, { depth: 1 });
     const filled = (colour: string) => {

@@ -56,11 +56,11 @@ describe("a group", () => {
     ["peak", 300],
     ["step", 8],
     ["intensity", 603 / 30],
-  ])("that stands for its repeats has %s of all of them", (name, expected) => {
+  ])("of repeats has the %s of all of them", (name, expected) => {
     expect(boxes(layers, name, { depth: 0 })["layer_0 … layer_2"]).toBe(expected);
   });
 
-  it("takes the last number of the groups in it, wherever that stands", () => {
+  it("takes the last number of the groups in it, wherever that is", () => {
     const nodes = [
       { id: "a", scope: "g/inner", metrics: { step: 1 } },
       { id: "b", inputs: ["a"], scope: "g", metrics: { step: 2 } },
@@ -114,7 +114,7 @@ describe("a call", () => {
     expect(boxes(program, "flops", { graph: "body", depth: 0 })).toMatchObject({ sin: 2 });
   });
 
-  it("in a circle ends", () => {
+  it("in a cycle ends", () => {
     const circle = makeProgram([
       {
         name: "a",

@@ -50,7 +50,7 @@ describe.each(VIEWS)("a view %s", (_, spec) => {
     expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec }));
   });
 
-  it("is the same from the host as it is seen on the page", async () => {
+  it("is the same from the host as shown on the page", async () => {
     await onPage(spec, { rankdir: "LR" });
     expect(await ask("svg", { theme: "light", as: "seen" })).toBe(fromHost({ spec, rankdir: "LR", as: "seen" }));
   });

@@ -37,7 +37,7 @@ describe("the cards of a timeline", () => {
     expect(shape({ chosen: 3 })).toEqual(["start", "a", 1, "c", "d", 1]);
   });
 
-  it("go by the names of passes and pipelines, and by what touched a node", () => {
+  it("go by the names of passes and pipelines, and by what changed a node", () => {
     expect(shape({ filter: "INNER" })).toEqual([1, "d"]);
     expect(shape({ only: new Set([4]) })).toEqual(["d"]);
   });
@@ -52,7 +52,7 @@ describe("the cards of a timeline", () => {
     expect(nextChange(two, 6, 1)).toBe(7);
   });
 
-  it("stand side by side under their pipelines", () => {
+  it("are side by side under their pipelines", () => {
     const { cards, bands, width } = cardsOf(rows, all);
     for (let i = 1; i < cards.length; i++) expect(cards[i].x).toBeGreaterThan(cards[i - 1].x + cards[i - 1].width);
     expect(width).toBe(cards[cards.length - 1].x + cards[cards.length - 1].width);

@@ -1,12 +1,12 @@
 /**
- * What each field of a program says, in words. Numbers of strings, types, groups and nodes may differ between two producers of the same
- * program; what they stand for may not. The table has a row for every field, so that a new one cannot be forgotten.
+ * The content of each field of a program, with names. Numbers of strings, types, groups and nodes may differ between two producers of
+ * the same program; what they refer to may not. The table has a row for every field, so that a new one cannot be forgotten.
  */
 import { opName } from "../../src/core/program/ops";
 import { operandsOf, parametersOf } from "../../src/core/program/parameters";
 import { CATEGORIES, type Csr, type Csr2, type Grouping, type ProgramData, ROLES } from "../../src/core/program/types";
 
-/** The part of a program that is to be described: an overlay has nodes and graphs that the program after the pass has not. */
+/** The part of a program to describe: an overlay has nodes and graphs that the program after the pass does not have. */
 export interface Part {
   readonly node: (node: number) => boolean;
   readonly graphs: number;
@@ -16,7 +16,7 @@ export function described(program: ProgramData, part: Part = { node: () => true,
   const { strings, types, graphStart } = program;
   const graphs = Array.from({ length: part.graphs }, (_, g) => g);
   const nodes = Array.from({ length: program.nodeCount }, (_, n) => n).filter(part.node);
-  const kept = new Set(nodes);
+  const included = new Set(nodes);
   const graphOf = (node: number) => Array.from(graphStart).filter((start) => start <= node).length - 1;
   const graphName = (graph: number) => strings.at(program.graphName[graph]);
   const id = (node: number) => `${graphName(graphOf(node))}/${strings.at(program.nodeId[node])}`;
@@ -65,7 +65,7 @@ export function described(program: ProgramData, part: Part = { node: () => true,
     control: () =>
       perNode((n) =>
         row(program.control, n)
-          .filter((each) => kept.has(each))
+          .filter((each) => included.has(each))
           .map(id),
       ),
     links: () => perNode((n) => pairs(program.links, n).map(([kind, node]) => [text(kind), id(node)])),
@@ -79,7 +79,7 @@ export function described(program: ProgramData, part: Part = { node: () => true,
     },
     looks: () =>
       program.looks && {
-        nodes: program.looks.nodes.filter(([node]) => kept.has(node)).map(([node, look]) => [id(node), look]),
+        nodes: program.looks.nodes.filter(([node]) => included.has(node)).map(([node, look]) => [id(node), look]),
         groups: program.looks.groups.map(({ graph, ...rest }) => [graphName(graph), rest]),
         overlays: program.looks.overlays.map(({ edges, ...rest }) => [rest, edges.map(([from, to, say]) => [id(from), id(to), say])]),
       },
@@ -89,7 +89,7 @@ export function described(program: ProgramData, part: Part = { node: () => true,
       graphs.map((g) => {
         const parameters = parametersOf(program, g);
         const operands = operandsOf(program, parameters);
-        return parameters.flatMap((node, i) => (kept.has(node) ? [[id(node), operands[i]]] : []));
+        return parameters.flatMap((node, i) => (included.has(node) ? [[id(node), operands[i]]] : []));
       }),
       perNode((n) => (ROLES[program.nodeRole[n]] === "parameter" ? "above" : program.nodePlace[n])),
     ],

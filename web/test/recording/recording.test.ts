@@ -112,7 +112,7 @@ describe("a recording that Python wrote", () => {
     expect(recording.diff(2)).toBeUndefined();
   });
 
-  it("overlays what went, with its operands, where it stood", () => {
+  it("overlays what was removed, with its operands, where it was", () => {
     const { program, marks } = markedProgram(programAfter(0), programAfter(1), recording.diff(1)!, "overlay");
     const ghost = named(program, "idle.1");
     expect(marks[ghost]).toBe(REMOVED);
@@ -155,8 +155,8 @@ describe("a recording that Python wrote", () => {
     const numbers = (pass: number, ...names: string[]) => names.map((id) => named(reached(pass), id));
     const back = (pass: number, id: string) => {
       const diff = shared.diff(pass)!,
-        made = numbers(pass, id);
-      return stepOf(diff, sourcesOf(diff, made), made);
+        results = numbers(pass, id);
+      return stepOf(diff, sourcesOf(diff, results), results);
     };
     const onward = (pass: number, id: string) => {
       const diff = shared.diff(pass)!,
@@ -164,7 +164,7 @@ describe("a recording that Python wrote", () => {
       return stepOf(diff, old, resultsOf(diff, old));
     };
 
-    it("tells of each fusion what that one was made of", () => {
+    it("lists the parts of each fusion separately", () => {
       expect(back(1, "sub_fusion")).toMatchObject({ kind: "fused", old: numbers(0, "wide.1", "sub.1"), new: numbers(1, "sub_fusion") });
       expect(back(1, "add_fusion")).toMatchObject({
         kind: "fused",
@@ -173,26 +173,26 @@ describe("a recording that Python wrote", () => {
       });
     });
 
-    it("tells of a copy inside a fusion about that fusion", () => {
+    it("shows the fusion for a copy inside it", () => {
       expect(back(1, "wide_add")).toMatchObject({ kind: "fused", new: numbers(1, "add_fusion") });
       expect(back(1, "wide_sub")).toMatchObject({ kind: "fused", new: numbers(1, "sub_fusion") });
     });
 
-    it("tells of the producer that it went into both, and of others into one", () => {
+    it("shows that the producer went into both, and others into one", () => {
       expect(onward(1, "wide.1")).toMatchObject({ kind: "fused", old: numbers(0, "wide.1"), new: numbers(1, "sub_fusion", "add_fusion") });
       expect(onward(1, "tanh.1")).toMatchObject({ kind: "fused", new: numbers(1, "add_fusion") });
       expect(onward(1, "mul.1"), "only its operand is another").toMatchObject({ kind: "changed" });
     });
 
-    it("tells of a node that became two that it did, from either side", () => {
-      const told = {
+    it("shows a node that became two, from either side", () => {
+      const split = {
         kind: "became",
         old: numbers(1, "erf.1"),
         new: numbers(2, "erf_forward", "erf_backward"),
         rule: "recomputed in the backward",
       };
-      expect(onward(2, "erf.1")).toMatchObject(told);
-      expect(back(2, "erf_backward")).toMatchObject(told);
+      expect(onward(2, "erf.1")).toMatchObject(split);
+      expect(back(2, "erf_backward")).toMatchObject(split);
     });
   });
 });

@@ -1,4 +1,4 @@
-/** Lone frames in lone frames become one that says all their names; nothing else changes. */
+/** Lone frames in lone frames become one with all their names; nothing else changes. */
 import { describe, expect, it } from "vitest";
 import { mergeLoneFrames } from "../../src/core/scene";
 import { BoxKind } from "../../src/core/program/types";
@@ -21,7 +21,7 @@ describe("lone frames", () => {
     expect([visible.edgeSource[0], visible.edgeTarget[0]]).toEqual([2, 0]);
   });
 
-  it("stay apart where a frame holds more, is closed, or stands for repeats", () => {
+  it("stay apart if a frame contains more, is collapsed, or represents repeats", () => {
     const visible = visibleOf(
       [
         frame("two"),

@@ -1,4 +1,4 @@
-/** From a view to a picture: nothing is lost, nothing swings out of its lane, and names never become markup. */
+/** From a view to a picture: nothing is lost, no curve overshoots, and names never become markup. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { layoutCompound } from "../../src/core/layout";
@@ -79,7 +79,7 @@ describe("scene", () => {
     ]);
   });
 
-  it("writes a count on edges that stand for several", () => {
+  it("writes a count on edges that represent several", () => {
     expect(sceneOf(transformerLayer()).labels.map((label) => label.text)).toEqual(["×3"]);
   });
 });
@@ -161,7 +161,7 @@ describe("wrapping", () => {
     }
   });
 
-  it("continues frames, each item around what it holds", () => {
+  it("continues frames, each item around what it contains", () => {
     const visible = longChain(40);
     const scene = sceneOf(visible, "TB", true);
     expect(scene.boxCount).toBeGreaterThan(visible.boxCount);
@@ -178,7 +178,7 @@ describe("wrapping", () => {
 });
 
 describe("tooltips", () => {
-  it("give a node's own id, which people search for, beside what it is", () => {
+  it("give the id of a node, which people search for, next to what it is", () => {
     const scene = sceneOf(
       visibleOf([{ id: "n:while.1>n:dot%2F12", subtitle: "f32[2]" }, { id: "g:layer_0" }], [["n:while.1>n:dot%2F12", "g:layer_0"]], {
         "n:while.1>n:dot%2F12": "dot",

@@ -1,4 +1,4 @@
-/** Colours that people can read and tell apart, also with the two common colour blindnesses. */
+/** Colours that people can read and distinguish, also with the two common kinds of colour blindness. */
 import { describe, expect, it } from "vitest";
 import { legible } from "../../src/core/base/colour";
 import { THEMES } from "../../src/core/scene";
@@ -43,8 +43,8 @@ const SIGHTS: Record<string, readonly Linear[]> = {
 
 /** Oklab, in which equal distances look about equally different. */
 function perceived(hex: string, sight: readonly Linear[]): Linear {
-  const given = linear(hex);
-  const [r, g, b] = sight.map((row) => Math.min(1, Math.max(0, row[0] * given[0] + row[1] * given[1] + row[2] * given[2])));
+  const channels = linear(hex);
+  const [r, g, b] = sight.map((row) => Math.min(1, Math.max(0, row[0] * channels[0] + row[1] * channels[1] + row[2] * channels[2])));
   const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
   const m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
   const s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
@@ -85,8 +85,8 @@ for (const theme of Object.values(THEMES)) {
     });
 
     for (const [name, sight] of Object.entries(SIGHTS)) {
-      it(`has category borders that differ with ${name} sight`, () => {
-        // Autograd graphs have categories of their own, which are never in one picture with those of operations.
+      it(`has category borders that differ with ${name} vision`, () => {
+        // Autograd graphs have separate categories, which are never in one picture with those of operations.
         const autograd = ["function", "leaf", "saved", "base", "cut"];
         const rows = CATEGORIES.filter((category) => category !== "parameter" && category !== "constant");
         for (const [i, a] of rows.entries()) {

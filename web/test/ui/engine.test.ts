@@ -39,7 +39,7 @@ const number = (id: string) => Array.from({ length: program.nodeCount }, (_, n) 
 const names = (mark: Uint8Array, bit: number) => [...mark].flatMap((m, n) => (m & bit ? [lookup.id(n)] : []));
 
 describe("what is upstream and downstream", () => {
-  it("goes as many steps as asked", () => {
+  it("goes as many hops as asked", () => {
     expect(names(trace(lookup, [number("y")], 1, 0).mark, 1)).toEqual(["f", "y", "p", "inner", "root"]);
     expect(names(trace(lookup, [number("y")], 0, 1).mark, 2)).toEqual(["y", "z"]);
   });
@@ -73,7 +73,7 @@ describe("lookups", () => {
     expect(lookup.graph(1)).toEqual({ name: "body", nodes: 3, callers: 2 });
   });
 
-  it("tells everything about a node", () => {
+  it("gives everything about a node", () => {
     const facts = nodeFacts(lookup, number("f"), { attrs: { k: 1 }, source: [] }, scopeOf(lookup, number("f"), ""));
     expect(facts).toMatchObject({
       id: "f",

@@ -20,9 +20,9 @@ describe("spatial index", () => {
           Float32Array.from(items, (i) => i.y + i.h),
         );
         const out = new Int32Array(items.length);
-        const found = querySpatial(index, q.x, q.y, q.x + q.w, q.y + q.h, out);
+        const count = querySpatial(index, q.x, q.y, q.x + q.w, q.y + q.h, out);
         const expected = items.flatMap((i, n) => (i.x <= q.x + q.w && i.x + i.w >= q.x && i.y <= q.y + q.h && i.y + i.h >= q.y ? [n] : []));
-        expect([...out.subarray(0, found)].sort((a, b) => a - b)).toEqual(expected);
+        expect([...out.subarray(0, count)].sort((a, b) => a - b)).toEqual(expected);
       }),
     );
   });

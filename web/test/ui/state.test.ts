@@ -75,7 +75,7 @@ const states: fc.Arbitrary<ViewState> = fc
   .tuple(page, options)
   .map(([chosen, option]) => ({ ...chosen, ...(option as unknown as Pick<ViewState, AddressOption>) }));
 
-/** What a page's own fields may be instead of what they begin with. */
+/** Values that the fields of a page may have instead of their defaults. */
 const OTHER: Record<Exclude<keyof ViewState, AddressOption>, unknown> = {
   source: 1,
   trail: ["body"],
@@ -114,7 +114,7 @@ describe("the state in the URL", () => {
     );
   });
 
-  it("has a place for everything that is seen, under keys that do not clash", () => {
+  it("has a key for everything that is shown, without clashes", () => {
     const options = Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, otherThan(name)]));
     const everything = { ...options, ...OTHER } as unknown as ViewState;
     const parameters = [...new URLSearchParams(toHash(everything)).keys()];

@@ -3,7 +3,7 @@ import type { CompoundLayout } from "../../src/core/layout/types";
 import type { Visible } from "../../src/core/program/types";
 import { fitToScreen } from "../../src/core/view/initial/fitToScreen";
 
-/** A view of nested groups as the first sight knows it: 100 pixels a box, one below the other. */
+/** A view of nested groups at first sight: 100 pixels per box, one below the other. */
 function sight(
   groups: Readonly<Record<string, { readonly parent: string | undefined; readonly leaves: number }>>,
   closed: readonly string[],
@@ -40,7 +40,7 @@ describe("the first sight", () => {
     expect(fitToScreen({ width: 800, height: 8000 }, (closed) => sight(STEP, closed)).closed).toEqual([]);
   });
 
-  it("closes what stands deepest first, then the fullest group, and never down to a handful of boxes", () => {
+  it("closes what is deepest first, then the fullest group, and never down to a handful of boxes", () => {
     expect(fitToScreen({ width: 800, height: 2500 }, (closed) => sight(STEP, closed)).closed).toEqual(["model"]);
     expect(fitToScreen({ width: 800, height: 800 }, (closed) => sight(STEP, closed)).closed).toEqual(["model", "update"]);
     expect(fitToScreen({ width: 800, height: 100 }, (closed) => sight(STEP, closed)).visible.boxCount).toBeGreaterThanOrEqual(8);

@@ -4,7 +4,7 @@ import { buildView } from "../../src/core/view";
 import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
-/** A layer with a residual: dot over the input and a weight of its own, then the sum. */
+/** A layer with a residual: dot of the input and its own weight, then the sum. */
 function layer(i: number, from: string, op = "tanh", scope = `layer_${i}`): NodeSketch[] {
   return [
     { id: `w${i}`, role: "parameter", op: "parameter", types: ["f32[4, 4]"], scope },
@@ -110,7 +110,7 @@ describe("folding never bends the flow", () => {
     expect(stacks(nodes)).toEqual([]);
   });
 
-  it("splits a chain at what stands in between", () => {
+  it("splits a chain at what is in between", () => {
     const nodes: NodeSketch[] = [{ id: "embed", op: "gather" }];
     let from = "embed";
     for (let i = 0; i < 6; i++) {
@@ -124,7 +124,7 @@ describe("folding never bends the flow", () => {
     expect(stacks(nodes)).toEqual(["x:layer_0 layer_0 … layer_2 ×3", "x:layer_3 layer_3 … layer_5 ×3"]);
   });
 
-  it("folds groups that already run in a circle, as forward and backward of one module do", () => {
+  it("folds groups that are already in a cycle, as forward and backward of one module are", () => {
     const nodes: NodeSketch[] = [{ id: "x", op: "sin" }];
     let from = "x";
     for (let i = 0; i < 3; i++) {

@@ -29,7 +29,7 @@ describe("groups", () => {
     expect(view.subtitle[boxNamed(view, "g:layer_0")]).toBe("5 ops");
   });
 
-  it("counts the model's parameters, not what else comes in beside them", () => {
+  it("counts the model's parameters, not its other inputs", () => {
     const backward = makeProgram([
       {
         name: "main",

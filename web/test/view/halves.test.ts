@@ -1,4 +1,4 @@
-/** Programs of two calls that hand many values to each other: what torch.compile's partition makes of a training step. */
+/** Programs of two calls with many values between them, as torch.compile partitions a training step. */
 
 import { describe, expect, it } from "vitest";
 import type { ProgramData, ViewSpec } from "../../src/core/program/types";
@@ -8,7 +8,7 @@ import { makeProgram, type NodeSketch } from "./program";
 
 const MANY = 12;
 const weight = (i: number): NodeSketch => ({ id: `w${i}`, op: "parameter", role: "parameter", types: [`f32[4,${i + 2}]`] });
-const given = (id: string, types = ["f32[4,2]"]): NodeSketch => ({ id, op: "parameter", role: "parameter", types });
+const argument = (id: string, types = ["f32[4,2]"]): NodeSketch => ({ id, op: "parameter", role: "parameter", types });
 const numbers = Array.from({ length: MANY }, (_, i) => i);
 const saved = numbers.map((i) => `m${i}`);
 
@@ -32,7 +32,7 @@ const program = makeProgram([
   {
     name: "forward",
     nodes: [
-      given("x", ["s32[4]"]),
+      argument("x", ["s32[4]"]),
       ...numbers.map(weight),
       ...numbers.map(
         (i): NodeSketch => ({
@@ -50,7 +50,7 @@ const program = makeProgram([
   {
     name: "backward",
     nodes: [
-      ...saved.map((id) => given(id)),
+      ...saved.map((id) => argument(id)),
       { id: "tangent", op: "gradient", role: "gradient" },
       { id: "sum", op: "custom", inputs: [...saved, "tangent"], types: ["f32[4]"] },
       { id: "output", op: "output", role: "output", inputs: ["sum"], types: [] },
@@ -78,7 +78,7 @@ describe("two halves of a program", () => {
     expect(boxLines(view).filter((line) => line.startsWith("node n:w"))).toHaveLength(MANY);
   });
 
-  it("open: each weight stands in the group of its user, the data stays outside, and no half ends in a box of its own", () => {
+  it("open: each weight is in the group of its user, the data stays outside, and no half ends in a separate box", () => {
     const view = buildView(program, { depth: 9, rules: { foldRepeats: true } });
     const lines = boxLines(view).map((line) => line.trim());
     expect(lines).toContain("node n:x");
@@ -88,13 +88,13 @@ describe("two halves of a program", () => {
     expect(lines.filter((line) => line.endsWith("n:output"))).toEqual([]);
   });
 
-  it("open: what is saved runs from the one that makes it to the one that takes it, the given gradient too", () => {
+  it("open: what is saved runs from the one that makes it to the one that takes it, the incoming gradient too", () => {
     const lines = edgeLines(buildView(program, { depth: 9 }));
     expect(lines).toContain("n:forward>n:m3 -> n:backward>n:sum");
     expect(lines.some((line) => line.startsWith("n:tangent -> n:backward>n:sum"))).toBe(true);
   });
 
-  it("says of every node where it is seen", () => {
+  it("says where every node is visible", () => {
     for (const depth of [0, 9]) {
       const view = buildView(program, { depth });
       const boxOf = (node: number): string => view.key[view.boxOfNode[node]];
@@ -103,8 +103,8 @@ describe("two halves of a program", () => {
   });
 });
 
-describe("halves beside each other", () => {
-  it("say how many values are kept, and how many bytes that is", () => {
+describe("halves side by side", () => {
+  it("say how many values are saved, and how many bytes that is", () => {
     const step = makeProgram([
       {
         name: "main",

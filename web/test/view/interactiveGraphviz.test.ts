@@ -1,4 +1,4 @@
-/** What XLA's own dumper tells, told here too: operand numbers, where parameters come from, what is left out and how to add it. */
+/** What XLA's interactive_graphviz shows: operand numbers, where parameters come from, what is omitted and how to add it. */
 import { describe, expect, it } from "vitest";
 import { draw } from "../../src/core/picture";
 import { edgeTooltip } from "../../src/core/scene/tooltips";
@@ -31,12 +31,12 @@ describe("operand numbers", () => {
       },
     ]);
 
-  it("stand at the heads where the order matters", () => {
+  it("are at the heads where the order matters", () => {
     expect(numbers(taking("subtract"))).toEqual(["0", "1"]);
     expect(numbers(taking("dot"))).toEqual(["0", "1"]);
   });
 
-  it("are left out where it does not, for a single operand, and when nobody wants them", () => {
+  it("are left out where it does not, for a single operand, and when they are switched off", () => {
     expect(numbers(taking("add"))).toEqual([]);
     expect(
       numbers(
@@ -70,7 +70,7 @@ describe("operand numbers", () => {
   });
 });
 
-it("an edge tells its type and its bytes", () => {
+it("an edge shows its type and its bytes", () => {
   const scene = sceneOf(
     makeProgram([
       {
@@ -116,7 +116,7 @@ describe("parameters of a called graph", () => {
   });
 });
 
-describe("neighbours that are left out", () => {
+describe("omitted neighbours", () => {
   const program = makeProgram([
     {
       name: "main",
@@ -131,7 +131,7 @@ describe("neighbours that are left out", () => {
   ]);
   const view = { ...START, around: ["b"], hops: 1 };
 
-  it("are counted where they would stand, and a click adds exactly them", () => {
+  it("are counted where they would be, and a click adds exactly them", () => {
     const part = buildView(program, specOf(view));
     expect(part.title[boxNamed(part, "o:out:n:c")]).toBe("2 more");
     const more = addOmitted(view, "o:out:n:c");

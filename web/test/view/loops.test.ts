@@ -5,7 +5,7 @@ import { buildView } from "../../src/core/view";
 import { boxNamed } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
-/** "tanh → dot" for every arrow to a loop's next round. */
+/** "tanh → dot" for every arrow to the next iteration of a loop. */
 function carried(view: Visible): string[] {
   const last = (box: number): string => view.key[box].slice(view.key[box].lastIndexOf(":") + 1);
   return [...view.edgeKind.keys()]

@@ -1,4 +1,4 @@
-/** The stream arrives in the middle of a box, so that chains do not drift sideways with every operand they take in. */
+/** The main path enters a box in the middle, so that chains do not drift sideways with every operand. */
 import { describe, expect, it } from "vitest";
 import { buildView } from "../../src/core/view";
 import { boxNamed } from "./asText";
@@ -18,12 +18,12 @@ function slots(nodes: readonly NodeSketch[], of: string): number[] {
 }
 
 describe("operands along the top", () => {
-  it("put the only stream in the middle and weights beside it, in order", () => {
+  it("put the only computed operand in the middle and weights next to it, in order", () => {
     const nodes = [{ id: "x", op: "sin" }, weight("w"), weight("b"), { id: "y", op: "linear", inputs: ["w", "x", "b"] }];
     expect(slots(nodes, "y")).toEqual([0.25, 0.5, 0.75]);
   });
 
-  it("put the end of a branch in the middle and the residual beside it", () => {
+  it("put the end of a branch in the middle and the residual next to it", () => {
     const nodes = [
       { id: "x", op: "sin" },
       { id: "branch", op: "exp", inputs: ["x"] },

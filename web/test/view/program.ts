@@ -28,7 +28,7 @@ export interface NodeSketch {
   text?: string;
   /** "elementwise" if absent. */
   category?: Category;
-  /** The operand that a parameter stands for, or the first that a loop carries. */
+  /** The operand of a parameter, or the first that a loop carries. */
   place?: number;
   attrs?: Record<string, unknown>;
   groups?: Record<string, string>;
@@ -46,8 +46,8 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
   const texts: string[] = [];
   const numbers = new Map<string, number>();
   const intern = (text: string): number => {
-    const known = numbers.get(text);
-    if (known !== undefined) return known;
+    const number = numbers.get(text);
+    if (number !== undefined) return number;
     numbers.set(text, texts.length);
     return texts.push(text) - 1;
   };
@@ -178,7 +178,7 @@ function pairs(lists: [number, number][][]): Csr2 {
 }
 
 function makeGrouping(name: string, paths: string[], graphOfNode: number[], intern: (text: string) => number): Grouping {
-  const known = new Map<string, number>();
+  const groupOf = new Map<string, number>();
   const groupName: number[] = [];
   const groupParent: number[] = [];
   const groupGraph: number[] = [];
@@ -188,12 +188,12 @@ function makeGrouping(name: string, paths: string[], graphOfNode: number[], inte
     for (let i = 1; i <= parts.length; i++) {
       const key = `${graphOfNode[n]}:${parts.slice(0, i).join("/")}`;
       const parent = group;
-      group = known.get(key) ?? -1;
+      group = groupOf.get(key) ?? -1;
       if (group < 0) {
         group = groupName.push(intern(parts[i - 1])) - 1;
         groupParent.push(parent);
         groupGraph.push(graphOfNode[n]);
-        known.set(key, group);
+        groupOf.set(key, group);
       }
     }
     return group;

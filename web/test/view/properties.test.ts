@@ -160,7 +160,7 @@ describe("any view of any graph", () => {
     );
   });
 
-  it("draws the flow forward between groups that fold: no circle that was not there", () => {
+  it("draws the flow forward between groups that fold: no new cycle", () => {
     fc.assert(
       fc.property(sketches, (list) => {
         const program = build(list, true);
@@ -168,12 +168,12 @@ describe("any view of any graph", () => {
           const degree = new Int32Array(view.boxCount);
           for (const target of view.edgeTarget) degree[target]++;
           const ready = Array.from(degree.keys()).filter((box) => degree[box] === 0);
-          let seen = 0;
-          for (let q = 0; q < ready.length; q++, seen++) {
+          let count = 0;
+          for (let q = 0; q < ready.length; q++, count++) {
             for (let e = 0; e < view.edgeCount; e++)
               if (view.edgeSource[e] === ready[q] && --degree[view.edgeTarget[e]] === 0) ready.push(view.edgeTarget[e]);
           }
-          return seen < view.boxCount;
+          return count < view.boxCount;
         };
         const rules = { inlineSmall: false, inlineReducers: false, stubs: false, plumbing: false };
         const control = { depth: 0, calls: false };

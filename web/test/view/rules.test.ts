@@ -118,7 +118,7 @@ describe("plumbing", () => {
     expect(boxLines(buildView(program, { rules: only("plumbing"), around: ["cast"], hops: 1 }))).toContain("node n:cast");
   });
 
-  it("that runs in a circle is drawn as it is", () => {
+  it("that forms a cycle is drawn as it is", () => {
     const circle = makeProgram([
       {
         name: "main",
@@ -146,7 +146,7 @@ describe("stubs", () => {
     { id: "mask", role: "parameter", op: "parameter", types: ["pred[8, 8]"] },
   ];
 
-  it("stand in for a source with many users, one for each user that is not near", () => {
+  it("replace a source with many users, one for each user that is not near", () => {
     const view = buildView(makeProgram([{ name: "main", nodes: [...head, ...users(8, () => "")] }]), { rules: only("stubs") });
     const stubs = boxesOfKind(view, BoxKind.Stub);
     expect(stubs.map((box) => view.key[box])).toEqual([1, 2, 3, 4, 5, 6, 7].map((i) => `s:n:mask@n:u${i}`));
@@ -173,7 +173,7 @@ describe("stubs", () => {
     ).toEqual([]);
   });
 
-  it("become one where many would frontier around one box", () => {
+  it("become one where many would crowd around one box", () => {
     const sources: NodeSketch[] = Array.from({ length: 6 }, (_, i) => ({ id: `p${i}`, role: "parameter", op: "parameter" }));
     const all = sources.map((source) => source.id);
     const takers: NodeSketch[] = Array.from({ length: 7 }, (_, i) => ({ id: `t${i}`, op: "concat", inputs: all }));
@@ -202,7 +202,7 @@ describe("adoption", () => {
     },
   ]);
 
-  it("puts weights beside their first user, nodes without a place where they are used, and leaves the model's input outside", () => {
+  it("puts weights next to their first user, nodes without a place where they are used, and leaves the model's input outside", () => {
     const view = buildView(program, { depth: 9, rules: only("none") });
     const around = (key: string): string => (view.parent[boxNamed(view, key)] < 0 ? "" : view.key[view.parent[boxNamed(view, key)]]);
     expect(around("n:w0")).toBe("g:layer_0/attention");
@@ -259,7 +259,7 @@ describe("values as boxes", () => {
     },
   ]);
 
-  it("stand between an operation and its users, one for each output, and after the result", () => {
+  it("are between an operation and its users, one for each output, and after the result", () => {
     const view = buildView(program, { values: "boxes", rules: only("none") });
     expect(boxesOfKind(view, BoxKind.Value).map((box) => `${view.title[box]} ${view.subtitle[box]}`)).toEqual([
       "split.0 f32[2]",
@@ -305,7 +305,7 @@ describe("the result", () => {
     expect(result([x, split], ["split#0", "split#1"])).toEqual(["output 2 values", "n:split -> r:output", "n:split -> r:output"]);
   });
 
-  it("is no second box where the program has one, nor where it is hidden or not part of what is shown", () => {
+  it("is not a second box if the program has one, it is hidden, or it is not part of what is shown", () => {
     const y: NodeSketch = { id: "y", op: "tanh", inputs: ["x"] };
     expect(result([x, y, { id: "t", op: "tuple", inputs: ["y"] }], ["t"])).toEqual([]);
     expect(result([x, y, { id: "out", op: "output", role: "output", inputs: ["y"] }], ["y"])).toEqual([]);

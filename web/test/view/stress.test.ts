@@ -5,8 +5,8 @@ import { makeProgram, type NodeSketch } from "./program";
 
 const range = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
-/** Sizes that break recursion, spreading into arguments, and anything quadratic (which would not end in the test's patience). */
-describe("bad weather", () => {
+/** Sizes that break recursion, spreading into arguments, and anything quadratic (which would time out). */
+describe("extreme programs", () => {
   it("one node with 50,000 inputs", () => {
     const sources = range(50_000, (i): NodeSketch => ({ id: `s${i}`, op: "sin" }));
     const program = makeProgram([{ name: "main", nodes: [...sources, { id: "all", op: "concat", inputs: sources.map((one) => one.id) }] }]);

@@ -4,7 +4,7 @@ import { buildView } from "../../src/core/view";
 import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
-/** a → b → c → d → e, with a shortcut b → d, and x, y beside. */
+/** a → b → c → d → e, with a shortcut b → d, and x, y apart. */
 const nodes: NodeSketch[] = [
   { id: "a", op: "sin" },
   { id: "b", op: "sin", inputs: ["a"], scope: "g" },
@@ -32,7 +32,7 @@ const shown = (spec: object): string[] => {
 };
 
 describe("around", () => {
-  it("shows what is within so many steps, up and down, in open groups, and counts what is not shown", () => {
+  it("shows what is within so many hops, up and down, in open groups, and counts what is not shown", () => {
     const view = buildView(program, { rules, around: ["c"], hops: 1 });
     expect(boxLines(view)).toEqual([
       "group g:g open",
@@ -55,7 +55,7 @@ describe("around", () => {
     expect(view.remarks).toEqual(["4 neighbours not shown."]);
   });
 
-  it("does not walk on from where it is told to stop", () => {
+  it("does not continue from nodes to stop at", () => {
     expect(shown({ around: ["c"], hops: 9, stopAt: ["d"] })).toEqual(["n:a", "n:b", "n:c", "n:d"]);
   });
 
@@ -66,7 +66,7 @@ describe("around", () => {
     expect(shown({ around: ["inner"], hops: 0 })).toEqual(["n:inner"]);
   });
 
-  it("counts no step for what is not drawn, and is not led astray by what else a tuple holds", () => {
+  it("counts no hop for what is not drawn, and does not enter other elements of a tuple", () => {
     const bundled = makeProgram([
       {
         name: "main",
@@ -97,7 +97,7 @@ describe("around", () => {
     expect(() => buildView(program, { graph: "nope" })).toThrow('no graph named "nope"');
   });
 
-  it("shows relations beside the data flow as edges of their own kind", () => {
+  it("shows relations as a separate kind of edges", () => {
     const linked = makeProgram([
       {
         name: "main",
@@ -156,7 +156,7 @@ describe("paths", () => {
 });
 
 describe("only and hidden roles", () => {
-  it("narrow what is seen", () => {
+  it("narrow what is shown", () => {
     expect(shown({ only: ["b", "d"] })).toEqual(["n:b", "n:d"]);
     expect(shown({ only: ["b", "x"], around: ["c"], hops: 1 })).toEqual(["n:b"]);
     const view = buildView(program, { rules, graph: "f", hideRoles: ["parameter"] });

@@ -48,18 +48,18 @@ describe("bytes that Python wrote", () => {
   const pairs = (csr: { start: Int32Array; value: Int32Array; extra: Int32Array }, i: number): number[][] =>
     row(csr, i).map((value, k) => [value, csr.extra[csr.start[i] + k]]);
 
-  it("hold every number of every metric, exactly; ratios know what they divide", () => {
-    const found = program.metrics.map(({ values, ratio, ...definition }) => ({
+  it("contain every number of every metric, exactly; ratios have their parts", () => {
+    const metrics = program.metrics.map(({ values, ratio, ...definition }) => ({
       ...definition,
       values: ratio ? ratio.map(({ name }) => name) : Array.from(values, (value) => (Number.isNaN(value) ? null : value)),
     }));
     const parts = { speed: ["flops", "time"], intensity: ["flops", "bytes"] } as Record<string, unknown>;
-    expect(found).toEqual(expected.metrics.map((metric) => ({ ...metric, values: parts[metric.name] ?? metric.values })));
-    expect(found.map(({ name }) => name)).toEqual(["time", "speed", "flops", "bytes", "intensity"]);
-    expect(found[0].values.filter((value) => value !== null)).toHaveLength(300);
+    expect(metrics).toEqual(expected.metrics.map((metric) => ({ ...metric, values: parts[metric.name] ?? metric.values })));
+    expect(metrics.map(({ name }) => name)).toEqual(["time", "speed", "flops", "bytes", "intensity"]);
+    expect(metrics[0].values.filter((value) => value !== null)).toHaveLength(300);
   });
 
-  it("hold the same program, node for node", () => {
+  it("contain the same program, node for node", () => {
     const { strings, types } = program;
     const module = program.groupings.find((one) => one.name === "module");
     const scope = (n: number): string[] => {
@@ -68,7 +68,7 @@ describe("bytes that Python wrote", () => {
         path.unshift(strings.at(module?.groupName[g] ?? -1));
       return path;
     };
-    const found = Array.from({ length: program.nodeCount }, (_, n) => ({
+    const nodes = Array.from({ length: program.nodeCount }, (_, n) => ({
       id: strings.at(program.nodeId[n]),
       op: opName(program, n),
       role: ROLES[program.nodeRole[n]],
@@ -85,10 +85,10 @@ describe("bytes that Python wrote", () => {
       scope: scope(n),
       ...program.details(n),
     }));
-    expect(found).toEqual(expected.nodes);
+    expect(nodes).toEqual(expected.nodes);
   });
 
-  it("hold the same graphs and results", () => {
+  it("contain the same graphs and results", () => {
     expect(program.name).toBe(expected.name);
     expect(program.entry).toBe(expected.entry);
     expect(Array.from(program.graphName, (name) => program.strings.at(name))).toEqual(expected.graphs);

@@ -1,4 +1,4 @@
-"""Writes a program as wire bytes, and beside them what a reader must find in them, for wire.test.ts."""
+"""Writes a program as wire bytes, and next to them what a reader must find in them, for wire.test.ts."""
 
 import json
 import sys
