@@ -114,8 +114,9 @@ def test_times_stand_with_their_operators() -> None:
         with_times(timed, {"gemm_0": {"ms_per_iter": "fast"}})
 
 
-def test_its_transforms_are_recorded_and_operators_keep_their_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hook stands in for the one function that every stage calls, and is gone afterwards."""
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the stages that reached the function that the hook replaces, in a package of AITemplate's shape."""
     calls: list[str] = []
     graph_utils = types.ModuleType("aitemplate.utils.graph_utils")
     graph_utils.dump_graph_debug_str_to_file = lambda tensors, workdir, name: calls.append(name)  # type: ignore[attr-defined]
@@ -127,6 +128,12 @@ def test_its_transforms_are_recorded_and_operators_keep_their_identity(monkeypat
         (graph_utils.__name__, graph_utils),
     ):
         monkeypatch.setitem(sys.modules, name, module)
+    return calls
+
+
+def test_its_transforms_are_recorded_and_operators_keep_their_identity(calls: list[str]) -> None:
+    """The hook replaces the one function that every stage calls, and is gone afterwards."""
+    graph_utils = sys.modules["aitemplate.utils.graph_utils"]
     original = graph_utils.dump_graph_debug_str_to_file
     out, (gemm, add) = linear()
     with opscope.record() as rec:
@@ -145,6 +152,20 @@ def test_its_transforms_are_recorded_and_operators_keep_their_identity(monkeypat
     assert renaming.added == renaming.removed == () and {m.evidence for m in renaming.matched} == {"identity"}
     (match,) = [match for match in fusing.matched if match.evidence == "output"]
     assert [id for _, id in match.a] == ["gemm_0", "elementwise_1"] and match.b == (("main", "gemm_2"),)
+
+
+def test_a_graph_that_cannot_be_read_does_not_end_the_compilation(calls: list[str]) -> None:
+    graph_utils = sys.modules["aitemplate.utils.graph_utils"]
+    out, _ = linear()
+    with opscope.record() as rec:
+        rec.aitemplate()
+        graph_utils.dump_graph_debug_str_to_file([out], "workdir", "toposort")
+        graph_utils.dump_graph_debug_str_to_file([object()], "workdir", "broken")
+        graph_utils.dump_graph_debug_str_to_file([out], "workdir", "refine_graph")
+    assert calls == ["toposort", "broken", "refine_graph"]
+    assert [s.name for s in rec.recording] == ["toposort", "refine_graph"]
+    (remark,) = rec.recording.attrs["remarks"]
+    assert remark.startswith("pass broken could not be recorded: ")
 
 
 def test_without_aitemplate_the_recorder_says_what_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from conftest import diff_of
 
 import opscope
 from opscope.program import Program, ProgramBuilder, TensorType
-from opscope.recording.model import Origin
+from opscope.recording.model import Origin, Recording
 
 F32 = TensorType("f32", (4,))
 
@@ -116,6 +116,22 @@ def test_modules_are_followed_apart() -> None:
     recording = rec.recording
     assert recording.before(recording[2]) == recording[0]
     assert diff_of(recording, 2).added == (("main", "c"),) and diff_of(recording, 3).same
+
+
+@pytest.mark.frameworks
+def test_a_dump_that_cannot_be_read_leaves_the_compiled_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recording never makes the user's run fail: the function is compiled, and the recording says what it lacks."""
+    jax = pytest.importorskip("jax")
+
+    def unreadable(directory: Path) -> Recording:
+        raise ValueError("no such pass")
+
+    monkeypatch.setattr("opscope.recording.hooks.jax.read_dump", unreadable)
+    with opscope.record() as rec:
+        compiled = rec.jax(jax.numpy.sin, jax.numpy.ones(3))
+    assert compiled(jax.numpy.zeros(3)).tolist() == [0, 0, 0]
+    assert rec.recording.attrs["remarks"] == ["XLA's dump could not be recorded: ValueError: no such pass"]
+    assert len(rec.recording) == 0 and jax.__version__ in rec.recording.attrs["producer"]
 
 
 @pytest.mark.frameworks

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opscope.errors import OpscopeError
 from opscope.readers.aitemplate import OpNames, build, plain
+from opscope.recording.hooks.remarks import Remarks
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
@@ -27,18 +28,20 @@ def watch_transforms(recorder: Recorder, module: str = "") -> None:
         raise OpscopeError("AITemplate is not installed here; its debug dumps (LOGLEVEL=DEBUG) can be opened without it") from None
     original = graph_utils.dump_graph_debug_str_to_file
     names = OpNames()
+    remarks = Remarks(recorder)
     last = time.perf_counter()
     recorder.set(producer="AITemplate", ids="objects")
 
     def record(tensors: Any, workdir: Any, name: str, *args: Any, **options: Any) -> Any:
         nonlocal last
         seconds = time.perf_counter() - last
-        given = tensors if isinstance(tensors, (list, tuple)) else [tensors]
-        title = _NUMBER.sub("", name)
-        recorder.snapshot(build(plain(given, names), module or "aitemplate"), title, module=module, seconds=seconds)
-        made = original(tensors, workdir, name, *args, **options)
+        with remarks.safely(f"pass {name}"):
+            outputs = tensors if isinstance(tensors, (list, tuple)) else [tensors]
+            program = build(plain(outputs, names), module or "aitemplate")
+            recorder.snapshot(program, _NUMBER.sub("", name), module=module, seconds=seconds)
+        result = original(tensors, workdir, name, *args, **options)
         last = time.perf_counter()
-        return made
+        return result
 
     graph_utils.dump_graph_debug_str_to_file = record
     recorder.on_close(lambda: setattr(graph_utils, "dump_graph_debug_str_to_file", original))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opscope.program import Frame, NodeKey
 from opscope.readers.hidet.flow import FlowNames, flow_graph_program
+from opscope.recording.hooks.remarks import Remarks
 from opscope.recording.hooks.subclasses import subclasses
 from opscope.recording.model import Origin
 
@@ -36,6 +37,7 @@ class HidetInstrument:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._remarks = Remarks(recorder)
         self._names = FlowNames()
         self._made_by: dict[int, tuple[Any, _Event]] = {}
         self._created: list[Any] | None = None
@@ -46,9 +48,10 @@ class HidetInstrument:
     def before_all_passes(self, graph: Any) -> None:
         import hidet
 
-        self._recorder.set(producer="hidet", version=str(hidet.__version__), ids="objects")
-        self._watch_rules()
-        self._recorder.on_close(self._put_back)
+        with self._remarks.safely("the start of hidet's passes"):
+            self._recorder.set(producer="hidet", version=str(hidet.__version__), ids="objects")
+            self._recorder.on_close(self._put_back)
+            self._watch_rules()
         self._snapshot(graph, "Origin", None)
 
     def before_pass(self, pass_name: str, graph: Any) -> None:
@@ -62,12 +65,13 @@ class HidetInstrument:
         self._put_back()
 
     def _snapshot(self, graph: Any, name: str, seconds: float | None) -> None:
-        program = flow_graph_program(graph, self._names)
-        now = dict(_operators(graph, "main", self._names))
-        origins = list(self._origins(now)) if self._before else []
-        self._before = {id(op): key for key, op in now.items()}
-        pipeline = [outer for outer, _ in self._started]
-        self._recorder.snapshot(program, name, pipeline=pipeline, seconds=seconds, provenance=origins)
+        with self._remarks.safely(f"pass {name}"):
+            program = flow_graph_program(graph, self._names)
+            operators = dict(_operators(graph, "main", self._names))
+            origins = list(self._origins(operators)) if self._before else []
+            self._before = {id(op): key for key, op in operators.items()}
+            pipeline = [outer for outer, _ in self._started]
+            self._recorder.snapshot(program, name, pipeline=pipeline, seconds=seconds, provenance=origins)
 
     def _origins(self, now: dict[NodeKey, Any]) -> Iterator[Origin]:
         """Where each operator that was not there before came from, grouped by the rewrite that made it."""
@@ -141,7 +145,8 @@ class HidetInstrument:
     def _watched_reforward(self, original: Any) -> Any:
         def reforward(op: Any, *args: Any, **options: Any) -> Any:
             outputs = original(op, *args, **options)
-            self._remember({id(t.op): t.op for t in outputs if t.op is not None}.values(), _Event((op,), "", None))
+            with self._remarks.safely("which operators came from which"):
+                self._remember({id(t.op): t.op for t in outputs if t.op is not None}.values(), _Event((op,), "", None))
             return outputs
 
         return reforward
@@ -151,8 +156,9 @@ class HidetInstrument:
         try:
             outputs = original(rule, given)
             if outputs is not None:
-                where = Frame(original.__code__.co_filename, original.__code__.co_firstlineno, original.__qualname__)
-                self._remember(self._created, _Event(old, getattr(rule, "name", "") or type(rule).__name__, where))
+                with self._remarks.safely("which operators came from which"):
+                    where = Frame(original.__code__.co_filename, original.__code__.co_firstlineno, original.__qualname__)
+                    self._remember(self._created, _Event(old, getattr(rule, "name", "") or type(rule).__name__, where))
             return outputs
         finally:
             self._created = outer

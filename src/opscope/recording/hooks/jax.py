@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from opscope.errors import OpscopeError
 from opscope.recording.dumps.xla import read_dump
+from opscope.recording.hooks.remarks import Remarks
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
@@ -42,10 +43,11 @@ def record_jax(
         compiled = lowered.compile({**(compiler_options or {}), **wanted})
         if not any(folder.iterdir()):
             raise OpscopeError("XLA wrote no dump: the function came from JAX's compilation cache; switch it off for this call")
-        recorder.set(producer=f"XLA through JAX {jax.__version__}", ids="names")
-        for snapshot in read_dump(folder):
-            title = module or snapshot.module.partition(".")[2]
-            recorder.snapshot(snapshot.program, snapshot.name, pipeline=snapshot.pipeline, module=title)
+        with Remarks(recorder).safely("XLA's dump"):
+            recorder.set(producer=f"XLA through JAX {jax.__version__}", ids="names")
+            for snapshot in read_dump(folder):
+                title = module or snapshot.module.partition(".")[2]
+                recorder.snapshot(snapshot.program, snapshot.name, pipeline=snapshot.pipeline, module=title)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return compiled

@@ -21,7 +21,7 @@ from opscope.program import Path
 from opscope.recording.hooks.torch_compile.chain import WHOLE_GRAPH, Chain
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD
 from opscope.recording.hooks.torch_compile.passes import PassWatcher
-from opscope.recording.hooks.torch_compile.remarks import Remarks
+from opscope.recording.hooks.torch_compile.remarks import TorchRemarks
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
@@ -44,7 +44,7 @@ class Hooks:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self.codegen = False
-        self.remarks = Remarks(recorder)
+        self.remarks = TorchRemarks(recorder)
         self._here = threading.local()
         self._undo: list[Callable[[], None]] = []
         self._titles: set[str] = set()
@@ -304,7 +304,7 @@ def watching(recorder: Recorder, codegen: bool = False) -> Iterator[None]:
     try:
         yield
         if hooks.compiled == before[2]:
-            hooks.remarks.say("nothing was compiled in the block: what was compiled before is not compiled again (torch._dynamo.reset())")
+            hooks.remarks.add("nothing was compiled in the block: what was compiled before is not compiled again (torch._dynamo.reset())")
     finally:
         if not codegen and hooks.compiled > before[2]:
             import torch._dynamo
@@ -351,7 +351,7 @@ def record_torch(
     hooks.codegen = codegen
     result = _compiled(function, hooks, compile_options or {})(*args, **kwargs)
     if hooks.compiled == before:
-        hooks.remarks.say("nothing was compiled: torch.compile ran the function as it is")
+        hooks.remarks.add("nothing was compiled: torch.compile ran the function as it is")
     return result
 
 

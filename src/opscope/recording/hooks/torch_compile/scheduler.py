@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.program import GraphBuilder, Node, NodeKey, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.export import ENTRY
 from opscope.readers.torch.values import dimension
-from opscope.recording.hooks.torch_compile.remarks import Remarks
+from opscope.recording.hooks.torch_compile.remarks import TorchRemarks
 from opscope.recording.model import Origin
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LOWERED = "Inductor: lowered"
 
 
 @contextmanager
-def watching_scheduler(chain: Chain, part: str, remarks: Remarks) -> Iterator[None]:
+def watching_scheduler(chain: Chain, part: str, remarks: TorchRemarks) -> Iterator[None]:
     """Listen before and after fusion, around whatever the user has set there."""
     import torch._inductor.config as config
 
