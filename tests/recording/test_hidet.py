@@ -165,5 +165,5 @@ def test_saved_folders_of_larger_models_open(saved: Path) -> None:
 def test_broken_json_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "graph.json"
     path.write_text('{"graphs": [{"inputs": [], "nodes": [{"arguments": 1}]}]}')
-    with pytest.raises(opscope.SourceError, match="no netron JSON of hidet"):
+    with pytest.raises(opscope.SourceError, match="is not hidet's netron JSON"):
         opscope.load(path)

@@ -130,7 +130,7 @@ def test_an_optimizer_is_recorded_and_compared() -> None:
 def test_other_bytes_are_refused_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(b"\x08\x07\x12" + b"\xff" * 40)
-    with pytest.raises(opscope.SourceError, match="is no ONNX model"):
+    with pytest.raises(opscope.SourceError, match="is not an ONNX model"):
         opscope.load(path)
     with pytest.raises(opscope.SourceError, match="is a damaged ONNX model"):
         opscope.load(with_a_name_that_is_no_text(path))

@@ -1,8 +1,8 @@
-"""AITemplate: its debug dumps (`NN-pass_graph.json`), and live tensors.
+"""AITemplate: debug dumps (`NN-pass_graph.json`) and live tensors.
 
-A graph of AITemplate is tensors and operators that point at each other; what both carry is in a dict `_attrs`. The dump is the same
-with names in place of pointers, so live objects are brought to that form first and there is one way from it to a Program.
-AITemplate is never imported: objects of its shape are enough.
+An AITemplate graph consists of tensors and operators that point at each other; each has its data in a dict `_attrs`. A dump is the
+same with names in place of pointers, so live objects are first converted to that form, and one function turns it into a Program.
+AITemplate is never imported: objects of that shape are enough.
 """
 
 from __future__ import annotations
@@ -36,64 +36,64 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
 
 
 def read_model(source: Source) -> dict[str, Any]:
-    """The dump itself, checked for its two lists."""
+    """The dump as JSON, checked for its two lists."""
     try:
         model = json.loads(source.read_text())
     except json.JSONDecodeError as error:
-        raise SourceError(f"is broken JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+        raise SourceError(f"not valid JSON: {error.msg}", line=error.lineno, column=error.colno) from None
     if not isinstance(model, dict) or not all(isinstance(model.get(key), list) for key in ("Tensors", "Operators")):
-        raise SourceError("is no debug dump of AITemplate: it has no lists of Tensors and Operators")
+        raise SourceError("is not an AITemplate debug dump: expected lists of Tensors and Operators")
     return model
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
-    """A tensor, or several: everything that they are computed from."""
+    """One or more tensors, with everything that they are computed from."""
     tensors = [obj] if _is_tensor(obj) else list(obj) if isinstance(obj, (list, tuple)) else []
     return build(plain(tensors), "aitemplate") if tensors and all(map(_is_tensor, tensors)) else None
 
 
 class OpNames:
-    """Ids of live operators, by identity: an operator keeps the name it was first seen with, whatever a pass calls it later."""
+    """Ids of live operators, by identity: an operator keeps its first name, even if a pass renames it."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, str]] = {}
-        self._taken: set[str] = set()
+        self._by_identity: dict[int, tuple[Any, str]] = {}
+        self._used: set[str] = set()
 
     def name(self, op: Any) -> str:
-        known = self._known.get(id(op))
-        if known is None:
+        entry = self._by_identity.get(id(op))
+        if entry is None:
             base = str(op._attrs.get("original_name") or op._attrs.get("name") or op._attrs["op"])
             name, count = base, 1
-            while name in self._taken:
+            while name in self._used:
                 count += 1
                 name = f"{base}#{count}"
-            self._taken.add(name)
-            known = self._known[id(op)] = (op, name)
-        return known[1]
+            self._used.add(name)
+            entry = self._by_identity[id(op)] = (op, name)
+        return entry[1]
 
 
 def plain(tensors: Iterable[Any], names: OpNames | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Live tensors, and all that they are computed from, in the form of the dump: in topological order."""
+    """Live tensors, with everything they are computed from, in the form of a dump, in topological order."""
     names = names or OpNames()
-    found_tensors: dict[int, Any] = {}
-    found_ops: dict[int, Any] = {}
+    tensors_by_id: dict[int, Any] = {}
+    ops_by_id: dict[int, Any] = {}
     stack = [(tensor, False) for tensor in reversed(list(tensors))]
     while stack:
         tensor, ready = stack.pop()
-        if id(tensor) in found_tensors:
+        if id(tensor) in tensors_by_id:
             continue
         ops = list(tensor._attrs["src_ops"])
         if ready:
-            found_tensors[id(tensor)] = tensor
-            found_ops.update((id(op), op) for op in ops)
+            tensors_by_id[id(tensor)] = tensor
+            ops_by_id.update((id(op), op) for op in ops)
             continue
         stack.append((tensor, True))
-        above = [t for op in ops for t in op._attrs["inputs"] if id(t) not in found_tensors]
-        stack += [(t, False) for t in reversed(above)] if not (ops and all(id(op) in found_ops for op in ops)) else []
-    labels = {id(tensor): str(tensor._attrs.get("name") or f"tensor_{i}") for i, tensor in enumerate(found_tensors.values())}
+        above = [t for op in ops for t in op._attrs["inputs"] if id(t) not in tensors_by_id]
+        stack += [(t, False) for t in reversed(above)] if not (ops and all(id(op) in ops_by_id for op in ops)) else []
+    labels = {id(tensor): str(tensor._attrs.get("name") or f"tensor_{i}") for i, tensor in enumerate(tensors_by_id.values())}
     return {
-        "Tensors": [{**_plain_attrs(t, labels), "name": labels[id(t)]} for t in found_tensors.values()],
-        "Operators": [{**_plain_attrs(op, labels), "id": names.name(op)} for op in found_ops.values()],
+        "Tensors": [{**_plain_attrs(t, labels), "name": labels[id(t)]} for t in tensors_by_id.values()],
+        "Operators": [{**_plain_attrs(op, labels), "id": names.name(op)} for op in ops_by_id.values()],
     }
 
 
@@ -124,18 +124,18 @@ def _plain(value: Any, labels: Mapping[int, str], depth: int = 0) -> Any:
 
 
 def build(model: Mapping[str, Any], name: str) -> Program:
-    """A Program from the form of the dump."""
+    """A Program from a dump."""
     program = ProgramBuilder(name, "main")
     graph = program.graph("main")
-    with blamed_on_source("is no graph of AITemplate"):
+    with blamed_on_source("is not an AITemplate graph"):
         tensors = {str(tensor["name"]): tensor for tensor in model["Tensors"]}
-        made_by = {str(out): op for op in model["Operators"] for out in op["outputs"]}
+        producers = {str(out): op for op in model["Operators"] for out in op["outputs"]}
         value: dict[str, ValueRef] = {}
         for tensor in tensors.values():
-            if str(tensor["name"]) not in made_by:
+            if str(tensor["name"]) not in producers:
                 _source_tensor(graph, tensor, value)
         ids: set[str] = set()
-        for op in _in_order(model["Operators"], made_by):
+        for op in _in_order(model["Operators"], producers):
             _operator(graph, op, tensors, value, ids)
         outputs = [str(t["name"]) for t in tensors.values() if t.get("is_output")]
         graph.outputs = [value[name] for name in outputs] or [value[n] for n, t in tensors.items() if not t.get("dst_ops")]
@@ -170,8 +170,8 @@ def _operator(graph: GraphBuilder, op: Mapping[str, Any], tensors: Mapping[str, 
     value.update((out, (id_, i)) for i, out in enumerate(outputs))
 
 
-def _in_order(ops: list[Any], made_by: Mapping[str, Any]) -> list[Any]:
-    """Operators so that what makes a value stands before who takes it; the dump's own order where that allows."""
+def _in_order(ops: list[Any], producers: Mapping[str, Any]) -> list[Any]:
+    """Operators in topological order, as close as possible to the dump's order."""
     order: list[Any] = []
     done: set[int] = set()
     for start in ops:
@@ -179,7 +179,7 @@ def _in_order(ops: list[Any], made_by: Mapping[str, Any]) -> list[Any]:
         entered = {id(start)}
         while stack and id(start) not in done:
             op, waiting = stack[-1]
-            above = next((made_by[str(n)] for n in waiting if str(n) in made_by and id(made_by[str(n)]) not in done | entered), None)
+            above = next((producers[str(n)] for n in waiting if str(n) in producers and id(producers[str(n)]) not in done | entered), None)
             if above is None:
                 stack.pop()
                 done.add(id(op))
@@ -191,7 +191,7 @@ def _in_order(ops: list[Any], made_by: Mapping[str, Any]) -> list[Any]:
 
 
 def _attrs(thing: Mapping[str, Any]) -> dict[str, Any]:
-    """What a tensor or operator carries beside its wiring; what is not set is left out."""
+    """The attributes of a tensor or operator except its wiring; unset values are left out."""
     attrs = {}
     for key, value in thing.items():
         if key in _WIRING or key == "id" or value in (None, False, "", []):
@@ -218,10 +218,10 @@ TIME = Metric("time", "s", "sum", "measured")
 
 
 def with_times(program: Program, times: Mapping[str, Any]) -> Program:
-    """The program with the seconds that a profile of AITemplate gives for its operators."""
+    """The program with the operator times of an AITemplate profile."""
     profile = {name: entry["ms_per_iter"] for name, entry in times.items() if isinstance(entry, Mapping) and "ms_per_iter" in entry}
     if not profile:
-        raise OpscopeError("the time profile names no operators: it should be {operator: {ms_per_iter: …}}")
+        raise OpscopeError("the time profile contains no operators; expected {operator: {ms_per_iter: …}}")
     seconds = {}
     for node in program.main:
         milliseconds = profile.get(node.id, profile.get(str(node.attrs.get("name"))))

@@ -1,7 +1,7 @@
-"""MLIR (StableHLO and whatever else jaxlib's bindings know), text or bytecode.
+"""MLIR (StableHLO and every other dialect in jaxlib's bindings), text or bytecode.
 
-Functions are graphs. A region (a loop's body, a branch, a reducer) is a graph that its operation calls; a value which a region
-takes from outside becomes a parameter of that graph and a further input of the operation, so that no edge crosses a graph's border.
+Functions are graphs. A region (a loop's body, a branch, a reducer) is a graph that its operation calls. A value that a region
+captures from outside becomes a parameter of that graph and an extra input of the operation, so no edge crosses a graph boundary.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def sniff(source: Source) -> Verdict:
         return Verdict(1, "MLIR bytecode")
     if source.suffixes[-1:] == [".mlir"]:
         return Verdict(0.9, "named .mlir")
-    found = _LOOKS.search(source.head_text[:4096])
-    return Verdict(0.6, "text that looks like MLIR") if found else Verdict(0, "no module, function or bytecode mark of MLIR")
+    looks_like_mlir = _LOOKS.search(source.head_text[:4096])
+    return Verdict(0.6, "text that looks like MLIR") if looks_like_mlir else Verdict(0, "no MLIR module, function or bytecode")
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
@@ -54,30 +54,30 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
 
 
 def _text_of(bytecode: bytes) -> str:
-    """Bytecode that may be damaged is parsed in a process of its own: jaxlib then ends the process, or never comes back."""
-    command, patience = [sys.executable, "-c", _PRINT_TEXT], 60 + len(bytecode) / 1e5
+    """Parse bytecode in a separate process: on damaged bytecode, jaxlib crashes the process or never returns."""
+    command, timeout = [sys.executable, "-c", _PRINT_TEXT], 60 + len(bytecode) / 1e5
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        asked = subprocess.run(command, input=bytecode, env=environment, capture_output=True, check=True, timeout=patience)
+        done = subprocess.run(command, input=bytecode, env=environment, capture_output=True, check=True, timeout=timeout)
     except subprocess.SubprocessError:
         raise SourceError("is damaged MLIR bytecode; write it again") from None
-    return asked.stdout.decode()
+    return done.stdout.decode()
 
 
 def read_mlir(text: str, progress: Progress | None = None) -> Program:
-    """Read with jaxlib's own parser, which knows the StableHLO dialects."""
+    """Read with jaxlib's parser, which has the StableHLO dialects."""
     from jaxlib.mlir import ir
 
     try:
-        found = parsed(text)
-        with found.context:
-            return _ModuleReader(ir, found, progress).program()
+        module = parsed(text)
+        with module.context:
+            return _ModuleReader(ir, module, progress).program()
     except ir.MLIRError as error:
         raise _parse_error(error) from None
 
 
 def parsed(module: str | bytes) -> Any:
-    """Bytecode that JAX exports is a portable artifact, in a dialect that stands for a version of StableHLO: that is undone."""
+    """A parsed module. JAX exports bytecode as a portable artifact, in a versioned form of StableHLO, which is converted back."""
     from jax.interpreters.mlir import make_ir_context
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
@@ -88,7 +88,7 @@ def parsed(module: str | bytes) -> Any:
         try:
             return stablehlo.deserialize_portable_artifact(context, module)
         except (ValueError, ir.MLIRError):
-            pass  # bytecode, but no portable artifact
+            pass  # bytecode, but not a portable artifact
     return ir.Module.parse(module, context)
 
 
@@ -98,10 +98,10 @@ def _parse_error(error: Exception) -> SourceError:
         line, column = (int(place[1]), int(place[2])) if place else (0, 0)
         unknown = re.search(r"Dialect `(.+?)' not found", str(diagnostic.message))
         if unknown:
-            wrong = f"jaxlib knows no dialect {unknown[1]!r}; print the module in the generic form (--mlir-print-op-generic), which opens"
+            message = f"jaxlib does not have the dialect {unknown[1]!r}; print the module in generic form (--mlir-print-op-generic)"
         else:
-            wrong = f"not valid MLIR: {diagnostic.message}"
-        return SourceError(wrong, line=line, column=column)
+            message = f"not valid MLIR: {diagnostic.message}"
+        return SourceError(message, line=line, column=column)
     return SourceError(f"not valid MLIR: {str(error).splitlines()[0]}")
 
 
@@ -141,7 +141,7 @@ class _ModuleReader:
         return self.builder.build()
 
     def _graph(self, name: str, region: Any, scope: Path) -> GraphBuilder:
-        """One region and, from a worklist, all regions inside it."""
+        """Read a region and, from a worklist, all regions inside it."""
         graph = self.builder.graph(name)
         self.pending.append(_Block(self, graph, list(region.blocks), scope))
         while self.pending:
@@ -150,10 +150,10 @@ class _ModuleReader:
 
     def type_of(self, value: Any) -> TensorType:
         text = str(value.type)
-        known = self.types.get(text)
-        if known is None:
-            known = self.types[text] = _parse_type(text)
-        return known
+        tensor_type = self.types.get(text)
+        if tensor_type is None:
+            tensor_type = self.types[text] = _parse_type(text)
+        return tensor_type
 
 
 class _Block:
@@ -165,7 +165,7 @@ class _Block:
         self.blocks = blocks
         self.scope = scope
         self.counts: dict[str, int] = {}
-        self.known: dict[str, ValueRef] = {}
+        self.values: dict[str, ValueRef] = {}
 
     def read(self) -> None:
         for block in self.blocks[:1]:
@@ -182,10 +182,10 @@ class _Block:
         if label:
             attrs["label"] = _unescape(label[1])
         self.graph.node(name, "parameter", (), [self.module.type_of(argument)], role="parameter", attrs=attrs)
-        self.known[name] = (name, 0)
+        self.values[name] = (name, 0)
 
     def _block_arguments(self) -> None:
-        """What further blocks of a control-flow graph take: one of the values that the branches to them hand over."""
+        """The arguments of further blocks of a control-flow graph: each is one of the values passed by the branches to its block."""
         arguments = {argument.get_name(self.module.state): argument for block in self.blocks[1:] for argument in block.arguments}
         arriving: dict[str, list[ValueRef]] = {name: [] for name in arguments}
         for block in self.blocks if arguments else ():
@@ -195,7 +195,7 @@ class _Block:
                 arriving[target].append(self._value(value))
         for name, argument in arguments.items():
             self.graph.node(name, "block argument", arriving[name], [self.module.type_of(argument)])
-            self.known[name] = (name, 0)
+            self.values[name] = (name, 0)
 
     def _operation(self, op: Any) -> None:
         results = list(op.results)
@@ -210,8 +210,8 @@ class _Block:
             self.graph.outputs.extend(inputs)
             return
         location = str(op.location)
-        named = _NAME.match(location)
-        op_name = _unescape(named[1]) if named else ""
+        label = _NAME.match(location)
+        op_name = _unescape(label[1]) if label else ""
         parsed = parse_op_name(op_name)
         scope = parsed.path if op_name.startswith(("jit(", "pjit(")) else self.scope + parsed.path
         attrs: dict[str, Any] = ({"op_name": op_name} if op_name else {}) | _attributes(op) | parsed.attrs
@@ -232,15 +232,15 @@ class _Block:
             calls=calls, source=_frames(location),
         )  # fmt: skip
         for index, result in enumerate(results):
-            self.known[result.get_name(state)] = (node_id, index)
+            self.values[result.get_name(state)] = (node_id, index)
 
     def _value(self, value: Any) -> ValueRef:
         name = value.get_name(self.module.state)
-        return self.known.get(name) or (name.partition("#")[0], int(name.partition("#")[2] or 0))
+        return self.values.get(name) or (name.partition("#")[0], int(name.partition("#")[2] or 0))
 
     def take_captures(self, state: Any, first: int) -> list[Any]:
-        """Values that the region uses but does not define. Each becomes a parameter here; the caller passes them in, as operand
-        `first` and those after it."""
+        """Values that the region uses but does not define. Each becomes a parameter here; the caller passes them as operands,
+        starting at `first`."""
         inside: set[str] = set()
         outside: dict[str, Any] = {}
         for op in _walk(self.blocks):
@@ -254,7 +254,7 @@ class _Block:
             name = value.get_name(state)
             attrs = {"captured": True, "index": index}
             self.graph.node(name, "parameter", (), [self.module.type_of(value)], role="parameter", attrs=attrs)
-            self.known[name] = (name, 0)
+            self.values[name] = (name, 0)
         return captured
 
 
@@ -267,16 +267,16 @@ def _walk(blocks: list[Any]) -> Iterator[Any]:
 
 
 def _attributes(op: Any) -> dict[str, Any]:
-    """By number, because the bindings cannot hand out some attributes as objects (complex constants), only as text."""
-    found: dict[str, Any] = {}
+    """An operation's attributes as text. Some (complex constants) are not available as objects, so they are read by number."""
+    attributes: dict[str, Any] = {}
     for number in range(len(op.attributes)):
         name, _, text = str(op.attributes[number]).removeprefix("NamedAttribute(").removesuffix(")").partition("=")
-        found[name] = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
-    return found
+        attributes[name] = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+    return attributes
 
 
 def _constant(text: str) -> str:
-    """A constant's value without its type, which the node has: `dense<1.000000e+00> : tensor<f32>` is 1."""
+    """A constant's value without its type, which the node already has: `dense<1.000000e+00> : tensor<f32>` is 1."""
     value = text.rpartition(" : ")[0] or text
     dense = _DENSE.fullmatch(value)
     value = dense[1] if dense else value
@@ -285,7 +285,7 @@ def _constant(text: str) -> str:
         return value
     coding = {"f64": ">d", "f16": ">e"}.get(kind[1], ">f")
     try:
-        if value.startswith("0x"):  # infinities and not-a-numbers are printed as their bits
+        if value.startswith("0x"):  # infinities and NaNs are printed as their bits
             bits = bytes.fromhex(value[2:]) + (b"\0\0" if kind[1] == "bf16" else b"")
             return str(struct.unpack(coding, bits)[0])
         number = float(value)
@@ -299,11 +299,11 @@ def _same(coding: str, one: float, other: float) -> bool:
 
 
 def _parse_type(text: str) -> TensorType:
-    found = _TENSOR.fullmatch(text)
-    if not found:
+    tensor = _TENSOR.fullmatch(text)
+    if not tensor:
         return TensorType(text) if re.fullmatch(r"\w+", text) else TensorType(f"({text})")
-    dims = tuple(int(d) if d.isdigit() else d for d in found[1].split("x") if d)
-    dtype, _, encoding = found[2].partition(", ")
+    dims = tuple(int(d) if d.isdigit() else d for d in tensor[1].split("x") if d)
+    dtype, _, encoding = tensor[2].partition(", ")
     integer = _SHORT_DTYPE.fullmatch(dtype)
     if integer:
         dtype = "pred" if integer[1] == "1" else f"s{integer[1]}"

@@ -1,9 +1,9 @@
-"""Model Explorer's graph JSON, both ways.
+"""Model Explorer's graph JSON, in both directions.
 
-Its words map onto ours: a namespace is a scope, a label an op, `outputsMetadata` the types, `subgraphIds` the called graphs. What
-has no place in a Program (styles, pins, edge metadata, layout settings) is kept under the attribute `model_explorer`: a node is
-decoded, encoded again, and every field that did not come back the same is kept as it was. So a file that is read and written is
-equal.
+Its terms map onto ours: a namespace is a scope, a label an op, `outputsMetadata` the types, `subgraphIds` the called graphs. What
+has no place in a Program (styles, pins, edge metadata, layout settings) is preserved under the attribute `model_explorer`: each node
+is decoded and encoded again, and every field that does not come back the same is preserved verbatim. So reading and writing a file
+reproduces it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opscope.program import Graph, GraphBuilder, Node, Path, Program, ProgramBui
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
 
-KEPT = "model_explorer"
+EXTRA_FIELDS = "model_explorer"
 TENSOR_NAMES = "tensor_names"
 _LOOKS = re.compile(r'"(?:graphs|subgraphs|nodes)"\s*:\s*\[')
 _SPLIT = re.compile(r"(?<!\\)/")
@@ -52,12 +52,12 @@ def decode(data: Any) -> list[Program]:
     """The graph collections of a file: one collection, a list of them, or a bare list of graphs."""
     if isinstance(data, dict):
         return [_collection(data, "collection", "graphs")]
-    if isinstance(data, list) and data and all(isinstance(each, dict) for each in data):
-        if all("subgraphs" in each for each in data):
-            return [_collection(each, "subgraphs", "subgraphs") for each in data]
-        if all("graphs" in each for each in data):
-            return [_collection(each, "collections", "graphs") for each in data]
-        if all("nodes" in each for each in data):
+    if isinstance(data, list) and data and all(isinstance(item, dict) for item in data):
+        if all("subgraphs" in item for item in data):
+            return [_collection(item, "subgraphs", "subgraphs") for item in data]
+        if all("graphs" in item for item in data):
+            return [_collection(item, "collections", "graphs") for item in data]
+        if all("nodes" in item for item in data):
             return [_collection({"label": "graphs", "graphs": data}, "graphs", "graphs")]
     raise SourceError("not a Model Explorer graph: expected a collection with `graphs`, or a list of graphs with `nodes`")
 
@@ -75,7 +75,7 @@ def _collection(data: dict[str, Any], form: str, key: str) -> Program:
     rest: dict[str, Any] = {name: value for name, value in data.items() if name not in ("label", key)}
     if rest.get("graphsWithLevel") == [{"graph": graph, "level": 0} for graph in graphs]:
         rest["graphsWithLevel"] = "as graphs"  # ExecuTorch writes every graph twice
-    builder.attrs[KEPT] = {"form": form, **rest}
+    builder.attrs[EXTRA_FIELDS] = {"form": form, **rest}
     return builder.build()
 
 
@@ -87,14 +87,14 @@ def _read_graph(builder: GraphBuilder, graph: Mapping[str, Any], graph_ids: set[
     for raw in nodes:
         node = _node(raw, outputs, graph_ids)
         called.update(node.calls)
-        kept = _not_the_same(raw, encode_node(node))
-        attrs = dict(node.attrs) | ({KEPT: kept} if kept else {})
+        extra = _lost_fields(raw, encode_node(node))
+        attrs = dict(node.attrs) | ({EXTRA_FIELDS: extra} if extra else {})
         builder.node(
             node.id, node.op, node.inputs, node.outputs, role=node.role, attrs=attrs, scope=node.scope, calls=node.calls
         )  # fmt: skip
     used = {name for node in builder.nodes for name, _ in node.inputs}
     builder.outputs = [(node.id, 0) for node in builder.nodes if node.id not in used and len(node.outputs) == 1]
-    builder.attrs[KEPT] = {key: value for key, value in graph.items() if key not in ("id", "nodes")}
+    builder.attrs[EXTRA_FIELDS] = {key: value for key, value in graph.items() if key not in ("id", "nodes")}
 
 
 def _node(raw: Mapping[str, Any], outputs: Mapping[str, list[Any]], graph_ids: set[str]) -> Node:
@@ -121,18 +121,18 @@ def _node(raw: Mapping[str, Any], outputs: Mapping[str, list[Any]], graph_ids: s
 
 
 def _tensor_names(raw: Mapping[str, Any]) -> list[str]:
-    """Node data may speak of tensors by their names, so nodes know those of their outputs."""
-    told = [attr for item in _dicts(raw.get("outputsMetadata")) for attr in _dicts(item.get("attrs"))]
-    return [attr["value"] for attr in told if attr.get("key") == "tensor_name" and isinstance(attr.get("value"), str)]
+    """The names of a node's output tensors: node data may refer to them."""
+    attrs = [attr for item in _dicts(raw.get("outputsMetadata")) for attr in _dicts(item.get("attrs"))]
+    return [attr["value"] for attr in attrs if attr.get("key") == "tensor_name" and isinstance(attr.get("value"), str)]
 
 
 def _reference(edge: Mapping[str, Any], outputs: Mapping[str, list[Any]]) -> ValueRef | None:
     source, output = str(edge.get("sourceNodeId")), edge.get("sourceNodeOutputId", "0")
-    known = outputs.get(source)
-    if known is None:
+    output_ids = outputs.get(source)
+    if output_ids is None:
         return None
-    index = known.index(output) if output in known else int(output) if str(output).isdecimal() else 0
-    return source, index if index < len(known) else 0 if known else index
+    index = output_ids.index(output) if output in output_ids else int(output) if str(output).isdecimal() else 0
+    return source, index if index < len(output_ids) else 0 if output_ids else index
 
 
 def _dicts(items: Any) -> list[dict[str, Any]]:
@@ -145,56 +145,56 @@ def _path(namespace: str) -> Path:
 
 def _type(item: Mapping[str, Any]) -> TensorType:
     text = next((str(a.get("value")) for a in _dicts(item.get("attrs")) if a.get("key") in ("tensor_shape", "shape")), "")
-    found = _TYPED.fullmatch(text.strip())
-    if found:
-        return TensorType(found[1], _dims(found[2].split(",")))
-    found = _MLIR.fullmatch(text.strip())
-    return TensorType(found[2], _dims(found[1].split("x"))) if found else TensorType("(?)")
+    match = _TYPED.fullmatch(text.strip())
+    if match:
+        return TensorType(match[1], _dims(match[2].split(",")))
+    match = _MLIR.fullmatch(text.strip())
+    return TensorType(match[2], _dims(match[1].split("x"))) if match else TensorType("(?)")
 
 
 def _dims(parts: list[str]) -> tuple[int | str, ...]:
     return tuple(int(part) if part.strip().isdecimal() else part.strip() for part in parts if part.strip())
 
 
-def _not_the_same(raw: Mapping[str, Any], encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a node's JSON that our own encoding of it would not bring back."""
-    kept = {key: value for key, value in raw.items() if encoded.get(key, _ABSENT) != value}
+def _lost_fields(raw: Mapping[str, Any], encoded: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a node's JSON that our encoding would not reproduce."""
+    lost = {key: value for key, value in raw.items() if encoded.get(key, _ABSENT) != value}
     missing = [key for key in encoded if key not in raw]
-    return kept | ({"": missing} if missing else {})
+    return lost | ({"": missing} if missing else {})
 
 
 _ABSENT = object()
 
 
 def encode(program: Program, grouping: str | None = None) -> Any:
-    """A collection as Model Explorer opens it; `grouping` chooses the hierarchy (Model Explorer knows only one)."""
-    kept = dict(program.attrs.get(KEPT, {}))
-    form = kept.pop("form", "collection")
-    entry_first = sorted(program.graphs, key=lambda name: KEPT not in program.attrs and name != program.entry)
+    """A collection for Model Explorer; `grouping` chooses the hierarchy, because Model Explorer has only one."""
+    extra = dict(program.attrs.get(EXTRA_FIELDS, {}))
+    form = extra.pop("form", "collection")
+    entry_first = sorted(program.graphs, key=lambda name: EXTRA_FIELDS not in program.attrs and name != program.entry)
     graphs = [_encode_graph(program[name], grouping) for name in entry_first]
     if form == "graphs":
         return graphs
-    if kept.get("graphsWithLevel") == "as graphs":
-        kept["graphsWithLevel"] = [{"graph": graph, "level": 0} for graph in graphs]
-    made = {"label": program.name, "subgraphs" if form == "subgraphs" else "graphs": graphs, **kept}
-    return [made] if form in ("subgraphs", "collections") else made
+    if extra.get("graphsWithLevel") == "as graphs":
+        extra["graphsWithLevel"] = [{"graph": graph, "level": 0} for graph in graphs]
+    collection = {"label": program.name, "subgraphs" if form == "subgraphs" else "graphs": graphs, **extra}
+    return [collection] if form in ("subgraphs", "collections") else collection
 
 
 def _encode_graph(graph: Graph, grouping: str | None) -> dict[str, Any]:
     nodes = []
     for node in graph:
-        kept = dict(node.attrs.get(KEPT, {}))
-        missing = kept.pop("", [])
-        encoded = {**encode_node(node), **kept}
+        extra = dict(node.attrs.get(EXTRA_FIELDS, {}))
+        missing = extra.pop("", [])
+        encoded = {**encode_node(node), **extra}
         if grouping is not None:
             encoded["namespace"] = _namespace(graph.groupings.get(grouping, {}).get(node.id, ()))
         nodes.append({key: value for key, value in encoded.items() if key not in missing})
-    return {"id": graph.name, "nodes": nodes, **graph.attrs.get(KEPT, {})}
+    return {"id": graph.name, "nodes": nodes, **graph.attrs.get(EXTRA_FIELDS, {})}
 
 
 def encode_node(node: Node) -> dict[str, Any]:
-    """One node, with the fields that every version of Model Explorer knows. A tuple passed on as one leaves at output 0 there."""
-    attrs = [{"key": key, "value": _text(value)} for key, value in node.attrs.items() if key not in (KEPT, TENSOR_NAMES)]
+    """One node, with the fields that every version of Model Explorer supports. A whole tuple is output 0 there."""
+    attrs = [{"key": key, "value": _text(value)} for key, value in node.attrs.items() if key not in (EXTRA_FIELDS, TENSOR_NAMES)]
     if node.source:
         attrs.append({"key": "source", "value": "\n".join(map(str, node.source))})
     edges = [
@@ -211,7 +211,7 @@ def _namespace(path: Path) -> str:
 
 
 def _text(value: Any) -> Any:
-    """Attribute values are text, or Model Explorer's own objects as they came."""
+    """An attribute value as text; Model Explorer's own objects stay as they are."""
     if isinstance(value, str) or (isinstance(value, dict) and "type" in value):
         return value
     return json.dumps(value, ensure_ascii=False, default=str)

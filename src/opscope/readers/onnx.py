@@ -1,7 +1,7 @@
-"""ONNX models: files and ModelProtos. Weights are named and typed, never loaded; what lies in external files is not touched.
+"""ONNX models: files and ModelProtos. Weights keep their names and types but are not loaded; external files are not opened.
 
-Functions, and the bodies of If, Loop and Scan, are graphs that nodes call. A body may use values of the graphs around it: they
-stand in it as parameters of the same name.
+Functions, and the bodies of If, Loop and Scan, are graphs that nodes call. A body may use values of the enclosing graphs: they become
+inputs of the same name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
     try:
         model = onnx.load_model_from_string(source.read_bytes())
     except Exception as error:
-        raise SourceError(f"is no ONNX model: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
+        raise SourceError(f"is not an ONNX model: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
     with blamed_on_source("is a damaged ONNX model"):
         return [model_program(model, source.path.stem)]
 
@@ -51,7 +51,7 @@ def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
 
 def model_program(model: Any, name: str = "onnx") -> Program:
     if not model.HasField("graph"):
-        raise SourceError("is an ONNX model without a graph")
+        raise SourceError("is an ONNX model without a graph; export it again")
     program = ProgramBuilder(model.graph.name or name, "main")
     program.attrs.update(_model_attrs(model))
     functions = {(f.domain, f.name): f"{f.domain}::{f.name}" if f.domain else f.name for f in model.functions}
@@ -64,13 +64,13 @@ def model_program(model: Any, name: str = "onnx") -> Program:
 
 def _model_attrs(model: Any) -> dict[str, Any]:
     opsets = {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
-    told = {"ir_version": model.ir_version, "producer": f"{model.producer_name} {model.producer_version}".strip(), "opsets": opsets}
-    told.update((f"metadata.{entry.key}", entry.value) for entry in model.metadata_props)
-    return {key: value for key, value in told.items() if value}
+    attrs = {"ir_version": model.ir_version, "producer": f"{model.producer_name} {model.producer_version}".strip(), "opsets": opsets}
+    attrs.update((f"metadata.{entry.key}", entry.value) for entry in model.metadata_props)
+    return {key: value for key, value in attrs.items() if value}
 
 
 class _Reader:
-    """Fills a program. Bodies wait in a list, so nesting of any depth needs no recursion."""
+    """Fills a program. Bodies are read from a worklist, so deep nesting needs no recursion."""
 
     def __init__(self, program: ProgramBuilder, functions: Mapping[tuple[str, str], str]) -> None:
         self._program = program
@@ -86,9 +86,9 @@ class _Reader:
     def function(self, name: str, proto: Any) -> None:
         graph = self._program.graph(name)
         values: dict[str, ValueRef] = {}
-        for i, taken in enumerate(proto.input):
-            graph.node(taken, "input", outputs=[TensorType("?")], role="input", attrs={"parameter_number": i})
-            values[taken] = (taken, 0)
+        for i, parameter in enumerate(proto.input):
+            graph.node(parameter, "input", outputs=[TensorType("?")], role="input", attrs={"parameter_number": i})
+            values[parameter] = (parameter, 0)
         graph.attrs.update({"attributes": ", ".join(proto.attribute)} if proto.attribute else {})
         types = {info.name: _type(info.type) for info in proto.value_info}
         self._nodes(graph, proto.node, values, types)
@@ -121,18 +121,18 @@ class _Reader:
     def _nodes(self, graph: GraphBuilder, nodes: Iterable[Any], values: dict[str, ValueRef], types: dict[str, TensorType]) -> None:
         listed = list(nodes)
         names = [name for node in listed for name in (node.name, node.op_type, node.domain, *node.input, *node.output)]
-        if not all(isinstance(name, str) for name in (graph.name, *values, *names)):  # protobuf gives what is no UTF-8 as bytes
-            raise SourceError("is a damaged ONNX model: names in it are no text")
+        if not all(isinstance(name, str) for name in (graph.name, *values, *names)):  # protobuf returns invalid UTF-8 as bytes
+            raise SourceError("is a damaged ONNX model (a name is not text); export it again")
         makers = {out for node in listed for out in node.output if out}
-        taken = {node.id for node in graph.nodes}
-        ids = [_unique(node.name or f"{node.op_type}_{i}", taken) for i, node in enumerate(listed)]
+        used_ids = {node.id for node in graph.nodes}
+        ids = [_unique(node.name or f"{node.op_type}_{i}", used_ids) for i, node in enumerate(listed)]
         for node, id_ in zip(listed, ids, strict=True):
             values.update((out, (id_, i)) for i, out in enumerate(node.output) if out)
         for node, id_ in zip(listed, ids, strict=True):
             inputs = []
             for name in node.input:
                 if name and name not in values and name not in makers:
-                    outer = graph.node(_unique(name, taken), "outer value", outputs=[types.get(name, TensorType("?"))], role="input")
+                    outer = graph.node(_unique(name, used_ids), "outer value", outputs=[types.get(name, TensorType("?"))], role="input")
                     values[name] = (outer.id, 0)
                 if name:
                     inputs.append(values[name])
@@ -158,32 +158,32 @@ class _Reader:
         if node.doc_string:
             attrs["doc_string"] = node.doc_string
         attrs["output_names"] = ", ".join(node.output)
-        told = {entry.key: entry.value for entry in getattr(node, "metadata_props", ())}
-        attrs.update((f"metadata.{key}", value) for key, value in told.items())
+        metadata = {entry.key: entry.value for entry in getattr(node, "metadata_props", ())}
+        attrs.update((f"metadata.{key}", value) for key, value in metadata.items())
         outputs = [types.get(out, TensorType("?")) for out in node.output]
         op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
-        graph.node(id_, op, inputs, outputs, attrs=attrs, scope=_scope(node, told), source=_frames(told), calls=calls)
+        graph.node(id_, op, inputs, outputs, attrs=attrs, scope=_scope(node, metadata), source=_frames(metadata), calls=calls)
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    found, count = name, 1
-    while found in taken:
+def _unique(name: str, used_ids: set[str]) -> str:
+    id_, count = name, 1
+    while id_ in used_ids:
         count += 1
-        found = f"{name}#{count}"
-    taken.add(found)
-    return found
+        id_ = f"{name}#{count}"
+    used_ids.add(id_)
+    return id_
 
 
-def _scope(node: Any, told: Mapping[str, str]) -> Path:
-    """The modules around a node: as the exporter wrote them down, else as its name spells them ("/encoder/layer.0/MatMul")."""
-    written = next((value for key, value in told.items() if key.rpartition(".")[2] == _NAMESPACE), "")
-    if written:
-        parts = [part.partition(": ") for part in written.split("/")[:-1]]
+def _scope(node: Any, metadata: Mapping[str, str]) -> Path:
+    """The modules around a node, from the exporter's metadata if it has any, otherwise from its name ("/encoder/layer.0/MatMul")."""
+    namespace = next((value for key, value in metadata.items() if key.rpartition(".")[2] == _NAMESPACE), "")
+    if namespace:
+        parts = [part.partition(": ") for part in namespace.split("/")[:-1]]
         outer = ["", *(name for name, _, _ in parts)]
         return tuple(_module(name.removeprefix(f"{around}."), cls) for around, (name, _, cls) in zip(outer, parts, strict=False) if name)
-    if _NAME_SCOPES in told:
+    if _NAME_SCOPES in metadata:
         try:
-            scopes = [str(scope) for scope in ast.literal_eval(told[_NAME_SCOPES])]
+            scopes = [str(scope) for scope in ast.literal_eval(metadata[_NAME_SCOPES])]
         except (ValueError, SyntaxError):
             scopes = []
         return tuple(name.removeprefix(outer + ".") for outer, name in zip(["", *scopes], scopes[:-1], strict=False) if name)
@@ -195,8 +195,8 @@ def _module(name: str, cls: str) -> str:
     return f"{name}: {cls.rpartition('.')[2]}" if cls else name
 
 
-def _frames(told: Mapping[str, str]) -> list[Frame]:
-    trace = next((value for key, value in told.items() if key.endswith("stack_trace")), "")
+def _frames(metadata: Mapping[str, str]) -> list[Frame]:
+    trace = next((value for key, value in metadata.items() if key.endswith("stack_trace")), "")
     return [Frame(file, int(line), function or "") for file, line, function in reversed(_FRAME.findall(trace))]
 
 
@@ -232,7 +232,7 @@ def _tensor_text(tensor: Any) -> str:
 
 
 def _weight_attrs(tensor: Any) -> dict[str, Any]:
-    """Where a weight lies, if outside of the model."""
+    """Where a weight is stored, if outside the model."""
     return {f"external.{entry.key}": entry.value for entry in tensor.external_data}
 
 

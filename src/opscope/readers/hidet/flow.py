@@ -1,7 +1,7 @@
-"""A live FlowGraph as a Program. hidet is never imported: an object of it is enough.
+"""A live FlowGraph as a Program. hidet is never imported: the live object is enough.
 
-hidet gives its operators no names. Ids are therefore ours: `FlowNames` gives each object one when it is first seen, and keeps it,
-so that in a recording an equal id means the same object.
+hidet's operators have no unique names, so ids are ours: `FlowNames` assigns each object one and keeps it, so that in a recording an
+equal id means the same object.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, V
 
 
 class FlowNames:
-    """Ids for objects, by identity. Objects are kept alive: Python would give their identity to others."""
+    """Ids for objects, by identity. Objects are kept alive, because Python would reuse their identity."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, str]] = {}
+        self._by_identity: dict[int, tuple[Any, str]] = {}
         self._counts: dict[str, int] = {}
         self._tasks: dict[int, tuple[Any, str]] = {}
 
     def name(self, thing: Any, base: str) -> str:
-        known = self._known.get(id(thing))
-        if known is None:
+        entry = self._by_identity.get(id(thing))
+        if entry is None:
             count = self._counts[base] = self._counts.get(base, -1) + 1
-            known = self._known[id(thing)] = (thing, f"{base}_{count}" if count else base)
-        return known[1]
+            entry = self._by_identity[id(thing)] = (thing, f"{base}_{count}" if count else base)
+        return entry[1]
 
-    def known(self, thing: Any) -> str | None:
-        found = self._known.get(id(thing))
-        return found[1] if found else None
+    def existing(self, thing: Any) -> str | None:
+        entry = self._by_identity.get(id(thing))
+        return entry[1] if entry else None
 
     def task_text(self, task: Any) -> str:
-        """What an operator computes, in hidet's own words. Printing is slow, so each task is printed once."""
-        known = self._tasks.get(id(task))
-        if known is None:
-            known = self._tasks[id(task)] = (task, str(task))
-        return known[1]
+        """What an operator computes, as hidet prints it. Printing is slow, so each task is printed once."""
+        entry = self._tasks.get(id(task))
+        if entry is None:
+            entry = self._tasks[id(task)] = (task, str(task))
+        return entry[1]
 
 
 def flow_graph_program(flow: Any, names: FlowNames | None = None, name: str = "hidet") -> Program:
@@ -49,19 +49,19 @@ def flow_graph_program(flow: Any, names: FlowNames | None = None, name: str = "h
 
 
 def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames) -> list[tuple[str, Any]]:
-    """Adds one graph, and returns the fused graphs in it with the names that they are to have."""
+    """Add one graph, and return the fused graphs in it with their names."""
     inner: list[tuple[str, Any]] = []
     value: dict[int, ValueRef] = {}
 
     def parameter(tensor: Any, base: str, role: Any, attrs: dict[str, Any]) -> ValueRef:
         id_ = names.name(tensor, base) if graph.name == "main" else f"{base}_{len(graph.nodes)}"
         graph.node(id_, base, (), [_type(tensor)], role=role, attrs={**attrs, "device": str(tensor.device)})
-        found = value[id(tensor)] = (id_, 0)
-        return found
+        ref = value[id(tensor)] = (id_, 0)
+        return ref
 
     def of(tensor: Any) -> ValueRef:
-        found = value.get(id(tensor))
-        return found if found is not None else parameter(tensor, "const", "constant", _constant(tensor))
+        ref = value.get(id(tensor))
+        return ref if ref is not None else parameter(tensor, "const", "constant", _constant(tensor))
 
     for i, tensor in enumerate(flow.inputs or ()):
         parameter(tensor, "input", "input", {"parameter_number": i})
@@ -87,7 +87,7 @@ def _type(tensor: Any) -> TensorType:
 
 
 def _constant(tensor: Any) -> dict[str, Any]:
-    """The value of a scalar; of anything bigger only its type is kept."""
+    """The value of a scalar; larger constants only have their type."""
     if len(tensor.shape) == 0 and tensor.storage is not None and str(tensor.device).startswith("cpu"):
         return {"value": str(tensor.item())}
     return {}

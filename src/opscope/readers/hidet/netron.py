@@ -1,4 +1,4 @@
-"""hidet's netron JSON: tensors are repeated wherever they are used, and their names are the edges."""
+"""hidet's netron JSON: a tensor is repeated wherever it is used, and its name connects the uses."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ def read_netron(text: str, name: str = "hidet") -> Program:
     try:
         model = json.loads(text)
     except json.JSONDecodeError as error:
-        raise SourceError(f"is broken JSON: {error.msg}", line=error.lineno, column=error.colno) from None
-    with blamed_on_source("is no netron JSON of hidet"):
+        raise SourceError(f"not valid JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+    with blamed_on_source("is not hidet's netron JSON"):
         graphs = model["graphs"]
         program = ProgramBuilder(name, "main")
         program.attrs.update({key: value for key, value in model.items() if key != "graphs" and value})
         program.attrs["ids"] = "positions"
-        for i, found in enumerate(graphs):
-            _graph(program, program.graph("main" if i == 0 else f"graph {i}"), found)
+        for i, content in enumerate(graphs):
+            _graph(program, program.graph("main" if i == 0 else f"graph {i}"), content)
         return program.build()
 
 
-def _graph(program: ProgramBuilder, graph: GraphBuilder, found: dict[str, Any]) -> None:
+def _graph(program: ProgramBuilder, graph: GraphBuilder, content: dict[str, Any]) -> None:
     value: dict[str, ValueRef] = {}
 
     def source(argument: dict[str, Any]) -> ValueRef:
-        """The value of an argument. What nobody made is a constant, known from its first use on."""
+        """The value of an argument. A value without a producer is a constant, added at its first use."""
         name = argument["name"]
         if name not in value:
             initializer = argument.get("initializer") or {}
@@ -38,11 +38,11 @@ def _graph(program: ProgramBuilder, graph: GraphBuilder, found: dict[str, Any]) 
             value[name] = (name, 0)
         return value[name]
 
-    for i, parameter in enumerate(found["inputs"]):
+    for i, parameter in enumerate(content["inputs"]):
         argument = parameter["arguments"][0]
         graph.node(argument["name"], "input", (), [_type(argument)], role="input", attrs={"parameter_number": i})
         value[argument["name"]] = (argument["name"], 0)
-    for node in found["nodes"]:
+    for node in content["nodes"]:
         inputs = [source(argument) for parameter in node["inputs"] for argument in parameter["arguments"]]
         outputs = [argument for parameter in node["outputs"] for argument in parameter["arguments"]]
         attrs = {attribute["name"]: attribute["value"] for attribute in node.get("attributes") or ()}
@@ -56,7 +56,7 @@ def _graph(program: ProgramBuilder, graph: GraphBuilder, found: dict[str, Any]) 
             attrs["category"] = node["type"]["category"]
         graph.node(node["name"], node["type"]["name"], inputs, [_type(argument) for argument in outputs], attrs=attrs, calls=calls)
         value.update((argument["name"], (node["name"], i)) for i, argument in enumerate(outputs))
-    graph.outputs = [source(parameter["arguments"][0]) for parameter in found["outputs"]]
+    graph.outputs = [source(parameter["arguments"][0]) for parameter in content["outputs"]]
 
 
 def _type(argument: dict[str, Any]) -> TensorType:

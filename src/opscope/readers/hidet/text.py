@@ -1,4 +1,4 @@
-"""The text of a FlowGraph, as hidet prints it: how fused graphs are kept in its netron JSON.
+"""The text of a FlowGraph as hidet prints it. Its netron JSON stores fused graphs in this form.
 
 Graph(x: float32[8, 8][cpu]){
   x_1: float32[8, 8][cpu] = Relu(x)  # share_map={0: 0}
@@ -27,7 +27,7 @@ def read_flow_text(graph: GraphBuilder, text: str) -> None:
         value[name] = (name, 0)
     for line in map(str.strip, body.splitlines()):
         constant = _CONSTANT.fullmatch(line)
-        found = _OPERATION.fullmatch(line)
+        operation = _OPERATION.fullmatch(line)
         if line.startswith("return "):
             graph.outputs = [value[name] for name in line.removeprefix("return ").split(", ") if name in value]
         elif constant:
@@ -35,19 +35,19 @@ def read_flow_text(graph: GraphBuilder, text: str) -> None:
             attrs = {"device": device, "hash": digest} if digest else {"device": device}
             graph.node(name, "const", (), [_type(dtype, shape)], role="constant", attrs=attrs)
             value[name] = (name, 0)
-        elif found:
-            _operation(graph, value, found)
+        elif operation:
+            _operation(graph, value, operation)
         elif line not in ("", "}"):
-            raise SourceError(f"a fused graph of hidet has a line that is not understood: {line[:80]}")
+            raise SourceError(f"cannot parse this line of a hidet fused graph: {line[:80]}")
 
 
-def _operation(graph: GraphBuilder, value: dict[str, ValueRef], found: re.Match[str]) -> None:
-    results = _TYPED.findall(found["results"])
+def _operation(graph: GraphBuilder, value: dict[str, ValueRef], match: re.Match[str]) -> None:
+    results = _TYPED.findall(match["results"])
     if not results:
-        raise SourceError(f"a fused graph of hidet has a result without a type: {found['results'][:80]}")
+        raise SourceError(f"a result in a hidet fused graph has no type: {match['results'][:80]}")
     inputs: list[ValueRef] = []
     attrs: dict[str, str] = {}
-    for part in _split(found["args"]):
+    for part in _split(match["args"]):
         name, equals, text = part.partition("=")
         if equals:
             attrs[name] = text.strip('"')
@@ -55,15 +55,15 @@ def _operation(graph: GraphBuilder, value: dict[str, ValueRef], found: re.Match[
             inputs.append(value[part])
         else:
             attrs[f"argument {len(attrs)}"] = part
-    if found["note"]:
-        attrs["note"] = found["note"]
+    if match["note"]:
+        attrs["note"] = match["note"]
     id_ = results[0][0]
-    graph.node(id_, found["op"], inputs, [_type(dtype, shape) for _, dtype, shape, _ in results], attrs=attrs)
+    graph.node(id_, match["op"], inputs, [_type(dtype, shape) for _, dtype, shape, _ in results], attrs=attrs)
     value.update((name, (id_, i)) for i, (name, *_) in enumerate(results))
 
 
 def _split(text: str) -> list[str]:
-    """Parts between the commas that stand in no bracket."""
+    """Parts between the commas that are outside brackets."""
     parts, depth, start = [], 0, 0
     for i, char in enumerate(text):
         if char in "([{":

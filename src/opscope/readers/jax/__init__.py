@@ -1,4 +1,4 @@
-"""JAX as a source: functions and everything that JAX makes of them."""
+"""JAX as a source: functions and everything that JAX turns them into."""
 
 from opscope.readers.jax.capture import STAGES, capture
 

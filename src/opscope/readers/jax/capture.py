@@ -1,7 +1,7 @@
 """Live JAX objects as Programs: functions, jitted functions, Lowered, Compiled, ClosedJaxpr, Exported, Flax modules.
 
-One question decides everything: at which stage does the person want to look? `jaxpr` (what JAX traced), `stablehlo` (what it
-hands to the compiler), `hlo` (the same as XLA reads it), `optimized` (what XLA made of it).
+The stage decides what is captured: `jaxpr` (what JAX traced), `stablehlo` (what it passes to the compiler), `hlo` (the same in XLA's
+form) or `optimized` (what XLA compiled it to).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def capture(
     compiler_options: dict[str, Any] | None = None,
     **kwargs: Any,
 ) -> Program | None:
-    """The Program of a JAX object at a stage, or None if it is not JAX's. Arrays may be `jax.ShapeDtypeStruct`s."""
+    """The Program of a JAX object at a stage, or None if it is not a JAX object. Arrays may be `jax.ShapeDtypeStruct`s."""
     if stage is not None and stage not in STAGES:
-        raise OpscopeError(f"no stage {stage!r} for JAX; there are: {', '.join(STAGES)}")
-    made = _finished(obj, stage)
-    if made is not None:
-        return made
+        raise OpscopeError(f"JAX has no stage {stage!r}; choose one of: {', '.join(STAGES)}")
+    program = _from_stage_object(obj, stage)
+    if program is not None:
+        return program
     if not callable(obj):
         return None
     call = Call(obj, args, kwargs)
@@ -70,20 +70,20 @@ def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, st
     if not hasattr(function, "trace"):
         function = jax.jit(function, **options)
     elif options:
-        raise OpscopeError(f"{', '.join(options)}: this function is jitted already; say it to jax.jit")
-    _leave_out_own_frames()
+        raise OpscopeError(f"this function is already jitted; pass {', '.join(options)} to jax.jit instead")
+    _exclude_opscope_frames()
     try:
         traced = function.trace(*args, **kwargs)  # type: ignore[attr-defined]
-        return getattr(traced, "traced", traced)  # nnx.jit wraps what jax.jit gives
+        return getattr(traced, "traced", traced)  # nnx.jit wraps what jax.jit returns
     except TypeError as error:
         about_types = "not a valid JAX type" in str(error) or "abstract array" in str(error)
-        hint = " Name arguments that are no arrays with static_argnums=." if about_types else ""
+        hint = " Use static_argnums= for arguments that are not arrays." if about_types else ""
         raise OpscopeError(f"JAX could not trace {getattr(function, '__name__', function)}: {_first_line(error)}{hint}") from error
 
 
 @cache
-def _leave_out_own_frames() -> None:
-    """Source frames of a captured function are the person's, not opscope's. The helper is private to JAX: without it they are in."""
+def _exclude_opscope_frames() -> None:
+    """Leave opscope's own frames out of captured functions. The helper is private to JAX; without it, they are included."""
     try:
         from jax._src.source_info_util import register_exclusion
     except ImportError:
@@ -91,8 +91,8 @@ def _leave_out_own_frames() -> None:
     register_exclusion(str(Path(__file__).parents[2]))
 
 
-def _finished(obj: Any, stage: str | None) -> Program | None:
-    """Objects that stand at a stage already. They can be taken further, never back."""
+def _from_stage_object(obj: Any, stage: str | None) -> Program | None:
+    """The Program of an object that is already at a stage, or None. It can be taken to a later stage, not to an earlier one."""
     kind = type(obj).__name__
     if kind in ("ClosedJaxpr", "Jaxpr") and hasattr(getattr(obj, "jaxpr", obj), "eqns"):
         return read_jaxpr(obj) if stage in (None, "jaxpr") else _lowered(_function_of(obj).lower(), stage)
@@ -104,7 +104,7 @@ def _finished(obj: Any, stage: str | None) -> Program | None:
         return None
     if stage == "jaxpr" or (kind == "Compiled" and stage not in (None, "optimized")):
         article = "an" if kind == "Exported" else "a"
-        raise OpscopeError(f"{article} {kind} is past the stage {stage!r}; capture the function that it was made of, with its inputs")
+        raise OpscopeError(f"{article} {kind} is past the stage {stage!r}; capture the original function with its inputs instead")
     if kind == "Compiled":
         return _compiled(obj)
     if kind == "Lowered":
@@ -113,7 +113,7 @@ def _finished(obj: Any, stage: str | None) -> Program | None:
 
 
 def _function_of(jaxpr: Any) -> Any:
-    """A jaxpr traced again as the function that it is, to be lowered."""
+    """A jaxpr, traced again as a function so that it can be lowered."""
     import jax
     from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
@@ -127,7 +127,7 @@ def _exported(exported: Any, stage: str) -> Program:
     if stage == "stablehlo":
         return read_mlir(exported.mlir_module())
     if any(not isinstance(dimension, int) for aval in exported.in_avals for dimension in aval.shape):
-        raise OpscopeError(f"shapes with symbols have no stage {stage!r}: XLA compiles for numbers; look at it as stablehlo")
+        raise OpscopeError(f"stage {stage!r} needs concrete shapes, and this export has symbolic ones; use stage='stablehlo'")
     shapes = jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals)
     return _lowered(jax.jit(exported.call).lower(*shapes[0], **shapes[1]), stage)
 
@@ -148,28 +148,28 @@ def _name_of(traced: Any, function: Any) -> str:
     return str(getattr(traced, "fun_name", None) or getattr(function, "__name__", "main"))
 
 
-def _arguments(traced: Any, given: Any = ()) -> list[dict[str, Any]]:
-    """What is known of each input: its path in the argument tree, donation, and the sharding that `jit` or the argument names."""
+def _arguments(traced: Any, values: Any = ()) -> list[dict[str, Any]]:
+    """Attributes of each input: its path in the argument tree, donation, and the sharding set by `jit` or by the argument itself."""
     import jax
 
     try:
         leaves = jax.tree_util.tree_flatten_with_path(traced.args_info)[0]
     except (AttributeError, TypeError, ValueError):
         return []
-    asked = list(getattr(traced, "_params", {}).get("in_shardings", ()))  # private: without it, shardings of arguments are still seen
-    owned = jax.tree_util.tree_leaves(given)
-    found = []
+    of_jit = list(getattr(traced, "_params", {}).get("in_shardings", ()))  # private: without it, shardings of arguments still work
+    of_values = [getattr(leaf, "sharding", None) for leaf in jax.tree_util.tree_leaves(values)]
+    arguments = []
     for number, (path, info) in enumerate(leaves):
         attrs: dict[str, Any] = {"path": f"{'kwargs' if path[0].idx else 'args'}{jax.tree_util.keystr(path[1:])}"}
         if getattr(info, "donated", False):
             attrs["donated"] = True
-        for shardings in (asked, [getattr(leaf, "sharding", None) for leaf in owned]):
+        for shardings in (of_jit, of_values):
             spec = getattr(shardings[number], "spec", None) if len(shardings) == len(leaves) else None
             if spec is not None and any(spec):
                 attrs["sharding"] = str(shardings[number])
                 break
-        found.append(attrs)
-    return found
+        arguments.append(attrs)
+    return arguments
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Flax modules as plain functions of their parameters and inputs, so that one tracer serves them all."""
+"""Flax modules as plain functions of their parameters and inputs, so that they can be traced like any other function."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from opscope.program import Role
 
 
 class Call(NamedTuple):
-    """What is to be traced: a function, and what it is called with."""
+    """What to trace: a function and its arguments."""
 
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     roles: tuple[Role, ...] = ()
-    """What each array is to the model, in the order in which JAX flattens the arguments; empty where nobody says it."""
+    """What each array is to the model, in the order in which JAX flattens the arguments; empty if unknown."""
 
 
 def as_function(call: Call) -> Call:
-    """A call of a Flax module as the call of a function; anything else comes back as it is."""
+    """A call of a Flax module as the call of a function; any other call is returned as it is."""
     if "flax" not in sys.modules:
         return call
     for name, adapt in (("flax.linen", _linen), ("flax.nnx", _nnx)):
@@ -36,24 +36,24 @@ def as_function(call: Call) -> Call:
 
 
 def _linen(call: Call) -> Call:
-    """Parameters are only shapes: nothing is initialised, so a model of any size can be looked at.
+    """Parameters are only shapes: nothing is initialised, so models of any size can be captured.
 
-    Dropout and whatever else draws numbers gets a key. State that a call changes (a batch norm's averages, a cache) comes out of
-    it beside the result.
+    Dropout and other random operations get a key. State that a call changes (a batch norm's averages, a cache) is returned along with
+    the result.
     """
     import jax
     from flax.errors import ModifyScopeVariableError
 
     module = call.function
     if not call.args and not call.kwargs:
-        raise OpscopeError(f"give the inputs of {type(module).__name__} too: opscope.capture(module, x)")
+        raise OpscopeError(f"{type(module).__name__} needs its inputs: opscope.capture(module, x)")
     inputs = _Inputs(call)
     key = jax.random.key(0)
-    variables = jax.eval_shape(lambda **arrays: inputs.give(partial(module.init, key), arrays), **inputs.arrays)
+    variables = jax.eval_shape(lambda **arrays: inputs.pass_to(partial(module.init, key), arrays), **inputs.arrays)
     mutable: Any = False
 
     def apply(variables: Any, **arrays: Any) -> Any:
-        return inputs.give(partial(module.apply, variables, rngs=key, mutable=mutable), arrays)
+        return inputs.pass_to(partial(module.apply, variables, rngs=key, mutable=mutable), arrays)
 
     try:
         jax.eval_shape(apply, variables, **inputs.arrays)
@@ -74,56 +74,56 @@ def _nnx(call: Call) -> Call:
     def run(state: Any, **arrays: Any) -> Any:
         before = dict(jax.tree_util.tree_flatten_with_path(state)[0])
         merged = nnx.merge(graphdef, state)
-        result = inputs.give(merged, arrays)
+        result = inputs.pass_to(merged, arrays)
         after = jax.tree_util.tree_flatten_with_path(nnx.state(merged))[0]
         changed = {jax.tree_util.keystr(path): leaf for path, leaf in after if before.get(path) is not leaf}
         return (result, changed) if changed else result
 
-    variables = jax.tree_util.tree_leaves(state, is_leaf=lambda each: hasattr(each, "type"))
-    roles = [_role(issubclass(each.type, nnx.Param)) for each in variables for _ in jax.tree_util.tree_leaves(each)]
+    variables = jax.tree_util.tree_leaves(state, is_leaf=lambda item: hasattr(item, "type"))
+    roles = [_role(issubclass(variable.type, nnx.Param)) for variable in variables for _ in jax.tree_util.tree_leaves(variable)]
     return inputs.call_of(run, "state", state, roles)
 
 
 def _role(is_parameter: bool) -> Role:
-    """What a model holds is either learned or a buffer: a running average, a cache, a random generator's state."""
+    """A model's state is either a parameter or a buffer: a running average, a cache, a random generator's state."""
     return "parameter" if is_parameter else "buffer"
 
 
 class _Inputs:
-    """What a module is called with: arrays, which are traced under the names that the module gives them, and settings (`train=True`)."""
+    """A module's arguments: arrays, which are traced under their parameter names, and settings (`train=True`)."""
 
     def __init__(self, call: Call) -> None:
         self._module = type(call.function).__name__
         self._signature = inspect.signature(call.function.__call__)
         try:
-            given = self._signature.bind(*call.args, **call.kwargs).arguments
+            arguments = self._signature.bind(*call.args, **call.kwargs).arguments
         except TypeError as error:
-            raise OpscopeError(f"{self._module} cannot be called so: {error}") from None
-        self._settings = {name: value for name, value in given.items() if isinstance(value, (bool, str)) or callable(value)}
-        self.arrays = {name: value for name, value in given.items() if name not in self._settings}
+            raise OpscopeError(f"these inputs do not fit {self._module}: {error}") from None
+        self._settings = {name: value for name, value in arguments.items() if isinstance(value, (bool, str)) or callable(value)}
+        self.arrays = {name: value for name, value in arguments.items() if name not in self._settings}
 
-    def give(self, function: Callable[..., Any], arrays: dict[str, Any]) -> Any:
-        every = {**self._settings, **arrays}
+    def pass_to(self, function: Callable[..., Any], arrays: dict[str, Any]) -> Any:
+        arguments = {**self._settings, **arrays}
         bound = inspect.BoundArguments(
-            self._signature, OrderedDict((name, every[name]) for name in self._signature.parameters if name in every)
+            self._signature, OrderedDict((name, arguments[name]) for name in self._signature.parameters if name in arguments)
         )
         return function(*bound.args, **bound.kwargs)
 
     def call_of(self, function: Callable[..., Any], first: str, state: Any, roles: Iterable[Role]) -> Call:
-        """The call to trace. JAX takes the names of the graph's parameters from the signature."""
+        """The call to trace. JAX names the graph's parameters by the function's signature."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         function.__name__ = self._module
         function.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in (first, *self.arrays)])  # type: ignore[attr-defined]
-        given: list[Role] = ["input" for _ in sys.modules["jax"].tree_util.tree_leaves(self.arrays)]
-        return Call(function, (state,), self.arrays, (*roles, *given))
+        input_roles: list[Role] = ["input" for _ in sys.modules["jax"].tree_util.tree_leaves(self.arrays)]
+        return Call(function, (state,), self.arrays, (*roles, *input_roles))
 
 
 @contextmanager
 def named_calls(call: Call) -> Iterator[None]:
-    """nnx writes no scopes into a trace. Here each submodule's call opens one, named by its attribute: of a module that is captured,
-    and of those that a function (a training step) is given."""
+    """Give each submodule's call a scope named by its attribute, because nnx writes none into a trace. This covers a captured module,
+    and the modules passed to a captured function (a training step)."""
     nnx = sys.modules.get("flax.nnx")
-    modules = [each for each in (call.function, *call.args, *call.kwargs.values()) if nnx and isinstance(each, nnx.Module)]
+    modules = [item for item in (call.function, *call.args, *call.kwargs.values()) if nnx and isinstance(item, nnx.Module)]
     classes: set[Any] = set()
     for module in modules:
         for _, part in nnx.iter_modules(module) if nnx else ():
@@ -141,7 +141,8 @@ def named_calls(call: Call) -> Iterator[None]:
 
 
 def _named(nnx: Any, original: Any, names: dict[int, tuple[Any, str]]) -> Any:
-    """A module's `__call__` in its scope. One without a name is the outermost (transformations make copies): it names its parts."""
+    """A module's `__call__`, run in its scope. A module without a name is the outermost (transformations make copies) and names its
+    submodules."""
     import jax
 
     def scoped(self: Any, *args: Any, **kwargs: Any) -> Any:

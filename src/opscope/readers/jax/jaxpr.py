@@ -1,7 +1,7 @@
-"""A jaxpr as a Program: every equation a node, every inner jaxpr (scan, cond, jit, custom_vjp …) a called graph.
+"""A jaxpr as a Program: every equation is a node, every inner jaxpr (scan, cond, jit, custom_vjp …) a called graph.
 
-jaxprs have no names for their values, so nodes are named after their primitive ("dot_general.3"). Literals become constant nodes:
-the drawing rules put them as text into their user.
+Values in a jaxpr have no names, so nodes are named after their primitive ("dot_general.3"). Literals become constant nodes, which are
+drawn as text in their user.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from opscope.readers.hlo.scope import parse_op_name
 _PLAIN = (str, int, float, bool, type(None))
 _MOST_FRAMES = 16
 _NAMED_BY_FUNCTION = frozenset(["custom_jvp_call", "custom_vjp_call", "remat", "remat2", "checkpoint", "shard_map"])
-"""Their boxes say which function they run: relu, not custom_jvp_call."""
+"""Primitives that are named by the function they run: relu, not custom_jvp_call."""
 _DTYPE = re.compile(r"(bfloat|float|uint|int|complex)(?=\d)")
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 
 
 def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] = (), roles: Sequence[Role] = ()) -> Program:
-    """`arguments` gives further attributes for each input (path in the argument tree, donation, sharding), `roles` says what it is to
-    the model, where that is known.
+    """`arguments` has extra attributes for each input (path in the argument tree, donation, sharding), `roles` its role in the model
+    if known.
 
-    The function's name is the outermost scope, as in what JAX writes into HLO: groups are the same at every stage.
+    The function's name is the outermost scope, as in JAX's HLO, so groups are the same at every stage.
     """
     name = name or _function_name(closed)
     program = ProgramBuilder(name, name)
@@ -40,7 +40,7 @@ def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] 
 
 
 class _Inner(NamedTuple):
-    """A jaxpr that waits to be read: its graph's name, the scope of its caller, attributes and roles for its parameters."""
+    """A jaxpr still to be read: its graph's name, the scope of its caller, attributes and roles for its parameters."""
 
     jaxpr: Any
     name: str
@@ -50,17 +50,17 @@ class _Inner(NamedTuple):
 
 
 def _function_name(closed: Any) -> str:
-    """A jaxpr remembers the function that it was traced from: "loss at train.py:12"."""
+    """The name of the function that a jaxpr was traced from; JAX stores it as "loss at train.py:12"."""
     debug = getattr(getattr(closed, "jaxpr", closed), "debug_info", None)
     return str(getattr(debug, "func_src_info", None) or "main").partition(" at ")[0]
 
 
 class _Names:
-    """Graph names, one per jaxpr object. The same inner jaxpr called twice is one graph."""
+    """Graph names, one per jaxpr object. An inner jaxpr that is called twice is one graph."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, str] = {}
-        self._taken: set[str] = set()
+        self._used: set[str] = set()
 
     def of(self, jaxpr: Any, wish: str) -> tuple[str, bool]:
         """The graph's name, and whether it is new."""
@@ -68,10 +68,10 @@ class _Names:
         if key in self._by_id:
             return self._by_id[key], False
         name, n = wish, 1
-        while name in self._taken:
+        while name in self._used:
             n += 1
             name = f"{wish}.{n}"
-        self._taken.add(name)
+        self._used.add(name)
         self._by_id[key] = name
         return name, True
 
@@ -88,7 +88,7 @@ class _GraphReader:
         self.inner: list[_Inner] = []
 
     def read(self, arguments: Sequence[dict[str, Any]], roles: Sequence[Role]) -> list[_Inner]:
-        """Fill the graph; the jaxprs that it calls and that have no graph yet come back."""
+        """Fill the graph; returns the called jaxprs that do not have a graph yet."""
         self._parameters(arguments, roles)
         for equation in self.jaxpr.eqns:
             self._equation(equation)
@@ -102,12 +102,12 @@ class _GraphReader:
     def _parameters(self, arguments: Sequence[dict[str, Any]], roles: Sequence[Role]) -> None:
         debug = getattr(self.jaxpr, "debug_info", None)
         labels = getattr(debug, "safe_arg_names", None)
-        given = labels(len(self.jaxpr.invars)) if callable(labels) else getattr(debug, "arg_names", None) or ()
-        taken: set[str] = set()
+        arg_names = labels(len(self.jaxpr.invars)) if callable(labels) else getattr(debug, "arg_names", None) or ()
+        used_ids: set[str] = set()
         for i, var in enumerate(self.jaxpr.invars):
-            label = str(given[i]) if i < len(given) and given[i] else ""
-            node_id = label if label and label not in taken else f"{label or 'arg'}.{i}"
-            taken.add(node_id)
+            label = str(arg_names[i]) if i < len(arg_names) and arg_names[i] else ""
+            node_id = label if label and label not in used_ids else f"{label or 'arg'}.{i}"
+            used_ids.add(node_id)
             attrs = {"index": i} | (arguments[i] if i < len(arguments) else {})
             role = roles[i] if i < len(roles) else "parameter"
             self.graph.node(node_id, role, (), [_type_of(var.aval)], role=role, attrs=attrs)
@@ -129,10 +129,10 @@ class _GraphReader:
         primitive = equation.primitive.name
         node_id = self._fresh(primitive)
         inputs = [self._value(atom) for atom in equation.invars]
-        named = parse_op_name(f"{equation.source_info.name_stack}/{primitive}")
-        scope = self.outer_scope + named.path
+        parsed = parse_op_name(f"{equation.source_info.name_stack}/{primitive}")
+        scope = self.outer_scope + parsed.path
         attrs, calls = self._parameters_of(equation, node_id, scope)
-        attrs |= named.attrs
+        attrs |= parsed.attrs
         outputs = [_type_of(var.aval) for var in equation.outvars]
         self.graph.node(node_id, primitive, inputs, outputs, attrs=attrs, calls=calls, scope=scope, source=_frames(equation))
         for index, var in enumerate(equation.outvars):
@@ -161,12 +161,15 @@ class _GraphReader:
 
 
 def _operands_of(equation: Any, key: str, jaxpr: Any) -> list[dict[str, Any]]:
-    """Which operands a loop's condition and body take, where these are not simply all of them: each has constants of its own."""
+    """Which operands a loop's condition and body take. Each has its own constants, so neither takes all operands."""
     if equation.primitive.name != "while":
         return []
-    own, others = equation.params["cond_nconsts"], equation.params["body_nconsts"]
+    cond_consts, body_consts = equation.params["cond_nconsts"], equation.params["body_nconsts"]
     count = len(getattr(jaxpr, "jaxpr", jaxpr).invars)
-    numbers = [i if i < own else i + others for i in range(count)] if key == "cond_jaxpr" else range(own, own + count)
+    if key == "cond_jaxpr":
+        numbers = [i if i < cond_consts else i + body_consts for i in range(count)]
+    else:
+        numbers = list(range(cond_consts, cond_consts + count))
     return [{"index": number} for number in numbers]
 
 
@@ -177,7 +180,7 @@ def _jaxprs_in(value: Any) -> Iterator[Any]:
 
 
 def _attribute(value: Any) -> Any:
-    """JSON where the value is made of plain things, its text otherwise."""
+    """The value itself if it is JSON, otherwise its text."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, (tuple, list)) and all(isinstance(item, _PLAIN) for item in value):
@@ -186,42 +189,42 @@ def _attribute(value: Any) -> Any:
 
 
 def _literal(value: Any) -> str:
-    """Small values in full, big ones by shape: a constant must not drag its data into every picture."""
+    """Small values in full, large ones by size: a constant's data does not belong in every picture."""
     import numpy as np
 
     size = getattr(value, "size", 1)
     if size > 16:
         return f"{{{size} elements}}"
     try:
-        return str(np.asarray(value))  # JAX's own scalars print their type along: TypedInt(0, dtype=int32)
-    except TypeError:  # keys of random generators are no arrays of numbers
+        return str(np.asarray(value))  # JAX's scalars would include their type: TypedInt(0, dtype=int32)
+    except TypeError:  # random keys are not arrays of numbers
         from jax.random import key_data
 
         return f"key {np.asarray(key_data(value))}"
 
 
 def _type_of(aval: Any) -> TensorType:
-    """Types as JAX itself prints them in a jaxpr: f32[2, 3], i32[], key<fry>[]."""
+    """Types as JAX prints them in a jaxpr: f32[2, 3], i32[], key<fry>[]."""
     shape = getattr(aval, "shape", None)
     if shape is None:
         return TensorType(str(aval))
     dims = tuple(d if isinstance(d, int) else str(d) for d in shape)
-    return TensorType(_DTYPE.sub(lambda found: _SHORT[found[1]], str(getattr(aval, "dtype", aval)), count=1), dims)
+    return TensorType(_DTYPE.sub(lambda match: _SHORT[match[1]], str(getattr(aval, "dtype", aval)), count=1), dims)
 
 
 def _frames(equation: Any) -> list[Frame]:
-    """The user's own lines, innermost first. The helper is private to JAX, so its absence costs the frames, not the graph."""
+    """The user's frames, innermost first. The helper is private to JAX: without it, the graph has no frames."""
     try:
         from jax._src import source_info_util
     except ImportError:
         return []
     info = equation.source_info
     try:
-        found = source_info_util.user_frames(info)
+        user_frames = source_info_util.user_frames(info)
     except (TypeError, AttributeError):
-        found = source_info_util.user_frames(info.traceback)
+        user_frames = source_info_util.user_frames(info.traceback)
     frames = []
-    for frame in found:
+    for frame in user_frames:
         frames.append(Frame(frame.file_name, frame.start_line, frame.function_name))
         if len(frames) == _MOST_FRAMES:
             break

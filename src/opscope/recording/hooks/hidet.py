@@ -187,7 +187,7 @@ def _operator_class() -> Any:
 def _operators(flow: Any, graph: str, names: FlowNames) -> Iterator[tuple[NodeKey, Any]]:
     """Every operator with its key, those of fused graphs too (hidet does not nest them further)."""
     for op in flow.nodes:
-        id_ = names.known(op)
+        id_ = names.existing(op)
         if id_ is not None:
             yield (graph, id_), op
             if op.attrs.get("fused_graph") is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.program import Graph, Program
-from opscope.readers.model_explorer import KEPT
+from opscope.readers.model_explorer import EXTRA_FIELDS
 
 _PARTS = {"backgroundColor": "fill", "borderColor": "stroke", "textColor": "text"}
 _PANES = ("edgeOverlaysDataListLeftPane", "edgeOverlaysDataListRightPane")
@@ -14,15 +14,15 @@ _PANES = ("edgeOverlaysDataListLeftPane", "edgeOverlaysDataListRightPane")
 
 def looks_of(program: Program, starts: Mapping[str, int]) -> dict[str, Any]:
     """Looks for the drawing core (`Looks` in `core/program/types.ts`), nodes by number; `starts` is the first number of each graph."""
-    if KEPT not in program.attrs:
+    if EXTRA_FIELDS not in program.attrs:
         return {}
     nodes: list[list[Any]] = []
     groups: list[dict[str, Any]] = []
     overlays: list[dict[str, Any]] = []
     for number, graph in enumerate(program):
-        start, kept = starts[graph.name], graph.attrs.get(KEPT, {})
+        start, kept = starts[graph.name], graph.attrs.get(EXTRA_FIELDS, {})
         for position, node in enumerate(graph.nodes, start):
-            own = node.attrs.get(KEPT)
+            own = node.attrs.get(EXTRA_FIELDS)
             look = _look(own.get("style")) if isinstance(own, Mapping) else {}
             if look:
                 nodes.append([position, look])
