@@ -13,6 +13,7 @@ from conftest import ROOT
 from support.wire_reader import WireProgram, read_program
 
 import opscope
+from opscope import native
 from opscope.analysis.enrich import enrich
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
 from opscope.program import Program, ProgramBuilder, TensorType
@@ -74,6 +75,16 @@ def test_json_pages_and_servers_say_the_same(make: Callable[[], Program], tmp_pa
         columns = [name for name, metric in enriched.metrics.items() if not metric.combine.startswith("ratio:")]
         for name in columns:
             assert wire.metrics[name] == [graph.metrics.get(name, {}).get(node.id) for graph, node in nodes]
+
+
+def test_a_loaded_program_has_its_groupings_whatever_it_was_loaded_from(tmp_path: Path) -> None:
+    program = quantized()
+    assert "qdq cluster" not in program.main.groupings
+    (tmp_path / "plain.json").write_text(native.dumps([program]), "utf-8")
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.snapshot(program, "only")
+    for source in ("plain.json", "run.opscope@0"):
+        assert opscope.load(tmp_path / source).main.groupings == enrich(program).main.groupings
 
 
 def test_something_is_added_and_only_once() -> None:

@@ -11,7 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
 
-from opscope.analysis.clusters import with_clusters
+from opscope.analysis.enrich import with_groupings
 from opscope.analysis.summary import Summary
 from opscope.demo import source_path
 from opscope.errors import OpscopeError, SourceError, in_source
@@ -41,7 +41,7 @@ def load(source: str | PathLike[str], *, module: str | None = None, format: str 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program:
     """A live object as a Program, with what analysis can say about it: the clusters of a quantized model are a grouping."""
-    return with_clusters(capture_object(obj, *args, **options))
+    return with_groupings(capture_object(obj, *args, **options))
 
 
 def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
@@ -60,7 +60,7 @@ def load_all(
     """Every program of a source, in its order, or the one of a module. Of a recording, what each module became in the end."""
     name = fspath(source)
     modules = _by_module(name, format, progress)
-    programs = [program for _, program in modules]
+    programs = [with_groupings(program) for _, program in modules]
     if module is None:
         return programs
     names = [program.name for program in programs]
@@ -87,8 +87,7 @@ def _by_module(name: str, format: str | None, progress: Progress | None) -> list
         return [(snapshot.module, snapshot.program)]
     if is_recording_source(name, format):
         return _last_programs(open_recording(name, progress, format=format))
-    programs = read(Source(name), format, progress)
-    return _named([with_clusters(program) for program in programs])
+    return _named(read(Source(name), format, progress))
 
 
 def _named(programs: list[Program]) -> list[tuple[str, Program]]:
