@@ -27,22 +27,33 @@ export function filledColumn(kind: Kind, length: number, at: (index: number) => 
   return column;
 }
 
-/** Are these all rows of a table, in order? So it is with a program alone. */
-function isAll(rows: Int32Array, count: number): boolean {
-  if (rows.length !== count) return false;
-  for (let i = 0; i < count; i++) if (rows[i] !== i) return false;
-  return true;
+/** Rows of tables over nodes: those of one program. */
+export interface Selection {
+  readonly rows: Int32Array;
+  /** All rows in order, as a program alone has them: its tables are taken as they are. */
+  readonly isAll: boolean;
 }
 
-/** The rows asked for, as columns of their own. */
-export function pickedColumns(table: NodeColumns, rows: Int32Array): NodeColumns {
-  if (isAll(rows, table.nodeId.length)) return table;
+export function selection(rows: Int32Array, count: number): Selection {
+  let isAll = rows.length === count;
+  for (let i = 0; isAll && i < count; i++) isAll = rows[i] === i;
+  return { rows, isAll };
+}
+
+/** The selected numbers of one column. */
+export function pickedNumbers(column: Int32Array, { rows, isAll }: Selection): Int32Array {
+  return isAll ? column : (filledColumn("number", rows.length, (i) => column[rows[i]]) as Int32Array);
+}
+
+/** The selected rows, as columns of their own. */
+export function pickedColumns(table: NodeColumns, { rows, isAll }: Selection): NodeColumns {
+  if (isAll) return table;
   return nodeColumns((name, kind) => filledColumn(kind, rows.length, (i) => table[name][rows[i]]));
 }
 
-/** The rows asked for, as a table of their own, whose values may be written over. */
-export function pickedRows<Rows extends Csr | Csr2>(table: Rows, rows: Int32Array): Rows {
-  if (isAll(rows, table.start.length - 1)) return { ...table, value: table.value.slice() };
+/** The selected rows, as a table of their own, whose values may be written over. */
+export function pickedRows<Rows extends Csr | Csr2>(table: Rows, { rows, isAll }: Selection): Rows {
+  if (isAll) return { ...table, value: table.value.slice() };
   const start = new Int32Array(rows.length + 1);
   for (let i = 0; i < rows.length; i++) start[i + 1] = start[i] + table.start[rows[i] + 1] - table.start[rows[i]];
   const value = new Int32Array(start[rows.length]);

@@ -2,7 +2,8 @@
  * Reads what `opscope.render.wire` writes: tables of everything that any program of a recording has, from which one program is put
  * together when it is asked for. A program alone is a recording without passes.
  */
-import { type NodeColumns, nodeColumns, pickedColumns, pickedRows } from "./columns";
+import { bucketBy } from "../base/arrays";
+import { type NodeColumns, nodeColumns, pickedColumns, pickedNumbers, pickedRows, type Selection, selection } from "./columns";
 import { decodeDetails, type DetailsBlock } from "./details";
 import { decodeMetrics } from "./metrics";
 import { decodeOps, type OpTable } from "./ops";
@@ -106,9 +107,10 @@ class Tables {
 
   program(row: ProgramRow): ProgramData {
     const { rows, graphStart } = this.members(row.graphs);
-    const columns = pickedColumns(this.columns, rows);
+    const selected = selection(rows, this.columns.nodeId.length);
+    const columns = pickedColumns(this.columns, selected);
     const graphOfName = new Map(row.graphs.map((graph, g) => [this.graphName[graph], g]));
-    const calls = pickedRows(this.calls, rows);
+    const calls = pickedRows(this.calls, selected);
     for (let i = 0; i < calls.value.length; i++) calls.value[i] = graphOfName.get(calls.value[i]) ?? 0;
     return {
       name: row.name,
@@ -120,16 +122,13 @@ class Tables {
       graphOutputs: this.results(row.graphs, graphStart),
       nodeCount: rows.length,
       ...columns,
-      outputs: pickedRows(this.outputs, rows),
-      ...this.references(columns.nodeId, rows, graphStart, graphOfName),
+      outputs: pickedRows(this.outputs, selected),
+      ...this.references(columns.nodeId, selected, graphStart, graphOfName),
       calls,
       types: this.types,
       ops: this.ops,
-      groupings: row.groupings.map((grouping) => this.grouping(grouping, rows, graphStart)),
-      metrics: decodeMetrics(
-        this.sections,
-        rows.map((row) => this.metricsOf[row]),
-      ),
+      groupings: row.groupings.map((grouping) => this.grouping(grouping, pickedNumbers(this.seatOf, selected), graphStart)),
+      metrics: decodeMetrics(this.sections, pickedNumbers(this.metricsOf, selected)),
       notes: this.fact(row, "notes") ?? [],
       derivatives: this.fact(row, "derivatives") ?? {},
       summary: this.fact(row, "summary"),
@@ -187,21 +186,16 @@ class Tables {
   /** What nodes name, by numbers: operands and control in their own graph, links in any. */
   private references(
     nodeId: Int32Array,
-    rows: Int32Array,
+    selected: Selection,
     graphStart: Int32Array,
     graphOfName: ReadonlyMap<number, number>,
   ): Pick<ProgramData, "inputs" | "control" | "links"> {
-    const inputs = pickedRows(this.inputs, rows);
-    const control = pickedRows(this.control, rows);
-    const named = pickedRows(this.links, rows);
-    const linkKind = new Int32Array(named.value.length / 3),
-      linkNode = new Int32Array(linkKind.length);
-    const elsewhere = new Map<number, number[]>();
+    const inputs = pickedRows(this.inputs, selected);
+    const control = pickedRows(this.control, selected);
+    const links = this.namedLinks(selected, graphStart, graphOfName);
+    const linksTo = bucketBy(links.graph, graphOfName.size);
     /** Number of the node with each id in the graph at hand. What others have left in it is never read: every name leads somewhere. */
     const numberOf = new Int32Array(this.strings.length);
-    const enter = (graph: number): void => {
-      for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) numberOf[nodeId[node]] = node;
-    };
     const byNumber = ({ start, value }: Csr, first: number, end: number): void => {
       for (let node = first; node < end; node++)
         for (let i = start[node]; i < start[node + 1]; i++) value[i] = numberOf[nodeId[node] - value[i]];
@@ -209,21 +203,34 @@ class Tables {
     for (let graph = 0; graph + 1 < graphStart.length; graph++) {
       const first = graphStart[graph],
         end = graphStart[graph + 1];
-      enter(graph);
+      for (let node = first; node < end; node++) numberOf[nodeId[node]] = node;
       byNumber(inputs, first, end);
       byNumber(control, first, end);
-      for (let link = named.start[first] / 3; link < named.start[end] / 3; link++) {
-        linkKind[link] = named.value[3 * link];
-        const other = graphOfName.get(named.value[3 * link + 1]) ?? graph;
-        if (other === graph) linkNode[link] = numberOf[named.value[3 * link + 2]];
-        else if (elsewhere.get(other)?.push(link) === undefined) elsewhere.set(other, [link]);
+      for (let i = linksTo.start[graph]; i < linksTo.start[graph + 1]; i++) {
+        const link = linksTo.items[i];
+        links.extra[link] = numberOf[links.extra[link]];
       }
     }
-    for (const [graph, links] of elsewhere) {
-      enter(graph);
-      for (const link of links) linkNode[link] = numberOf[named.value[3 * link + 2]];
+    return { inputs, control, links: { start: links.start, value: links.value, extra: links.extra } };
+  }
+
+  /** Links: their kind, and as string number the node that they lead to; and the number of its graph. */
+  private namedLinks(selected: Selection, graphStart: Int32Array, graphOfName: ReadonlyMap<number, number>): Csr2 & { graph: Int32Array } {
+    const named = pickedRows(this.links, selected);
+    const start = new Int32Array(named.start.length);
+    for (let node = 0; node < start.length; node++) start[node] = named.start[node] / 3;
+    const count = named.value.length / 3;
+    const value = new Int32Array(count),
+      extra = new Int32Array(count),
+      graph = new Int32Array(count);
+    for (let from = 0; from + 1 < graphStart.length; from++) {
+      for (let link = start[graphStart[from]]; link < start[graphStart[from + 1]]; link++) {
+        value[link] = named.value[3 * link];
+        graph[link] = graphOfName.get(named.value[3 * link + 1]) ?? from;
+        extra[link] = named.value[3 * link + 2];
+      }
     }
-    return { inputs, control, links: { start: named.start.map((at) => at / 3), value: linkKind, extra: linkNode } };
+    return { start, value, extra, graph };
   }
 
   private results(graphs: readonly number[], graphStart: Int32Array): Csr2 {
@@ -242,19 +249,19 @@ class Tables {
   }
 
   /** Paths become groups, numbered as they are first met; every graph has groups of its own. */
-  private grouping(number: number, rows: Int32Array, graphStart: Int32Array): Grouping {
-    const { pathName, pathParent, seatOf } = this;
+  private grouping(number: number, seatOf: Int32Array, graphStart: Int32Array): Grouping {
+    const { pathName, pathParent } = this;
     const pathOf = this.sections.integers(`path${number}`);
     const names: number[] = [],
       parents: number[] = [],
       graphs: number[] = [];
-    const nodeGroup = new Int32Array(rows.length);
+    const nodeGroup = new Int32Array(seatOf.length);
     const groupAt = new Int32Array(pathName.length).fill(-1);
     const trail: number[] = [];
     for (let graph = 0; graph + 1 < graphStart.length; graph++) {
       const first = names.length;
       for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) {
-        let path = pathOf[seatOf[rows[node]]];
+        let path = pathOf[seatOf[node]];
         while (path >= 0 && groupAt[path] < first) {
           trail.push(path);
           path = pathParent[path];

@@ -27,8 +27,13 @@ export function decodeMetrics(sections: Sections, rows: Int32Array): MetricData[
   const plain = definitions.flatMap((definition, i): MetricData[] => {
     if (!sections.has(`metrics.${i}`)) return [];
     const table = sections.floats(`metrics.${i}`);
-    const values = Float64Array.from(rows, (row) => table[row]);
-    return values.some((value) => !Number.isNaN(value)) ? [{ ...definition, values, ratio: undefined }] : [];
+    const values = new Float64Array(rows.length);
+    let hasNumbers = false;
+    for (let n = 0; n < values.length; n++) {
+      values[n] = table[rows[n]];
+      hasNumbers ||= !Number.isNaN(values[n]);
+    }
+    return hasNumbers ? [{ ...definition, values, ratio: undefined }] : [];
   });
   return withRatios(definitions, plain);
 }

@@ -74,7 +74,7 @@ export class Sections {
     const stored = this.stored(name);
     const coding = this.directory[name][1];
     if (coding === "rows") return sums(stored);
-    const numbers = stored instanceof Int32Array && coding === "plain" ? stored : Int32Array.from(stored as ArrayLike<number>);
+    const numbers = stored instanceof Int32Array && coding === "plain" ? stored : new Int32Array(stored);
     if (coding === "delta") for (let i = 1; i < numbers.length; i++) numbers[i] += numbers[i - 1];
     return numbers;
   }
