@@ -13,7 +13,7 @@ from conftest import Run
 
 import opscope
 from opscope.demo import EXAMPLES, source_path
-from opscope.recording.store.comparison_cache import kept
+from opscope.recording.store.comparison_cache import read_comparisons
 from opscope.render.wire.diff import FORMAT
 
 NAMES = [example.name for example in EXAMPLES]
@@ -35,7 +35,7 @@ def test_opening_the_recording_finds_every_pass_compared() -> None:
     """So it is shown at once, and nothing is written into the package. Stale? `opscope passes demo:passes` in a checkout compares again."""
     recording = opscope.open_recording("demo:passes")
     assert recording.name == "demo:passes"
-    assert set(kept(source_path("demo:passes"), FORMAT)) == {s.index for s in recording if not recording.repeats(s)}
+    assert set(read_comparisons(source_path("demo:passes"), FORMAT)) == {s.index for s in recording if not recording.repeats(s)}
 
 
 def test_every_command_takes_an_example(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""SQLite acts on the journal beside a recording: a stranger's must do no harm, and a killed writer's must cost no snapshot."""
+"""SQLite acts on the journal next to a recording: a stranger's must do no harm, and a killed writer's must not lose a snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from test_store import chain
 import opscope
 from opscope.errors import SourceError
 from opscope.recording.sources import open_recording
-from opscope.recording.store.comparison_cache import Keeper, kept
+from opscope.recording.store.comparison_cache import ComparisonWriter, read_comparisons
 from opscope.recording.store.database import journal_of
 from opscope.recording.store.store import StoreWriter, save_recording
 from opscope.render.wire.compare_passes import compared
@@ -31,11 +31,11 @@ SNAPSHOTS = 3
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where private copies go in this test."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+    """The directory for private copies in this test."""
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    return directory
 
 
 def record(path: Path) -> Path:
@@ -47,7 +47,7 @@ def record(path: Path) -> Path:
 
 
 def write_journal(recording: Path, super_journal: Path) -> None:
-    """A journal that SQLite takes for that of a transaction over several databases. The last database to roll back deletes the file."""
+    """A journal that claims a transaction over several databases. The last database to roll back deletes the super-journal."""
     database = recording.read_bytes()
     size = int.from_bytes(database[16:18], "big")
     nonce = 0x1234
@@ -60,9 +60,9 @@ def write_journal(recording: Path, super_journal: Path) -> None:
 
 
 class Attack:
-    def __init__(self, folder: Path) -> None:
-        self.recording = record(folder / "run.opscope")
-        self.document = folder / "document.txt"
+    def __init__(self, directory: Path) -> None:
+        self.recording = record(directory / "run.opscope")
+        self.document = directory / "document.txt"
         self.document.write_text("important")
         write_journal(self.recording, self.document)
 
@@ -87,10 +87,10 @@ def test_reading_a_recording_deletes_nothing(attack: Attack, run: Run, command: 
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "run.opscope-journal names a super-journal" in done.stderr
     journal_of(attack.recording).unlink()
-    assert len(open_recording(attack.recording)) == SNAPSHOTS, "the advice of the message helps"
+    assert len(open_recording(attack.recording)) == SNAPSHOTS, "the advice in the message works"
 
 
-def test_a_link_to_a_recording_leads_to_the_same_refusal(attack: Attack, tmp_path: Path) -> None:
+def test_a_link_to_a_recording_is_refused_too(attack: Attack, tmp_path: Path) -> None:
     link = tmp_path / "link.opscope"
     link.symlink_to(attack.recording)
     with pytest.raises(SourceError, match=r"link\.opscope: run\.opscope-journal names a super-journal"):
@@ -98,20 +98,20 @@ def test_a_link_to_a_recording_leads_to_the_same_refusal(attack: Attack, tmp_pat
     assert attack.document.exists()
 
 
-def over_by_record(path: Path) -> None:
+def overwrite_with_record(path: Path) -> None:
     with opscope.record(path, overwrite=True) as recorder:
         recorder.snapshot(chain(5), "new")
 
 
-def over_by_save(path: Path) -> None:
+def overwrite_with_save(path: Path) -> None:
     writer = StoreWriter()
     writer.add(chain(5), "new")
     save_recording(writer.recording(), path, overwrite=True)
 
 
-@pytest.mark.parametrize("write_over", [over_by_record, over_by_save])
-def test_recording_over_another_deletes_only_that(attack: Attack, write_over: Callable[[Path], None]) -> None:
-    write_over(attack.recording)
+@pytest.mark.parametrize("overwrite", [overwrite_with_record, overwrite_with_save])
+def test_recording_over_another_deletes_only_that(attack: Attack, overwrite: Callable[[Path], None]) -> None:
+    overwrite(attack.recording)
     assert attack.document.read_text() == "important"
     assert [snapshot.name for snapshot in open_recording(attack.recording)] == ["new"]
 
@@ -126,13 +126,13 @@ def test_export_over_a_recording_deletes_only_that(attack: Attack, run: Run, tmp
 
 def test_comparisons_are_not_written_past_a_journal(attack: Attack) -> None:
     before = attack.recording.read_bytes()
-    assert kept(attack.recording, FORMAT) == {}
-    Keeper(attack.recording, FORMAT).close()
+    assert read_comparisons(attack.recording, FORMAT) == {}
+    ComparisonWriter(attack.recording, FORMAT).close()
     assert attack.document.exists() and attack.recording.read_bytes() == before
 
 
 class Writer:
-    """A process that records, finishes, and stops in the middle of one more transaction until it is killed."""
+    """A process that records, finishes, and then waits in the middle of another transaction until it is killed."""
 
     SCRIPT = """
 import sqlite3, sys
@@ -178,7 +178,7 @@ def assert_whole(recording: opscope.Recording) -> None:
 
 @pytest.fixture
 def cut(tmp_path: Path) -> Path:
-    """A recording whose writer was killed when half of a transaction was on disk."""
+    """A recording whose writer was killed with half a transaction on disk."""
     path = tmp_path / "cut.opscope"
     writer = Writer(path, pages_in_memory=2)
     whole = path.read_bytes()
@@ -188,8 +188,8 @@ def cut(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_a_killed_writer_left_is_recovered_aside(cut: Path, temporary: Path) -> None:
-    """Every finished snapshot is there, the files stay as they were, and the private copy goes with the recording."""
+def test_the_recording_of_a_killed_writer_is_recovered_in_a_copy(cut: Path, temporary: Path) -> None:
+    """Every finished snapshot is there, the files do not change, and the private copy is deleted with the recording."""
     before = {path: path.read_bytes() for path in (cut, journal_of(cut))}
     recording = open_recording(cut)
     assert_whole(recording)
@@ -207,10 +207,10 @@ def test_a_recovered_recording_can_be_compared_and_saved_over_itself(cut: Path, 
     save_recording(recording, cut, overwrite=True)
     assert not journal_of(cut).exists()
     assert_whole(open_recording(cut))
-    assert kept(cut, FORMAT) != {}, "what was compared before is saved too"
+    assert read_comparisons(cut, FORMAT) != {}, "earlier comparisons are saved too"
 
 
-def test_a_copy_that_cannot_be_made_is_said_in_one_line(cut: Path, temporary: Path) -> None:
+def test_a_failing_copy_is_reported_in_one_line(cut: Path, temporary: Path) -> None:
     temporary.rmdir()
     with pytest.raises(SourceError, match=r"cut\.opscope: .*No such file or directory.*TMPDIR"):
         open_recording(cut)
@@ -250,8 +250,8 @@ def test_a_writer_may_be_killed_while_its_recording_is_open(tmp_path: Path) -> N
         ("PRAGMA journal_mode = WAL", "write-ahead log"),
     ],
 )
-def test_only_what_opscope_lays_out_is_opened(tmp_path: Path, statements: str, complaint: str) -> None:
-    """Views and triggers run a stranger's queries, some of them without an end."""
+def test_only_the_schema_of_opscope_is_opened(tmp_path: Path, statements: str, complaint: str) -> None:
+    """Views and triggers run a stranger's queries, which may never end."""
     path = record(tmp_path / "run.opscope")
     list(compared(open_recording(path)))
     connection = sqlite3.connect(path)
@@ -265,7 +265,7 @@ def test_only_what_opscope_lays_out_is_opened(tmp_path: Path, statements: str, c
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
-    """SQLite would wait for ever for somebody to write into it."""
+    """SQLite would wait forever for somebody to write into it."""
     path = record(tmp_path / "run.opscope")
     os.mkfifo(journal_of(path))
     with pytest.raises(SourceError, match=r"run\.opscope-journal is not a file"):

@@ -137,7 +137,7 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
     for args, message in (
         (("passes", "nothing"), "no such file"),
         (("passes", "empty"), "holds no passes"),
-        (("passes", "notes.opscope"), "no recording of opscope"),
+        (("passes", "notes.opscope"), "is not an opscope recording"),
         (("passes", dump, "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
         (("diff", f"{dump}@4", "@5", "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
         (("diff", f"{dump}@99", "@1"), "no snapshot 99"),

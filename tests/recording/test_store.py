@@ -1,4 +1,4 @@
-"""The recording file: nothing is lost, nothing is stored twice, and nothing is believed unchecked."""
+"""The recording file: it loses nothing, stores nothing twice, and checks everything it reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from opscope.recording.store.store import StoreWriter, save_recording
 
 
 def chain(length: int, changed: int = -1) -> Program:
-    """A long chain of adds; `changed` has another op."""
+    """A long chain of adds; the node `changed` has another op."""
     builder = ProgramBuilder("chain")
     graph = builder.graph("main")
     graph.node("x", "parameter", outputs=[TensorType("f32", (8,))], role="parameter")
@@ -38,7 +38,7 @@ def chain(length: int, changed: int = -1) -> Program:
     return builder.build()
 
 
-def test_a_program_comes_back_equal_with_every_field(tmp_path: Path) -> None:
+def test_a_program_reads_back_equal_in_every_field(tmp_path: Path) -> None:
     path = tmp_path / "run.opscope"
     writer = StoreWriter(path)
     origin = Origin((("main.7", "pair"),), (("main.7", "add.3"), ("main.7", "pair")), "rewrite", "fold", Frame("rules.py", 7, "fold"))
@@ -62,7 +62,7 @@ def test_tuples_in_attributes_stay_tuples() -> None:
 @pytest.mark.slow
 @given(programs(), programs())
 @hypothesis_settings(max_examples=60)
-def test_any_programs_come_back_equal(first: Program, second: Program) -> None:
+def test_any_programs_read_back_equal(first: Program, second: Program) -> None:
     writer = StoreWriter()
     for program in (first, second, first):
         writer.add(program, "pass")
@@ -72,7 +72,7 @@ def test_any_programs_come_back_equal(first: Program, second: Program) -> None:
 
 
 @pytest.mark.slow
-def test_what_stays_the_same_is_stored_once(tmp_path: Path) -> None:
+def test_unchanged_parts_are_stored_once(tmp_path: Path) -> None:
     """100 passes that change one node each cost little more than the first."""
     one, many = tmp_path / "one.opscope", tmp_path / "many.opscope"
     writer = StoreWriter(one)
@@ -97,21 +97,21 @@ def test_opening_a_snapshot_reads_only_its_own_pages(tmp_path: Path, monkeypatch
     writer.close()
     with sqlite3.connect(path) as connection:
         (total,) = connection.execute("SELECT count(*) FROM page").fetchone()
-    touched: set[tuple[int, int]] = set()
+    pages: set[tuple[int, int]] = set()
     original = PageIndex.page
 
-    def watched(self: PageIndex[object], at: int) -> list[object]:
-        touched.add((id(self), at))
+    def record_page(self: PageIndex[object], at: int) -> list[object]:
+        pages.add((id(self), at))
         return original(self, at)
 
-    monkeypatch.setattr(PageIndex, "page", watched)
+    monkeypatch.setattr(PageIndex, "page", record_page)
     recording = open_recording(path)
     assert recording[3].program["g"]["n3.0"].attrs["literal"] == "3 0"
-    assert total >= 80 and len(touched) < total / 2
+    assert total >= 80 and len(pages) < total / 2
 
 
 def test_a_killed_compiler_leaves_every_finished_snapshot(tmp_path: Path) -> None:
-    """kill -9 in the middle of passes, several times, at different moments."""
+    """kill -9 in the middle of a pass, several times, at different moments."""
     script = """
 import sys
 sys.path[:0] = [sys.argv[2] + "/tests", sys.argv[2] + "/tests/recording"]
@@ -123,18 +123,18 @@ with opscope.record(sys.argv[1]) as rec:
         print(i, flush=True)
 """
     root = str(Path(__file__).resolve().parents[2])
-    for round_ in range(4):
-        path = tmp_path / f"run{round_}.opscope"
+    for attempt in range(4):
+        path = tmp_path / f"run{attempt}.opscope"
         child = subprocess.Popen([sys.executable, "-c", script, str(path), root], stdout=subprocess.PIPE, cwd=root)
         assert child.stdout is not None
-        for _ in range(3 + 4 * round_):
+        for _ in range(3 + 4 * attempt):
             child.stdout.readline()
-        time.sleep(0.003 * round_)
+        time.sleep(0.003 * attempt)
         os.kill(child.pid, signal.SIGKILL)
-        told = [int(line) for line in child.stdout.read().split()]
+        printed = [int(line) for line in child.stdout.read().split()]
         child.wait()
         recording = open_recording(path)
-        assert len(recording) >= (told[-1] + 1 if told else 3 + 4 * round_)
+        assert len(recording) >= (printed[-1] + 1 if printed else 3 + 4 * attempt)
         assert recording[len(recording) - 1].program == chain(400, changed=(len(recording) - 1) % 400)
         assert "finished" not in recording.attrs
 
@@ -142,7 +142,7 @@ with opscope.record(sys.argv[1]) as rec:
 def test_a_recording_is_never_overwritten_silently(tmp_path: Path) -> None:
     path = tmp_path / "run.opscope"
     path.write_text("my notes")
-    with pytest.raises(OpscopeError, match="exists already"):
+    with pytest.raises(OpscopeError, match="already exists"):
         StoreWriter(path)
     assert path.read_text() == "my notes"
     writer = StoreWriter(path, overwrite=True)
@@ -151,7 +151,7 @@ def test_a_recording_is_never_overwritten_silently(tmp_path: Path) -> None:
     assert len(open_recording(path)) == 1
 
 
-def test_foreign_cut_and_newer_files_are_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_foreign_truncated_and_newer_files_are_refused_in_one_line(tmp_path: Path) -> None:
     good = tmp_path / "good.opscope"
     writer = StoreWriter(good)
     writer.add(chain(2000), "one")
@@ -166,9 +166,9 @@ def test_foreign_cut_and_newer_files_are_refused_in_a_sentence(tmp_path: Path) -
         return str(error.value)
 
     whole = good.read_bytes()
-    assert "is cut short" in refusal(whole[: len(whole) // 2])
+    assert "is truncated" in refusal(whole[: len(whole) // 2])
     assert "is empty" in refusal(b"")
-    assert "no recording of opscope" in refusal(b"HloModule jit_step")
+    assert "is not an opscope recording" in refusal(b"HloModule jit_step")
     other = tmp_path / "other.db"
     connection = sqlite3.connect(other)
     connection.execute("CREATE TABLE t (x)")
@@ -202,8 +202,8 @@ def test_foreign_cut_and_newer_files_are_refused_in_a_sentence(tmp_path: Path) -
         "UPDATE meta SET value = '{'",
     ],
 )
-def test_whatever_is_wrong_in_a_recording_is_said_of_the_recording(tmp_path: Path, damage: str) -> None:
-    """A recording comes by mail: what does not fit together is refused in a sentence, and nobody stumbles over it later."""
+def test_damage_is_reported_as_an_error_about_the_recording(tmp_path: Path, damage: str) -> None:
+    """Recordings are shared: inconsistent data is refused with one line, not noticed later."""
     path = tmp_path / "run.opscope"
     writer = StoreWriter(path)
     writer.add(chain(20), "one", seconds=1.0, origins=[Origin((("main", "x"),), (("main", "x"),))], attrs={"a": 1})

@@ -1,7 +1,7 @@
-"""Programs as numbered records and back. Everything is stored once: names, texts, details, nodes, whole graphs.
+"""Encodes programs as numbered records, and decodes them. Equal names, texts, details, nodes and graphs are stored once.
 
-A node is a row of numbers. Its operands are names, so a node keeps its number for as long as nothing about it changes, wherever
-it stands; a graph that no pass touches is one number.
+A node is a row of numbers. It refers to its operands by name, so it keeps its number as long as it does not change, even if its position
+does; a graph that a pass leaves alone is one number.
 """
 
 from __future__ import annotations
@@ -51,55 +51,55 @@ _Row = tuple[int, ...]
 
 
 class Encoder:
-    """Gives numbers to what is new and remembers what is not. `take_pages` hands over what came in since it was last asked."""
+    """Numbers records, and remembers the numbers. `take_pages` returns the records that are new since its last call."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[Any, int]] = {kind: {} for kind in KINDS}
+        self._numbers: dict[str, dict[Any, int]] = {kind: {} for kind in KINDS}
         self._outputs: dict[tuple[TensorType, ...], int] = {}
         self._new: dict[str, list[Any]] = {kind: [] for kind in KINDS}
         self._rests: dict[tuple[Any, ...], int] = {("op", (), (), ()): self.number("text", "")}
         self.number("detail", to_json([{}, (), ()]))
 
     def number(self, kind: str, record: Any) -> int:
-        """The number of a record, a new one if it is new."""
-        known = self._known[kind]
-        number = known.get(record)
+        """The number of a record; a new record gets the next free one."""
+        numbers = self._numbers[kind]
+        number = numbers.get(record)
         if number is None:
-            number = known[record] = len(known)
+            number = numbers[record] = len(numbers)
             self._new[kind].append(record)
         return number
 
     def program(self, program: Program) -> bytes:
-        """The body of a snapshot: which graphs, which entry."""
-        seen: dict[int, int] = {}
+        """The body of a snapshot: its graphs and its entry."""
+        detail_numbers: dict[int, int] = {}
         with without_collecting():
-            graphs = [self._graph(graph, seen) for graph in list(program)]
+            graphs = [self._graph(graph, detail_numbers) for graph in list(program)]
         metrics = [[each.name, each.unit, each.combine, each.origin] for each in program.metrics.values()]
         return self.body(program.name, program.entry, to_json(program.attrs) if program.attrs else "", graphs, metrics)
 
     def body(self, name: str, entry: str, attrs: str, graphs: list[int], metrics: list[list[str]]) -> bytes:
-        """Metrics come last, and only where there are some: programs without any have the bytes that they always had."""
+        """Metrics come last, and only if there are any, so that programs without metrics keep their bytes."""
         return pack_json([name, entry, attrs, runs(graphs), *([metrics] if metrics else [])])
 
-    def _graph(self, graph: Graph, seen: dict[int, int]) -> int:
-        numbers = [self._node(node, seen) for node in graph.nodes]
+    def _graph(self, graph: Graph, detail_numbers: dict[int, int]) -> int:
+        numbers = [self._node(node, detail_numbers) for node in graph.nodes]
         groupings = {name: _pack_grouping(graph, paths) for name, paths in graph.groupings.items()}
         attrs = to_json(graph.attrs) if graph.attrs else ""
         metrics = [{name: _pack_column(graph, column) for name, column in graph.metrics.items()}] if graph.metrics else []
         return self.number("graph", to_json([graph.name, list(graph.outputs), groupings, attrs, *metrics, runs(numbers)]))
 
-    def _node(self, node: Node, seen: dict[int, int]) -> int:
+    def _node(self, node: Node, detail_numbers: dict[int, int]) -> int:
         id, op, inputs, outputs, role, calls, control, links, details = node
         number = self.number
         types = self._outputs.get(outputs)
         if types is None:
             types = self._outputs[outputs] = number("text", to_json([list(t) for t in outputs]))
-        rest = self._rests.get(also := (role, calls, control, links))
+        rest = self._rests.get(fields := (role, calls, control, links))
         if rest is None:
-            rest = self._rests[also] = number("text", to_json(list(also)))
-        detail = seen.get(key := builtin_id(details))
+            rest = self._rests[fields] = number("text", to_json(list(fields)))
+        detail = detail_numbers.get(key := builtin_id(details))
         if detail is None:
-            detail = seen[key] = self._detail(details)
+            detail = detail_numbers[key] = self._detail(details)
         row = [number("name", id), number("text", op), types, rest, detail]
         for name, index in inputs:
             row.append(number("name", name))
@@ -112,24 +112,24 @@ class Encoder:
         return self.number("detail", to_json([details.attrs, details.scope, [list(f) for f in details.source]]))
 
     def take_records(self) -> dict[str, list[Any]]:
-        """The new records themselves, by kind."""
+        """The records that are new since the last call, by kind."""
         records, self._new = self._new, {kind: [] for kind in KINDS}
         return records
 
     def take_pages(self) -> Iterator[Page]:
         for kind, records in self.take_records().items():
-            start = len(self._known[kind]) - len(records)
+            start = len(self._numbers[kind]) - len(records)
             for at in range(0, len(records), RECORDS_PER_PAGE):
                 part = records[at : at + RECORDS_PER_PAGE]
                 yield Page(kind, start + at, len(part), _pack_nodes(part) if kind == "node" else pack_json(part))
 
 
 builtin_id = id
-"""Nodes share details: the same object is encoded once per program, which keeps it alive meanwhile."""
+"""The built-in `id`. Nodes share details; an object is encoded once per program, which keeps it alive in the meantime."""
 
 
 def _pack_nodes(rows: list[_Row]) -> bytes:
-    """Columns: own name, op, types, rest, details, operand count; then the operands, each name relative to the node's own."""
+    """Columns: name, op, types, rest, details, operand count; then the operands, each name relative to the node's name."""
     ids, ops, types, rests, details = (list(column) for column in zip(*(row[:5] for row in rows), strict=True))
     names = [row[0] - name for row in rows for name in row[5::2]]
     indexes = [index for row in rows for index in row[6::2]]
@@ -138,20 +138,20 @@ def _pack_nodes(rows: list[_Row]) -> bytes:
 
 
 def _pack_grouping(graph: Graph, paths: Mapping[str, tuple[str, ...]]) -> Any:
-    """Each path once, and for each node of the graph which of them (0 for none)."""
-    known: dict[tuple[str, ...], int] = {}
-    of = [known.setdefault(tuple(paths[node.id]), len(known)) + 1 if node.id in paths else 0 for node in graph.nodes]
-    return [list(known), of]
+    """The distinct paths, and for each node of the graph the number of its path (0: none)."""
+    distinct: dict[tuple[str, ...], int] = {}
+    of = [distinct.setdefault(tuple(paths[node.id]), len(distinct)) + 1 if node.id in paths else 0 for node in graph.nodes]
+    return [list(distinct), of]
 
 
 def _pack_column(graph: Graph, column: Column) -> Any:
-    """Which nodes of the graph have a number, as runs of their positions, and the numbers in that order."""
+    """The positions of the nodes that have a value, as runs, and the values in that order."""
     positions = [i for i, node in enumerate(graph.nodes) if node.id in column]
     return [runs(positions), [column[graph.nodes[i].id] for i in positions]]
 
 
 class Decoder:
-    """Reads programs back. Nodes are shared between snapshots: the same record is the same object."""
+    """Reads programs. Snapshots share nodes: the same record is the same object."""
 
     def __init__(self, fetch: Callable[[str, int], bytes], source: str) -> None:
         def index(kind: str, unpack: Callable[[bytes], list[Any]]) -> PageIndex[Any]:
@@ -173,7 +173,7 @@ class Decoder:
         self._graphs: dict[int, Graph] = {}
 
     def all_of(self, kind: str) -> list[str]:
-        """Every name or text: they are few beside the nodes, and a flat list is what makes unpacking nodes fast."""
+        """Every name or text. They are few compared with nodes, and a flat list makes unpacking nodes fast."""
         index, flat = self.indexes[kind], self._flat[kind]
         while self._loaded[kind] < len(index.firsts):
             flat += index.page(self._loaded[kind])
@@ -182,45 +182,45 @@ class Decoder:
 
     def program(self, body: bytes) -> Program:
         with self._blamed(), without_collecting():
-            name, entry, attrs, found, *metrics = unpack_json(body)
-            numbers = {self._graph_name(number): number for first, end in spans(found) for number in range(first, end)}
+            name, entry, attrs, graph_runs, *metrics = unpack_json(body)
+            numbers = {self._graph_name(number): number for first, end in spans(graph_runs) for number in range(first, end)}
             if entry not in numbers:
                 raise SourceError(f"{DAMAGED}: entry {entry!r} names no graph")
-            defined = {definition[0]: Metric(*definition) for definition in (metrics[0] if metrics else ())}
+            definitions = {definition[0]: Metric(*definition) for definition in (metrics[0] if metrics else ())}
             attributes = MappingProxyType(from_json(attrs) if attrs else {})
-            return Program(name, StoredGraphs(self, numbers), entry, attributes, MappingProxyType(defined))
+            return Program(name, StoredGraphs(self, numbers), entry, attributes, MappingProxyType(definitions))
 
     def _blamed(self) -> AbstractContextManager[None]:
         return blamed_on_source(DAMAGED, source=self._source)
 
     def _graph_name(self, number: int) -> str:
-        """The first thing in a graph's record, without reading the rest."""
+        """The first field of a graph's record, without decoding the rest."""
         return str(_FIRST.raw_decode(self.indexes["graph"][number], 1)[0])
 
     def details(self, number: int) -> KnownDetails:
-        known = self._details.get(number)
-        if known is None:
+        details = self._details.get(number)
+        if details is None:
             with self._blamed():
                 attrs, scope, source = from_json(self.indexes["detail"][number])
-                known = KnownDetails(dict(attrs), tuple(scope), tuple(Frame(*frame) for frame in source))
+                details = KnownDetails(dict(attrs), tuple(scope), tuple(Frame(*frame) for frame in source))
             if len(self._details) >= _MOST_DETAILS:
                 self._details.clear()
-            self._details[number] = known
-        return known
+            self._details[number] = details
+        return details
 
     def graph(self, number: int) -> Graph:
         """A graph by its number; the same number is the same object."""
-        known = self._graphs.get(number)
-        if known is None:
+        graph = self._graphs.get(number)
+        if graph is None:
             with self._blamed(), without_collecting():
-                known = self._graphs[number] = self._build(self.indexes["graph"][number])
-        return known
+                graph = self._graphs[number] = self._build(self.indexes["graph"][number])
+        return graph
 
     def _build(self, record: str) -> Graph:
-        name, outputs, groupings, attrs, *metrics, found = from_json(record)
+        name, outputs, groupings, attrs, *metrics, node_runs = from_json(record)
         slice = self.indexes["node"].slice
         graph = GraphBuilder(name)
-        graph.take(node for first, end in spans(found) for node in slice(first, end))
+        graph.take(node for first, end in spans(node_runs) for node in slice(first, end))
         graph.outputs = [tuple(ref) for ref in outputs]
         for grouping, (paths, of) in groupings.items():
             at = [tuple(path) for path in paths]
@@ -233,34 +233,34 @@ class Decoder:
 
     def _unpack_nodes(self, data: bytes) -> list[Node]:
         ids, ops, types, rests, details, counts, operands, indexes = unpack_columns(data)
-        names, texts, outputs, known = self.all_of("name"), self.all_of("text"), self._output_types, self._rests
+        names, texts, outputs, decoded = self.all_of("name"), self.all_of("text"), self._output_types, self._rests
         nodes = []
         at = 0
-        for own, op, type_, rest, detail, count in zip(accumulate(ids), ops, types, rests, accumulate(details), counts, strict=True):
+        for name, op, type_, rest, detail, count in zip(accumulate(ids), ops, types, rests, accumulate(details), counts, strict=True):
             end = at + count
-            inputs = tuple([(names[own - operands[i]], indexes[i]) for i in range(at, end)])
+            inputs = tuple([(names[name - operands[i]], indexes[i]) for i in range(at, end)])
             at = end
             lazy = StoredDetails(self, detail) if detail else NO_DETAILS
-            role, calls, control, links = known.get(rest) or self._rest(rest, texts[rest])
-            nodes.append(Node(names[own], texts[op], inputs, outputs(type_), role, calls, control, links, lazy))
+            role, calls, control, links = decoded.get(rest) or self._rest(rest, texts[rest])
+            nodes.append(Node(names[name], texts[op], inputs, outputs(type_), role, calls, control, links, lazy))
         return nodes
 
     def _rest(self, number: int, text: str) -> tuple[Any, ...]:
-        """Role, calls, control edges and links; nearly all nodes share a few."""
+        """Role, calls, control edges and links: nearly all nodes share a few combinations."""
         role, calls, control, links = from_json(text) if text else ("op", (), (), ())
-        known = self._rests[number] = (role, calls, control, tuple(Link(*link) for link in links))
-        return known
+        fields = self._rests[number] = (role, calls, control, tuple(Link(*link) for link in links))
+        return fields
 
     def _output_types(self, number: int) -> tuple[TensorType, ...]:
-        known = self._types.get(number)
-        if known is None:
-            listed = from_json(self.all_of("text")[number])
-            known = self._types[number] = tuple(TensorType(dtype, tuple(shape), layout) for dtype, shape, layout in listed)
-        return known
+        types = self._types.get(number)
+        if types is None:
+            fields = from_json(self.all_of("text")[number])
+            types = self._types[number] = tuple(TensorType(dtype, tuple(shape), layout) for dtype, shape, layout in fields)
+        return types
 
 
 class StoredGraphs(Mapping[str, Graph]):
-    """The graphs of a stored program, each built when first asked for: who looks at one does not wait for thousands."""
+    """The graphs of a stored program, each decoded on first use, so that looking at one does not decode thousands."""
 
     def __init__(self, decoder: Decoder, numbers: dict[str, int]) -> None:
         self._decoder = decoder
@@ -277,7 +277,7 @@ class StoredGraphs(Mapping[str, Graph]):
 
 
 class StoredDetails(Details):
-    """Details that are still in the store. Two with the same number of one store are equal without being read."""
+    """Details that are still in the store. Two with the same number in one store are equal without being decoded."""
 
     __slots__ = ("_decoder", "number")
 
@@ -286,20 +286,20 @@ class StoredDetails(Details):
         self.number = number
 
     @property
-    def _known(self) -> KnownDetails:
+    def _decoded(self) -> KnownDetails:
         return self._decoder.details(self.number)
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        return self._known.attrs
+        return self._decoded.attrs
 
     @property
     def scope(self) -> tuple[str, ...]:
-        return self._known.scope
+        return self._decoded.scope
 
     @property
     def source(self) -> tuple[Frame, ...]:
-        return self._known.source
+        return self._decoded.source
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, StoredDetails) and other._decoder is self._decoder and other.number == self.number:

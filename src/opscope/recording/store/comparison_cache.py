@@ -1,7 +1,7 @@
-"""What each pass did, kept in the recording file: comparing takes longer than reading, so it is done once.
+"""What each pass changed, cached in the recording file, because comparing takes longer than reading.
 
-Whoever compares first writes it down beside the snapshots. A file that cannot be written to, that is still being recorded into,
-or whose last transaction was cut off, is left as it is, and compared again the next time.
+Whoever compares first stores the result next to the snapshots. A file that is read-only, still being recorded, or has an interrupted
+transaction is left alone, and compared again the next time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from opscope.recording.store.database import COMPARED, open_to_read, open_to_wri
 from opscope.recording.store.values import from_json, to_json
 
 MATCHING = 4
-"""Counted up when matching finds something else than before, or diffs have another form: what older code kept is not believed."""
+"""Increment when matching changes its results, or diffs their form: results of other versions are ignored."""
 
 
 class Comparison(NamedTuple):
-    """One pass against the state before it: the counts of its row, and the diff as pages read it (nothing where it repeats)."""
+    """One pass compared with the snapshot before it: the counts of its row, and its diff for the viewer (empty if nothing changed)."""
 
     added: int
     removed: int
@@ -30,18 +30,16 @@ class Comparison(NamedTuple):
     diff: bytes
 
 
-def _written_by(diff_format: int) -> int:
-    """Who wrote a comparison down: how it was matched, and the format of the diff. Others read neither."""
+def _version(diff_format: int) -> int:
+    """The version of a comparison: that of the matching and that of the diff's format."""
     return MATCHING << 16 | diff_format
 
 
-def kept(path: Path, diff_format: int) -> dict[int, Comparison]:
-    """What is known of the passes of a recording file, by their numbers. `diff_format` is the format of diffs that the caller reads."""
+def read_comparisons(path: Path, diff_format: int) -> dict[int, Comparison]:
+    """The comparisons cached in a recording file, by pass index. `diff_format` is the format of diffs that the caller reads."""
     try:
         with closing(open_to_read(path, timeout=5)) as connection:
-            rows = connection.execute(
-                "SELECT snapshot, counts, diff FROM compared WHERE matching = ?", (_written_by(diff_format),)
-            ).fetchall()
+            rows = connection.execute("SELECT snapshot, counts, diff FROM compared WHERE matching = ?", (_version(diff_format),)).fetchall()
         return {index: _comparison(zlib.decompress(diff), *from_json(counts)) for index, counts, diff in rows}
     except (SourceError, sqlite3.DatabaseError, zlib.error, ValueError, TypeError):
         return {}
@@ -51,21 +49,21 @@ def _comparison(diff: bytes, added: int, removed: int, changed: int, aside: str)
     return Comparison(int(added), int(removed), int(changed), str(aside), diff)
 
 
-class Keeper:
-    """Writes comparisons into a recording file, as long as that works."""
+class ComparisonWriter:
+    """Caches comparisons in a recording file, for as long as writing succeeds."""
 
     def __init__(self, path: Path, diff_format: int) -> None:
-        self._written_by = _written_by(diff_format)
+        self._version = _version(diff_format)
         self._connection: sqlite3.Connection | None = None
         with suppress(SourceError, sqlite3.DatabaseError):
             self._connection = open_to_write(path, timeout=5)
-        self._write(COMPARED)
+        self._execute(COMPARED)
 
-    def keep(self, index: int, found: Comparison) -> None:
-        row = (index, self._written_by, to_json(list(found[:4])), zlib.compress(found.diff, 6))
-        self._write("INSERT OR REPLACE INTO compared VALUES (?, ?, ?, ?)", row)
+    def write(self, index: int, comparison: Comparison) -> None:
+        row = (index, self._version, to_json(list(comparison[:4])), zlib.compress(comparison.diff, 6))
+        self._execute("INSERT OR REPLACE INTO compared VALUES (?, ?, ?, ?)", row)
 
-    def _write(self, statement: str, values: tuple[object, ...] = ()) -> None:
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> None:
         if self._connection is not None:
             try:
                 with self._connection:

@@ -1,7 +1,7 @@
-"""How SQLite opens a recording that may come from a stranger.
+"""Opens recordings that may come from a stranger.
 
-SQLite trusts the journal beside a database: it rolls the journal back into the database, and deletes whatever file the journal names
-as its "super-journal". So a file that exists is opened read-only, where SQLite refuses to roll back, and what a killed writer left is
+SQLite trusts the journal next to a database: it rolls the journal back into the database, and deletes whatever file the journal names
+as its "super-journal". So existing files are opened read-only, where SQLite refuses to roll back, and the journal of a killed writer is
 rolled back in a private copy. opscope never writes a super-journal; a journal that names one is refused.
 """
 
@@ -34,13 +34,13 @@ CREATE TABLE snapshot (id INTEGER PRIMARY KEY, module TEXT, pipeline TEXT, name 
                        origins BLOB, attrs TEXT);
 """
 COMPARED = "CREATE TABLE IF NOT EXISTS compared (snapshot INTEGER PRIMARY KEY, matching INTEGER, counts TEXT, diff BLOB)"
-"""What each pass did. It is added once somebody has compared the passes."""
+"""What each pass changed. The table is added when the passes are first compared."""
 
 _LAYOUT = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _ROLLBACK_JOURNAL = b"\x01\x01"
-"""Bytes 18 and 19 of a database whose changes go through a rollback journal; others leave them in a write-ahead log."""
+"""Bytes 18 and 19 of a database with a rollback journal; a database with a write-ahead log has others."""
 
 
 def journal_of(path: Path) -> Path:
@@ -48,16 +48,16 @@ def journal_of(path: Path) -> Path:
 
 
 def is_recording(head: bytes) -> bool:
-    """Whether a file's first bytes are those of a recording."""
+    """Whether these are the first bytes of a recording."""
     return head.startswith(_SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 class RecordingFile:
-    """Answers queries from a recording file, whether its writer is done, still at work, or was killed."""
+    """Queries a recording file, whether its writer has finished, is still running, or was killed."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.realpath(path))
-        """Where the content is: the file itself, or the private copy in which its journal was rolled back."""
+        """The file itself, or the private copy in which its journal was rolled back."""
         self._lock = threading.Lock()
         _check(self.path)
         try:
@@ -79,13 +79,13 @@ class RecordingFile:
 
     def _recover(self) -> None:
         try:
-            folder = Path(mkdtemp(prefix="opscope-"))
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            copy = folder / "recording.opscope"
+            directory = Path(mkdtemp(prefix="opscope-"))
+            weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+            copy = directory / "recording.opscope"
             _copy_with_journal(self.path, copy)
         except OSError as error:
-            help = "set TMPDIR to a directory with enough room"
-            raise SourceError(f"its writer was killed, and a copy to recover it failed ({error.strerror}); {help}") from None
+            help = "set TMPDIR to a directory with enough space"
+            raise SourceError(f"its writer was killed, and copying it for recovery failed ({error.strerror}); {help}") from None
         if _names_super_journal(journal_of(copy)):
             name = journal_of(self.path).name
             help = f"move {name} away to read the recording without it"
@@ -94,17 +94,17 @@ class RecordingFile:
             connection.execute("PRAGMA user_version").fetchone()  # the first read rolls back
         _check(copy)
         self._connection = open_to_read(copy)
-        weakref.finalize(self, self._connection.close)  # runs before the directory goes: Windows keeps a directory with open files
+        weakref.finalize(self, self._connection.close)  # runs before the directory is removed, which Windows refuses while files are open
         self.path = copy
 
 
 def open_to_read(path: Path, timeout: float = 30) -> sqlite3.Connection:
-    """A read-only connection to a database that is exactly as opscope lays it out."""
+    """A read-only connection to a database that has exactly opscope's schema."""
     uri = f"{path.resolve().as_uri()}?mode=ro"
     connection = _guarded(sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False))
     try:
         for row in connection.execute(_LAYOUT):
-            if row not in _known_layout():
+            if row not in _expected_layout():
                 raise SourceError(f"{DAMAGED} (it has a {row[0]} {row[1]!r} that opscope did not write)")
     except BaseException:
         connection.close()
@@ -113,7 +113,7 @@ def open_to_read(path: Path, timeout: float = 30) -> sqlite3.Connection:
 
 
 def open_to_write(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that may add rows to a recording, unless its journal would have to be rolled back first."""
+    """A connection that can add rows to a recording. Fails if the journal would have to be rolled back first."""
     open_to_read(path, timeout).close()
     return _guarded(sqlite3.connect(path, timeout=timeout))
 
@@ -125,8 +125,8 @@ def _guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 @cache
-def _known_layout() -> frozenset[tuple[Any, ...]]:
-    """Every table and index of a recording, as SQLite lists them. Views and triggers would run what a stranger wrote."""
+def _expected_layout() -> frozenset[tuple[Any, ...]]:
+    """Every table and index of a recording, as SQLite lists them. Views and triggers would run a stranger's SQL."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(SCHEMA + COMPARED)
         return frozenset(connection.execute(_LAYOUT))
@@ -137,33 +137,32 @@ def _asks_for_rollback(error: sqlite3.OperationalError) -> bool:
 
 
 def _copy_with_journal(path: Path, copy: Path) -> None:
-    """The journal comes first: should another process roll it back meanwhile, it still holds every page that changes."""
+    """The journal is copied first: if another process rolls it back in the meantime, the copy still has every page that changes."""
     shutil.copyfile(journal_of(path), journal_of(copy))
     shutil.copyfile(path, copy)
 
 
 def _names_super_journal(journal: Path) -> bool:
-    """Whether it ends as the journal of a transaction over several databases does."""
+    """Whether it ends like the journal of a transaction over several databases."""
     with journal.open("rb") as stream:
         stream.seek(-min(len(_JOURNAL_MAGIC), journal.stat().st_size), os.SEEK_END)
         return stream.read() == _JOURNAL_MAGIC
 
 
 def _check(path: Path) -> None:
-    """Foreign, cut or too new: said in one sentence, before SQLite says it in its own."""
+    """Refuse foreign, truncated and too new files with a clear error, before SQLite does."""
     if path.is_dir() or not path.exists():
         raise SourceError("no such file")
     with path.open("rb") as stream:
         head = stream.read(100)
     if not head.startswith(_SQLITE_MAGIC):
-        help = "give what opscope.record wrote, or a folder of a compiler's dumps"
-        raise SourceError(f"is no recording of opscope; {help}" if head else "is empty")
+        help = "expected a file written by opscope.record, or a directory of compiler dumps"
+        raise SourceError(f"is not an opscope recording; {help}" if head else "is empty; record it again")
     if not is_recording(head):
-        raise SourceError("is an SQLite file of another program, no recording of opscope")
+        raise SourceError("is an SQLite file of another program, not an opscope recording; expected a file written by opscope.record")
     version = int.from_bytes(head[60:64], "big")
     if version > FORMAT_VERSION:
-        said = f"is a recording in format {version}; this opscope reads up to {FORMAT_VERSION}: pip install -U opscope"
-        raise SourceError(said)
+        raise SourceError(f"is a recording in format {version}; this opscope reads up to {FORMAT_VERSION}: pip install -U opscope")
     if head[18:20] != _ROLLBACK_JOURNAL:
         raise SourceError(f"{DAMAGED} (it has a write-ahead log, which opscope does not use)")
     journal = journal_of(path)
@@ -172,4 +171,4 @@ def _check(path: Path) -> None:
     page_size = int.from_bytes(head[16:18], "big")
     expected = (65536 if page_size == 1 else page_size) * int.from_bytes(head[28:32], "big")
     if path.stat().st_size < expected and not journal.exists():
-        raise SourceError(f"is cut short: {path.stat().st_size:,} of {expected:,} bytes; copy it again")
+        raise SourceError(f"is truncated: {path.stat().st_size:,} of {expected:,} bytes; copy it again")

@@ -1,7 +1,7 @@
-"""Numbered records in compressed pages: how the store keeps everything once.
+"""Numbered records in compressed pages, which let the store keep everything once.
 
-A record (a name, a text, a node, a graph) gets a number when it is first seen. New records are packed together when a snapshot is
-committed, so a snapshot that brings little adds little, and a reader unpacks only the pages that it touches.
+A record (a name, a text, a node, a graph) gets a number when it first appears. The new records of a snapshot are packed together when it
+is committed, so a snapshot with few changes adds few bytes, and a reader unpacks only the pages that it uses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Page(NamedTuple):
-    """A row of the store's table of pages."""
+    """A row of the table `page`."""
 
     kind: str
     first: int
@@ -37,7 +37,7 @@ def unpack_json(data: bytes) -> Any:
 
 
 def pack_columns(columns: Iterable[list[int]]) -> bytes:
-    """Lists of numbers of any length each. Bytes of equal weight are put together, which is what lets zlib see the zeros."""
+    """Pack lists of numbers of any length. Bytes of equal significance are stored together, so that zlib sees runs of zeros."""
     flat = array("i")
     lengths = []
     for column in columns:
@@ -63,13 +63,13 @@ def unpack_columns(data: bytes) -> list[list[int]]:
 
 
 def deltas(numbers: list[int]) -> list[int]:
-    """Each number less the one before; undone by `accumulate`."""
+    """The differences between consecutive numbers; `accumulate` restores them."""
     return [b - a for a, b in pairwise([0, *numbers])]
 
 
 def runs(numbers: Iterable[int]) -> list[int]:
-    """[first, count, first, count, …] of numbers that mostly follow each other; a first counts from the end of the run before."""
-    found: list[int] = []
+    """Mostly consecutive numbers as [first, count, first, count, …]; each first is relative to the end of the run before."""
+    encoded: list[int] = []
     end = next_free = 0
     count = 0
     for number in numbers:
@@ -77,27 +77,27 @@ def runs(numbers: Iterable[int]) -> list[int]:
             count += 1
         else:
             if count:
-                found.append(count)
+                encoded.append(count)
                 end = next_free
-            found.append(number - end)
+            encoded.append(number - end)
             count = 1
         next_free = number + 1
     if count:
-        found.append(count)
-    return found
+        encoded.append(count)
+    return encoded
 
 
-def spans(found: list[int]) -> Iterable[tuple[int, int]]:
-    """(first, end) of each run."""
+def spans(encoded: list[int]) -> Iterable[tuple[int, int]]:
+    """The (first, end) of each run that `runs` encoded."""
     end = 0
-    for i in range(0, len(found), 2):
-        first = end + found[i]
-        end = first + found[i + 1]
+    for i in range(0, len(encoded), 2):
+        first = end + encoded[i]
+        end = first + encoded[i + 1]
         yield first, end
 
 
 class PageIndex(Generic[T]):
-    """Records by number, over pages that are unpacked when first touched."""
+    """Records by number, in pages that are unpacked on first use."""
 
     def __init__(self, fetch: Callable[[int], bytes], unpack: Callable[[bytes], list[T]]) -> None:
         self._fetch = fetch
@@ -118,11 +118,11 @@ class PageIndex(Generic[T]):
     def slice(self, first: int, end: int) -> list[T]:
         """Records first … end - 1."""
         at = bisect_right(self.firsts, first) - 1
-        found: list[T] = []
+        records: list[T] = []
         while first < end:
             page, start = self.page(at), self.firsts[at]
             part = page[first - start : end - start]
-            found += part
+            records += part
             first += len(part)
             at += 1
-        return found
+        return records

@@ -1,4 +1,4 @@
-"""A Program as plain lists, to be sent between processes and taken into a store without being built again."""
+"""A Program as plain lists, to send between processes and add to a store without building it again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opscope.recording.store.values import from_json, to_json
 
 
 class Packed(NamedTuple):
-    """What a fresh Encoder made of one program: its records by kind, in the order of their numbers, and its body."""
+    """One program, encoded by a new Encoder: its records by kind, in the order of their numbers, and its body."""
 
     records: dict[str, list[Any]]
     body: bytes
@@ -30,7 +30,7 @@ def unpack(data: bytes) -> Packed:
 
 
 def absorb(encoder: Encoder, packed: Packed) -> bytes:
-    """Give the records of a packed program their numbers in another encoder. Returns the body in those numbers."""
+    """Add the records of a packed program to another encoder, and return its body with the numbers that they have there."""
     number: dict[str, list[int]] = {}
     for kind in KINDS[:3]:
         number[kind] = [encoder.number(kind, record) for record in packed.records[kind]]
@@ -43,9 +43,9 @@ def absorb(encoder: Encoder, packed: Packed) -> bytes:
         nodes.append(encoder.number("node", (*head, *operands)))
     graphs = []
     for record in packed.records["graph"]:
-        *rest, found = from_json(record)
-        members = [nodes[i] for first, end in spans(found) for i in range(first, end)]
+        *rest, node_runs = from_json(record)
+        members = [nodes[i] for first, end in spans(node_runs) for i in range(first, end)]
         graphs.append(encoder.number("graph", to_json([*rest, runs(members)])))
-    name, entry, attrs, found, *metrics = unpack_json(packed.body)
-    members = [graphs[i] for first, end in spans(found) for i in range(first, end)]
+    name, entry, attrs, graph_runs, *metrics = unpack_json(packed.body)
+    members = [graphs[i] for first, end in spans(graph_runs) for i in range(first, end)]
     return encoder.body(name, entry, attrs, members, metrics[0] if metrics else [])

@@ -1,8 +1,7 @@
 """The recording file: SQLite, one transaction per snapshot.
 
-A compiler that crashes, or is killed, loses the pass that was running and nothing before it: what was committed is complete, and
-`database` rolls the rest back in a private copy when the file is next opened. Opening one snapshot reads its own list and the pages
-that it names.
+A compiler that crashes or is killed loses only the pass that was running: committed snapshots are complete, and `database` rolls the
+rest back in a private copy when the file is next opened. Opening a snapshot reads only the pages that it uses.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class StoreWriter:
     def __init__(self, path: str | Path | None = None, *, overwrite: bool = False, attrs: Mapping[str, Any] = EMPTY) -> None:
         self.path = None if path is None else Path(path)
         if self.path is not None:
-            _make_room(self.path, overwrite)
+            _clear(self.path, overwrite)
         self._connection = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=30, check_same_thread=False)
         self._encoder = Encoder()
         self._lock = threading.Lock()
@@ -45,7 +44,7 @@ class StoreWriter:
         self.set(**attrs)
 
     def set(self, **attrs: Any) -> None:
-        """Facts about the whole recording: which compiler, which files were left out."""
+        """Set attributes of the whole recording, such as the compiler and the files that were skipped."""
         with self._lock, self._connection:
             rows = [(key, to_json(value)) for key, value in attrs.items()]
             self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
@@ -65,36 +64,36 @@ class StoreWriter:
         with self._lock, self._connection:
             run = self._connection.execute
             content = self._content(program)
-            told = [[o.old, o.new, o.evidence, o.rule, list(o.where) if o.where else None] for o in origins]
+            packed_origins = [[o.old, o.new, o.evidence, o.rule, list(o.where) if o.where else None] for o in origins]
             index = self._count
             row = (index, module, json.dumps(pipeline), name, seconds, content)
             run(
                 "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*row, pack_json(told) if told else None, to_json(attrs) if attrs else None),
+                (*row, pack_json(packed_origins) if packed_origins else None, to_json(attrs) if attrs else None),
             )
             self._count += 1
             return index
 
     def _content(self, program: Program | Packed | int) -> int:
-        """The number of a program's content, stored if it is new. A number stands for what is stored already."""
+        """The number of a program's content, which is stored if it is new. A number refers to content that is already stored."""
         if isinstance(program, int):
             return program
         if self._failed:
-            raise OpscopeError(f"{self.path}: writing failed before; nothing more can be recorded into it")
+            raise OpscopeError(f"{self.path}: an earlier write failed, so nothing more can be recorded; start a new recording")
         self._failed = True
         body = absorb(self._encoder, program) if isinstance(program, Packed) else self._encoder.program(program)
         nodes = program.nodes if isinstance(program, Packed) else program.node_count
         digest = hashlib.blake2b(body, digest_size=16).digest()
         run = self._connection.execute
-        known = run("SELECT id FROM program WHERE digest = ?", (digest,)).fetchone()
-        if known is None:
+        row = run("SELECT id FROM program WHERE digest = ?", (digest,)).fetchone()
+        if row is None:
             self._connection.executemany("INSERT INTO page VALUES (?, ?, ?, ?)", self._encoder.take_pages())
-            known = (run("INSERT INTO program VALUES (NULL, ?, ?, ?)", (digest, nodes, body)).lastrowid,)
+            row = (run("INSERT INTO program VALUES (NULL, ?, ?, ?)", (digest, nodes, body)).lastrowid,)
         self._failed = False
-        return int(known[0])
+        return int(row[0])
 
     def content_of(self, index: int) -> int:
-        """The number of a snapshot's content, to add the same again."""
+        """The number of a snapshot's content, to add the same content again."""
         with self._lock:
             return int(self._connection.execute("SELECT program FROM snapshot WHERE id = ?", (index,)).fetchone()[0])
 
@@ -105,7 +104,7 @@ class StoreWriter:
             self._connection.close()
 
     def finished(self, source: str, skipped: list[str]) -> Recording:
-        """The recording of a source that was read to its end, under the source's name, with what in it could not be read."""
+        """Finish the recording of a source, and return it under the source's name, with the parts that could not be read."""
         self.set(skipped=skipped)
         self.close()
         recording = self.recording()
@@ -113,7 +112,7 @@ class StoreWriter:
         return recording
 
     def recording(self) -> Recording:
-        """What was written, to be read. A recording in memory goes on living with it."""
+        """The recording, to read. A recording in memory lives as long as the result does."""
         if self.path is not None:
             return open_store(self.path)
         return _read(self._rows, "recording")
@@ -124,17 +123,17 @@ class StoreWriter:
 
 
 def open_store(path: str | Path) -> Recording:
-    """A recording file, checked before anything is believed."""
-    with _faults_of(str(path)):
+    """Open a recording file, which is checked before any of it is used."""
+    with _errors_of(str(path)):
         file = RecordingFile(Path(path))
     return _read(file.rows, str(path), file.path)
 
 
 def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write any recording as a file: what was read from a folder of dumps, or recorded in memory."""
+    """Write any recording to a file: one from a directory of dumps, one in memory, or a copy of another file."""
     if recording.file is not None and "finished" in recording.attrs:
         if not (Path(path).exists() and recording.file.samefile(path) and overwrite):
-            _make_room(Path(path), overwrite)
+            _clear(Path(path), overwrite)
             shutil.copyfile(recording.file, path)
         return
     writer = StoreWriter(path, overwrite=overwrite, attrs=recording.attrs)
@@ -145,10 +144,10 @@ def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = 
 
 
 def _read(ask: Callable[..., list[Any]], name: str, file: Path | None = None) -> Recording:
-    """A recording whose rows `ask(query, *values)` gives."""
+    """The recording whose rows `ask(query, *values)` returns."""
 
     def rows(query: str, *values: Any) -> list[Any]:
-        with _faults_of(name):
+        with _errors_of(name):
             return ask(query, *values)
 
     def page(kind: str, first: int) -> Any:
@@ -165,9 +164,9 @@ def _read(ask: Callable[..., list[Any]], name: str, file: Path | None = None) ->
     def origins(index: int) -> tuple[Origin, ...]:
         data = _only(rows("SELECT origins FROM snapshot WHERE id = ?", index), name)
         with blamed_on_source(DAMAGED, source=name):
-            return tuple(_origin(*told) for told in unpack_json(data)) if data else ()
+            return tuple(_origin(*fields) for fields in unpack_json(data)) if data else ()
 
-    listed = rows(
+    snapshot_rows = rows(
         "SELECT s.id, s.module, s.pipeline, s.name, s.seconds, s.attrs, p.id, p.nodes FROM snapshot s JOIN program p"
         " ON s.program = p.id ORDER BY s.id"
     )
@@ -185,17 +184,17 @@ def _read(ask: Callable[..., list[Any]], name: str, file: Path | None = None) ->
                 program,
                 origins,
             )
-            for index, module, pipeline, title, seconds, attrs, content, nodes in listed
+            for index, module, pipeline, title, seconds, attrs, content, nodes in snapshot_rows
         ]
         if [snapshot.index for snapshot in snapshots] != list(range(len(rows("SELECT id FROM snapshot")))):
-            raise SourceError(f"{DAMAGED} (a snapshot of it is missing)")
+            raise SourceError(f"{DAMAGED} (a snapshot is missing)")
         attrs = {str(key): from_json(value) for key, value in rows("SELECT key, value FROM meta")}
         return Recording(name, snapshots, attrs, file)
 
 
 @contextmanager
-def _faults_of(name: str) -> Iterator[None]:
-    """What SQLite finds wrong is said of the recording, in one line."""
+def _errors_of(name: str) -> Iterator[None]:
+    """Report SQLite's errors as one line about the recording."""
     try:
         yield
     except SourceError as error:
@@ -208,19 +207,19 @@ def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:
     return Origin(tuple(map(tuple, old)), tuple(map(tuple, new)), evidence, rule, Frame(*where) if where else None)
 
 
-def _only(found: list[Any], name: str) -> Any:
-    if not found:
-        raise SourceError(f"{DAMAGED} (a page of it is missing)", name)
-    return found[0][0]
+def _only(rows: list[Any], name: str) -> Any:
+    if not rows:
+        raise SourceError(f"{DAMAGED} (a page is missing)", name)
+    return rows[0][0]
 
 
-def _make_room(path: Path, overwrite: bool) -> None:
+def _clear(path: Path, overwrite: bool) -> None:
     if path.is_dir():
-        raise OpscopeError(f"{path} is a folder; give the name of a file to record into")
+        raise OpscopeError(f"{path} is a directory; name a file to record into")
     if path.exists() and not overwrite:
-        raise OpscopeError(f"{path} exists already; give another name, or overwrite=True to replace it")
+        raise OpscopeError(f"{path} already exists; choose another name, or pass overwrite=True to replace it")
     if not path.parent.is_dir():
-        raise OpscopeError(f"{path.parent} is no folder; make it first")
+        raise OpscopeError(f"{path.parent} is not a directory; create it first")
     for old in (path, journal_of(path)):
         if old.exists():
             os.unlink(old)

@@ -1,7 +1,7 @@
-"""Attribute values as JSON text and back, without losing what JSON does not know: tuples stay tuples.
+"""Attribute values as JSON text and back. Tuples, which JSON lacks, stay tuples.
 
-What is neither plain data nor a container (a dtype object, a symbolic size) is kept as its text: a recording is read where the
-framework that made it is not installed.
+Anything that is neither plain data nor a container (a dtype object, a symbolic size) becomes text, because a recording must be readable
+where the framework that it came from is not installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DEEPEST = 64
 
 
 def to_json(value: Any) -> str:
-    """Compact JSON that `from_json` turns back into an equal value."""
+    """Compact JSON, which `from_json` decodes to an equal value."""
     return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
 
 

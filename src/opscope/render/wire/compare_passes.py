@@ -12,7 +12,7 @@ from opscope.plugin import Progress
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.processes import answers_in_order, cores, serve
 from opscope.recording.rows import Row, row_of
-from opscope.recording.store.comparison_cache import Comparison, Keeper, kept
+from opscope.recording.store.comparison_cache import Comparison, ComparisonWriter, read_comparisons
 from opscope.recording.store.store import open_store
 from opscope.render.wire.diff import FORMAT, encode_diff
 
@@ -38,9 +38,9 @@ def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
 def compared(recording: Recording, progress: Progress | None = None, snapshots: Sequence[Snapshot] | None = None) -> Iterator[Comparison]:
     """Every pass in order, or only these. What a recording file knows already is not done again; what is found is kept in it."""
     wanted = list(recording) if snapshots is None else snapshots
-    known = kept(recording.file, FORMAT) if recording.file else {}
+    known = read_comparisons(recording.file, FORMAT) if recording.file else {}
     missing = [s for s in wanted if s.index not in known and not recording.repeats(s)]
-    keeper = Keeper(recording.file, FORMAT) if missing and recording.file and "finished" in recording.attrs else None
+    keeper = ComparisonWriter(recording.file, FORMAT) if missing and recording.file and "finished" in recording.attrs else None
     with closing(keeper) if keeper else nullcontext():
         fresh = _found(recording, missing)
         for number, snapshot in enumerate(wanted, 1):
@@ -48,7 +48,7 @@ def compared(recording: Recording, progress: Progress | None = None, snapshots: 
             if found is _NOTHING and not recording.repeats(snapshot):
                 found = next(fresh)
                 if keeper:
-                    keeper.keep(snapshot.index, found)
+                    keeper.write(snapshot.index, found)
             yield found
             if progress:
                 progress(number / len(wanted))

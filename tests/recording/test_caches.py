@@ -1,4 +1,4 @@
-"""What takes long is done once: comparisons are kept in the recording file, large folders in the cache. And it is the same again."""
+"""Slow work is done once: comparisons are cached in the recording file, large dumps in the cache directory. Results stay the same."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(tmp_path: Path) -> Path:
 
 def test_passes_are_compared_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = list(compared(open_recording(run)))
-    assert any(found.added for found in first) and any(found.diff for found in first)
+    assert any(each.added for each in first) and any(each.diff for each in first)
     monkeypatch.setattr("opscope.render.wire.compare_passes.compare", refuse)
     assert list(compared(open_recording(run))) == first
     monkeypatch.setattr("opscope.recording.store.comparison_cache.MATCHING", -1)
@@ -40,7 +40,7 @@ def test_passes_are_compared_once(run: Path, monkeypatch: pytest.MonkeyPatch) ->
         list(compared(open_recording(run)))
 
 
-def test_diffs_of_another_format_are_not_believed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_diffs_of_another_format_are_ignored(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     list(compared(open_recording(run)))
     monkeypatch.setattr("opscope.render.wire.compare_passes.FORMAT", FORMAT + 1)
     monkeypatch.setattr("opscope.render.wire.compare_passes.compare", refuse)
@@ -49,8 +49,8 @@ def test_diffs_of_another_format_are_not_believed(run: Path, monkeypatch: pytest
 
 
 def test_a_diff_has_the_columns_of_its_format(run: Path) -> None:
-    """Where this fails, count `FORMAT` of `render/wire/diff.py` up and write the new columns down here."""
-    wire = WireReader(next(found.diff for found in compared(open_recording(run)) if found.diff))
+    """If this fails, increment `FORMAT` in `render/wire/diff.py` and list the new columns here."""
+    wire = WireReader(next(each.diff for each in compared(open_recording(run)) if each.diff))
     columns = (
         "added changed changes.rows changes.texts evidence fusionsBodies.rows fusionsBodies.value fusionsNew "
         "fusionsOld.rows fusionsOld.value groupEvidence groupRule "
@@ -61,7 +61,7 @@ def test_a_diff_has_the_columns_of_its_format(run: Path) -> None:
     assert sorted(wire.fields) == ["before", "kind", "places", "sections"]
 
 
-def test_processes_compare_as_one_alone(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_several_processes_compare_like_one(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     copy = tmp_path / "copy.opscope"
     save_recording(open_recording(run), copy)
     alone = list(compared(open_recording(run)))
@@ -69,7 +69,7 @@ def test_processes_compare_as_one_alone(run: Path, monkeypatch: pytest.MonkeyPat
     assert list(compared(open_recording(copy))) == alone
 
 
-def test_a_recording_that_is_not_finished_is_left_as_it_is(run: Path) -> None:
+def test_an_unfinished_recording_is_left_alone(run: Path) -> None:
     recording = open_recording(run)
     before = run.read_bytes()
     unfinished = Recording(recording.name, recording.snapshots, {"ids": "names"}, recording.file)
@@ -77,7 +77,7 @@ def test_a_recording_that_is_not_finished_is_left_as_it_is(run: Path) -> None:
     assert run.read_bytes() == before
 
 
-def test_graphs_that_no_pass_touched_are_matched_as_if_they_were_looked_at(run: Path) -> None:
+def test_graphs_that_no_pass_touched_match_without_being_compared(run: Path) -> None:
     recording = open_recording(run)
     fusion = recording.snapshot("fusion")
     before = recording.before(fusion)
@@ -90,28 +90,28 @@ def test_graphs_that_no_pass_touched_are_matched_as_if_they_were_looked_at(run: 
     assert sorted(stored.matched) == sorted(fresh.matched) and sorted(stored.pairs()) == sorted(fresh.pairs())
 
 
-def test_a_large_folder_is_read_once_and_nothing_is_written_into_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_dump_is_read_once_and_nothing_is_written_into_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPSCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("opscope.recording.dumps.xla._WORTH_KEEPING", 0)
-    folder = write_dump(tmp_path / "dump")
-    names = sorted(os.listdir(folder))
-    first = read_dump(folder)
+    dump = write_dump(tmp_path / "dump")
+    names = sorted(os.listdir(dump))
+    first = read_dump(dump)
     rows = [row.to_json() for row in compared_rows(first)]
     with monkeypatch.context() as again:
         again.setattr("opscope.recording.dumps.xla.packed_in_order", refuse)
         again.setattr("opscope.render.wire.compare_passes.compare", refuse)
-        second = read_dump(folder)
-        assert second.name == str(folder) and second.skipped == first.skipped
+        second = read_dump(dump)
+        assert second.name == str(dump) and second.skipped == first.skipped
         assert [row.to_json() for row in compared_rows(second)] == rows
-    assert sorted(os.listdir(folder)) == names and len(list((tmp_path / "cache").iterdir())) == 1
+    assert sorted(os.listdir(dump)) == names and len(list((tmp_path / "cache").iterdir())) == 1
 
-    os.utime(folder / names[0], ns=(1, 1))
+    os.utime(dump / names[0], ns=(1, 1))
     monkeypatch.setattr("opscope.recording.dumps.xla.packed_in_order", refuse)
     with pytest.raises(AssertionError, match="done again"):
-        read_dump(folder)
+        read_dump(dump)
 
 
-def test_the_cache_does_not_grow_for_ever_and_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_limited_and_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPSCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("opscope.recording.dumps.xla._WORTH_KEEPING", 0)
     monkeypatch.setattr("opscope.recording.dumps.cache._MOST_BYTES", 1)
