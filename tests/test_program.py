@@ -7,7 +7,7 @@ from programs import F32, everything
 
 from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
-from opscope.program import Graph, Node, ProgramBuilder, TensorType, dtype_bits
+from opscope.program import Graph, Node, Program, ProgramBuilder, TensorType, dtype_bits
 
 
 def test_print_gives_one_line_per_node_with_types_operands_and_attributes() -> None:
@@ -135,3 +135,27 @@ def test_equality_looks_at_content_not_at_how_details_are_kept() -> None:
     assert everything() == everything()
     graph = everything().main
     assert Graph(graph.name, graph.nodes[:-1]) != graph
+
+
+def calling(calls: dict[str, list[str]], entry: str) -> Program:
+    """A program of graphs that do nothing but call."""
+    builder = ProgramBuilder("calls", entry)
+    for name, called in calls.items():
+        builder.graph(name).node("call", "call", calls=called)
+    return builder.build()
+
+
+def names(graphs: list[Graph]) -> list[str]:
+    return [graph.name for graph in graphs]
+
+
+def test_callees_come_first_and_the_entry_last() -> None:
+    program = calling({"main": ["left", "right"], "unused": ["leaf"], "left": ["leaf"], "right": ["left", "leaf"], "leaf": []}, "main")
+    assert names(program.callees_first()) == ["leaf", "unused", "left", "right", "main"]
+    assert names(program.callees_first(["right"])) == ["leaf", "left", "right"]
+
+
+def test_calls_in_a_circle_and_chains_of_any_depth_have_an_order() -> None:
+    assert names(calling({"b": ["a", "b"], "a": ["b"]}, "a").callees_first()) == ["b", "a"]
+    deep = calling({str(i): [str(i + 1)] if i < 5000 else [] for i in range(5001)}, "0")
+    assert names(deep.callees_first()) == [str(i) for i in range(5000, -1, -1)]

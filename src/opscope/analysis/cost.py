@@ -8,7 +8,7 @@ custom call, a loop of unknown length, a dimension that is not a number) is coun
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -66,7 +66,7 @@ class CostModel:
             self._count_graphs()
 
     def _count_graphs(self) -> None:
-        for graph in _callees_first(self.program):
+        for graph in self.program.callees_first():
             sizes = output_sizes(graph)
             costs = self._nodes[graph.name] = [self._count(graph, node, sizes) for node in graph.nodes]
             for node, cost in zip(graph.nodes, costs, strict=True):
@@ -137,29 +137,6 @@ def _control_flow(node: Node, control: Control, bodies: list[Cost]) -> Cost:
 
 def _sum(costs: list[Cost]) -> Cost:
     return Cost(*map(sum, zip(*costs, strict=True))) if costs else FREE
-
-
-def _callees_first(program: Program) -> Iterator[Graph]:
-    """Graphs in an order where what a graph calls comes before it. A call in a circle is cut where it closes."""
-    done: set[str] = set()
-    for start in program.graphs:
-        stack = [(start, _callees(program, start))]
-        opened = {start}
-        while start not in done and stack:
-            name, callees = stack[-1]
-            waiting = next((called for called in callees if called not in done and called not in opened), None)
-            if waiting is not None:
-                opened.add(waiting)
-                stack.append((waiting, _callees(program, waiting)))
-                continue
-            stack.pop()
-            opened.discard(name)
-            done.add(name)
-            yield program.graphs[name]
-
-
-def _callees(program: Program, name: str) -> Iterator[str]:
-    return iter(dict.fromkeys(called for node in program.graphs[name].nodes for called in node.calls))
 
 
 def _input_types(graph: Graph, node: Node) -> list[TensorType]:

@@ -10,7 +10,7 @@ place of its operation too, but is not what was differentiated; nor are the insi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -36,7 +36,7 @@ def directions(program: Program, known: dict[str, list[str]] | None = None) -> d
         known = {graph.name: [str(node.attrs.get(DIRECTION_ATTR, "")) for node in graph] for graph in program}
     if not any(BACKWARD in marks for marks in known.values()):
         return {name: [""] * len(marks) for name, marks in known.items()}
-    for graph in _callers_first(program):
+    for graph in reversed(program.callees_first()):
         marks = known[graph.name]
         callers = program.callers.get(graph.name, ())
         inherited = ""
@@ -45,22 +45,6 @@ def directions(program: Program, known: dict[str, list[str]] | None = None) -> d
             inherited = known[caller_graph][program[caller_graph].position[caller]]
         _spread(graph, marks, inherited)
     return known
-
-
-def _callers_first(program: Program) -> Iterator[Graph]:
-    seen: set[str] = {program.entry}
-    waiting = [program.entry]
-    while waiting:
-        graph = program[waiting.pop()]
-        yield graph
-        for node in graph:
-            for called in node.calls:
-                if called not in seen:
-                    seen.add(called)
-                    waiting.append(called)
-    for name in program.graphs:
-        if name not in seen:
-            yield program[name]
 
 
 def _spread(graph: Graph, marks: list[str], inherited: str) -> None:

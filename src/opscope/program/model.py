@@ -6,7 +6,7 @@ their parts by name: `graph["add.3"]`, `"add.3" in graph`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, overload
 from opscope.display import Displayed
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
+from opscope.program.call_order import callees_first
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
 from opscope.program.values import ARGUMENT_ROLES, EMPTY, NO_DETAILS, WHOLE, Details, Frame, Link, NodeKey, Path, Role, TensorType, ValueRef
 
@@ -203,6 +204,13 @@ class Program(Displayed):
                 for called in node.calls:
                     callers.setdefault(called, []).append((graph.name, node.id))
         return MappingProxyType({name: tuple(by) for name, by in callers.items()})
+
+    def callees_first(self, starts: Iterable[str] | None = None) -> list[Graph]:
+        """All graphs, or those that `starts` name and what they call, each after everything that it calls."""
+        if starts is None:
+            starts = [*(name for name in self.graphs if name not in self.callers and name != self.entry), self.entry, *self.graphs]
+        names = callees_first(starts, lambda name: (called for node in self.graphs[name] for called in node.calls))
+        return [self.graphs[name] for name in names]
 
     def with_metric(self, metric: Metric, values: NodeValues = EMPTY) -> Program:
         """The program with numbers on some of its nodes, in place of a metric of the same name if it has one.

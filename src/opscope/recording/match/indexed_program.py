@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR, Details, Node, Program
+from opscope.program.call_order import callees_first
 
 TAGS = 4096
 """Edges carry (operand position, output index) as one number below this."""
@@ -84,23 +85,10 @@ class Side:
 
     def callees_last(self) -> list[int]:
         """Graphs so that callers come before what they call (call cycles in any order), the entry first."""
-        waiting = [len(callers) for callers in self.callers]
         entry = self.graph_number[self.program.entry]
-        order: list[int] = []
-        ready = [g for g in range(len(self.graphs)) if not waiting[g] and g != entry] + [entry]
-        left = dict.fromkeys(range(len(self.graphs)))
-        while left:
-            g = ready.pop() if ready else next(iter(left))
-            if g not in left:
-                continue
-            del left[g]
-            order.append(g)
-            for i in reversed(self.members(g)):
-                for called in reversed(self.calls[i]):
-                    waiting[called] -= 1
-                    if not waiting[called]:
-                        ready.append(called)
-        return order
+        uncalled = [g for g, callers in enumerate(self.callers) if not callers and g != entry]
+        starts = [*uncalled, entry, *range(len(self.graphs))]
+        return callees_first(starts, lambda g: (called for i in self.members(g) for called in self.calls[i]))[::-1]
 
 
 class Labels:

@@ -39,7 +39,7 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     inside = _levels_above(graph, root, height)
     kept = [graph[name] for name in sorted(inside, key=graph.position.__getitem__)]
     outside = dict.fromkeys(name for node in kept for name, _ in node.inputs if name not in inside)
-    bodies = _called(program, kept)
+    bodies = program.callees_first(called for node in kept for called in node.calls)
     tuples = _tuple_typed([graph, *bodies])
     lines = [f"HloModule {_word(root)}_extracted", ""]
     for body in bodies:
@@ -71,20 +71,6 @@ def _levels_above(graph: Graph, root: str, height: int | None) -> set[str]:
         inside.update(level)
         height = None if height is None else height - 1
     return inside
-
-
-def _called(program: Program, nodes: Iterable[Node]) -> list[Graph]:
-    """Called computations, callees before callers, as XLA wants them."""
-    order: dict[str, None] = {}
-    stack = [(called, False) for node in nodes for called in node.calls]
-    while stack:
-        name, done = stack.pop()
-        if done:
-            order.setdefault(name)
-        elif name not in order:
-            stack.append((name, True))
-            stack.extend((called, False) for node in program[name] for called in node.calls if called not in order)
-    return [program[name] for name in order]
 
 
 def _tuple_typed(graphs: Iterable[Graph]) -> set[tuple[str, str]]:
