@@ -7,6 +7,8 @@ import io
 from html import escape
 from typing import TYPE_CHECKING
 
+from opscope.ellipsis import ellipsize
+
 if TYPE_CHECKING:
     from opscope.analysis.summary import Summary
 
@@ -17,7 +19,7 @@ def as_text(summary: Summary) -> str:
     """Columns as wide as they need to be, rules above and below, totals at the end."""
     headings = ["Layer", *(column.heading for column in summary.columns)]
     right = [False, *(column.right for column in summary.columns)]
-    rows = [[row.prefix + row.label, *(_short(column.text(row)) for column in summary.columns)] for row in summary.rows]
+    rows = [[row.prefix + row.label, *(ellipsize(column.text(row), WIDEST_CELL) for column in summary.columns)] for row in summary.rows]
     widths = [max(map(len, cells)) for cells in zip(headings, *rows, strict=True)]
     rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
     lines = [_line(headings, widths, right), rule, *(_line(row, widths, right) for row in rows), rule]
@@ -30,10 +32,6 @@ def as_text(summary: Summary) -> str:
 def _line(cells: list[str], widths: list[int], right: list[bool]) -> str:
     parts = [cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in zip(cells, widths, right, strict=True)]
     return "  ".join(parts).rstrip()
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= WIDEST_CELL else f"{text[: WIDEST_CELL - 1]}…"
 
 
 def as_csv(summary: Summary) -> str:

@@ -10,6 +10,7 @@ import click
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option, read_one
 from opscope.cli.table import table
+from opscope.ellipsis import ellipsize
 from opscope.quantities import short_bytes, short_number
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from opscope.recording.model import Origin
 
 MOST_LINES = 20
+_LONGEST_NODE = 160
 
 
 @click.command()
@@ -105,8 +107,8 @@ def _rewritten(match: Match) -> str:
 
 
 def _changed(match: Match) -> str:
-    parts = "; ".join(f"{change.field} {_short(change.old)} → {_short(change.new)}" for change in match.changes)
-    return f"~ {_named(match.a)} → {_named(match.b)} ({match.evidence}): {parts}"
+    changes = "; ".join(map(str, match.changes))
+    return f"~ {_named(match.a)} → {_named(match.b)} ({match.evidence}): {changes}"
 
 
 def _facts(diff: Diff) -> str:
@@ -139,12 +141,8 @@ def _section(title: str, lines: list[str], most: int | None) -> list[str]:
 
 
 def _line(program: Program, key: Any) -> str:
-    return _short(program[key[0]][key[1]].short_text, 160) + f"  in {key[0]}"
+    return ellipsize(program[key[0]][key[1]].short_text, _LONGEST_NODE, middle=True) + f"  in {key[0]}"
 
 
 def _named(keys: Any) -> str:
     return ", ".join(id for _, id in keys[:4]) + (", …" if len(keys) > 4 else "")
-
-
-def _short(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
+    from opscope.plugin import Progress
+
 PATIENCE = 1.0
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[float], None]]:
+def progress(what: str) -> Iterator[Progress]:
     """Yield a function to call with the fraction that is done, 0 to 1. Nothing is shown on a pipe or within the first second."""
     if not sys.stderr.isatty():
         yield lambda done: None
@@ -45,13 +47,14 @@ class _LateBar:
 
     def show(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
 
         with self.lock:
             if self.over:
                 return
             columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self.task = self.bar.add_task(self.what, total=None)
             self.bar.start()
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
@@ -271,7 +272,7 @@ def _attributes(op: Any) -> dict[str, Any]:
     attributes: dict[str, Any] = {}
     for number in range(len(op.attributes)):
         name, _, text = str(op.attributes[number]).removeprefix("NamedAttribute(").removesuffix(")").partition("=")
-        attributes[name] = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+        attributes[name] = ellipsize(text, _MOST_TEXT)
     return attributes
 
 

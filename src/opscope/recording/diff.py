@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from opscope.ellipsis import ellipsize
 from opscope.gc_pause import without_collecting
 from opscope.program import Node, NodeKey, Program, TensorType
 from opscope.recording.match import Matcher, Matching
@@ -15,6 +16,7 @@ from opscope.recording.match.names import contradictions, names_are_stable
 from opscope.recording.match.places import match_places
 from opscope.recording.model import Origin
 
+_LONGEST_VALUE = 60
 _CLEARLY = 0.9
 """Of two diffs one is smaller if it has less than this share of the other. Where names are right a diff without them can be smaller
 by chance (91 % of the other at least, in all steps of two dumps of XLA); where they were numbered anew it has 71 % or less."""
@@ -26,6 +28,10 @@ class Change(NamedTuple):
     field: str
     old: str
     new: str
+
+    def __str__(self) -> str:
+        old, new = (ellipsize(text, _LONGEST_VALUE, middle=True) for text in (self.old, self.new))
+        return f"{self.field} {old} → {new}"
 
 
 class Match(NamedTuple):

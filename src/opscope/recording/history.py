@@ -36,7 +36,7 @@ class Step(NamedTuple):
         old, new = _named(self.old), _named(self.new)
         rule = f" ({self.rule})" if self.rule else ""
         if self.kind == "changed":
-            return f"{new} changed: {'; '.join(f'{c.field} {_short(c.old)} → {_short(c.new)}' for c in self.changes)}{rule}"
+            return f"{new} changed: {'; '.join(map(str, self.changes))}{rule}"
         if self.kind in ("added", "removed"):
             return f"{new or old} {self.kind}{rule}"
         return f"{old} {'fused into' if self.kind == 'fused' else 'became'} {new}{rule}"
@@ -50,7 +50,3 @@ def history(recording: Recording, key: NodeKey, snapshot: Snapshot) -> list[Step
 
 def _named(keys: Sequence[NodeKey]) -> str:
     return ", ".join(id for _, id in keys[:8]) + (f", … ({len(keys)})" if len(keys) > 8 else "")
-
-
-def _short(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"

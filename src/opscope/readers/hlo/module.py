@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable
 from functools import cached_property
 
 from opscope.errors import SourceError
 from opscope.gc_pause import without_collecting
+from opscope.plugin import Progress
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.hlo.attributes import Attribute, read_attributes
 from opscope.readers.hlo.body import Body, Module
@@ -28,7 +28,7 @@ _DEEPEST = 200
 """Nesting limit for computations inside attributes: XLA prints one level, people write one or two."""
 
 
-def parse_hlo(text: str, progress: Callable[[float], None] | None = None) -> list[Program]:
+def parse_hlo(text: str, progress: Progress | None = None) -> list[Program]:
     """The modules of an HLO text. Malformed text raises SourceError with line and column, and no other exception."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
@@ -39,7 +39,7 @@ def parse_hlo(text: str, progress: Callable[[float], None] | None = None) -> lis
 class _Reader:
     """Reads a text from start to end; its state is the current module."""
 
-    def __init__(self, text: str, progress: Callable[[float], None] | None) -> None:
+    def __init__(self, text: str, progress: Progress | None) -> None:
         self.text = text
         self.progress = progress
         self.separators = deque(separator.start() for separator in _SEPARATOR.finditer(text)) if "-----" in text else deque[int]()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opscope.ellipsis import ellipsize
 from opscope.program import TensorType
 
 LONGEST_TEXT = 4000
@@ -96,4 +97,4 @@ def plain(value: Any, depth: int = 0) -> Any:
     if is_tensor(value):
         return str(tensor_type(value))
     text = str(getattr(value, "__qualname__", None) or value).removeprefix("torch.")  # functions: no address of theirs
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+    return ellipsize(text, LONGEST_TEXT)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.aitemplate import build, read_model
 from opscope.readers.source import Source
@@ -21,7 +22,7 @@ def is_dump(folder: Path, names: Iterable[str]) -> bool:
     return any(_FILE.fullmatch(name) for name in names)
 
 
-def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> Recording:
+def read_dump(folder: Path, progress: Progress | None = None) -> Recording:
     """The numbered graphs of a folder in order."""
     files = numbered_files(folder, _FILE)
     others = {path.name for path in folder.iterdir() if path.name.endswith("_graph.json")} - {file.path.name for file in files}

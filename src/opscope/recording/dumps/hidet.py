@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.hidet.netron import read_netron
 from opscope.readers.source import Source
@@ -22,7 +23,7 @@ def is_dump(folder: Path, names: Iterable[str]) -> bool:
     return any(_FILE.fullmatch(name) and name.startswith("0_") for name in names)
 
 
-def read_dump(folder: Path, progress: Callable[[float], None] | None = None) -> Recording:
+def read_dump(folder: Path, progress: Progress | None = None) -> Recording:
     """The numbered JSON files of a folder, with the seconds of `profile.log` where it is there."""
     profile = _profile(folder / "profile.log")
     files = numbered_files(folder, _FILE)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opscope.errors import SourceError
+from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.dumps.lazy_programs import Listed, is_closed, lazy_recording
 from opscope.recording.model import Recording
@@ -27,7 +28,7 @@ def read_numbered(
     files: list[Listed],
     read: Read,
     attrs: Mapping[str, Any],
-    progress: Callable[[float], None] | None,
+    progress: Progress | None,
     *,
     skipped: Iterable[str] = (),
     seconds: Callable[[str], float | None] = lambda name: None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from opscope.errors import OpscopeError
+from opscope.plugin import Progress
 from opscope.recording.processes import answers_in_order, serve
 from opscope.recording.store.program_blob import Packed, pack, unpack
 
@@ -13,7 +14,7 @@ _SMALL = 3 << 20
 """Below this many bytes starting processes costs more than it saves."""
 
 
-def packed_in_order(paths: list[Path], progress: Callable[[float], None] | None, jobs: int = 0) -> Iterator[Packed | str]:
+def packed_in_order(paths: list[Path], progress: Progress | None, jobs: int = 0) -> Iterator[Packed | str]:
     """Each file as a packed program, or the sentence why it could not be read; in the order of the files."""
     sizes = [path.stat().st_size for path in paths]
     total = sum(sizes) or 1

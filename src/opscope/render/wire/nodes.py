@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opscope.analysis.loops import first_carried
+from opscope.ellipsis import ellipsize
 from opscope.ops import facts_of
 from opscope.program import Node
 from opscope.render.wire.sections import Rows, SectionWriter
@@ -102,4 +103,4 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+    return ellipsize(text, _LONGEST_TEXT)

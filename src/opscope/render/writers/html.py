@@ -19,6 +19,7 @@ from typing import Any
 
 from opscope.analysis.enrich import enrich
 from opscope.analysis.summary import MEASURED
+from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.plugin import Progress
 from opscope.program import Program
@@ -71,7 +72,7 @@ def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str]
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     if csp:
         yield f'<meta http-equiv="Content-Security-Policy" content="{html.escape(csp)}">\n'
-    shown = title if len(title) <= _TITLE_LENGTH else title[:_TITLE_LENGTH] + "…"
+    shown = ellipsize(title, _TITLE_LENGTH)
     yield f'<meta name="viewport" content="width=device-width">\n<title>{html.escape(shown)} · opscope</title>\n'
     yield f'<style>{STYLE}</style>\n</head>\n<body>\n<div id="opscope"></div>\n<noscript>{NO_SCRIPT}</noscript>\n'
     yield from body
