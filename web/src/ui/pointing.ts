@@ -44,7 +44,7 @@ export class Pointing {
     else session.selectItem(picked.item, how.add);
   }
 
-  /** A click on "12 more" adds them. Returns whether the item was such a box. */
+  /** A click on "+12 hidden" adds them. Returns whether the item was such a box. */
   addOmitted(item: number): boolean {
     const { session } = this;
     const more = addOmitted(session.view, session.shown!.keyOf(item));

@@ -63,9 +63,9 @@ describe("groups", () => {
   it("puts operands along the top of a node and leaves groups without places", () => {
     const view = buildView(program, { depth: 9, rules });
     const into = Array.from(view.edgeTarget.keys()).filter((e) => view.edgeTarget[e] === boxNamed(view, "n:scores"));
-    expect(into.map((e) => view.targetSlot[e])).toEqual([Math.fround(1 / 3), Math.fround(2 / 3)]);
+    expect(into.map((e) => view.targetPort[e])).toEqual([Math.fround(1 / 3), Math.fround(2 / 3)]);
     const closed = buildView(program, { depth: 0, rules });
-    expect(closed.targetSlot[0]).toBeNaN();
+    expect(closed.targetPort[0]).toBeNaN();
   });
 
   it("finds every node in the box that shows it", () => {

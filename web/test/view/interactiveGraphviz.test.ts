@@ -133,7 +133,7 @@ describe("omitted neighbours", () => {
 
   it("are counted where they would be, and a click adds exactly them", () => {
     const part = buildView(program, specOf(view));
-    expect(part.title[boxNamed(part, "o:out:n:c")]).toBe("2 more");
+    expect(part.title[boxNamed(part, "o:out:n:c")]).toBe("+2 hidden");
     const more = addOmitted(view, "o:out:n:c");
     const whole = buildView(program, specOf(more!));
     expect(whole.key.filter((key) => key.startsWith("n:")).sort()).toEqual(["n:a", "n:b", "n:c", "n:d", "n:e"]);

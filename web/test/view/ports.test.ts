@@ -14,7 +14,7 @@ function slots(nodes: readonly NodeSketch[], of: string): number[] {
   const box = boxNamed(view, `n:${of}`);
   return Array.from(view.edgeTarget.keys())
     .filter((e) => view.edgeTarget[e] === box)
-    .map((e) => view.targetSlot[e]);
+    .map((e) => view.targetPort[e]);
 }
 
 describe("operands along the top", () => {

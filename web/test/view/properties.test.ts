@@ -83,7 +83,7 @@ function checkWellFormed(view: Visible): void {
       for (let box = view.parent[inner]; box >= 0; box = view.parent[box])
         expect(box, "no edge between a box and what holds it").not.toBe(outer);
     }
-    for (const slot of [view.sourceSlot[e], view.targetSlot[e]]) if (!Number.isNaN(slot)) expect(slot > 0 && slot < 1).toBe(true);
+    for (const port of [view.sourcePort[e], view.targetPort[e]]) if (!Number.isNaN(port)) expect(port > 0 && port < 1).toBe(true);
   }
 }
 

@@ -271,7 +271,7 @@ describe("values as boxes", () => {
     expect(edgeLines(view)).toContain("n:x -> n:split");
     expect(edgeLines(view)).toContain("v:n:r.0 -> r:output");
     const leaving = Array.from(view.edgeSource.keys()).filter((e) => view.edgeSource[e] === boxNamed(view, "n:split"));
-    expect(leaving.map((e) => view.sourceSlot[e])).toEqual([Math.fround(1 / 3), Math.fround(2 / 3)]);
+    expect(leaving.map((e) => view.sourcePort[e])).toEqual([Math.fround(1 / 3), Math.fround(2 / 3)]);
   });
 });
 

@@ -51,7 +51,7 @@ describe("around", () => {
       "o:in:n:d -> n:d",
       "n:d -> o:out:n:d x2",
     ]);
-    expect(view.title[boxNamed(view, "o:out:n:d")]).toBe("2 more");
+    expect(view.title[boxNamed(view, "o:out:n:d")]).toBe("+2 hidden");
     expect(view.remarks).toEqual(["4 neighbours not shown."]);
   });
 
@@ -130,7 +130,7 @@ describe("around", () => {
       ]);
       const view = buildView(wide, { rules, around: ["r3"], hops: 3 });
       expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:q3", "n:r3", "n:root"]);
-      expect(view.title[boxNamed(view, "o:in:n:root")]).toBe("19 more");
+      expect(view.title[boxNamed(view, "o:in:n:root")]).toBe("+19 hidden");
       expect(boxesOfKind(buildView(wide, { rules, around: ["root"], hops: 1 }), BoxKind.Node)).toHaveLength(21);
     }
   });

@@ -10,7 +10,7 @@ from opscope.recording.match import EVIDENCE
 from opscope.recording.model import Origin
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
-FORMAT = 1
+FORMAT = 2
 """Counted up with every change of the columns or of what they mean: recording files keep these bytes, and must not give older ones to
 a newer viewer."""
 _LONGEST = 240
@@ -69,7 +69,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
         called = diff.b[fusion.new[0]][fusion.new[1]].calls
         bodies.add([end for name in called for end in (new.first[name], new.first[name] + len(diff.b[name]))])
     out = SectionWriter()
-    out.deltas("mate", counterpart)
+    out.deltas("counterpart", counterpart)
     out.block("evidence", bytes(evidence))
     out.deltas("added", [new[key] for key in diff.added])
     out.deltas("removed", [old[key] for key in diff.removed])

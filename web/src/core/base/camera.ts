@@ -21,9 +21,9 @@ export interface Place {
 
 export const MIN_SCALE = 0.00002;
 export const MAX_SCALE = 6;
-/** Around a picture that fits. */
+/** The space around a picture that fits. */
 export const PADDING = 24;
-/** The strip of drawing options at the side, and the line of the legend and the zoom below: a picture that fits stands clear of them. */
+/** The strip of drawing options at the side, and the line of the legend and the zoom below: a picture that fits stays clear of them. */
 const STRIP = 22;
 const FOOT = 30;
 
@@ -31,7 +31,7 @@ export function clampScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
 }
 
-/** Zoom by a factor about a point of the screen, which keeps its place. */
+/** Zooms by a factor about a point of the screen, which keeps its place. */
 export function zoomAt(camera: Camera, sx: number, sy: number, factor: number): Camera {
   const scale = clampScale(camera.scale * factor);
   return {
@@ -45,14 +45,14 @@ export function panBy(camera: Camera, dx: number, dy: number): Camera {
   return { x: camera.x - dx / camera.scale, y: camera.y - dy / camera.scale, scale: camera.scale };
 }
 
-/** The camera that shows a rectangle as large as it goes, never larger than life. */
+/** The camera that shows a rectangle as large as possible, at most at 100 %. */
 export function fit(rect: Rect, width: number, height: number, most = 1): Camera {
   const room = roomIn(width, height);
   const scale = clampScale(Math.min(most, room.width / Math.max(1, rect.w), room.height / Math.max(1, rect.h)));
   return centred(rect.x + rect.w / 2, rect.y + rect.h / 2, scale, width, height - FOOT);
 }
 
-/** What a picture may take of a screen. */
+/** The part of a screen that a picture may use. */
 export function roomIn(width: number, height: number): { readonly width: number; readonly height: number } {
   return { width: Math.max(1, width - 2 * (PADDING + STRIP)), height: Math.max(1, height - FOOT - 2 * PADDING) };
 }
@@ -65,12 +65,12 @@ export function placeOf({ x, y, scale }: Camera, width: number, height: number):
   return { x: x + width / 2 / scale, y: y + height / 2 / scale, scale };
 }
 
-/** A place in few digits; nobody sees the difference. */
+/** A place in few digits; the difference is not visible. */
 export function roundedPlace({ x, y, scale }: Place): Place {
   return { x: Number(x.toFixed(1)) + 0, y: Number(y.toFixed(1)) + 0, scale: Number(scale.toPrecision(4)) };
 }
 
-/** Do two cameras show the same on a screen of this size, to less than a pixel? */
+/** Do two cameras show the same on a screen of this size, within a pixel? */
 export function sameSight(a: Camera, b: Camera, width: number, height: number): boolean {
   const far = Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y)) * a.scale;
   return far < 0.5 && Math.abs(a.scale / b.scale - 1) * Math.max(width, height) < 0.5;
@@ -87,7 +87,7 @@ export function between(a: Camera, b: Camera, t: number, width: number, height: 
 }
 
 /** The part of the world on a screen of this size. */
-export function seen(camera: Camera, width: number, height: number): Rect {
+export function visibleRect(camera: Camera, width: number, height: number): Rect {
   return { x: camera.x, y: camera.y, w: width / camera.scale, h: height / camera.scale };
 }
 

@@ -26,28 +26,28 @@ const NAMES =
   "springgreen 00ff7f steelblue 4682b4 tan d2b48c teal 008080 thistle d8bfd8 tomato ff6347 turquoise 40e0d0 violet ee82ee wheat f5deb3 white ffffff " +
   "whitesmoke f5f5f5 yellow ffff00 yellowgreen 9acd32";
 
-let known: Map<string, string> | undefined;
+let cssColours: Map<string, string> | undefined;
 
 function named(name: string): string | undefined {
-  if (!known) {
+  if (!cssColours) {
     const words = NAMES.split(" ");
-    known = new Map(Array.from({ length: words.length / 2 }, (_, i) => [words[2 * i], `#${words[2 * i + 1]}`]));
+    cssColours = new Map(Array.from({ length: words.length / 2 }, (_, i) => [words[2 * i], `#${words[2 * i + 1]}`]));
   }
-  return known.get(name);
+  return cssColours.get(name);
 }
 
 /** "#RRGGBB" of a hex colour, a name or `rgb(…)`; undefined for anything else. Transparency is left out. */
 export function readColour(text: string): string | undefined {
-  const given = text.trim().toLowerCase();
-  const hex = /^#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/.exec(given)?.[1];
+  const lower = text.trim().toLowerCase();
+  const hex = /^#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/.exec(lower)?.[1];
   if (hex) return hex.length < 6 ? `#${[...hex.slice(0, 3)].map((digit) => digit + digit).join("")}` : `#${hex.slice(0, 6)}`;
-  const channels = /^rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})/.exec(given);
+  const channels = /^rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})/.exec(lower);
   if (channels)
     return `#${channels
       .slice(1, 4)
       .map((channel) => Math.min(255, Number(channel)).toString(16).padStart(2, "0"))
       .join("")}`;
-  return named(given);
+  return named(lower);
 }
 
 /** A colour between two "#RRGGBB". */
@@ -78,6 +78,6 @@ export function contrast(a: string, b: string): number {
 
 /** The first ink that can be read on a ground; else black or white, whichever can. */
 export function legible(ground: string, ...inks: readonly string[]): string {
-  const found = inks.find((ink) => contrast(ground, ink) >= 4.5);
-  return found ?? (contrast(ground, "#000000") > contrast(ground, "#FFFFFF") ? "#000000" : "#FFFFFF");
+  const readable = inks.find((ink) => contrast(ground, ink) >= 4.5);
+  return readable ?? (contrast(ground, "#000000") > contrast(ground, "#FFFFFF") ? "#000000" : "#FFFFFF");
 }

@@ -22,7 +22,7 @@ interface BoxesAndEdges {
   readonly edgeTarget: Int32Array;
 }
 
-/** Halves are blocks of their own; of the rest, what takes nothing from anything else comes before them. */
+/** Each half is a block; of the other boxes at the top, those without inputs come before the halves. */
 export function blocksOf(graph: BoxesAndEdges, halves: Halves): Uint8Array {
   const { boxCount, parent, edgeSource, edgeTarget } = graph;
   const root = new Int32Array(boxCount).fill(-1);

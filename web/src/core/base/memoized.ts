@@ -1,4 +1,4 @@
-/** What a function says of an object, worked out once and kept as long as the object is. */
+/** The result of a function for an object, computed once and kept as long as the object exists. */
 export function memoized<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const results = new WeakMap<Key, { readonly value: Value }>();
   return (key) => {

@@ -29,7 +29,7 @@ export function ruleOf(visible: Visible, box: number, ofNode: Int16Array, ofGrou
   return group >= 0 && group < ofGroup.length ? ofGroup[group] : -1;
 }
 
-/** Rules over what the program's own file says. */
+/** Rules take precedence over the colours of the program's file. */
 export function layered(under: Highlights | undefined, over: Highlights | undefined): Highlights | undefined {
   if (!under || !over) return over ?? under;
   const paints = under.paints.length,
@@ -42,7 +42,7 @@ export function layered(under: Highlights | undefined, over: Highlights | undefi
   };
 }
 
-/** Data over rules: where data colours the operations, rules colour only groups and edges. */
+/** Data takes precedence over rules: if data colours the operations, rules colour only groups and edges. */
 export function overlaid(under: Highlights | undefined, over: Highlights | undefined, visible: Visible): Highlights | undefined {
   if (!under || !over) return over ?? under;
   const at = under.paints.length,

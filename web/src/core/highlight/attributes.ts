@@ -1,8 +1,8 @@
-/** Attributes as something to colour by: a metric where all values are numbers, a kind otherwise. */
+/** Attributes to colour by: a metric if all values are numbers, a kind otherwise. */
 import type { MetricData } from "../program/metrics";
 import type { ProgramData, Visible } from "../program/types";
 
-/** Fewer different numbers than this are kinds ("groups=1", "groups=8"), not a scale. */
+/** Fewer distinct numbers than this are kinds ("groups=1", "groups=8"), not a scale. */
 const LEAST_DIFFERENT = 6;
 
 export function attributeOf({ details }: ProgramData, name: string): (node: number) => string {

@@ -1,4 +1,4 @@
-/** Colours and overlays that come with the program's own file, under whatever a person lays over it. */
+/** Colours and overlays of the program's file; those that a person chooses take precedence. */
 import { between, contrast, legible } from "../base/colour";
 import type { CustomPaint, Highlights } from "../scene/types";
 import { EdgeKind, type Grouping, type Look, type ProgramData, type Visible } from "../program/types";
@@ -8,7 +8,7 @@ import { ruleOf } from "./apply";
 const NIGHT = "#131316";
 const NIGHT_INK = "#E9E9EE";
 
-/** Files are made for light pages: in a dark picture a light ground is dimmed, and ink that cannot be read on it gives way. */
+/** Files are written for light pages: in a dark picture a light fill is dimmed, and text that cannot be read on it changes colour. */
 function paintOf(look: Look): CustomPaint {
   const fill = shade(look.fill),
     text = shade(look.text),
@@ -35,9 +35,9 @@ export function ownHighlights(program: ProgramData, grouping: Grouping | undefin
   return { paints, box, shades: looks.overlays.map(overlayShade), edge };
 }
 
-/** Which look each group has, numbered from `first`. A pattern that is none matches nothing. */
+/** The look of each group, numbered from `first`. An invalid pattern matches nothing. */
 function groupLooks({ looks, strings }: ProgramData, grouping: Grouping | undefined, first: number): Int16Array {
-  const found = new Int16Array(grouping?.groupCount ?? 0).fill(-1);
+  const groupLook = new Int16Array(grouping?.groupCount ?? 0).fill(-1);
   const names: string[] = [];
   const tests = looks!.groups.map(({ pattern }) => {
     try {
@@ -46,12 +46,12 @@ function groupLooks({ looks, strings }: ProgramData, grouping: Grouping | undefi
       return undefined;
     }
   });
-  for (let g = 0; g < found.length; g++) {
+  for (let g = 0; g < groupLook.length; g++) {
     const parent = grouping!.groupParent[g],
       name = strings.at(grouping!.groupName[g]);
     names.push(parent < 0 ? name : `${names[parent]}/${name}`);
     const at = looks!.groups.findIndex(({ graph }, i) => graph === grouping!.groupGraph[g] && tests[i]?.test(names[g]));
-    if (at >= 0) found[g] = first + at;
+    if (at >= 0) groupLook[g] = first + at;
   }
-  return found;
+  return groupLook;
 }

@@ -1,6 +1,6 @@
 /**
- * What a person wants to see of a program by colour: style rules, a kind or a metric, and files of node data. Matched once and remembered
- * while views come and go. The page and the writers of pictures both come here.
+ * What to show by colour: style rules, a kind or a metric, and files of node data. Rules are matched once and cached between views. Both
+ * the page and the writers of pictures use it.
  */
 import { metricsOf } from "../metrics/counted";
 import { valuesOf } from "../metrics/values";
@@ -16,9 +16,9 @@ import { metricColours } from "./metricColours";
 import { type DataRun, type DataStatistics, matchNodeData } from "./nodeData";
 import { type CompiledRule, compileRule, type StyleRule } from "./rules";
 
-/** Before the name of a run of node data, so that it cannot be taken for something of the program. */
+/** Prefix of the name of a run of node data, to distinguish it from names of the program. */
 export const DATA = "data:";
-/** Before the name of an attribute. */
+/** Prefix of the name of an attribute. */
 export const ATTRIBUTE = "attr:";
 
 export interface ColourChoice {
@@ -50,12 +50,12 @@ export class Highlighter {
 
   constructor(private readonly program: ProgramData) {}
 
-  /** Must attributes be here before the rules can be matched? */
+  /** Do the rules need attributes? */
   static needsDetails(rules: readonly StyleRule[]): boolean {
     return needsDetails(rules.map(compileRule));
   }
 
-  /** Takes a file of node data; a run of the same name takes the place of the old one. Throws a sentence for the person. */
+  /** Takes a file of node data; a run of the same name replaces the old one. Throws an error with a message for the person. */
   add(file: unknown, name: string): readonly DataStatistics[] {
     const fresh = matchNodeData(this.program, file, name);
     for (const run of fresh) {
@@ -66,27 +66,27 @@ export class Highlighter {
     return fresh.map((run) => run.statistics);
   }
 
-  /** The metrics that the program and files bring along. */
+  /** The metrics of the program and of files. */
   get metrics(): readonly MetricData[] {
     return [...this.program.metrics, ...this.runs.map(({ metric }) => metric)];
   }
 
-  /** Is this a metric? Then it goes before what a pass did: somebody asked for it by name. */
+  /** Is this a metric? It takes precedence over the changes of a pass, because somebody asked for it by name. */
   isMetric(colour: string): boolean {
     return this.metricNamed(colour) !== undefined;
   }
 
-  /** What can be asked for, in words. */
+  /** The names of all choices. */
   get choices(): readonly string[] {
     return [...KINDS, ...metricsOf(this.program).map(({ name }) => name), ...this.runs.map(({ name }) => `${DATA}${name}`)];
   }
 
-  /** Does the program have what is asked for? Attributes are not known before they are looked for. */
+  /** Is this a valid choice? Attributes are only known after a search. */
   knows(colour: string): boolean {
     return this.choices.includes(colour) || colour.startsWith(ATTRIBUTE);
   }
 
-  /** Colours of a view: a metric goes over rules, and rules over a kind. */
+  /** Colours of a view: a metric takes precedence over rules, and rules over a kind. */
   colours(visible: Visible, choice: ColourChoice): Colours {
     const { program } = this;
     const ruled = this.matched(visible, choice.rules);
@@ -104,7 +104,7 @@ export class Highlighter {
     return { highlights: under, ...(coloured ? { paints: coloured.paints, legendRows: coloured.legend } : {}) };
   }
 
-  /** What boxes have of all metrics. */
+  /** The values of all metrics for the boxes. */
   measures(visible: Visible): BoxMeasure[] {
     return this.metrics.map((metric) => measureOf(metric, valuesOf(this.program, metric).boxes(visible)));
   }

@@ -1,4 +1,4 @@
-/** Colours by kind: what few nodes have in common (an operation, a dtype, a group, the value of an attribute) has a colour of its own. */
+/** Colours by kind: each operation, dtype, group or attribute value has its own colour. */
 import { opName } from "../program/ops";
 import { CATEGORIES, type ProgramData, type Visible } from "../program/types";
 import type { LegendRow } from "../scene/types";
@@ -8,16 +8,16 @@ export interface KindColouring {
   readonly legend: readonly LegendRow[];
 }
 
-/** What boxes can be coloured by besides numbers and attributes; the category of the operation is the default. */
+/** What boxes can be coloured by, other than numbers and attributes; the category of the operation is the default. */
 export const KINDS = ["category", "op", "dtype", "group"] as const;
 
-/** Rows of the theme that serve as a palette, told apart most easily first. */
+/** Rows of the theme that serve as a palette, the most distinct first. */
 const PALETTE = ["matmul", "reduce", "elementwise", "communication", "data", "control", "custom", "random", "output", "other"].map((name) =>
   CATEGORIES.indexOf(name as (typeof CATEGORIES)[number]),
 );
 const NONE = CATEGORIES.indexOf("shape");
 
-/** What a node is, by the kind asked for. */
+/** The kind of a node. */
 export function kindOf(program: ProgramData, kind: string, grouping: number): (node: number) => string {
   const { strings, outputs, types } = program;
   if (kind === "op") return (node) => opName(program, node);

@@ -1,6 +1,6 @@
 /**
- * Which rule colours which node and group. Programs repeat their strings, so each string is tested once per expression and nodes look
- * the answers up: the time is that of reading the program's columns, whatever the expressions are.
+ * Which rule colours which node and group. Programs repeat their strings, so each string is tested once per expression and nodes look up
+ * the answers: the time is that of reading the program's columns, whatever the expressions are.
  */
 import { type Csr, type Grouping, type ProgramData, ROLES } from "../program/types";
 import type { CompiledRule, MatchType, RangeTest } from "./rules";
@@ -14,7 +14,7 @@ export interface RuleMatches {
   /** The first rule with a colour for edges, or -1. */
   readonly nodeEdge: Int16Array;
   readonly groupEdge: Int16Array;
-  /** How many nodes and groups each rule matches, whether or not an earlier one takes them. */
+  /** How many nodes and groups each rule matches, whether or not an earlier rule also matches them. */
   readonly counts: Int32Array;
 }
 
@@ -25,7 +25,7 @@ export function needsDetails(rules: readonly CompiledRule[]): boolean {
 
 export function matchRules(program: ProgramData, grouping: Grouping | undefined, rules: readonly CompiledRule[]): RuleMatches {
   const groupCount = grouping?.groupCount ?? 0;
-  const found: RuleMatches = {
+  const matches: RuleMatches = {
     node: new Int16Array(program.nodeCount).fill(-1),
     group: new Int16Array(groupCount).fill(-1),
     nodeEdge: new Int16Array(program.nodeCount).fill(-1),
@@ -34,10 +34,10 @@ export function matchRules(program: ProgramData, grouping: Grouping | undefined,
   };
   rules.forEach((rule, number) => {
     if (rule.problem !== undefined) return;
-    if (rule.ops) take(nodesOf(program, rule), number, rule, found.node, found.nodeEdge, found.counts);
-    if (rule.layers && grouping) take(groupsOf(program, grouping, rule), number, rule, found.group, found.groupEdge, found.counts);
+    if (rule.ops) take(nodesOf(program, rule), number, rule, matches.node, matches.nodeEdge, matches.counts);
+    if (rule.layers && grouping) take(groupsOf(program, grouping, rule), number, rule, matches.group, matches.groupEdge, matches.counts);
   });
-  return found;
+  return matches;
 }
 
 function take(holds: Uint8Array, number: number, rule: CompiledRule, boxes: Int16Array, edges: Int16Array, counts: Int32Array): void {
@@ -94,12 +94,12 @@ const PLACES: Record<MatchType, (program: ProgramData, test: StringTest, pattern
   output: outputs,
 };
 
-/** An operation's title is its op; a parameter, constant or output has a name of its own. */
+/** An operation's title is its op; a parameter, constant or output has a name. */
 function titles({ nodeCount, nodeOp, nodeId, nodeText, nodeRole, ops }: ProgramData, test: StringTest): Uint8Array {
   const marks = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
-    const own = nodeRole[n] !== OP;
-    marks[n] = test(ops.name[nodeOp[n]]) || (own && (test(nodeId[n]) || test(nodeText[n]))) ? 1 : 0;
+    const isNamed = nodeRole[n] !== OP;
+    marks[n] = test(ops.name[nodeOp[n]]) || (isNamed && (test(nodeId[n]) || test(nodeText[n]))) ? 1 : 0;
   }
   return marks;
 }
@@ -117,7 +117,7 @@ function inputs(program: ProgramData, test: StringTest): Uint8Array {
   return marks;
 }
 
-/** What a node yields, and who takes it. */
+/** The type of a node, and its users. */
 function outputs(program: ProgramData, test: StringTest): Uint8Array {
   const { nodeCount, nodeId, nodeOp, ops, inputs: from } = program;
   const type = typeTest(program, test);

@@ -1,6 +1,6 @@
 /**
  * The colours of a metric on a view, with the rows of its legend. Boxes have the number that the metric declares for them; a file of node
- * data may bring colours of its own, everything else is on a scale from cold to hot.
+ * data may define colours, everything else is on a scale from cold to hot.
  */
 import { readColour, type Shade } from "../base/colour";
 import { scaleOf, type Scale } from "../metrics/scale";
@@ -12,9 +12,9 @@ import { type CustomPaint, type Highlights, type LegendRow, PAINT_SAME } from ".
 import { quantityText } from "../text/quantities";
 import type { DataRun } from "./nodeData";
 
-/** Steps that a gradient is cut into: more than an eye tells apart, and few enough to be a table. */
+/** The steps of a gradient: more than the eye distinguishes, and few enough for a table. */
 const STEPS = 64;
-/** Which step of the scale has its number written in the middle. */
+/** The middle step of the scale, which has its number written. */
 const MIDDLE = HEAT.length / 2;
 const WORD_COLOURS: readonly Shade[] = [
   { light: "#DCE6FB", dark: "#26345A" },
@@ -29,14 +29,14 @@ const WORD_COLOURS: readonly Shade[] = [
 
 export interface MetricColouring {
   readonly highlights: Highlights;
-  /** Everything else steps back. */
+  /** Everything else is pale. */
   readonly paints: Uint8Array;
   readonly legend: readonly LegendRow[];
   /** The number of each box. */
   readonly values: Float64Array;
 }
 
-/** `run` is what else a file of node data says, where the metric comes from one. Open frames keep their colour: what is in them is seen. */
+/** `run` has the rest of a file of node data, if the metric comes from one. Open frames keep their colour, because their content is visible. */
 export function metricColours(program: ProgramData, metric: MetricData, visible: Visible, run?: DataRun): MetricColouring {
   const values = valuesOf(program, metric).boxes(visible);
   const scale =
@@ -51,14 +51,14 @@ export function metricColours(program: ProgramData, metric: MetricData, visible:
   const box = Int16Array.from(values, (value, b) => {
     if (visible.open[b]) return -1;
     const node = entries?.get(b) ?? -1;
-    const entry = run?.own.get(node);
+    const entry = run?.coloured.get(node);
     const ink = entry?.textColor === undefined ? undefined : readColour(entry.textColor);
     const fill = entry?.bgColor === undefined ? undefined : readColour(entry.bgColor);
     if (fill) return table.put(same(fill), ink);
     if (Number.isNaN(value)) return run?.has(node) ? table.put(wordColour(run, node), ink) : -1;
     if (scale) return table.put(HEAT[scale.step(value)], ink);
-    const given = run?.coloursOf(run.data.gradient?.length ? stepped(value, run) : value);
-    return given ? table.put(same(given.fill), given.ink ?? ink) : -1;
+    const colours = run?.coloursOf(run.data.gradient?.length ? stepped(value, run) : value);
+    return colours ? table.put(same(colours.fill), colours.ink ?? ink) : -1;
   });
   return {
     highlights: { paints: table.paints, box, shades: [], edge: new Int16Array(visible.edgeCount).fill(-1) },
@@ -71,12 +71,12 @@ export function metricColours(program: ProgramData, metric: MetricData, visible:
   };
 }
 
-/** Does the file say which colours its numbers have, or only some entries? */
-function hasColours({ data, own }: DataRun): boolean {
-  return Boolean(data.gradient?.length || data.thresholds?.length || own.size);
+/** Does the file define colours, for its numbers or for some entries? */
+function hasColours({ data, coloured }: DataRun): boolean {
+  return Boolean(data.gradient?.length || data.thresholds?.length || coloured.size);
 }
 
-/** The node whose entry says what a box has: one that has its number; where there is no number, the first that says something in words. */
+/** The node whose entry applies to a box: one with its number, or if there is no number, the first with a text. */
 function entriesOf({ text, metric }: DataRun, visible: Visible, values: Float64Array): Map<number, number> {
   const entries = new Map<number, number>();
   for (const node of text.keys()) {
@@ -115,7 +115,7 @@ function stepped(value: number, { statistics: { min, max } }: DataRun): number {
   return max > min ? min + (Math.round(((value - min) / (max - min)) * STEPS) / STEPS) * (max - min) : value;
 }
 
-/** A scale says its ends and its middle. */
+/** A scale shows its ends and its middle. */
 function scaleRows(scale: Scale, unit: string): LegendRow[] {
   if (scale.low === scale.high) return [{ text: quantityText(scale.low, unit), shade: HEAT[0] }];
   const at = new Map([
@@ -148,7 +148,7 @@ function fileRows(run: DataRun): LegendRow[] {
 
 const OVERALL: Readonly<Record<string, string>> = { sum: "in total", max: "at most", last: "at the end" };
 
-/** One line: what the numbers are, where they come from, and what they come to. */
+/** One line: what the numbers are, where they come from, and their total. */
 function caption(program: ProgramData, metric: MetricData, visible: Visible, run: DataRun | undefined): string {
   const { name, unit, origin, combine } = metric;
   if (run) return `${summary(run)}, ${origin}`;
@@ -158,7 +158,7 @@ function caption(program: ProgramData, metric: MetricData, visible: Visible, run
     : `${name}, ${origin}: ${quantityText(overall, unit)} ${OVERALL[combine] ?? "overall"}`;
 }
 
-/** What a file says, and its extremes. */
+/** The statistics of a file. */
 function summary({ statistics, metric: { unit } }: DataRun): string {
   const { name, nodes, numbers, min, max, sum, mean } = statistics;
   const of = `${name}: ${nodes.toLocaleString("en-US")} ${nodes === 1 ? "node" : "nodes"}`;

@@ -1,6 +1,6 @@
 /**
- * Numbers and words about nodes from somewhere else (a profiler, an accuracy check), in Model Explorer's node-data format: by node id
- * or by the name of an output tensor, for one graph or for several by name. Matched with a program once; the numbers are a metric then.
+ * Numbers and texts about nodes from elsewhere (a profiler, an accuracy check), in Model Explorer's node-data format: by node id
+ * or by the name of an output tensor, for one graph or for several by name. Matched with a program once; the numbers become a metric.
  */
 import { between, readColour } from "../base/colour";
 import type { MetricData } from "../program/metrics";
@@ -33,22 +33,22 @@ export interface GraphNodeData {
 
 export interface DataStatistics {
   readonly name: string;
-  /** Nodes that have a value, and entries of the file that fit no node. */
+  /** Nodes that have a value, and entries of the file that match no node. */
   readonly nodes: number;
   readonly unmatched: number;
-  /** Of those that are numbers. */
+  /** Statistics of the values that are numbers. */
   readonly numbers: number;
   readonly min: number;
   readonly max: number;
   readonly sum: number;
   readonly mean: number;
-  /** Different words where values are not numbers, the most frequent first. */
+  /** Distinct texts of values that are not numbers, the most frequent first. */
   readonly words: readonly (readonly [string, number])[];
 }
 
-/** One run, matched with a program: a metric, and what the file says besides its numbers. */
+/** One run, matched with a program: a metric, and what the file has in addition to its numbers. */
 export class DataRun {
-  /** A group has the largest number in it, as in Model Explorer. */
+  /** A group has the largest number inside it, as in Model Explorer. */
   readonly metric: MetricData;
   readonly statistics: DataStatistics;
 
@@ -56,10 +56,10 @@ export class DataRun {
     readonly name: string,
     readonly data: GraphNodeData,
     values: Float64Array,
-    /** What the file says about each node, in its own words. */
+    /** The text of the file about each node. */
     readonly text: ReadonlyMap<number, string>,
-    /** Entries that bring colours of their own. */
-    readonly own: ReadonlyMap<number, Result>,
+    /** Entries that define colours. */
+    readonly coloured: ReadonlyMap<number, Result>,
     unmatched: number,
   ) {
     this.metric = { name, unit: "1", combine: "max", origin: "given", values, ratio: undefined };
@@ -70,18 +70,18 @@ export class DataRun {
     return this.text.has(node);
   }
 
-  /** Fill and ink of one number; undefined: the file says nothing about it. */
+  /** Fill and text colour of one number; undefined: the file defines none. */
   coloursOf(value: number): { readonly fill: string; readonly ink?: string } | undefined {
     const { gradient, thresholds } = this.data;
     const { min, max } = this.statistics;
     if (gradient?.length) return alongGradient(gradient, max > min ? (value - min) / (max - min) : 0);
-    const found = thresholds?.find((each) => value <= each.value);
-    const fill = found && readColour(found.bgColor);
-    return fill ? { fill, ...(found.textColor ? { ink: readColour(found.textColor) ?? fill } : {}) } : undefined;
+    const threshold = thresholds?.find((each) => value <= each.value);
+    const fill = threshold && readColour(threshold.bgColor);
+    return fill ? { fill, ...(threshold.textColor ? { ink: readColour(threshold.textColor) ?? fill } : {}) } : undefined;
   }
 }
 
-/** Runs of a file. Throws a sentence for the person. */
+/** Runs of a file. Throws an error with a message for the person. */
 export function readNodeData(
   file: unknown,
   fileName: string,
@@ -122,7 +122,7 @@ export function matchNodeData(program: ProgramData, file: unknown, fileName: str
   return [...byName].map(([name, { data, matcher }]) => matcher.run(name, data));
 }
 
-/** Graphs of the file by name; one that is alone and named otherwise (Model Explorer calls every graph "graph") is the entry. */
+/** Graphs of the file by name; a single one with another name (Model Explorer calls every graph "graph") is the entry. */
 function graphNumber(program: ProgramData, name: string | undefined, alone: boolean): number | undefined {
   if (name === undefined) return undefined;
   for (let g = 0; g < program.graphCount; g++) if (program.strings.at(program.graphName[g]) === name) return g;
@@ -132,7 +132,7 @@ function graphNumber(program: ProgramData, name: string | undefined, alone: bool
 class Matcher {
   private readonly value: Float64Array;
   private readonly text = new Map<number, string>();
-  private readonly own = new Map<number, Result>();
+  private readonly coloured = new Map<number, Result>();
   private unmatched = 0;
 
   constructor(private readonly program: ProgramData) {
@@ -154,7 +154,7 @@ class Matcher {
     this.unmatched += left.size;
   }
 
-  /** Values that are told by the name of a tensor belong to the node that yields it. */
+  /** Values by the name of a tensor belong to the node that produces it. */
   private takeByTensor(results: GraphNodeData["results"], left: Set<string>, first: number, last: number): void {
     for (let n = first; n < last; n++) {
       const names = this.program.details(n)?.attrs.tensor_names;
@@ -173,11 +173,11 @@ class Matcher {
     this.text.set(node, before === undefined ? text : `${before}, ${text}`);
     const number = typeof result.value === "string" && result.value.trim() === "" ? Number.NaN : Number(result.value);
     if (Number.isNaN(this.value[node]) && typeof result.value !== "boolean" && Number.isFinite(number)) this.value[node] = number;
-    if (result.bgColor !== undefined || result.textColor !== undefined) this.own.set(node, result);
+    if (result.bgColor !== undefined || result.textColor !== undefined) this.coloured.set(node, result);
   }
 
   run(name: string, data: GraphNodeData): DataRun {
-    return new DataRun(name, data, this.value, this.text, this.own, this.unmatched);
+    return new DataRun(name, data, this.value, this.text, this.coloured, this.unmatched);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Style rules: ordered, the first that matches a box colours it. The format is Model Explorer's, so that its files work as they are;
- * two things are added that it passes over: `dark` beside a colour's `value`, and the style `edge_color`.
+ * it ignores two additions: `dark` next to a colour's `value`, and the style `edge_color`.
  */
 import { readColour, type Shade } from "../base/colour";
 import type { CustomPaint } from "../scene/types";
@@ -18,7 +18,7 @@ export type StyleQuery =
 export type StyleName = "node_bg_color" | "node_border_color" | "node_text_color" | "edge_color";
 export type StyleColour = string | { readonly id?: string; readonly value: string; readonly dark?: string };
 
-/** As it stands in a file; fields that are not known stay. */
+/** As in a file; unknown fields are preserved. */
 export interface StyleRule {
   readonly queries: readonly StyleQuery[];
   readonly styles: { readonly [name in StyleName]?: StyleColour };
@@ -26,7 +26,7 @@ export interface StyleRule {
   readonly version?: string;
 }
 
-/** Checks rules that came from outside. Throws a sentence for the person. */
+/** Checks rules from outside. Throws an error with a message for the person. */
 export function readRules(value: unknown): readonly StyleRule[] {
   if (!Array.isArray(value)) throw new Error('style rules are a list: [{"queries": […], "styles": {…}}, …]');
   value.forEach((rule: unknown, i) => {
@@ -83,7 +83,7 @@ export interface CompiledRule {
   readonly problem: string | undefined;
 }
 
-/** Regular expressions are made once. One that is wrong, or empty because somebody is about to type it, matches nothing. */
+/** Regular expressions are compiled once. An invalid one, or one that is still empty, matches nothing. */
 export function compileRule(rule: StyleRule): CompiledRule {
   const patterns: RegexTest[] = [];
   const ranges: RangeTest[] = [];
@@ -118,10 +118,10 @@ export function compileRule(rule: StyleRule): CompiledRule {
   };
 }
 
-/** A colour that says nothing about dark pictures is the same there. */
+/** A colour without a dark variant is the same in dark pictures. */
 function shadeOf(colour: StyleColour | undefined): Shade | undefined {
-  const given = typeof colour === "string" ? { value: colour } : colour;
-  const light = given && readColour(given.value);
+  const entry = typeof colour === "string" ? { value: colour } : colour;
+  const light = entry && readColour(entry.value);
   if (!light) return undefined;
-  return { light, dark: (given.dark && readColour(given.dark)) || light };
+  return { light, dark: (entry.dark && readColour(entry.dark)) || light };
 }

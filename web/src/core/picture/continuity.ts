@@ -1,11 +1,11 @@
-/** From one picture to the next: what stays keeps its place, so that people do not lose their way. */
+/** From one picture to the next: what stays keeps its place, so that people do not get lost. */
 import type { ViewSpec, Visible } from "../program/types";
 import type { Arrangement, Stayed } from "./types";
 
-/** In a drawing of this many boxes people would lose their way if opening a group moved the others, and wait for it besides. */
-const KEPT_BOXES = 3000;
+/** In a drawing of this many boxes, people would get lost if expanding a group moved the others, and would have to wait for it. */
+const LARGE_VIEW = 3000;
 
-/** Places across the flow from which the next layout goes on; undefined: it starts afresh. */
+/** Places across the flow from which the next layout continues; undefined: it starts anew. */
 export function placesBefore(
   before: Arrangement,
   { request, visible, direction, stayed }: Pick<Arrangement, "request" | "visible" | "direction" | "stayed">,
@@ -16,9 +16,9 @@ export function placesBefore(
   return Float64Array.from(box, (old) => (old < 0 ? Number.NaN : across[old]));
 }
 
-/** Whether a large view is the one before with a group opened or closed. */
+/** Is a large view the previous one with one group expanded or collapsed? */
 function isNextStep(before: Arrangement, now: ViewSpec, visible: Visible): boolean {
-  if (Math.min(visible.boxCount, before.visible.boxCount) < KEPT_BOXES) return false;
+  if (Math.min(visible.boxCount, before.visible.boxCount) < LARGE_VIEW) return false;
   const rest = (spec: ViewSpec) => JSON.stringify({ ...spec, open: 0, closed: 0 });
   if (rest(before.request.spec) !== rest(now)) return false;
   const all = (spec: ViewSpec) => [...(spec.open ?? []), ...(spec.closed ?? [])];
@@ -27,7 +27,7 @@ function isNextStep(before: Arrangement, now: ViewSpec, visible: Visible): boole
   return changed === 1;
 }
 
-/** For each new key the place of the same key before, or -1. */
+/** The number before of each new key, or -1. */
 export function matchKeys(before: readonly string[], now: readonly string[]): Int32Array {
   const numbers = numbersOf(before);
   return Int32Array.from(now, (key) => numbers.get(key) ?? -1);
@@ -39,7 +39,7 @@ export function numbersOf(keys: readonly string[]): Map<string, number> {
   return numbers;
 }
 
-/** What a view of another program keeps of the one before. `counterparts`: for each new node the old one that it is. */
+/** Which boxes of the previous view stay in a view of another program. `counterparts`: the old node of each new one. */
 export function stayedBoxes(was: Visible, now: Visible, counterparts: Int32Array): Stayed {
   const byKey = new Map(was.key.map((key, box) => [key, box]));
   const box = Int32Array.from(now.key, (key, b) => {

@@ -1,6 +1,6 @@
 /**
- * The one way from a program to a picture: view, layout, scene. The page's engine and the Python host both come here, so what a
- * person sees on screen and what they export are the same picture where they ask for the same.
+ * The one way from a program to a picture: view, layout, scene. Both the page's engine and the Python host use it, so the screen and
+ * an exported file show the same picture for the same request.
  */
 import { layoutTwoHalves, layoutCompound } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
@@ -21,7 +21,7 @@ export function draw(program: ProgramData, request: PictureRequest, context: Dra
   return compose(arrange(program, request, context), request, context);
 }
 
-/** Choose the boxes and give them places; where there is room for so many pixels only, with fewer groups open until they fit. */
+/** Chooses the boxes and places them; if room is limited, with fewer groups open until they fit. */
 function arrange(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
   const { room, ...roomy } = request;
   if (room) {
@@ -75,7 +75,7 @@ export function choose(program: ProgramData, request: PictureRequest): Chosen {
   return mergeFrames ? { ...chosen, visible: mergeLoneFrames(chosen.visible) } : chosen;
 }
 
-/** Does a picture have the same boxes as the one before? */
+/** Does a picture have the same boxes as the previous one? */
 function isSame(before: Arrangement, { program, request, spec, direction }: Omit<Arrangement, "layout" | "layoutMs">): boolean {
   const key = (of: ViewSpec, { mergeFrames }: PictureRequest, flow: string) => JSON.stringify([of, mergeFrames ?? false, flow]);
   return before.program === program && key(before.spec, before.request, before.direction) === key(spec, request, direction);
@@ -98,7 +98,7 @@ export function compose(arrangement: Arrangement, request: PictureRequest, { pro
   return { ...arrangement, request, scene };
 }
 
-/** Keys of the boxes that a description names. */
+/** Keys of the boxes that a specification names. */
 function namedBoxes({ around, paths }: ViewSpec): ReadonlySet<string> {
   const names = [...(around ?? []), ...(paths ?? [])];
   return new Set(names.map((name) => `n:${escapeName(name)}`));

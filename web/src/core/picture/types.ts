@@ -9,19 +9,19 @@ import type { Size } from "../view/initial/fitToScreen";
 export interface PictureRequest {
   readonly spec: ViewSpec;
   readonly rankdir?: ViewOptions["rankdir"];
-  /** Open the groups around a node until it is seen, or until the group around it at this level is (1: an outermost one). */
+  /** Expand the groups around a node until it is visible, or until the group around it at this level is (1: the outermost). */
   readonly reveal?: { readonly node: number; readonly level?: number } | undefined;
-  /** Close groups until the picture can be read in so many pixels. */
+  /** Collapse groups until the picture is readable in this many pixels. */
   readonly room?: Size | undefined;
-  /** Draw frames that hold nothing but one other frame as one. For pictures that nobody clicks in. */
+  /** Draw frames that contain only one other frame as one. For pictures that are not interactive. */
   readonly mergeFrames?: boolean;
-  /** Break the picture into columns; "auto": where it is a thread that nobody can read on one page. */
+  /** Break the picture into columns; "auto": if it is too long and thin to read on one page. */
   readonly wrap?: boolean | "auto";
   /** Give the nodes that `spec` names a strong border. */
   readonly emphasis?: boolean;
   /** Draw the legend and the remarks below the graph. */
   readonly legend?: boolean;
-  /** Colours of the boxes and edges in place of those of the categories. */
+  /** Colours of the boxes and edges instead of those of the categories. */
   readonly colours?: (visible: Visible) => Colours;
 }
 
@@ -43,11 +43,11 @@ export interface Arrangement {
   readonly layout: CompoundLayout;
   /** Two halves are always laid out downwards, whatever was asked for. */
   readonly direction: "TB" | "LR";
-  /** Are forward and backward beside each other? */
+  /** Are forward and backward side by side? */
   readonly twoHalves: boolean;
   readonly opened: readonly string[];
   readonly closed: readonly string[];
-  /** The box that stands for what was to be revealed, or -1. */
+  /** The box that shows what was to be revealed, or -1. */
   readonly revealed: number;
   /** Which boxes were in the picture before, where another program is shown now. */
   readonly stayed: Stayed | undefined;

@@ -1,4 +1,4 @@
-/** Columns over nodes. Whoever makes a program goes by this table, so that a new column is added in one place. */
+/** Columns over nodes. Every producer of a program uses this table, so that a new column is added in one place. */
 import type { Csr, Csr2, ProgramData } from "./types";
 
 /** What the numbers of each column are: string numbers, numbers of operations, plain numbers, or numbers below 256. */
@@ -14,13 +14,13 @@ const NODE_COLUMNS = {
 export type NodeColumns = Pick<ProgramData, keyof typeof NODE_COLUMNS>;
 type Kind = (typeof NODE_COLUMNS)[keyof NodeColumns];
 
-/** All columns, each made by its name. */
+/** All columns, each created by its name. */
 export function nodeColumns(make: (name: keyof NodeColumns, kind: Kind) => Int32Array | Uint8Array): NodeColumns {
   const names = Object.keys(NODE_COLUMNS) as (keyof NodeColumns)[];
   return Object.fromEntries(names.map((name) => [name, make(name, NODE_COLUMNS[name])])) as unknown as NodeColumns;
 }
 
-/** One column made of numbers, in the array that its kind is kept in. */
+/** One column of numbers, in the array type of its kind. */
 export function filledColumn(kind: Kind, length: number, at: (index: number) => number): Int32Array | Uint8Array {
   const column = kind === "octet" ? new Uint8Array(length) : new Int32Array(length);
   for (let i = 0; i < length; i++) column[i] = at(i);
@@ -30,7 +30,7 @@ export function filledColumn(kind: Kind, length: number, at: (index: number) => 
 /** Rows of tables over nodes: those of one program. */
 export interface Selection {
   readonly rows: Int32Array;
-  /** All rows in order, as a program alone has them: its tables are taken as they are. */
+  /** All rows in order, as in a single program: its tables are used unchanged. */
   readonly isAll: boolean;
 }
 
@@ -45,13 +45,13 @@ export function pickedNumbers(column: Int32Array, { rows, isAll }: Selection): I
   return isAll ? column : (filledColumn("number", rows.length, (i) => column[rows[i]]) as Int32Array);
 }
 
-/** The selected rows, as columns of their own. */
+/** The selected rows, as new columns. */
 export function pickedColumns(table: NodeColumns, { rows, isAll }: Selection): NodeColumns {
   if (isAll) return table;
   return nodeColumns((name, kind) => filledColumn(kind, rows.length, (i) => table[name][rows[i]]));
 }
 
-/** The selected rows, as a table of their own, whose values may be written over. */
+/** The selected rows, as a new table whose values may be overwritten. */
 export function pickedRows<Rows extends Csr | Csr2>(table: Rows, { rows, isAll }: Selection): Rows {
   if (isAll) return { ...table, value: table.value.slice() };
   const start = new Int32Array(rows.length + 1);

@@ -1,6 +1,6 @@
 /**
- * Reads what `opscope.render.wire` writes: tables of everything that any program of a recording has, from which one program is put
- * together when it is asked for. A program alone is a recording without passes.
+ * Reads what `opscope.render.wire` writes: tables of everything that the programs of a recording contain, from which a program is
+ * assembled on request. A single program is a recording without passes.
  */
 import { bucketBy } from "../base/arrays";
 import { type NodeColumns, nodeColumns, pickedColumns, pickedNumbers, pickedRows, type Selection, selection } from "./columns";
@@ -18,11 +18,11 @@ interface ProgramRow {
   readonly entry: number;
   readonly graphs: readonly number[];
   readonly groupings: readonly number[];
-  /** Numbers of what is said about the program as a whole; most programs of a recording share it. */
+  /** Numbers of the facts about the program as a whole; most programs of a recording share them. */
   readonly facts: { readonly [name in "notes" | "derivatives" | "summary" | "looks"]?: number };
 }
 
-/** Answers for details that were not sent along, where the host has them. */
+/** Looks up details that did not come with the program, if the host has them. */
 export type FetchedDetails = (node: number) => NodeDetails | undefined;
 
 export function decodeRecording(bytes: Uint8Array, fetched?: FetchedDetails): RecordingData {
@@ -43,22 +43,22 @@ export function decodeRecording(bytes: Uint8Array, fetched?: FetchedDetails): Re
   };
 }
 
-/** The program of bytes that hold one alone. */
+/** The program of bytes that contain a single one. */
 export function decodeProgram(bytes: Uint8Array, fetched?: FetchedDetails): ProgramData {
   return decodeRecording(bytes, fetched).program(0);
 }
 
-/** The tables of a recording, and putting a program together from them. */
+/** The tables of a recording, and how to assemble a program from them. */
 class Tables {
   private readonly strings: StringTable;
   private readonly columns: NodeColumns;
-  /** Row of the details of each node; without it, details are asked for by the node's number. */
+  /** Row of the details of each node; without it, details are looked up by node number. */
   private readonly detailOf: Int32Array | undefined;
   private readonly seatOf: Int32Array;
   /** Row of the numbers of each node. */
   private readonly metricsOf: Int32Array;
   private readonly outputs: Csr;
-  /** Operands, and nodes that must run before: string numbers, counted back from the node's own. */
+  /** Operands, and nodes that must run before: string numbers, relative to that of the node. */
   private readonly inputs: Csr2;
   private readonly control: Csr;
   /** String numbers of graphs. */
@@ -183,7 +183,7 @@ class Tables {
     return { rows, graphStart };
   }
 
-  /** What nodes name, by numbers: operands and control in their own graph, links in any. */
+  /** References of nodes, by number: operands and control within the graph, links to any graph. */
   private references(
     nodeId: Int32Array,
     selected: Selection,
@@ -194,7 +194,7 @@ class Tables {
     const control = pickedRows(this.control, selected);
     const links = this.namedLinks(selected, graphStart, graphOfName);
     const linksTo = bucketBy(links.graph, graphOfName.size);
-    /** Number of the node with each id in the graph at hand. What others have left in it is never read: every name leads somewhere. */
+    /** Number of the node with each id in the current graph. Leftovers of other graphs are never read: every name exists. */
     const numberOf = new Int32Array(this.strings.length);
     const byNumber = ({ start, value }: Csr, first: number, end: number): void => {
       for (let node = first; node < end; node++)
@@ -248,7 +248,7 @@ class Tables {
     return { start: rowStart, value: Int32Array.from(nodes), extra: Int32Array.from(indexes) };
   }
 
-  /** Paths become groups, numbered as they are first met; every graph has groups of its own. */
+  /** Paths become groups, numbered in order of appearance; every graph has its own groups. */
   private grouping(number: number, seatOf: Int32Array, graphStart: Int32Array): Grouping {
     const { pathName, pathParent } = this;
     const pathOf = this.sections.integers(`path${number}`);

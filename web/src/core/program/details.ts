@@ -1,4 +1,4 @@
-/** Attributes and source frames (`render/wire/details.py` writes them), decoded when somebody asks for a node. */
+/** Attributes and source frames (`render/wire/details.py` writes them), decoded on request. */
 import { attributeNamed } from "./attributes";
 import { Sections } from "./sections";
 import type { NodeDetails } from "./types";
@@ -48,8 +48,8 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     return { attrs, source };
   };
   const findAttribute = (key: string, test: (value: string) => boolean): Uint8Array => {
-    const wanted = new Uint8Array(keys.length);
-    for (let k = 0; k < keys.length; k++) if (attributeNamed(keys.at(k), key)) wanted[k] = 1;
+    const matchingKeys = new Uint8Array(keys.length);
+    for (let k = 0; k < keys.length; k++) if (attributeNamed(keys.at(k), key)) matchingKeys[k] = 1;
     const answers = new Uint8Array(texts.length);
     const passes = (text: number): boolean => {
       if (answers[text] === 0) {
@@ -61,7 +61,7 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     const marks = new Uint8Array(setOf.length);
     for (let i = 0; i < setOf.length; i++) {
       for (let k = sets.start[setOf[i]], v = valueStart[i]; k < sets.start[setOf[i] + 1] && !marks[i]; k++, v++) {
-        if (wanted[sets.value[k]] && passes(values[v])) marks[i] = 1;
+        if (matchingKeys[sets.value[k]] && passes(values[v])) marks[i] = 1;
       }
     }
     return marks;

@@ -1,4 +1,4 @@
-/** Numbers about nodes, as `opscope.render.wire.metrics` writes them. What they mean is the same as `opscope.Metric` says. */
+/** Numbers about nodes, as `opscope.render.wire.metrics` writes them. Their meaning is that of `opscope.Metric`. */
 import type { Sections } from "./sections";
 
 export interface MetricDefinition {
@@ -12,15 +12,14 @@ export interface MetricDefinition {
 
 /** A metric on one program. */
 export interface MetricData extends MetricDefinition {
-  /** The number of each node, of one run with all that the node calls; NaN where it has none. A ratio has none of its own. */
+  /** The number of each node for one run, including what it calls; NaN: none. A ratio has no values. */
   readonly values: Float64Array;
-  /** Of a ratio: what is divided by what. */
+  /** For a ratio: what is divided by what. */
   readonly ratio: readonly [MetricData, MetricData] | undefined;
 }
 
 /**
- * The metrics that a program has numbers of. `rows` says for each node which row of the tables holds its numbers: nodes that are equal
- * share one.
+ * The metrics that a program has numbers for. `rows` is the row of each node in the tables: equal nodes share one.
  */
 export function decodeMetrics(sections: Sections, rows: Int32Array): MetricData[] {
   const definitions = (sections.fields.metrics ?? []) as readonly MetricDefinition[];
@@ -42,8 +41,8 @@ export function decodeMetrics(sections: Sections, rows: Int32Array): MetricData[
 export function withRatios(definitions: readonly MetricDefinition[], plain: readonly MetricData[]): MetricData[] {
   const byName = new Map(plain.map((metric) => [metric.name, metric]));
   return definitions.flatMap((definition): MetricData[] => {
-    const known = byName.get(definition.name);
-    if (known) return [known];
+    const metric = byName.get(definition.name);
+    if (metric) return [metric];
     const [above, below] = (/^ratio:(.*)\/(.*)$/.exec(definition.combine) ?? []).slice(1).map((name) => byName.get(name));
     return above && below ? [{ ...definition, values: NOTHING, ratio: [above, below] }] : [];
   });

@@ -1,10 +1,10 @@
-/** What the table of view options says, by type and by value. */
+/** The table of view options, as types and values. */
 import { VIEW_OPTIONS, type ViewOptions } from "./viewOptions";
 
 type Table = typeof VIEW_OPTIONS;
 type Name = keyof Table;
 
-/** Options that are part of a ViewSpec, options of the request beside it, and options that the viewer's address holds. */
+/** Options that are part of a ViewSpec, other options of a request, and options that are in the viewer's address. */
 export type SpecOption = { [K in Name]: Table[K]["goes"] extends "spec" ? K : never }[Name];
 export type RequestOption = Exclude<Name, SpecOption>;
 export type AddressOption = { [K in Name]: Table[K]["url"] extends "" ? never : K }[Name];
@@ -15,15 +15,15 @@ export const ADDRESS_OPTIONS = OPTION_NAMES.filter((name) => VIEW_OPTIONS[name].
 
 export const DEFAULTS = Object.fromEntries(OPTION_NAMES.map((name) => [name, VIEW_OPTIONS[name].default])) as unknown as ViewOptions;
 
-/** What was given, and the default of everything that was not. */
-export function withDefaults(given: Partial<ViewOptions>): ViewOptions {
+/** The options with defaults for those that are absent. */
+export function withDefaults(options: Partial<ViewOptions>): ViewOptions {
   return {
     ...DEFAULTS,
-    ...Object.fromEntries(OPTION_NAMES.filter((name) => given[name] !== undefined).map((name) => [name, given[name]])),
+    ...Object.fromEntries(OPTION_NAMES.filter((name) => options[name] !== undefined).map((name) => [name, options[name]])),
   };
 }
 
-/** Does an option say something else than its default? */
+/** Does an option differ from its default? */
 export function isChosen(options: Partial<ViewOptions>, name: Name): boolean {
   return JSON.stringify(options[name] ?? DEFAULTS[name]) !== JSON.stringify(DEFAULTS[name]);
 }

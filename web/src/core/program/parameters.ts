@@ -2,22 +2,22 @@
 import { isArgument, Role } from "./roles";
 import type { ProgramData } from "./types";
 
-/** The place of a parameter that no operand is for: of an overlay, one that the program after the pass has not. */
+/** The place of a parameter without an operand: in an overlay, one that does not exist after the pass. */
 export const NO_OPERAND = -2;
 
-/** The parameters of a graph that stand for operands, as they are listed. The gradient that a backward half is given is one of them. */
+/** The parameters of a graph that receive operands, as they are listed. The incoming gradient of a backward half is one of them. */
 export function parametersOf({ graphStart, inputs, nodePlace, nodeRole }: ProgramData, graph: number): number[] {
   const parameters: number[] = [];
   for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) {
-    const isGiven = nodeRole[n] === Role.Gradient && inputs.start[n + 1] === inputs.start[n];
-    if (nodePlace[n] !== NO_OPERAND && (isArgument(nodeRole[n]) || isGiven)) parameters.push(n);
+    const isIncoming = nodeRole[n] === Role.Gradient && inputs.start[n + 1] === inputs.start[n];
+    if (nodePlace[n] !== NO_OPERAND && (isArgument(nodeRole[n]) || isIncoming)) parameters.push(n);
   }
   return parameters;
 }
 
 /**
- * The operand that each of a graph's parameters stands for: in the order of their places where all of them have one, otherwise as they
- * are listed. Places beyond their number are operands of the caller by themselves.
+ * The operand that each parameter of a graph receives: in the order of their places if all of them have one, otherwise as they
+ * are listed. Places beyond their number are operand numbers of the caller.
  */
 export function operandsOf({ nodePlace }: ProgramData, parameters: readonly number[]): number[] {
   if (!parameters.every((n) => nodePlace[n] >= 0)) return parameters.map((_, i) => i);

@@ -10,10 +10,10 @@ export const enum Role {
   Buffer = 7,
 }
 
-/** An output index that stands for all outputs together. */
+/** The output index for all outputs together. */
 export const WHOLE = -1;
 
-/** Does a graph take a node of this role from outside? The model's parameters and buffers, and the data that runs through it. */
+/** Does a node of this role come from outside its graph? Parameters and buffers of the model, and its input data. */
 export function isArgument(role: number): boolean {
   return role === Role.Parameter || role === Role.Input || role === Role.Buffer;
 }

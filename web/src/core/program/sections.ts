@@ -33,13 +33,13 @@ export class Sections {
   /** The numbers as they are stored: a window onto the bytes wherever they are aligned. */
   stored(name: string): Column {
     const entry = this.directory[name];
-    if (!entry) throw new Error(`the program lacks its column "${name}"; the file is damaged`);
+    if (!entry) throw new Error(`the program has no column "${name}"; the file is damaged`);
     const [type, , offset, count] = entry;
     const width = type === "f64" ? 8 : type === "i32" ? 4 : type.endsWith("16") ? 2 : 1;
     let buffer = this.bytes.buffer;
     let at = this.bytes.byteOffset + this.base + offset;
     if (at + count * width > this.bytes.byteOffset + this.bytes.byteLength)
-      throw new Error(`the program ends within its column "${name}"; the file is cut short`);
+      throw new Error(`the program ends inside its column "${name}"; the file is truncated`);
     if (at % width !== 0) {
       buffer = new Uint8Array(this.bytes.subarray(this.base + offset, this.base + offset + count * width)).buffer;
       at = 0;
@@ -97,22 +97,22 @@ export class Sections {
 /** Strings that are decoded when first read. */
 class Strings implements StringTable {
   readonly length: number;
-  private readonly known: (string | undefined)[];
+  private readonly texts: (string | undefined)[];
 
   constructor(
     private readonly bytes: Uint8Array,
     private readonly start: Int32Array,
   ) {
     this.length = start.length - 1;
-    this.known = new Array<string | undefined>(this.length);
+    this.texts = new Array<string | undefined>(this.length);
   }
 
   at(index: number): string {
-    const known = this.known[index];
-    if (known !== undefined) return known;
+    const cached = this.texts[index];
+    if (cached !== undefined) return cached;
     if (index < 0 || index >= this.length) return "";
     const text = decodeUtf8(this.bytes, this.start[index], this.start[index + 1]);
-    this.known[index] = text;
+    this.texts[index] = text;
     return text;
   }
 }

@@ -12,8 +12,8 @@ import type { SpecOption } from "./options";
 import type { ViewOptions } from "./viewOptions";
 
 /**
- * A Program as it comes off the wire: columns over all nodes of all graphs. Node numbers are global. No field is optional, so that
- * the compiler names every producer that a new one was forgotten in.
+ * A Program as decoded from the wire: columns over all nodes of all graphs. Node numbers are global. No field is optional, so that
+ * the compiler reports every producer that lacks a new one.
  */
 export interface ProgramData {
   readonly name: string;
@@ -40,18 +40,18 @@ export interface ProgramData {
   readonly links: Csr2;
   readonly types: TypeTable;
   readonly ops: OpTable;
-  /** What a person should know about the program: why it is not what they asked for, what is missing in it. */
+  /** Notes for the person: why the program is not what they asked for, what is missing. */
   readonly notes: readonly string[];
   readonly groupings: readonly Grouping[];
   /** The table of modules; undefined for programs without modules. */
   readonly summary: SummaryData | undefined;
-  /** Colours and edges that the program's own file asks for; undefined where it asks for none. */
+  /** Colours and edge overlays of the program's file; undefined if it has none. */
   readonly looks: Looks | undefined;
   /** Derivative rules of the ops that have one, by the op's name. */
   readonly derivatives: Readonly<Record<string, DerivativeRule>>;
   /** Short text of a constant or scalar parameter value, or -1. */
   readonly nodeText: Int32Array;
-  /** Which operand of a call a parameter stands for; -1: as they are listed, -2: for none. Of a loop, the operand that becomes its first result. */
+  /** The operand of the call that a parameter receives; -1: as they are listed, -2: none. For a loop, the operand that becomes its first result. */
   readonly nodePlace: Int32Array;
   /** Numbers about nodes that came with the program. */
   readonly metrics: readonly MetricData[];
@@ -59,15 +59,15 @@ export interface ProgramData {
   readonly details: (node: number) => NodeDetails | undefined;
   /**
    * Marks (1) the nodes with an attribute of that name (lower case; the end of a dotted name will do) whose value passes the test,
-   * or with such a source frame ("file:line function"). Undefined where details are not all here.
+   * or with such a source frame ("file:line function"). Undefined if not all details are here.
    */
   readonly findAttribute: (key: string, test: (value: string) => boolean) => Uint8Array | undefined;
-  /** Marks (1) the nodes with any attribute that passes the test; the value is text, JSON where it is no string. */
+  /** Marks (1) the nodes with any attribute that passes the test; the value is text, JSON if it is not a string. */
   readonly findAttributes: (test: (key: string, value: string) => boolean) => Uint8Array | undefined;
   readonly findSource: (test: (frame: string) => boolean) => Uint8Array | undefined;
 }
 
-/** CSS colours of a box, where its file gives some. */
+/** CSS colours of a box, from the file. */
 export interface Look {
   readonly fill?: string;
   readonly stroke?: string;
@@ -90,20 +90,20 @@ export interface Looks {
 /** A model's summary, as Python computed it: one row per call of a module, callers first. */
 export interface SummaryData {
   readonly columns: readonly { readonly name: string; readonly unit: "" | "count" | "share" | "bytes" }[];
-  /** null: not known. */
+  /** null: unknown. */
   readonly rows: readonly (readonly (string | number | null)[])[];
-  /** The group of the grouping "module" that each row stands for, or -1: nothing of it is drawn, or it is the whole. */
+  /** The group of the grouping "module" that each row describes, or -1: nothing of it is drawn, or it is the whole model. */
   readonly scopes: readonly number[];
   readonly totals: readonly (readonly [string, string])[];
 }
 
-/** For y = f(x): what backpropagation does with dy, in the notation of a textbook. */
+/** For y = f(x): what backpropagation does with dy, in textbook notation. */
 export interface DerivativeRule {
   readonly y: string;
-  /** The gradient of each operand that has one. Empty, and `y` too, where none flows: the note says why. */
+  /** The gradient of each operand that has one. Empty, like `y`, if no gradient flows: the note says why. */
   readonly vjp: Readonly<Record<string, string>>;
   readonly note: string;
-  /** Letters of the operands in order; and in the operation's own order, where it takes so many. */
+  /** Letters of the operands in order, and in the order of the operation if it has that many. */
   readonly operands: readonly string[];
   readonly order?: readonly string[];
 }
@@ -127,12 +127,12 @@ export interface TypeTable {
   /** String numbers: the whole text ("f32[2, 3]"), the dtype. */
   readonly text: Int32Array;
   readonly dtype: Int32Array;
-  /** String number of the layout ("{1,0}"), of an empty string where there is none. */
+  /** String number of the layout ("{1,0}"), of an empty string if there is none. */
   readonly layout: Int32Array;
   /** How many dimensions, and what kind of number an element is (a DtypeKind). */
   readonly rank: Int32Array;
   readonly kind: Uint8Array;
-  /** Bytes and elements, or -1 where a dimension is not a number. */
+  /** Bytes and elements, or -1 if a dimension is not a number. */
   readonly bytes: Float64Array;
   readonly elements: Float64Array;
 }
@@ -140,7 +140,7 @@ export interface TypeTable {
 /** A hierarchy over the nodes. Groups are numbered so that a parent comes before its children. */
 export interface Grouping {
   readonly name: string;
-  /** Does it say exactly who is in a group? Otherwise what has said nothing (a constant, a reshape) is put where it belongs. */
+  /** Does it assign every node exactly? Otherwise nodes without a group (a constant, a reshape) are put where they belong. */
   readonly exact: boolean;
   readonly groupCount: number;
   readonly groupName: Int32Array;
@@ -178,13 +178,13 @@ export const CATEGORIES = [
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** What of a Program is to be seen. Plain JSON, so that it fits into a URL and over the Python border. */
+/** What to show of a Program. Plain JSON, so that it fits into a URL and can come from Python. */
 export interface ViewSpec extends Partial<Pick<ViewOptions, SpecOption>> {
   /** Keys of boxes that are open or closed whatever the depth, and of repeats that are shown one by one. */
   readonly open?: readonly string[];
   readonly closed?: readonly string[];
   readonly unfolded?: readonly string[];
-  /** Nodes whose direct neighbours are shown too, beside what is `around`. */
+  /** Nodes whose direct neighbours are shown in addition to those of `around`. */
   readonly also?: readonly string[];
   /** Nothing but these nodes. */
   readonly only?: readonly string[];
@@ -204,7 +204,7 @@ export interface DrawingRules {
   readonly foldRepeats: boolean;
   /** A group of one operation, opened by depth, is drawn as that operation under the group's name, without a frame. */
   readonly liftSingles: boolean;
-  /** Edges that the program's file lays over the graph are drawn. */
+  /** Edge overlays of the program's file are drawn. */
   readonly overlays: boolean;
 }
 
@@ -217,7 +217,7 @@ export const enum BoxKind {
   Value = 5,
   Omitted = 6,
 }
-/** Carried: what a loop's body hands to its next round. */
+/** Carried: from the body of a loop to its next iteration. */
 export const enum EdgeKind {
   Data = 0,
   Control = 1,
@@ -226,18 +226,18 @@ export const enum EdgeKind {
   /** Drawn over the graph; its output is the number of the overlay. */ Overlay = 4,
 }
 
-/** Boxes and edges to be seen, before they have places. */
+/** Boxes and edges to show, without coordinates. */
 export interface Visible {
-  /** The graph that is shown (others are seen inside of it, where calls are open). */
+  /** The graph that is shown (others are inside it, where calls are open). */
   readonly graph: number;
-  /** Which of the program's groupings the groups are of. */
+  /** The number of the grouping that the groups belong to. */
   readonly grouping: number;
   readonly boxCount: number;
   readonly kind: Uint8Array;
   readonly parent: Int32Array;
   /** 1: an open container. */
   readonly open: Uint8Array;
-  /** 1: can be opened (closed group, call with a body, stack). */
+  /** 1: can be expanded (collapsed group, call with a body, stack). */
   readonly expandable: Uint8Array;
   /** Global node number (Node, Call, Stub, Value) or -1. */
   readonly node: Int32Array;
@@ -247,11 +247,11 @@ export interface Visible {
   /** Stable identity across views of one program: what `open`, `closed` and `unfolded` name. */
   readonly key: readonly string[];
   readonly title: readonly string[];
-  /** Second line: the type that a node yields; class and counts of a group. */
+  /** Second line: the type of a node; class and counts of a group. */
   readonly subtitle: readonly string[];
   /** Inlined operands: "+ 1.0", "axis 2", shown as small lines or pills. */
   readonly notes: readonly (readonly string[] | undefined)[];
-  /** How many repeats a stack stands for (1 otherwise); how many nodes are inside. */
+  /** How many repeats a stack has (1 otherwise); how many nodes are inside. */
   readonly repeat: Int32Array;
   readonly nodesInside: Int32Array;
 
@@ -259,24 +259,25 @@ export interface Visible {
   readonly edgeSource: Int32Array;
   readonly edgeTarget: Int32Array;
   readonly edgeKind: Uint8Array;
-  /** The value carried: node and output index (of the first, where several merged). */
+  /** The value carried: node and output index (of the first, if several merged). */
   readonly edgeNode: Int32Array;
   readonly edgeOutput: Int32Array;
-  /** How many edges of the program this one stands for. */
+  /** How many edges of the program this one represents. */
   readonly edgeCountMerged: Int32Array;
   /** How many different values it carries (three uses of one value are one). */
   readonly edgeDistinct: Int32Array;
-  /** Bytes of these values together; NaN where a size is not known. */
+  /** Total bytes of these values; NaN if a size is unknown. */
   readonly edgeBytes: Float64Array;
-  /** What is written on an edge instead of its count. */
+  /** The text on an edge instead of its count. */
   readonly edgeText?: readonly (string | undefined)[];
-  readonly sourceSlot: Float32Array;
-  readonly targetSlot: Float32Array;
-  /** Which operand of its target an edge is (from 0), where their order matters; -1: it does not, or there is only one. */
+  /** Where an edge leaves and enters, as a fraction along the border (see CompoundGraph.sourcePort). */
+  readonly sourcePort: Float32Array;
+  readonly targetPort: Float32Array;
+  /** Which operand of its target an edge is (from 0), if their order matters; -1: it does not, or there is only one. */
   readonly edgeOperand?: Int32Array;
   /** Same number: same value leaving the same box (see CompoundGraph.edgeValue). */
   readonly edgeValue: Int32Array;
-  /** Where each program node is seen: box number, or -1 if hidden. First occurrence. */
+  /** The box that shows each program node, or -1 if hidden. First occurrence. */
   readonly boxOfNode: Int32Array;
   /** Sentences for the person: "37 neighbours are not shown", "depth reduced to 2 …". */
   readonly remarks: readonly string[];

@@ -42,8 +42,8 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
     height,
     edgeSource: visible.edgeSource,
     edgeTarget: visible.edgeTarget,
-    sourcePort: visible.sourceSlot,
-    targetPort: visible.targetSlot,
+    sourcePort: visible.sourcePort,
+    targetPort: visible.targetPort,
     edgeValue: visible.edgeValue,
     edgeWeight: visible.edgeCountMerged,
     ...(visible.edgeKind.includes(EdgeKind.Carried)
@@ -56,7 +56,7 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
 /** Edges that enter side by side need room for their heads. */
 function makeRoomForArrows(visible: Visible, width: Float64Array): void {
   const entering = new Int32Array(visible.boxCount);
-  for (let e = 0; e < visible.edgeCount; e++) if (!Number.isNaN(visible.targetSlot[e])) entering[visible.edgeTarget[e]]++;
+  for (let e = 0; e < visible.edgeCount; e++) if (!Number.isNaN(visible.targetPort[e])) entering[visible.edgeTarget[e]]++;
   for (let box = 0; box < visible.boxCount; box++) {
     if (visible.open[box] === 0) width[box] = Math.max(width[box], Math.min(entering[box] + 1, MOST_ARROWS) * ARROW_ROOM);
   }

@@ -7,7 +7,7 @@
  *     op:dot shape:1024           fields; several terms must all hold
  *     scope:/layer_[0-3]\b/       a field with a regular expression
  *     op:=add                     exactly this
- *     attr.backend_config:cublas  an attribute by its name (or the end of it) and a part of its value; attr.sharding: has it at all
+ *     attr.backend_config:cublas  an attribute by its name (or the end of it) and a part of its value; attr.sharding: has the attribute
  *     -role:constant              not this
  */
 
@@ -16,7 +16,7 @@ export type Field = (typeof FIELDS)[number] | "any" | "attr";
 
 export interface Term {
   readonly field: Field;
-  /** Name of the attribute where the field is `attr`. */
+  /** Name of the attribute if the field is `attr`. */
   readonly key: string;
   readonly negated: boolean;
   /** Tests lower-case text, or, for regular expressions, the text as it is. */
@@ -26,7 +26,7 @@ export interface Term {
 
 export interface Query {
   readonly terms: readonly Term[];
-  /** What is wrong with the text, for the person. Then there are no terms. */
+  /** What is wrong with the query, for the person; there are no terms then. */
   readonly problem?: string;
 }
 
@@ -50,31 +50,31 @@ export function compileQuery(text: string): Query {
       continue;
     }
     TOKEN.lastIndex = at;
-    const found = TOKEN.exec(text);
-    if (!found || found[0] === "") break;
+    const token = TOKEN.exec(text);
+    if (!token || token[0] === "") break;
     at = TOKEN.lastIndex;
-    const [whole, minus, name, pattern, closed, flags, quoted, bare] = found;
-    const { field, key, known } = readField(name);
+    const [whole, minus, name, pattern, closed, flags, quoted, bare] = token;
+    const { field, key, exists } = readField(name);
     const negated = minus === "-" && whole.length > 1;
-    if (known && pattern !== undefined && (closed !== undefined || pattern !== "")) {
+    if (exists && pattern !== undefined && (closed !== undefined || pattern !== "")) {
       const test = regularTest(pattern, flags ?? "");
       if (typeof test === "string") return { terms: [], problem: test };
       terms.push({ field, key, negated, test, lowerCase: false });
       continue;
     }
-    const wanted = known ? (quoted ?? bare ?? "") : whole.slice(minus.length);
-    if (wanted === "" && field !== "attr") continue;
-    terms.push({ field, key, negated, test: plainTest(field, wanted.toLowerCase()), lowerCase: true });
+    const plain = exists ? (quoted ?? bare ?? "") : whole.slice(minus.length);
+    if (plain === "" && field !== "attr") continue;
+    terms.push({ field, key, negated, test: plainTest(field, plain.toLowerCase()), lowerCase: true });
   }
   return { terms };
 }
 
-function readField(name: string | undefined): { field: Field; key: string; known: boolean } {
-  if (name === undefined) return { field: "any", key: "", known: true };
+function readField(name: string | undefined): { field: Field; key: string; exists: boolean } {
+  if (name === undefined) return { field: "any", key: "", exists: true };
   const lower = name.toLowerCase();
-  if (lower.startsWith("attr.")) return { field: "attr", key: lower.slice(5), known: true };
+  if (lower.startsWith("attr.")) return { field: "attr", key: lower.slice(5), exists: true };
   const field = ALIASES[lower] ?? FIELDS.find((one) => one === lower);
-  return field ? { field, key: "", known: true } : { field: "any", key: "", known: false };
+  return field ? { field, key: "", exists: true } : { field: "any", key: "", exists: false };
 }
 
 function regularTest(pattern: string, flags: string): ((text: string) => boolean) | string {
@@ -93,28 +93,28 @@ function regularTest(pattern: string, flags: string): ((text: string) => boolean
   }
 }
 
-/** "f32[2,32]" or "f32[2, 32]{1,0}", perhaps the beginning of one: what HLO writes without blanks and with a layout is one type here. */
+/** "f32[2,32]" or "f32[2, 32]{1,0}", or the beginning of one: HLO writes types without spaces and with a layout. */
 const TYPE_LIKE = /^=?\w+\[[\d\s,<=?*]*(?:\]?$|\](?:\{[^}]*\}?)$)/;
 
-function plainTest(field: Field, wanted: string): (text: string) => boolean {
-  if ((field === "any" || field === "type" || field === "shape") && TYPE_LIKE.test(wanted)) {
-    const exact = wanted.startsWith("=");
-    const type = wanted.slice(exact ? 1 : 0).replace(/\s+|\{.*$/g, "");
+function plainTest(field: Field, plain: string): (text: string) => boolean {
+  if ((field === "any" || field === "type" || field === "shape") && TYPE_LIKE.test(plain)) {
+    const exact = plain.startsWith("=");
+    const type = plain.slice(exact ? 1 : 0).replace(/\s+|\{.*$/g, "");
     return (text) => {
       const close = text.replace(/,\s+/g, ",");
       return exact ? close === type : close.includes(type);
     };
   }
-  if (wanted.startsWith("=") && wanted.length > 1) {
-    const exact = wanted.slice(1);
+  if (plain.startsWith("=") && plain.length > 1) {
+    const exact = plain.slice(1);
     return (text) => text === exact;
   }
   if (field === "shape") {
-    const dimensions = wanted.replace(/[\s[\]]/g, "").split(/[,x×]/);
+    const dimensions = plain.replace(/[\s[\]]/g, "").split(/[,x×]/);
     if (dimensions.every((size) => /^\d+$/.test(size))) {
       const inside = new RegExp(`(?:^|[^\\d.])${dimensions.join(", ?")}(?!\\d)`);
       return (text) => inside.test(text.slice(text.indexOf("[")));
     }
   }
-  return (text) => text.includes(wanted);
+  return (text) => text.includes(plain);
 }

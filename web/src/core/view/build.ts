@@ -11,7 +11,7 @@ import { groupingOf } from "./groups/grouping";
 import { findRepeats } from "./groups/fold";
 import { showLeftOut } from "./boxes/omitted";
 import { readOptions } from "./choose/options";
-import { tellOrigins } from "./boxes/parameterOrigins";
+import { showOrigins } from "./boxes/parameterOrigins";
 import { placeAll } from "./boxes/placeBoxes";
 import type { Placement } from "./boxes/placement";
 import { prepare } from "./prepare";
@@ -22,7 +22,7 @@ import { readSubset } from "./choose/subset";
 import { groupTree } from "./groups/tree";
 import { addValues } from "./boxes/values";
 
-/** The view of a description as it stands; without a depth, as deep as a page holds. */
+/** Builds the view that a specification describes; without a depth, as deep as fits on a page. */
 export function build(program: ProgramData, spec: ViewSpec): Visible {
   const prepared = prepare(program);
   const options = readOptions(spec);
@@ -47,14 +47,14 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
     boxes,
     instances: [],
     promised: 0,
-    kept: subset?.kept,
+    included: subset?.included,
     named: subset?.named,
     folding,
     repeats: new Repeats(),
     remarks,
   };
   placeAll(placement, graph);
-  tellOrigins(placement);
+  showOrigins(placement);
   const edges = new Edges(boxes, program, 2 * boxes.count);
   const leftOut = subset?.showsLeftOut
     ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) }

@@ -1,4 +1,4 @@
-/** Turns the growing columns into the view's answer. */
+/** Turns the growing columns into a `Visible`. */
 
 import type { Visible } from "../program/types";
 import type { Boxes } from "./boxes/boxes";
@@ -40,8 +40,8 @@ export function finish(placement: Placement, edges: Edges): Visible {
     edgeCountMerged: Int32Array.from(edges.merged),
     edgeDistinct: Int32Array.from(edges.distinct),
     edgeBytes: Float64Array.from(edges.bytes),
-    sourceSlot: Float32Array.from(edges.sourceSlot),
-    targetSlot: Float32Array.from(edges.targetSlot),
+    sourcePort: Float32Array.from(edges.sourcePort),
+    targetPort: Float32Array.from(edges.targetPort),
     edgeOperand: Int32Array.from(edges.operand),
     edgeValue: numberValues(edges, placement.boxes),
     boxOfNode: whereNodesAre(placement),
@@ -49,7 +49,7 @@ export function finish(placement: Placement, edges: Edges): Visible {
   };
 }
 
-/** What leaves an operation by the same output runs together; what leaves a closed group is one bundle, whatever is in it. */
+/** Edges from the same output of an operation run together; those from a collapsed group are one bundle, whatever is inside. */
 function numberValues(edges: Edges, boxes: Boxes): Int32Array {
   const numbers = new TripleMap(edges.count);
   return Int32Array.from(edges.source, (source, e) => {
@@ -58,7 +58,7 @@ function numberValues(edges: Edges, boxes: Boxes): Int32Array {
   });
 }
 
-/** The first box in which each node is seen: its own, its user's where it is text, its source's where it only passes on. */
+/** The first box that shows each node: its own, that of its user if it is text, that of its source if it only forwards a value. */
 function whereNodesAre(placement: Placement): Int32Array {
   const { prepared, instances } = placement;
   const { program, users, plumbing } = prepared;
@@ -89,7 +89,7 @@ function whereNodesAre(placement: Placement): Int32Array {
       if (where[n] < 0) where[n] = instance.frame;
     }
   }
-  // Graphs that are not expanded anywhere are seen in the box of the first node that calls them.
+  // Graphs that are not expanded anywhere are shown by the box of the first node that calls them.
   const queue: number[] = first.map((instance) => instance.graph);
   for (let q = 0; q < queue.length; q++) {
     for (let n = graphStart[queue[q]]; n < graphStart[queue[q] + 1]; n++) {

@@ -3,7 +3,7 @@
  * Only what is on screen before or after is animated.
  */
 import type { Scene } from "../../core/scene/types";
-import { type Camera, ease, seen } from "../../core/base/camera";
+import { type Camera, ease, visibleRect } from "../../core/base/camera";
 import type { Shown } from "./shown";
 import { querySpatial } from "./spatial";
 
@@ -27,8 +27,8 @@ export function motionBetween(
   width: number,
   height: number,
 ): Motion | undefined {
-  const now = seen(toCamera, width, height),
-    was = seen(fromCamera, width, height);
+  const now = visibleRect(toCamera, width, height),
+    was = visibleRect(fromCamera, width, height);
   const room = new Int32Array(MOST_BOXES + 1);
   const staying = querySpatial(to.boxIndex, now.x, now.y, now.x + now.w, now.y + now.h, room);
   if (staying > MOST_BOXES || to.scene.boxCount > 40_000) return undefined;

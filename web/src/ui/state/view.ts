@@ -173,7 +173,7 @@ export function select(view: ViewState, key: string | undefined, add: boolean): 
   return { ...view, selection: without.length < view.selection.length ? without : [...without, key] };
 }
 
-/** The state with the nodes of an "n more" box (by its key) added; undefined for other boxes. */
+/** The state with the nodes of a "+n hidden" box (by its key) added; undefined for other boxes. */
 export function addOmitted(view: ViewState, key: string): ViewState | undefined {
   const node = /^o:(?:in|out):n:(.*)$/.exec(key)?.[1];
   if (node === undefined || view.around.length === 0) return undefined;

@@ -5,7 +5,7 @@ import type { Change, PassDiff } from "./types";
 export function decodeDiff(bytes: Uint8Array): PassDiff {
   const sections = new Sections(bytes);
   const strings = sections.strings("strings");
-  const counterpart = sections.integers("mate");
+  const counterpart = sections.integers("counterpart");
   const beforeCount = sections.fields.before as number;
   const back = new Int32Array(beforeCount).fill(-1);
   for (let node = counterpart.length - 1; node >= 0; node--) if (counterpart[node] >= 0) back[counterpart[node]] = node;

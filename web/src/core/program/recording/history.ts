@@ -1,10 +1,10 @@
-/** Following nodes through passes: what they were before, what they are after, and what was told about it on the way. */
+/** Follows nodes through passes: what they were before, what they are after, and how that is known. */
 import type { Csr } from "../types";
 import { EVIDENCE, type Change, type Evidence, type PassDiff, type PassRow } from "./types";
 
-/** A frontier that grows beyond this is not a history any more. */
+/** More nodes than this are no longer a history. */
 const MOST = 200;
-/** Of so many nodes together it is told what they became, and not every change of one of them. */
+/** For more nodes than this, only what they became is reported, not every change of one of them. */
 const FRONTIER = 3;
 
 export interface Step {
@@ -23,8 +23,8 @@ export interface PassStep {
 }
 
 /**
- * Everything that passes did to a node: from where it came to what became of it. Asks for what one pass after the other did (nothing:
- * it changed nothing), because a page has to fetch it and Python has it at hand.
+ * Everything that passes did to a node, from its origin to what became of it. Asks for the diff of one pass after the other (undefined:
+ * it changed nothing), because a page has to fetch it while Python already has it.
  */
 export function* historyOf(
   rows: readonly Pick<PassRow, "before" | "module">[],
@@ -47,10 +47,10 @@ export function* historyOf(
     if (rows[at].module !== rows[pass].module || rows[at].before < 0) continue;
     const diff = yield at;
     if (!diff) continue;
-    const made = resultsOf(diff, nodes);
-    const step = stepOf(diff, nodes, made);
+    const results = resultsOf(diff, nodes);
+    const step = stepOf(diff, nodes, results);
     if (step) future.push({ pass: at, step });
-    nodes = made;
+    nodes = results;
   }
   return [...past.reverse(), ...future];
 }
@@ -74,20 +74,21 @@ export function resultsOf(diff: PassDiff, nodes: Iterable<number>): number[] {
   const results = new Set<number>();
   for (const node of nodes) {
     if (diff.back[node] >= 0) results.add(diff.back[node]);
-    for (const group of groupsOfOld.get(node) ?? []) for (const made of row(diff.groups.new, group)) results.add(made);
+    for (const group of groupsOfOld.get(node) ?? []) for (const result of row(diff.groups.new, group)) results.add(result);
   }
   return [...results].slice(0, MOST);
 }
 
 /** What the pass did to some nodes (by their numbers before and after), or undefined if nothing. */
-export function stepOf(diff: PassDiff, old: readonly number[], made: readonly number[]): Step | undefined {
-  if (old.length === 0) return made.length ? { old, new: made, kind: "added", changes: [] } : undefined;
-  if (made.length === 0) return { old, new: made, kind: "removed", changes: [] };
-  const fused = fusing(diff, old, made);
+export function stepOf(diff: PassDiff, old: readonly number[], now: readonly number[]): Step | undefined {
+  if (old.length === 0) return now.length ? { old, new: now, kind: "added", changes: [] } : undefined;
+  if (now.length === 0) return { old, new: now, kind: "removed", changes: [] };
+  const fused = fusing(diff, old, now);
   if (fused) return fused;
-  const all = old.length === 1 ? resultsOf(diff, old) : made;
-  if (old.length === 1 && all.length > 1) return { old, new: all, kind: "became", ...told(diff, all), changes: changesOf(diff, made) };
-  const touched = made.filter((node) => diff.changes.has(node) || diff.rule.has(node) || joins(diff, node));
+  const all = old.length === 1 ? resultsOf(diff, old) : now;
+  if (old.length === 1 && all.length > 1)
+    return { old, new: all, kind: "became", ...evidenceFor(diff, all), changes: changesOf(diff, now) };
+  const touched = now.filter((node) => diff.changes.has(node) || diff.rule.has(node) || joins(diff, node));
   const went = old.filter((node) => resultsOf(diff, [node]).length === 0);
   if (touched.length === 0 && went.length === 0) return undefined;
   const changes = changesOf(diff, touched);
@@ -97,15 +98,15 @@ export function stepOf(diff: PassDiff, old: readonly number[], made: readonly nu
       old: touched.length ? sourcesOf(diff, touched) : went,
       new: touched,
       kind: touched.length ? "became" : "removed",
-      ...told(diff, touched),
+      ...evidenceFor(diff, touched),
       changes,
     };
-  return made.length > FRONTIER
+  return now.length > FRONTIER
     ? undefined
-    : { old: touched.map((node) => diff.counterpart[node]), new: touched, kind: "changed", ...told(diff, touched), changes };
+    : { old: touched.map((node) => diff.counterpart[node]), new: touched, kind: "changed", ...evidenceFor(diff, touched), changes };
 }
 
-/** Is it what several became? A copy of one old node is not: it is that node once more. */
+/** Did several nodes become this one? A copy of one old node does not count: it is that node again. */
 function joins(diff: PassDiff, node: number): boolean {
   const { groups, counterpart } = diff;
   return (indexOf(diff).groupsOfNew.get(node) ?? []).some(
@@ -114,15 +115,15 @@ function joins(diff: PassDiff, node: number): boolean {
 }
 
 /**
- * The fusions that these nodes are, or are in, now. A producer may be copied into many fusions: only those count where the nodes
- * themselves are, and of several it is told which of the old nodes went into them, and where else those are.
+ * The fusions that these nodes are, or are in, now. A producer may be copied into many fusions: only those with the nodes themselves
+ * count; for several, which of the old nodes went into them, and where else those are.
  */
-function fusing(diff: PassDiff, old: readonly number[], made: readonly number[]): Step | undefined {
+function fusing(diff: PassDiff, old: readonly number[], now: readonly number[]): Step | undefined {
   const { old: rows, new: fusions } = diff.fusions;
   const { fusionOf, bodies } = indexOf(diff);
   const inside = new Set<number>();
   const outside: number[] = [];
-  for (const node of made) {
+  for (const node of now) {
     const fusion = fusionOf.get(node) ?? bodies.at(node);
     if (fusion === undefined) outside.push(node);
     else inside.add(fusion);
@@ -131,13 +132,13 @@ function fusing(diff: PassDiff, old: readonly number[], made: readonly number[])
   const members = new Set<number>();
   for (const fusion of inside) for (const member of row(rows, fusion)) members.add(member);
   const stayed = outside.filter((node) => sourcesOf(diff, [node]).some((source) => members.has(source)));
-  const now = [...stayed, ...[...inside].sort((a, b) => a - b).map((fusion) => fusions[fusion])];
+  const results = [...stayed, ...[...inside].sort((a, b) => a - b).map((fusion) => fusions[fusion])];
   return {
-    old: now.length === 1 ? [...members] : old.filter((node) => members.has(node)),
-    new: now,
+    old: results.length === 1 ? [...members] : old.filter((node) => members.has(node)),
+    new: results,
     kind: "fused",
-    ...told(diff, made),
-    changes: changesOf(diff, made),
+    ...evidenceFor(diff, now),
+    changes: changesOf(diff, now),
   };
 }
 
@@ -145,7 +146,7 @@ function changesOf(diff: PassDiff, nodes: readonly number[]): Change[] {
   return nodes.flatMap((node) => diff.changes.get(node) ?? []);
 }
 
-function told(diff: PassDiff, nodes: readonly number[]): { evidence?: Evidence; rule?: string; place?: string } {
+function evidenceFor(diff: PassDiff, nodes: readonly number[]): { evidence?: Evidence; rule?: string; place?: string } {
   const { groupsOfNew } = indexOf(diff);
   for (const node of nodes) {
     const group = groupsOfNew.get(node)?.[0];
@@ -160,7 +161,7 @@ function withPlace(diff: PassDiff, evidence: Evidence, rule: string): { evidence
   return { evidence, ...(rule ? { rule } : {}), ...(place ? { place } : {}) };
 }
 
-/** Where nodes stand in a diff. */
+/** Where nodes are in a diff. */
 interface DiffIndex {
   readonly groupsOfOld: ReadonlyMap<number, readonly number[]>;
   readonly groupsOfNew: ReadonlyMap<number, readonly number[]>;
@@ -182,17 +183,17 @@ function indexOf(diff: PassDiff): DiffIndex {
   return index;
 }
 
-/** For each number the rows that it is in. */
+/** The rows that contain each number. */
 function rowsWith(rows: Csr): Map<number, number[]> {
-  const found = new Map<number, number[]>();
+  const rowsOf = new Map<number, number[]>();
   for (let r = 0; r + 1 < rows.start.length; r++) {
     for (const value of row(rows, r)) {
-      const list = found.get(value);
+      const list = rowsOf.get(value);
       if (list) list.push(r);
-      else found.set(value, [r]);
+      else rowsOf.set(value, [r]);
     }
   }
-  return found;
+  return rowsOf;
 }
 
 /** The graphs that fusions call, as ranges of nodes. */

@@ -12,11 +12,11 @@ export function marksAfter(diff: PassDiff): Uint8Array {
   const marks = new Uint8Array(diff.counterpart.length);
   for (const node of diff.changed) marks[node] = CHANGED;
   for (const node of diff.added) marks[node] = ADDED;
-  const { old, new: made, evidence } = diff.groups;
-  for (let g = 0; g + 1 < made.start.length; g++) {
-    // Something new in place of others, though not out of nothing; one more of the same (a copy for a fusion) is no change.
-    for (let i = made.start[g]; i < made.start[g + 1]; i++) {
-      const node = made.value[i];
+  const { old, new: results, evidence } = diff.groups;
+  for (let g = 0; g + 1 < results.start.length; g++) {
+    // Something new that replaces others is a change; another copy of the same node (for a fusion) is not.
+    for (let i = results.start[g]; i < results.start[g + 1]; i++) {
+      const node = results.value[i];
       if (marks[node] !== SAME) continue;
       if (evidence[g] === REWRITE && diff.counterpart[node] < 0) marks[node] = ADDED;
       else if (diff.counterpart[node] >= 0 || old.start[g + 1] - old.start[g] > 1) marks[node] = CHANGED;

@@ -1,6 +1,6 @@
 /**
- * Before and after in one program: everything that is there after a pass, and as ghosts what went. A ghost stands where it stood,
- * takes its values from what its operands became, and leads (as a control edge, which carries nothing) to those who used it.
+ * Before and after in one program: everything that exists after a pass, and what was removed as ghosts. A ghost is where it was,
+ * takes its values from what its operands became, and has control edges (which carry nothing) to its former users.
  */
 import { filledColumn, nodeColumns } from "../columns";
 import { type MetricData, withRatios } from "../metrics";
@@ -12,7 +12,7 @@ import type { PassDiff } from "./types";
 
 export interface Overlay {
   readonly program: ProgramData;
-  /** The node after, and the node before, that each node is; -1 for none. */
+  /** The node after and the node before of each node; -1: none. */
   readonly after: Int32Array;
   readonly before: Int32Array;
 }
@@ -23,9 +23,9 @@ export function overlay(before: ProgramData, after: ProgramData, diff: PassDiff)
 
 class Merging {
   private readonly ghosts: Int32Array;
-  /** A graph after (-1: it is gone) with all those before whose nodes are in it now: bodies that were inlined come with their ghosts. */
+  /** A graph after (-1: removed) with all graphs before whose nodes are in it now: inlined bodies come with their ghosts. */
   private readonly graphs: { readonly after: number; readonly before: number[] }[] = [];
-  /** Merged graph of each graph before. */
+  /** The merged graph of each graph before. */
   private readonly graphOfBefore: Int32Array;
   private readonly afterOf: number[] = [];
   private readonly beforeOf: number[] = [];
@@ -118,7 +118,7 @@ class Merging {
       nodePlace: this.places(after, before),
       metrics: this.metrics(after),
       notes: now.notes,
-      // Groups of after keep their numbers, which the summary goes by.
+      // Groups of the program after keep their numbers, which the summary uses.
       summary: now.summary,
       looks: this.looks(),
       derivatives: { ...old.derivatives, ...now.derivatives },
@@ -130,7 +130,7 @@ class Merging {
     return { program, after, before };
   }
 
-  /** What is gone has no numbers: it would be added to groups that are still there. */
+  /** What was removed has no numbers: they would be added to groups that still exist. */
   private metrics(after: Int32Array): MetricData[] {
     const { metrics } = this.now;
     const plain = metrics
@@ -139,7 +139,7 @@ class Merging {
     return withRatios(metrics, plain);
   }
 
-  /** Ids; a ghost whose name somebody else has now gets a name of its own. */
+  /** Ids; a ghost whose name is used by another node gets a new name. */
   private ids(firstNew: number, renamed: string[]): Int32Array {
     const { now, old } = this;
     const ids = new Int32Array(this.afterOf.length);
@@ -151,10 +151,10 @@ class Merging {
         ids[i] = this.afterOf[i] >= 0 ? now.nodeId[this.afterOf[i]] : this.shift(old.nodeId[this.beforeOf[i]]);
         if (this.afterOf[i] >= 0) continue;
         const name = old.strings.at(old.nodeId[this.beforeOf[i]]);
-        let own = used.has(name) ? `${name} (before)` : name;
-        for (let more = 2; used.has(own); more++) own = `${name} (before, ${more})`;
-        used.add(own);
-        if (own !== name) ids[i] = firstNew + renamed.push(own) - 1;
+        let id = used.has(name) ? `${name} (before)` : name;
+        for (let more = 2; used.has(id); more++) id = `${name} (before, ${more})`;
+        used.add(id);
+        if (id !== name) ids[i] = firstNew + renamed.push(id) - 1;
       }
     }
     return ids;
@@ -164,7 +164,7 @@ class Merging {
     return text < 0 ? text : text + this.stringShift;
   }
 
-  /** Graphs are the same by name, else by where most of their nodes went; one that holds only ghosts is kept as it was. */
+  /** Graphs are paired by name, else by where their nodes went; one with only ghosts stays as it was. */
   private pairGraphs(): Int32Array {
     const { old, now, diff } = this;
     for (let g = 0; g < now.graphCount; g++) this.graphs.push({ after: g, before: [] });
@@ -172,12 +172,12 @@ class Merging {
     const graphOfNode = new Int32Array(now.nodeCount);
     for (let g = 0; g < now.graphCount; g++) graphOfNode.fill(g, now.graphStart[g], now.graphStart[g + 1]);
     return Int32Array.from({ length: old.graphCount }, (_, g) => {
-      let found = g === old.entry ? now.entry : (byName.get(old.strings.at(old.graphName[g])) ?? -1);
-      for (let node = old.graphStart[g]; found < 0 && node < old.graphStart[g + 1]; node++)
-        if (diff.back[node] >= 0) found = graphOfNode[diff.back[node]];
-      if (found < 0) return this.graphs.push({ after: -1, before: [g] }) - 1;
-      this.graphs[found].before.push(g);
-      return found;
+      let pair = g === old.entry ? now.entry : (byName.get(old.strings.at(old.graphName[g])) ?? -1);
+      for (let node = old.graphStart[g]; pair < 0 && node < old.graphStart[g + 1]; node++)
+        if (diff.back[node] >= 0) pair = graphOfNode[diff.back[node]];
+      if (pair < 0) return this.graphs.push({ after: -1, before: [g] }) - 1;
+      this.graphs[pair].before.push(g);
+      return pair;
     });
   }
 
@@ -212,19 +212,19 @@ class Merging {
     this.graphStart.push(this.afterOf.length);
   }
 
-  /** What a node of before is in the merged program, or -1. */
+  /** The number in the merged program of a node of the program before, or -1. */
   private numberOfBefore(node: number): number {
     if (this.numberOfGhost[node] >= 0) return this.numberOfGhost[node];
     return this.diff.back[node] >= 0 ? this.numberOfAfter[this.diff.back[node]] : -1;
   }
 
-  /** The same, if it stands in the same graph. */
-  private standsFor(node: number, graph: number): number {
+  /** The same, if it is in the same graph. */
+  private numberInGraph(node: number, graph: number): number {
     const number = this.numberOfBefore(node);
     return number >= this.graphStart[graph] && number < this.graphStart[graph + 1] ? number : -1;
   }
 
-  /** Operands of a call that is there after the pass belong to the parameters that are there, and not to those that went. */
+  /** Operands of a call that exists after the pass belong to parameters that exist, not to removed ones. */
   private places(after: Int32Array, before: Int32Array): Int32Array {
     const { now, old } = this;
     const graphAt = this.graphOfMerged();
@@ -266,7 +266,7 @@ class Merging {
     };
   }
 
-  /** Marks of both programs as marks of the merged one; undefined where one of them cannot tell. */
+  /** Marks of both programs as marks of the merged one; undefined if one of them does not know. */
   private marks(find: (program: ProgramData) => Uint8Array | undefined): Uint8Array | undefined {
     const now = find(this.now),
       old = find(this.old);
@@ -297,7 +297,7 @@ class Merging {
         return;
       }
       each(old.inputs, ghost, (i) => {
-        const from = this.standsFor(old.inputs.value[i], graphAt[number]);
+        const from = this.numberInGraph(old.inputs.value[i], graphAt[number]);
         if (from < 0) return;
         push(from);
         extra.push(old.inputs.extra[i]);
@@ -333,7 +333,7 @@ class Merging {
     this.graphs.forEach(({ after, before }, g) => {
       const from = after >= 0 ? now.graphOutputs : old.graphOutputs;
       each(from, after >= 0 ? after : before[0], (i) => {
-        const node = after >= 0 ? this.numberOfAfter[from.value[i]] : this.standsFor(from.value[i], g);
+        const node = after >= 0 ? this.numberOfAfter[from.value[i]] : this.numberInGraph(from.value[i], g);
         if (node < 0) return;
         value.push(node);
         extra.push(from.extra[i]);
@@ -343,7 +343,7 @@ class Merging {
     return { start, value: Int32Array.from(value), extra: Int32Array.from(extra) };
   }
 
-  /** A ghost stands in the group of the same path; one that is gone comes back for it. */
+  /** A ghost is in the group of the same path; a removed group is added again for it. */
   private grouping(grouping: Grouping, after: Int32Array, before: Int32Array): Grouping {
     const { now, old } = this;
     const names = Array.from(grouping.groupName),
@@ -353,7 +353,7 @@ class Merging {
     const key = (graph: number, parent: number, name: string) => `${graph} ${parent} ${name}`;
     for (const [g, name] of names.entries()) byPath.set(key(graphs[g], parents[g], now.strings.at(name)), g);
     const theirs = old.groupings.find((other) => other.name === grouping.name);
-    const known = new Map<string, number>();
+    const addedPaths = new Map<string, number>();
     const graphAt = this.graphOfMerged();
     const groupOfGhost = (ghost: number, graph: number): number => {
       if (!theirs) return -1;
@@ -363,14 +363,14 @@ class Merging {
       for (let at = trail.pop(); at !== undefined; at = trail.pop()) {
         const name = theirs.groupName[at];
         const path = key(graph, group, old.strings.at(name));
-        let found = byPath.get(path) ?? known.get(path);
-        if (found === undefined) {
+        let next = byPath.get(path) ?? addedPaths.get(path);
+        if (next === undefined) {
           parents.push(group);
           graphs.push(graph);
-          found = names.push(this.shift(name)) - 1;
-          known.set(path, found);
+          next = names.push(this.shift(name)) - 1;
+          addedPaths.set(path, next);
         }
-        group = found;
+        group = next;
       }
       return group;
     };
@@ -387,13 +387,13 @@ class Merging {
   }
 }
 
-/** 1 for nodes before that nobody after is: removed, or become part of something else. */
+/** 1 for nodes before without a counterpart after: removed, or part of something else. */
 function ghostsOf(diff: PassDiff): Int32Array {
   const copied = new Set<number>();
-  const { old, new: made } = diff.groups;
+  const { old, new: results } = diff.groups;
   for (let g = 0; g + 1 < old.start.length; g++) {
     const one = old.start[g + 1] - old.start[g] === 1;
-    if (one && made.start[g + 1] - made.start[g] > 0) copied.add(old.value[old.start[g]]);
+    if (one && results.start[g + 1] - results.start[g] > 0) copied.add(old.value[old.start[g]]);
   }
   return Int32Array.from(diff.back, (counterpart, node) => (counterpart < 0 && !copied.has(node) ? 1 : 0));
 }

@@ -1,4 +1,4 @@
-/** A pass at one moment: before it, after it, or both in one, with a mark on everything that it did. */
+/** A pass at one moment: before it, after it, or both merged, with everything that it did marked. */
 import type { ProgramData } from "../types";
 import { marksAfter, marksBefore, REMOVED } from "./marks";
 import { type Overlay, overlay } from "./mergedDiff";
@@ -17,7 +17,7 @@ export function markedProgram(before: ProgramData, after: ProgramData, diff: Pas
   const marks = marksAfter(diff);
   if (moment === "after") return { program: after, marks };
   const both = overlay(before, after, diff);
-  // A ghost that became part of something else has not been removed: it counts as it does before the pass.
+  // A ghost that became part of something else was not removed: it has the mark that it has before the pass.
   const old = marksBefore(diff);
   return {
     program: both.program,
@@ -26,7 +26,7 @@ export function markedProgram(before: ProgramData, after: ProgramData, diff: Pas
   };
 }
 
-/** The last pass of a recording; undefined where there is none, it is the first of its module, or changed nothing. */
+/** The last pass of a recording; undefined if there is none, it is the first of its module, or it changed nothing. */
 export function momentOf(recording: RecordingData, moment: Moment): Marked | undefined {
   const row = recording.passes.at(-1);
   if (!row) return undefined;

@@ -11,7 +11,7 @@ export interface PassRow {
   readonly content: number;
   /** The pass before it of the same module, or -1. */
   readonly before: number;
-  /** Absent while nobody has compared them yet. */
+  /** Absent until the passes are compared. */
   readonly added?: number;
   readonly removed?: number;
   readonly changed?: number;
@@ -30,18 +30,18 @@ export interface Change {
 /** What a pass did, over node numbers of the programs before and after. */
 export interface PassDiff {
   readonly beforeCount: number;
-  /** For each node after the pass the one before that it is, or -1. */
+  /** The counterpart before the pass of each node after it, or -1. */
   readonly counterpart: Int32Array;
-  /** The same the other way round. */
+  /** The counterpart after the pass of each node before it, or -1. */
   readonly back: Int32Array;
   readonly evidence: Uint8Array;
   readonly added: Int32Array;
   readonly removed: Int32Array;
-  /** Nodes that are others now without being one pair: n before, m after. */
+  /** Nodes that became others without being one pair: n before, m after. */
   readonly groups: { readonly old: Csr; readonly new: Csr; readonly evidence: Uint8Array; readonly rule: readonly string[] };
-  /** New nodes that stand for several old ones; and of each the graphs that it calls, as a first node and the one after the last. */
+  /** New nodes that replace several old ones, and the graphs that each calls, as a first node and the one after the last. */
   readonly fusions: { readonly old: Csr; readonly new: Int32Array; readonly bodies: Csr };
-  /** Nodes after the pass that are not the same in every respect. */
+  /** Nodes after the pass that are not identical to their counterparts. */
   readonly changed: Int32Array;
   readonly changes: ReadonlyMap<number, readonly Change[]>;
   readonly rule: ReadonlyMap<number, string>;
@@ -49,7 +49,7 @@ export interface PassDiff {
   readonly places: Readonly<Record<string, string>>;
 }
 
-/** A recording that brings everything along; a program alone is one without passes, whose content is 0. */
+/** A recording with everything in it; a single program is one without passes, whose content is 0. */
 export interface RecordingData {
   readonly name: string;
   readonly passes: readonly PassRow[];

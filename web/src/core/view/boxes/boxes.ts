@@ -38,7 +38,7 @@ export class Boxes {
     return this.kind.length - 1;
   }
 
-  /** Is it drawn as one thing: an operation, not a container that stands for many? */
+  /** Is it drawn as one operation, not as a container? */
   isLeaf(box: number): boolean {
     const kind = this.kind[box];
     return kind === BoxKind.Node || (kind === BoxKind.Call && this.open[box] === 0);
@@ -53,7 +53,7 @@ export class Boxes {
     if (!notes.includes(text)) notes.push(text);
   }
 
-  /** Does one of two boxes hold the other? Only open ones hold anything. */
+  /** Is one of two boxes inside the other? Only open boxes have something inside. */
   areNested(a: number, b: number): boolean {
     return (this.open[b] === 1 && this.isWithin(a, b)) || (this.open[a] === 1 && this.isWithin(b, a));
   }

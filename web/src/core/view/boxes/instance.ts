@@ -1,6 +1,6 @@
 /**
- * An instance: one graph at one place of the picture. The shown graph is the first; every expanded call adds one per called graph.
- * A graph that is expanded in three places has three instances, each with boxes of its own.
+ * An instance: one graph at one place in the picture. The shown graph is the first; every expanded call adds one per called graph.
+ * A graph that is expanded in three places has three instances, each with its own boxes.
  */
 
 import type { ProgramData } from "../../program/types";
@@ -8,7 +8,7 @@ import { Control, Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { isArgument, WHOLE } from "../../program/roles";
 
-/** Places of a node beside its box. */
+/** Places of a node other than a box. */
 export const NOWHERE = -1;
 export const PASSED_ON = -2;
 export const INLINED = -3;
@@ -27,9 +27,9 @@ export class Instance {
   readonly inside = new Map<number, Instance[]>();
   /** Parameters that are drawn inside a call of this graph (sinkParameters.ts), and where. */
   readonly moves = new Map<number, Move>();
-  /** Parameters that are drawn here for one of a caller's, and which that is. */
+  /** Parameters that are drawn here for a parameter of the caller, and which that is. */
   readonly received = new Map<number, number>();
-  /** For a parameter (by its place among the parameters) the caller's operand, or -1; empty where the caller's do not match. */
+  /** For a parameter (by its place among the parameters) the caller's operand, or -1; empty if the caller's operands do not match. */
   operandOf: Int32Array = NONE;
 
   constructor(
@@ -53,13 +53,13 @@ export class Instance {
     return this.boxOf[node - this.first];
   }
 
-  /** Is this graph already being shown around here? Then expanding it again would never end. */
+  /** Is this graph already expanded around here? Then expanding it again would never end. */
   shows(graph: number): boolean {
     for (let at: Instance | undefined = this; at; at = at.outer) if (at.graph === graph) return true;
     return false;
   }
 
-  /** The caller's operand that a parameter stands for, or -1. */
+  /** The caller's operand that a parameter receives, or -1. */
   operand(parameter: number): number {
     if (this.operandOf.length === 0) return -1;
     const { start, value } = this.prepared.parameters;
@@ -81,7 +81,7 @@ export function chooses(program: ProgramData, node: number): boolean {
   return program.ops.control[program.nodeOp[node]] === Control.Cond;
 }
 
-/** Which operand of `caller` each parameter of its call number `index` receives; empty if the numbers do not fit. */
+/** Which operand of `caller` each parameter of its call number `index` receives; empty if the counts do not match. */
 export function bindOperands(prepared: Prepared, caller: number, index: number): Int32Array {
   const { program, parameters } = prepared;
   const { inputs, calls } = program;
@@ -89,7 +89,7 @@ export function bindOperands(prepared: Prepared, caller: number, index: number):
   const parameterCount = parameters.start[graph + 1] - parameters.start[graph];
   const operandCount = inputs.start[caller + 1] - inputs.start[caller];
   const callCount = calls.start[caller + 1] - calls.start[caller];
-  /** The place among the operands of each parameter: its number, which need not be its place in the text. */
+  /** The place of each parameter among the operands: its number, which may differ from its place in the text. */
   const bound = parameters.extra.slice(parameters.start[graph], parameters.start[graph + 1]);
   if (bound.some((at) => at >= parameterCount)) return bound.every((at) => at < operandCount) ? bound : NONE;
   const branches = chooses(program, caller);
@@ -99,32 +99,32 @@ export function bindOperands(prepared: Prepared, caller: number, index: number):
   return NONE;
 }
 
-/** Does the called graph yield what its caller yields? A loop's condition does not; its body does. */
+/** Does the called graph return what its caller returns? A loop's condition does not; its body does. */
 export function yieldsForCaller(program: ProgramData, caller: number, graph: number): boolean {
   const { graphOutputs, outputs } = program;
-  const wanted = outputs.start[caller + 1] - outputs.start[caller];
-  const given: number[] = [];
+  const outputCount = outputs.start[caller + 1] - outputs.start[caller];
+  const results: number[] = [];
   for (let i = graphOutputs.start[graph]; i < graphOutputs.start[graph + 1]; i++) {
     const node = graphOutputs.value[i];
     const index = graphOutputs.extra[i];
-    if (index !== WHOLE) given.push(outputs.value[outputs.start[node] + index] ?? -1);
-    else for (let o = outputs.start[node]; o < outputs.start[node + 1]; o++) given.push(outputs.value[o]);
+    if (index !== WHOLE) results.push(outputs.value[outputs.start[node] + index] ?? -1);
+    else for (let o = outputs.start[node]; o < outputs.start[node + 1]; o++) results.push(outputs.value[o]);
   }
-  if (given.length !== wanted) return false;
+  if (results.length !== outputCount) return false;
   if (program.ops.control[program.nodeOp[caller]] === Control.Scan) return true; // it stacks what its body yields
-  for (let o = 0; o < wanted; o++) {
+  for (let o = 0; o < outputCount; o++) {
     const type = outputs.value[outputs.start[caller] + o];
-    if (given[o] >= 0 && program.types.text[given[o]] !== program.types.text[type]) return false;
+    if (results[o] >= 0 && program.types.text[results[o]] !== program.types.text[type]) return false;
   }
-  return wanted > 0;
+  return outputCount > 0;
 }
 
-/** Ends of edges, as they are found. */
+/** The ends of edges. */
 export interface Ends {
   readonly instance: Instance[];
   readonly node: number[];
   readonly output: number[];
-  /** Of a value that a loop changes from round to round: what it starts with, or what comes back from the round before. */
+  /** For a value that a loop carries: its initial value, or what comes back from the previous iteration. */
   readonly carried: Carried[];
 }
 
@@ -136,15 +136,15 @@ export const enum Carried {
 
 export const noEnds = (): Ends => ({ instance: [], node: [], output: [], carried: [] });
 
-/** What a loop hands to the next round in place of the operand that a parameter of its condition or body stands for. */
+/** What a loop passes to its next iteration instead of the operand of a parameter of its condition or body. */
 interface Next {
   readonly body: Instance;
   readonly node: number;
   readonly output: number;
 }
 
-/** The loop's body and the value in it that a parameter has in the next round; nothing where it stays as it came. */
-function nextRound(at: Instance, parameter: number, output: number): Next | undefined {
+/** The loop's body and the value in it that a parameter has in the next iteration; undefined if it does not change. */
+function nextIteration(at: Instance, parameter: number, output: number): Next | undefined {
   const { program, plumbing: pipes } = at.prepared;
   const { graphOutputs, inputs, outputs, nodePlace, types } = program;
   const first = nodePlace[at.caller];
@@ -174,7 +174,7 @@ function nextRound(at: Instance, parameter: number, output: number): Next | unde
 
 const MOST_STEPS = 20000;
 
-/** Follows a value back through plumbing, into expanded calls and out of bodies, to the nodes that are really seen. */
+/** Follows a value back through plumbing, into expanded calls and out of bodies, to the nodes that are drawn. */
 export function sources(instance: Instance, node: number, output: number, plumbing: boolean, ends: Ends): void {
   const { program, plumbing: pipes } = instance.prepared;
   const { inputs, graphOutputs } = program;
@@ -216,7 +216,7 @@ export function sources(instance: Instance, node: number, output: number, plumbi
           moved = true;
         } else if (plumbing && at.outer) {
           const operand = inputs.start[at.caller] + at.operand(node);
-          const next = carried === Carried.No ? nextRound(at, node, output) : undefined;
+          const next = carried === Carried.No ? nextIteration(at, node, output) : undefined;
           if (next) todo.push([next.body, next.node, next.output, Carried.Back]);
           todo.push([
             at.outer,

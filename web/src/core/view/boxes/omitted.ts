@@ -1,4 +1,4 @@
-/** Neighbours that a part of a graph leaves out: a small box at each place, with their number. */
+/** Neighbours that a part of a graph omits: a small box at each place, with their number. */
 
 import { BoxKind, EdgeKind } from "../../program/types";
 import type { LeftOut } from "../edges/connect";
@@ -25,8 +25,7 @@ export function showLeftOut(placement: Placement, edges: Edges, leftOut: LeftOut
   ] as const) {
     for (const [box, count] of counts) {
       const more = boxes.add(BoxKind.Omitted, boxes.parent[box], `o:${side}:${boxes.key[box]}`, -1, -1);
-      boxes.title[more] = `${count} more`;
-      boxes.subtitle[more] = "not shown";
+      boxes.title[more] = `+${count} hidden`;
       const edge = side === "in" ? edges.add(EdgeKind.Data, more, box, -1, -1, 0) : edges.add(EdgeKind.Data, box, more, -1, -1, 0);
       edges.merged[edge] = count;
     }

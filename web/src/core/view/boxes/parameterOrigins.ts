@@ -1,10 +1,10 @@
-/** A graph that is called from one place: its parameters say where their values come from. */
+/** A graph that is called from one place: its parameters show where their values come from. */
 import type { ProgramData } from "../../program/types";
 import { bindOperands } from "./instance";
 import type { Placement } from "./placement";
 import type { Prepared } from "../prepare";
 
-/** The one node that runs a graph and which of its calls that is, or undefined. */
+/** The only node that calls a graph and which of its calls that is, or undefined. */
 function onlyCaller(program: ProgramData, graph: number): { readonly node: number; readonly index: number } | undefined {
   const { calls, nodeCount } = program;
   const at = calls.value.indexOf(graph);
@@ -19,7 +19,7 @@ function onlyCaller(program: ProgramData, graph: number): { readonly node: numbe
   return { node: low, index: at - calls.start[low] };
 }
 
-/** For each parameter of a graph, by its place, the node whose value it is, looking through plumbing; empty where that is not one. */
+/** For each parameter of a graph, by its place, the node whose value it is, looking through plumbing; empty if there is not exactly one caller. */
 export function originsOf(prepared: Prepared, graph: number): Int32Array {
   const { program, plumbing } = prepared;
   const caller = graph === program.entry ? undefined : onlyCaller(program, graph);
@@ -31,8 +31,8 @@ export function originsOf(prepared: Prepared, graph: number): Int32Array {
   });
 }
 
-/** Writes it into the boxes of the shown graph's parameters. */
-export function tellOrigins({ prepared, boxes, instances }: Placement): void {
+/** Writes the origins into the boxes of the shown graph's parameters. */
+export function showOrigins({ prepared, boxes, instances }: Placement): void {
   const { program, parameters } = prepared;
   const { graph } = instances[0];
   originsOf(prepared, graph).forEach((origin, i) => {

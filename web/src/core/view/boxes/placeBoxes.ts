@@ -1,4 +1,4 @@
-/** From groups and nodes to boxes: which are seen, which are open, and where every node of an instance is found. */
+/** From groups and nodes to boxes: which are shown, which are open, and the box of every node of an instance. */
 
 import { BoxKind, CATEGORIES } from "../../program/types";
 import { onlyUser } from "../groups/stackParameters";
@@ -14,10 +14,10 @@ import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, typeText } 
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
-/** Beyond this many boxes calls stay closed, however deep the view was asked to be. */
+/** With more boxes than this, calls stay closed whatever the depth. */
 const MOST_BOXES = 400_000;
 
-/** Places the shown graph and everything that is open in it. */
+/** Places the shown graph and everything that is open inside it. */
 export function placeAll(placement: Placement, graph: number): void {
   const root = new Instance(placement.prepared, graph, -1, 0, "", undefined, -1, placement.options.flatten);
   placement.promised = root.count;
@@ -38,31 +38,31 @@ const enum Fate {
   Inlined = 3,
 }
 
-/** What becomes of each node, before it is known where. */
+/** What becomes of each node, before it is placed. */
 function decideFates(placement: Placement, instance: Instance): Uint8Array {
-  const { prepared, options, kept, named } = placement;
+  const { prepared, options, included, named } = placement;
   const { plumbing, small, isOutput, program } = prepared;
   const { rules, hiddenRole } = options;
-  const subset = instance.outer ? undefined : kept;
+  const subset = instance.outer ? undefined : included;
   const fates = new Uint8Array(instance.count);
   for (let i = 0; i < instance.count; i++) {
     const n = instance.first + i;
     const role = program.nodeRole[n];
     if (hiddenRole[role]) continue;
-    const wanted = named !== undefined && named[n] === 1;
+    const isNamed = named !== undefined && named[n] === 1;
     const piped = plumbing.kind[n] === Forwards.Value || (plumbing.kind[n] === Forwards.Tuple && !(isOutput[n] && !instance.outer));
     const bound = (isArgument(role) || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
     const call =
-      rules.plumbing && !wanted && !subset && !bound && isArgument(role) && !small.is[n] ? movesInto(placement, instance, n) : -1;
+      rules.plumbing && !isNamed && !subset && !bound && isArgument(role) && !small.is[n] ? movesInto(placement, instance, n) : -1;
     if (call >= 0) instance.moves.set(n, { call });
-    // A parameter that a caller binds is the caller's value: what spreads it is no text of its own.
+    // A parameter that a caller binds is the caller's value: what broadcasts it is not text.
     const root = small.root[n];
     const spreadsBound = root !== n && isArgument(program.nodeRole[root]) && instance.operand(root) >= 0;
-    if (rules.plumbing && !wanted && (piped || bound || call >= 0)) fates[i] = Fate.Passed;
-    else if (rules.inlineSmall && !wanted && !bound && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
+    if (rules.plumbing && !isNamed && (piped || bound || call >= 0)) fates[i] = Fate.Passed;
+    else if (rules.inlineSmall && !isNamed && !bound && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
     else if (
       rules.plumbing &&
-      !wanted &&
+      !isNamed &&
       role === Role.Output &&
       instance.outer &&
       yieldsForCaller(program, instance.caller, instance.graph)
@@ -76,9 +76,9 @@ function decideFates(placement: Placement, instance: Instance): Uint8Array {
 interface GroupPlaces {
   /** Box of each group of the graph (by its place among them), or of the closed container that hides it; NOWHERE if empty. */
   readonly box: Int32Array;
-  /** 1: its nodes have boxes of their own. */
+  /** 1: its nodes have their own boxes. */
   readonly open: Uint8Array;
-  /** The box that holds what is in an open group: its own, or that of the group around it where it has no frame. */
+  /** The box that contains what is in an open group: its own, or that of the group around it if it has no frame. */
   readonly holder: Int32Array;
   /** 1: open, but without a frame. */
   readonly lifted: Uint8Array;
@@ -140,7 +140,7 @@ function groupStack(placement: Placement, instance: Instance, places: GroupPlace
   return options.unfolded.has(`${instance.prefix}x:${groupPath(placement, places, above, folding.first(stack))}`) ? -1 : stack;
 }
 
-/** Makes the box of a group, or of the stack that it is the first of. */
+/** Adds the box of a group, or of the stack whose first member it is. */
 function placeGroup(
   placement: Placement,
   instance: Instance,
@@ -254,7 +254,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
   repeats.settle(instance);
 }
 
-/** A lone operation takes its group's name, and says in the second line what it is. Numbers are no names. */
+/** A single operation has the name of its group as title, and its op in the second line. Numbers are not names. */
 function nameAfterGroup(placement: Placement, box: number, group: number): void {
   const { boxes, prepared, tree } = placement;
   if (prepared.program.nodeRole[boxes.node[box]] !== Role.Op) return;
@@ -265,7 +265,7 @@ function nameAfterGroup(placement: Placement, box: number, group: number): void 
   boxes.subtitle[box] = boxes.subtitle[box] ? `${op} · ${boxes.subtitle[box]}` : op;
 }
 
-/** The id as the title; what the operation is goes to the second line, unless the id says it ("dot.105"). */
+/** The id as the title; the op goes to the second line, unless it is part of the id ("dot.105"). */
 function nameAfterId({ boxes, prepared }: Placement, box: number): void {
   const { strings, nodeId } = prepared.program;
   const id = strings.at(nodeId[boxes.node[box]]);
@@ -299,7 +299,7 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
   boxes.expandable[box] = 1;
   if (!isOpen(options, key, level, placement.callDepth)) return;
   if (placement.promised + inside > MOST_BOXES && !options.open.has(key)) {
-    const remark = "Some called graphs stay closed: the picture would hold too many boxes.";
+    const remark = "Some called graphs stay closed: the picture would have too many boxes.";
     if (!placement.remarks.includes(remark)) placement.remarks.push(remark);
     return;
   }
@@ -335,7 +335,7 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
   if (bodies.length > 0) instance.inside.set(node, bodies);
 }
 
-/** What a called graph is to its caller: a loop's condition or body, a branch, or otherwise its own name. */
+/** The role of a called graph: a loop's condition or body, a branch, or otherwise its name. */
 function calledTitle(prepared: Prepared, node: number, index: number): string {
   const { calls, strings, nodeOp, ops, graphName } = prepared.program;
   const graph = calls.value[calls.start[node] + index];

@@ -1,4 +1,4 @@
-/** A view in the making: what was chosen, and the boxes placed so far. */
+/** A view under construction: the options, and the boxes placed so far. */
 import type { Options } from "../choose/options";
 import type { Folding } from "../groups/fold";
 import type { Repeats } from "../groups/repeats";
@@ -11,15 +11,15 @@ export interface Placement {
   readonly prepared: Prepared;
   readonly tree: GroupTree;
   readonly options: Options;
-  /** How many levels of groups, and of called graphs, are open unless said otherwise. */
+  /** How many levels of groups, and of called graphs, are open by default. */
   readonly groupDepth: number;
   readonly callDepth: number;
   readonly boxes: Boxes;
   readonly instances: Instance[];
-  /** Boxes that the instances so far may come to. */
+  /** The most boxes that the instances so far may have. */
   promised: number;
   /** Nodes of the shown graph that are part of the view (by global number); absent: all. */
-  readonly kept: Uint8Array | undefined;
+  readonly included: Uint8Array | undefined;
   /** 1: a person asked for this node by name, so no rule may hide it. */
   readonly named: Uint8Array | undefined;
   readonly folding: Folding | undefined;

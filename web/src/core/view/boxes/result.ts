@@ -1,4 +1,4 @@
-/** What the shown graph returns, as a box of its own where the program has no node for it: every picture ends in "output". */
+/** What the shown graph returns, as a box if the program has no node for it: every picture ends in "output". */
 
 import { BoxKind, CATEGORIES, EdgeKind } from "../../program/types";
 import { isReturnedUnchanged } from "../edges/connect";
@@ -12,7 +12,7 @@ import { plural, typeText } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
-/** Is the result a node already: the tuple or the output that a program ends in? */
+/** Is the result already a node: the tuple or the output that a program ends in? */
 function endsInNode(placement: Placement): boolean {
   const { program, plumbing } = placement.prepared;
   const { graph, first, count } = placement.instances[0];
@@ -30,7 +30,7 @@ export function showResult(placement: Placement, edges: Edges): void {
   const count = graphOutputs.start[root.graph + 1] - from;
   if (count === 0 || options.hiddenRole[Role.Output] || endsInNode(placement)) return;
   const ends = noEnds();
-  const found: { source: number; node: number; output: number; operand: number }[] = [];
+  const results: { source: number; node: number; output: number; operand: number }[] = [];
   let unchanged = 0;
   for (let i = 0; i < count; i++) {
     sources(root, graphOutputs.value[from + i], graphOutputs.extra[from + i], options.rules.plumbing, ends);
@@ -38,10 +38,10 @@ export function showResult(placement: Placement, edges: Edges): void {
       const source = ends.instance[e].place(ends.node[e]);
       if (source < 0) continue;
       if (options.rules.plumbing && count > 1 && isReturnedUnchanged(prepared, ends.node[e], count)) unchanged++;
-      else found.push({ source, node: ends.node[e], output: ends.output[e], operand: i });
+      else results.push({ source, node: ends.node[e], output: ends.output[e], operand: i });
     }
   }
-  if (found.length === 0 && unchanged === 0) return;
+  if (results.length === 0 && unchanged === 0) return;
   const box = boxes.add(BoxKind.Node, -1, "r:output", -1, -1);
   boxes.category[box] = OUTPUT;
   boxes.title[box] = "output";
@@ -56,12 +56,12 @@ export function showResult(placement: Placement, edges: Edges): void {
         : typeText(prepared.program, result);
   if (unchanged > 0) boxes.note(box, `${plural(unchanged, "parameter")} unchanged`);
   const drawn: number[] = [];
-  for (const { source, node, output, operand } of found) {
+  for (const { source, node, output, operand } of results) {
     const before = edges.count;
     const edge = edges.add(EdgeKind.Data, source, box, node, output, operand);
     if (edge < before) continue;
     const values = outputs.start[node + 1] - outputs.start[node];
-    if (boxes.isLeaf(source)) edges.sourceSlot[edge] = output >= 0 && values > 0 ? (output + 1) / (values + 1) : 0.5;
+    if (boxes.isLeaf(source)) edges.sourcePort[edge] = output >= 0 && values > 0 ? (output + 1) / (values + 1) : 0.5;
     drawn.push(edge, drawn.length / 2 + 1);
   }
   placeOperands(prepared, edges, drawn, drawn.length / 2);

@@ -1,9 +1,9 @@
 /**
- * A parameter that goes into an open call first (a weight handed to the forward half) is drawn in there, beside the operation that
- * uses it and in the group that this one is in, not in a row outside of the frame. What else uses it is wired to it there.
+ * A parameter that first goes into an open call (a weight of the forward half) is drawn inside, next to the operation that uses it and
+ * in the group of that operation, not in a row outside the frame. Its other users are connected to it there.
  *
- * Loops and branches do more with an operand than hand it on, a fusion is one step, and data starts the flow where it comes in:
- * none of these moves.
+ * Operands of loops and branches are more than passed on, a fusion is one step, and data begins the flow where it enters: none of
+ * these moves.
  */
 
 import { Input } from "../ops/inputs";
@@ -38,15 +38,15 @@ export function isOpenCall({ prepared, tree, options, callDepth }: Placement, in
   return isOpen(options, `${instance.prefix}n:${escapeName(strings.at(nodeId[node]))}`, level, callDepth);
 }
 
-/** Is this parameter the place for one that moves in from the caller? Tells the caller where it is now. */
+/** Is this parameter drawn for one of the caller? Records where that one is now. */
 export function receives(instance: Instance, parameter: number): boolean {
   const { outer, caller } = instance;
   const operand = instance.operand(parameter);
   if (!outer || operand < 0) return false;
-  const given = instance.prepared.program.inputs.value[instance.prepared.program.inputs.start[caller] + operand];
-  const move = outer.moves.get(given);
+  const callerParameter = instance.prepared.program.inputs.value[instance.prepared.program.inputs.start[caller] + operand];
+  const move = outer.moves.get(callerParameter);
   if (move?.call !== caller || move.to) return false;
   move.to = { instance, node: parameter };
-  instance.received.set(parameter, outer.received.get(given) ?? given);
+  instance.received.set(parameter, outer.received.get(callerParameter) ?? callerParameter);
   return true;
 }

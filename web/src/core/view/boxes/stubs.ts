@@ -13,15 +13,15 @@ import { plural } from "./texts";
 
 const SHAPE = CATEGORIES.indexOf("shape");
 
-/** From how many users on: a source that only holds a value; one that many groups use; any. */
+/** The number of users from which on a source gets stubs: one that only holds a value; one that many groups use; any. */
 const HOLDS = 6;
 const SPREAD = 9;
 const GROUPS = 5;
 const ANY = 24;
 /** Users of one container that share one stub; more of them get one each. */
 const SHARED = 3;
-/** Stubs at one box from which on they become one. */
-const FRONTIER = 4;
+/** More stubs than this at one box become one. */
+const MOST_AT_BOX = 4;
 
 export function addStubs(placement: Placement, edges: Edges): void {
   const { boxes } = placement;
@@ -30,7 +30,7 @@ export function addStubs(placement: Placement, edges: Edges): void {
     Int32Array.from(edges.source, (box, e) => (edges.kind[e] === EdgeKind.Data ? box : -1)),
     boxCount,
   );
-  /** Edges that become stubs at their own target. */
+  /** Edges that become stubs at their target. */
   const atTarget: number[] = [];
   for (let source = 0; source < boxCount; source++) {
     const from = leaving.start[source];
@@ -75,7 +75,7 @@ function cut(boxes: Boxes, edges: Edges, source: number, containers: Map<number,
   }
 }
 
-/** One stub per source at each target; where many would frontier around one box, a single one for all of them. */
+/** One stub per source at each target; where many would crowd around one box, a single one for all of them. */
 function stubAtTargets(boxes: Boxes, edges: Edges, cutEdges: readonly number[]): void {
   const byTarget = new Map<number, number[]>();
   for (const e of cutEdges) {
@@ -86,7 +86,7 @@ function stubAtTargets(boxes: Boxes, edges: Edges, cutEdges: readonly number[]):
   const gone = new Uint8Array(edges.count);
   for (const [target, list] of byTarget) {
     const sources = new Set(list.map((e) => edges.source[e]));
-    if (sources.size > FRONTIER) {
+    if (sources.size > MOST_AT_BOX) {
       const first = list[0];
       const stub = addStub(boxes, edges.source[first], target, boxes.parent[target]);
       boxes.key[stub] = `s:*@${boxes.key[target]}`;

@@ -1,4 +1,4 @@
-/** What boxes say: titles, types, counts. */
+/** The texts of boxes: titles, types, counts. */
 
 import { shortNumber } from "../../text/quantities";
 import { CATEGORIES, type ProgramData } from "../../program/types";
@@ -23,7 +23,7 @@ function withoutNumber(name: string): string {
   return name.replace(/(\.\d+)+(\.clone)?$/, "");
 }
 
-/** What a node is: its op, or the better name that it carries (a fusion's, a library routine's, a parameter's label). */
+/** The title of a node: its op, or a better name that it has (a fusion's, a library routine's, a parameter's label). */
 export function nodeTitle(program: ProgramData, node: number): string {
   const { strings, nodeOp, nodeId, nodeRole, nodeText } = program;
   const text = nodeText[node];
@@ -44,8 +44,8 @@ export function nodeTitle(program: ProgramData, node: number): string {
 }
 
 /**
- * "params['layers'][0]['attention']['q']" → "attention.q": what is beside it says the rest. "state[2][1]" stays: "2.1" is a number.
- * So does a leaf behind a tensor without a module around it: nothing else says whose "weight" it is.
+ * "params['layers'][0]['attention']['q']" → "attention.q": its surroundings show the rest. "state[2][1]" stays: "2.1" is a number.
+ * So does a leaf behind a tensor without a module: nothing else shows whose "weight" it is.
  */
 function parameterLabel(program: ProgramData, node: number): string {
   const { strings, nodeId, nodeText } = program;
@@ -59,7 +59,7 @@ function parameterLabel(program: ProgramData, node: number): string {
   return /^\d/.test(last) ? label : last;
 }
 
-/** What a node yields: "f32[2, 3]", "(f32[2], s32[])", or how many where that would be long. */
+/** The type of a node: "f32[2, 3]", "(f32[2], s32[])", or the number of values if that would be long. */
 export function typeText(program: ProgramData, node: number): string {
   const { outputs, types, strings } = program;
   const from = outputs.start[node];
@@ -72,7 +72,7 @@ export function typeText(program: ProgramData, node: number): string {
   return `(${texts.join(", ")})`;
 }
 
-/** A group's name to show; bare numbers take their parent's name along ("layers.0"). */
+/** The title of a group; a bare number is preceded by the name of its parent ("layers.0"). */
 export function groupTitle(program: ProgramData, names: Int32Array, parent: Int32Array, group: number): string {
   const name = nameAndClass(program.strings.at(names[group]))[0];
   if (!/^\d+$/.test(name) || parent[group] < 0) return name;
@@ -101,7 +101,7 @@ export function operandText(prepared: Prepared, source: number): string {
   return text;
 }
 
-/** The text of an operand that sits inside its user: "× 0.125", "γ f32[512]". */
+/** The text of an operand that is inside its user: "× 0.125", "γ f32[512]". */
 export function operandNote(prepared: Prepared, user: number, operand: number, source: number): string {
   const { inputs, nodeOp, ops, strings } = prepared.program;
   const text = operandText(prepared, source);

@@ -1,4 +1,4 @@
-/** Values as boxes of their own: tensors between operators. */
+/** Values as boxes: tensors between operations. */
 
 import { BoxKind, CATEGORIES, EdgeKind } from "../../program/types";
 import type { Boxes } from "./boxes";
@@ -20,7 +20,7 @@ export function addValues(placement: Placement, edges: Edges): void {
     if (number === boxOf.length) {
       boxOf.push(addBox(placement, boxes, source, node, output));
       const edge = edges.add(EdgeKind.Data, source, boxOf[number], node, output, 0);
-      edges.sourceSlot[edge] = Number.NaN;
+      edges.sourcePort[edge] = Number.NaN;
     }
     return boxOf[number];
   };
@@ -30,12 +30,12 @@ export function addValues(placement: Placement, edges: Edges): void {
     const node = edges.node[e];
     if (edges.kind[e] !== EdgeKind.Data || node < 0 || boxes.kind[source] === BoxKind.Stub || !boxes.isLeaf(source)) continue;
     if (isArgument(nodeRole[node]) || nodeRole[node] === Role.Constant) continue;
-    const slot = edges.sourceSlot[e];
+    const port = edges.sourcePort[e];
     const value = valueBox(source, node, edges.output[e]);
-    const made = edges.count - 1;
-    if (edges.source[made] === source && edges.target[made] === value) edges.sourceSlot[made] = slot;
+    const added = edges.count - 1;
+    if (edges.source[added] === source && edges.target[added] === value) edges.sourcePort[added] = port;
     edges.source[e] = value;
-    edges.sourceSlot[e] = 0.5;
+    edges.sourcePort[e] = 0.5;
   }
   const root = instances[0];
   for (let i = graphOutputs.start[root.graph]; i < graphOutputs.start[root.graph + 1]; i++) {

@@ -16,10 +16,10 @@
  * In names and ids, "%", "/", ">" and "@" are written %25, %2F, %3E and %40.
  */
 
-/** After a key in `open`: that container and all groups in it, however deep. */
+/** After a key in `open`: that container and all groups inside it, however deep. */
 export const EVERYTHING_INSIDE = ">*";
 
-/** Is this the key of a container, or of something in it? Stacks and groups go by the same path. */
+/** Is this the key of a container, or of something inside it? Stacks and groups have the same path. */
 export function isInside(key: string, container: string): boolean {
   const path = container.slice(2);
   return key.startsWith(path, 2) && (key.length === container.length || key[container.length] === "/" || key[container.length] === ">");

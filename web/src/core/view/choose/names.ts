@@ -1,19 +1,19 @@
-/** From what people write (ids, keys, group paths) to nodes. */
+/** From names that people write (ids, keys, group paths) to nodes. */
 
 import { unescapeName } from "./keys";
 import type { Prepared } from "../prepare";
 import type { GroupTree } from "../groups/tree";
 
-export interface Found {
+export interface NamedNodes {
   readonly graph: number;
   readonly nodes: readonly number[];
 }
 
 /**
- * Nodes that a name stands for: a key ("n:dot.3", "g:layer_0", "n:fusion.2>n:add.1"), an id, or a group's path. Looked up in
+ * Nodes that a name refers to: a key ("n:dot.3", "g:layer_0", "n:fusion.2>n:add.1"), an id, or a group's path. Looked up in
  * `graph` first, then, for ids, in the others.
  */
-export function findNamed(prepared: Prepared, tree: GroupTree, graph: number, name: string): Found | undefined {
+export function findNamed(prepared: Prepared, tree: GroupTree, graph: number, name: string): NamedNodes | undefined {
   const steps = name.split(">");
   if (steps.length > 1 && steps.every((step) => /^[ngxc]:/.test(step))) {
     let at = graph;
@@ -40,12 +40,12 @@ export function findNamed(prepared: Prepared, tree: GroupTree, graph: number, na
   return undefined;
 }
 
-function groupNodes(prepared: Prepared, tree: GroupTree, graph: number, path: readonly string[]): Found | undefined {
+function groupNodes(prepared: Prepared, tree: GroupTree, graph: number, path: readonly string[]): NamedNodes | undefined {
   const { strings, graphStart } = prepared.program;
   const from = tree.firstGroup[graph];
   const to = tree.firstGroup[graph + 1];
   const inside = new Uint8Array(to - from);
-  let found = false;
+  let exists = false;
   for (let g = from; g < to; g++) {
     const above = tree.parent[g];
     if (above >= 0 && inside[above - from]) inside[g - from] = 1;
@@ -58,11 +58,11 @@ function groupNodes(prepared: Prepared, tree: GroupTree, graph: number, path: re
       }
       if (i < 0) {
         inside[g - from] = 1;
-        found = true;
+        exists = true;
       }
     }
   }
-  if (!found) return undefined;
+  if (!exists) return undefined;
   const nodes: number[] = [];
   for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) {
     const g = tree.nodeGroup[n];

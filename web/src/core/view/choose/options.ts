@@ -1,4 +1,4 @@
-/** A view description with every default filled in. */
+/** A view specification with all defaults. */
 
 import { EVERYTHING_INSIDE, isInside } from "./keys";
 import { type SpecOption, withDefaults } from "../../program/options";
@@ -17,7 +17,7 @@ export const DEFAULT_RULES: DrawingRules = {
 
 export interface Options extends Pick<ViewOptions, SpecOption> {
   readonly open: ReadonlySet<string>;
-  /** Containers that are open with all groups in them. */
+  /** Containers that are open with all groups inside. */
   readonly openInside: readonly string[];
   readonly closed: ReadonlySet<string>;
   readonly unfolded: ReadonlySet<string>;
@@ -39,7 +39,7 @@ export function readOptions(spec: ViewSpec): Options {
   };
 }
 
-/** Is a container open? What the person named goes before the depth. */
+/** Is a container open? Keys that the person opened or closed take precedence over the depth. */
 export function isOpen(options: Options, key: string, level: number, depth: number): boolean {
   if (options.closed.has(key)) return false;
   return level < depth || options.open.has(key) || options.openInside.some((container) => isInside(key, container));

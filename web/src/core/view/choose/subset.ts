@@ -1,4 +1,4 @@
-/** Parts of a graph: the neighbourhood of nodes, all paths between two, or a given set. */
+/** Parts of a graph: the neighbourhood of nodes, all paths between two, or a set of nodes. */
 
 import { withDefaults } from "../../program/options";
 import type { ViewSpec } from "../../program/types";
@@ -12,36 +12,36 @@ import type { GroupTree } from "../groups/tree";
 export interface Subset {
   readonly graph: number;
   /** 1: part of the view (by global node number). */
-  readonly kept: Uint8Array;
+  readonly included: Uint8Array;
   /** 1: asked for by name. */
   readonly named: Uint8Array;
-  /** Should neighbours that are left out be counted at their place? */
+  /** Should omitted neighbours be counted at their place? */
   readonly showsLeftOut: boolean;
 }
 
-/** A source with more users than this is not walked through: everything is near to a mask. */
+/** The walk does not continue through a source with more users than this: everything is near a mask. */
 const MANY_USERS = 16;
 
-/** What the description singles out, or undefined if it means all. */
+/** The part that the specification selects, or undefined for all. */
 export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, spec: ViewSpec, remarks: string[]): Subset | undefined {
   const { around, hops, stopAt, paths, limit } = withDefaults(spec);
   if (around.length === 0 && !paths && !spec.only) return undefined;
   const { nodeCount } = prepared.program;
-  const kept = new Uint8Array(nodeCount);
+  const included = new Uint8Array(nodeCount);
   const named = new Uint8Array(nodeCount);
   let shown = graph;
   let settled = spec.graph !== undefined;
   const nodesOf = (names: readonly string[]): number[] => {
     const nodes: number[] = [];
     for (const name of names) {
-      const found = findNamed(prepared, tree, shown, name);
-      if (!found || (settled && found.graph !== shown)) {
+      const match = findNamed(prepared, tree, shown, name);
+      if (!match || (settled && match.graph !== shown)) {
         remarks.push(`"${name}" is not in this graph.`);
         continue;
       }
-      shown = found.graph;
+      shown = match.graph;
       settled = true;
-      for (const n of found.nodes) nodes.push(n);
+      for (const n of match.nodes) nodes.push(n);
     }
     for (const n of nodes) named[n] = 1;
     return nodes;
@@ -51,54 +51,54 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
     const asked = new Set(start);
     const stops = new Set(nodesOf(stopAt).filter((n) => !asked.has(n)));
     for (const n of stops) named[n] = 0;
-    walkAround(prepared, start, hops, stops, kept);
+    walkAround(prepared, start, hops, stops, included);
     const also = nodesOf(spec.also ?? []);
     for (const n of also) if (!asked.has(n)) named[n] = 0;
-    walkAlso(prepared, also, kept);
+    walkAlso(prepared, also, included);
   }
   if (paths) {
     const from = nodesOf([paths[0]]);
     const to = nodesOf([paths[1]]);
     const missing = from.length === 0 || to.length === 0;
-    const found = missing ? 0 : walkPaths(prepared, from, to, limit, kept, remarks);
-    if (!missing && found === 0) remarks.push(`No path leads between "${paths[0]}" and "${paths[1]}".`);
-    for (const n of [...from, ...to]) kept[n] = 1;
+    const nodesOnPaths = missing ? 0 : walkPaths(prepared, from, to, limit, included, remarks);
+    if (!missing && nodesOnPaths === 0) remarks.push(`No path leads between "${paths[0]}" and "${paths[1]}".`);
+    for (const n of [...from, ...to]) included[n] = 1;
   }
   if (spec.only) {
     const only = new Uint8Array(nodeCount);
     for (const n of nodesOf(spec.only)) only[n] = 1;
     const narrows = around.length > 0 || paths !== undefined;
-    for (let n = 0; n < nodeCount; n++) kept[n] = only[n] & (narrows ? kept[n] : 1);
+    for (let n = 0; n < nodeCount; n++) included[n] = only[n] & (narrows ? included[n] : 1);
   }
-  return { graph: shown, kept, named, showsLeftOut: around.length > 0 };
+  return { graph: shown, included, named, showsLeftOut: around.length > 0 };
 }
 
 /**
- * Marks what is within `hops` steps, up and down. Plumbing is no step of its own, since it is not drawn. What is only put into a tuple
- * together, or returned together, is not near: a tuple that is met from above is left downwards only.
+ * Marks what is within `hops` hops, up and down. Plumbing does not count as a hop, because it is not drawn. Values that only share a
+ * tuple, or are returned together, are not near: a tuple that is reached from above is only left downwards.
  */
-function walkAround(prepared: Prepared, start: readonly number[], hops: number, stops: ReadonlySet<number>, kept: Uint8Array): void {
+function walkAround(prepared: Prepared, start: readonly number[], hops: number, stops: ReadonlySet<number>, included: Uint8Array): void {
   const { program, users, plumbing } = prepared;
   const { inputs, nodeRole } = program;
   const asked = new Set(start);
   const returns = (n: number): boolean =>
     !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Forwards.Tuple));
-  const metFromAbove = new Set<number>();
+  const reachedFromAbove = new Set<number>();
   let level = [...start];
-  for (const n of start) kept[n] = 1;
+  for (const n of start) included[n] = 1;
   for (let hop = 0; hop < hops && level.length > 0; hop++) {
     const next: number[] = [];
     const visit = (n: number, asUser: boolean): void => {
-      if (kept[n]) return;
-      kept[n] = 1;
-      if (asUser && plumbing.kind[n] === Forwards.Tuple) metFromAbove.add(n);
+      if (included[n]) return;
+      included[n] = 1;
+      if (asUser && plumbing.kind[n] === Forwards.Tuple) reachedFromAbove.add(n);
       if (plumbing.kind[n] !== Forwards.Nothing) level.push(n);
       else next.push(n);
     };
     for (let k = 0; k < level.length; k++) {
       const n = level[k];
       if (stops.has(n) || returns(n)) continue;
-      for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) if (!metFromAbove.has(n)) visit(inputs.value[i], false);
+      for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) if (!reachedFromAbove.has(n)) visit(inputs.value[i], false);
       const broad = nodeRole[n] === Role.Constant || users.start[n + 1] - users.start[n] > MANY_USERS;
       if (broad && !(hop === 0 && k < start.length)) continue;
       for (let i = users.start[n]; i < users.start[n + 1]; i++) visit(users.value[i], true);
@@ -107,28 +107,28 @@ function walkAround(prepared: Prepared, start: readonly number[], hops: number, 
   }
 }
 
-/** Marks the direct neighbours of nodes, plumbing being no step of its own. */
-function walkAlso(prepared: Prepared, start: readonly number[], kept: Uint8Array): void {
+/** Marks the direct neighbours of nodes; plumbing does not count as a hop. */
+function walkAlso(prepared: Prepared, start: readonly number[], included: Uint8Array): void {
   const { program, users, plumbing } = prepared;
   const reached = new Set(start);
   for (const n of reached) {
-    kept[n] = 1;
+    included[n] = 1;
     for (const { start: from, value } of [program.inputs, users]) {
       for (let i = from[n]; i < from[n + 1]; i++) {
-        kept[value[i]] = 1;
+        included[value[i]] = 1;
         if (plumbing.kind[value[i]] !== Forwards.Nothing) reached.add(value[i]);
       }
     }
   }
 }
 
-/** Marks the nodes on paths from one set to the other, whichever way they run; the shortest, where there are too many. */
+/** Marks the nodes on paths from one set to the other, in either direction; the shortest, if there are too many. */
 function walkPaths(
   prepared: Prepared,
   from: readonly number[],
   to: readonly number[],
   limit: number,
-  kept: Uint8Array,
+  included: Uint8Array,
   remarks: string[],
 ): number {
   for (const [first, last] of [
@@ -148,8 +148,8 @@ function walkPaths(
     let longest = perLength.findIndex((count) => count > 0);
     let shown = perLength[longest];
     while (longest + 1 < perLength.length && shown + (perLength[longest + 1] ?? 0) <= limit) shown += perLength[++longest] ?? 0;
-    if (shown < total) remarks.push(`The shortest paths are shown: ${plural(total - shown, "node")} on longer paths are left out.`);
-    for (let n = 0; n < down.length; n++) if (down[n] >= 0 && up[n] >= 0 && down[n] + up[n] <= longest) kept[n] = 1;
+    if (shown < total) remarks.push(`The shortest paths are shown: ${plural(total - shown, "node")} on longer paths are omitted.`);
+    for (let n = 0; n < down.length; n++) if (down[n] >= 0 && up[n] >= 0 && down[n] + up[n] <= longest) included[n] = 1;
     return shown;
   }
   return 0;

@@ -4,7 +4,7 @@ import { EdgeKind } from "../../program/types";
 import { TripleMap } from "../../base/csr";
 import type { Edges } from "./edges";
 
-/** So many lines between two boxes can still be told apart. */
+/** This many lines between two boxes can still be distinguished. */
 const MOST = 8;
 
 export function bundleEdges(edges: Edges): void {
@@ -27,7 +27,7 @@ export function bundleEdges(edges: Edges): void {
     if (pair[e] < 0 || size[pair[e]] <= MOST) continue;
     const into = first[pair[e]];
     if (into === e) {
-      edges.sourceSlot[e] = edges.targetSlot[e] = 0.5;
+      edges.sourcePort[e] = edges.targetPort[e] = 0.5;
       bundled.add(edges.target[e]);
       continue;
     }

@@ -18,13 +18,13 @@ export interface LeftOut {
   readonly after: Int32Array;
 }
 
-/** Adds the edges of all instances; counts what `kept` leaves out. */
+/** Adds the edges of all instances; counts what the view omits. */
 export function connectAll(placement: Placement, edges: Edges, leftOut: LeftOut | undefined): void {
   for (const instance of placement.instances) {
     connectData(placement, edges, instance, leftOut);
     connectControl(placement, edges, instance);
   }
-  if (placement.kept) connectLinks(placement, edges, placement.instances[0]);
+  if (placement.included) connectLinks(placement, edges, placement.instances[0]);
   if (placement.options.rules.overlays) connectOverlays(placement, edges, placement.instances[0]);
 }
 
@@ -59,7 +59,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
       } else {
         sources(instance, node, inputs.extra[i], plumbing, ends);
       }
-      /** Of an only operand that is a tuple, what counts is the place in it. */
+      /** For a single operand that is a tuple, the place in the tuple counts. */
       const isTuple = inputs.start[t + 1] - from === 1 && ends.node.length > 1 && !ends.carried.includes(Carried.Back);
       for (let e = 0; e < ends.node.length; e++) {
         const source = ends.node[e];
@@ -92,7 +92,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           if (edge < before || back) continue;
           if (boxes.isLeaf(sourceBox)) {
             const count = outputs.start[source + 1] - outputs.start[source];
-            edges.sourceSlot[edge] = ends.output[e] >= 0 && count > 0 ? (ends.output[e] + 1) / (count + 1) : 0.5;
+            edges.sourcePort[edge] = ends.output[e] >= 0 && count > 0 ? (ends.output[e] + 1) / (count + 1) : 0.5;
           }
           if (leaf && target === place) {
             if (lastOperand !== i || ends.node.length > 1) operandsDrawn++;
@@ -110,13 +110,13 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
   }
 }
 
-/** Results of a step hold most of its parameters as they were: a number tells that better than a line for each. */
+/** Results of a step contain most of its parameters unchanged: a number shows that better than a line for each. */
 export function isReturnedUnchanged(prepared: Prepared, source: number, results: number): boolean {
   const { program, users } = prepared;
   return isArgument(program.nodeRole[source]) && (results > FEW_RESULTS || users.start[source + 1] - users.start[source] > 1);
 }
 
-/** Where operand `operand` of an expanded call ends: at nothing of its own where users in the body fetch it themselves. */
+/** Where operand `operand` of an expanded call ends: at no box if the users in the body connect to it themselves. */
 function bodyTargets(bodies: readonly Instance[], operand: number, plumbing: boolean): number[] | undefined {
   const targets: number[] = [];
   let bound = false;
@@ -159,7 +159,7 @@ function connectOverlays(placement: Placement, edges: Edges, instance: Instance)
   });
 }
 
-/** Relations beside the data flow. Drawn in parts of a graph only: over the whole of a training step they would cover everything. */
+/** Relations other than data flow. Only drawn in parts of a graph: in a whole training step they would cover everything. */
 function connectLinks(placement: Placement, edges: Edges, instance: Instance): void {
   const { links } = placement.prepared.program;
   for (let t = instance.first; t < instance.first + instance.count; t++) {

@@ -13,11 +13,11 @@ export class Edges {
   readonly merged: number[] = [];
   readonly distinct: number[] = [];
   readonly bytes: number[] = [];
-  readonly sourceSlot: number[] = [];
-  readonly targetSlot: number[] = [];
-  /** Which operand of its target the value is, where the order matters and the box does not show it; -1 otherwise. */
+  readonly sourcePort: number[] = [];
+  readonly targetPort: number[] = [];
+  /** Which operand of its target the value is, if the order matters and the box does not show it; -1 otherwise. */
   readonly operand: number[] = [];
-  private readonly seen: TripleMap;
+  private readonly numbers: TripleMap;
   private readonly carried = new TripleMap();
 
   constructor(
@@ -25,7 +25,7 @@ export class Edges {
     private readonly program: ProgramData,
     expected: number,
   ) {
-    this.seen = new TripleMap(expected);
+    this.numbers = new TripleMap(expected);
   }
 
   get count(): number {
@@ -33,14 +33,14 @@ export class Edges {
   }
 
   /**
-   * An edge that carries output `output` of `node` to operand `operand`. Between two operations each use is an edge of its own;
-   * where an end stands for many, all that run the same way are one. An edge that only repeats a drawn one does not count again.
+   * An edge that carries output `output` of `node` to operand `operand`. Between two operations each use is a separate edge;
+   * if an end is a container, all edges between the same two boxes are one. An edge that only repeats a drawn one does not count again.
    * Returns the edge's number.
    */
   add(kind: EdgeKind, source: number, target: number, node: number, output: number, operand: number, repeated = false): number {
     const { boxes } = this;
     const single = boxes.isLeaf(source) && boxes.isLeaf(target);
-    const number = this.seen.number(
+    const number = this.numbers.number(
       source,
       target,
       kind * 0x10000000 + (kind === EdgeKind.Overlay || (single && kind === EdgeKind.Data) ? 1 + operand : 0),
@@ -63,13 +63,13 @@ export class Edges {
     this.merged.push(1);
     this.distinct.push(1);
     this.bytes.push(this.bytesOf(node, output));
-    this.sourceSlot.push(Number.NaN);
-    this.targetSlot.push(Number.NaN);
+    this.sourcePort.push(Number.NaN);
+    this.targetPort.push(Number.NaN);
     this.operand.push(-1);
     return number;
   }
 
-  /** Takes out the edges that are marked. */
+  /** Removes the marked edges. */
   remove(gone: Uint8Array): void {
     const columns = [
       this.source,
@@ -80,14 +80,14 @@ export class Edges {
       this.merged,
       this.distinct,
       this.bytes,
-      this.sourceSlot,
-      this.targetSlot,
+      this.sourcePort,
+      this.targetPort,
       this.operand,
     ];
     for (const column of columns) {
-      let kept = 0;
-      for (let e = 0; e < column.length; e++) if (!gone[e]) column[kept++] = column[e];
-      column.length = kept;
+      let count = 0;
+      for (let e = 0; e < column.length; e++) if (!gone[e]) column[count++] = column[e];
+      column.length = count;
     }
   }
 

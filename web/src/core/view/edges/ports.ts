@@ -1,6 +1,6 @@
 /**
- * Where along the top of a box its operands arrive: side by side in their order. The stream that the box continues arrives in the
- * middle, so that a chain of blocks runs straight down and does not drift with every bias and every residual it takes in.
+ * Where along the top of a box its operands enter: side by side in their order. The main operand, which the box continues, enters in
+ * the middle, so that a chain of blocks runs straight down and does not drift with every bias and every residual.
  */
 
 import type { Edges } from "./edges";
@@ -12,27 +12,27 @@ export function placeOperands(prepared: Prepared, edges: Edges, drawn: readonly 
   const main = mainPlace(prepared, edges, drawn, count);
   for (let k = 0; k < drawn.length; k += 2) {
     const place = drawn[k + 1];
-    edges.targetSlot[drawn[k]] = main < 0 ? place / (count + 1) : slotBeside(place, main, count);
+    edges.targetPort[drawn[k]] = main < 0 ? place / (count + 1) : portFor(place, main, count);
   }
 }
 
 /** The main operand in the middle, those before it on the left half, those after it on the right. */
-function slotBeside(place: number, main: number, count: number): number {
+function portFor(place: number, main: number, count: number): number {
   if (place === main) return 0.5;
   return place < main ? (0.5 * place) / main : 0.5 + (0.5 * (place - main)) / (count - main + 1);
 }
 
-/** An operand with so many more operations behind it than any other is the stream. */
+/** An operand with this many more operations upstream than any other is the main one. */
 const DEEPER = 2;
 
 /**
- * The place of the one operand that nobody else takes (the end of a branch), or of the only one that is no parameter or constant, or
- * of the one with the longest history; -1 where none stands out, as with the two factors of a product.
+ * The place of the only operand without other users (the end of a branch), or of the only one that is not a parameter or constant, or
+ * of the one with the most operations upstream; -1 if none stands out, as with the two factors of a product.
  */
 function mainPlace(prepared: Prepared, edges: Edges, drawn: readonly number[], count: number): number {
   if (count < 2) return -1;
   const { program, users, depth } = prepared;
-  let [own, owns, flowing, flows] = [-1, 0, -1, 0];
+  let [exclusive, exclusives, computed, computedCount] = [-1, 0, -1, 0];
   let [deepest, most, next] = [-1, -1, -1];
   for (let k = 0; k < drawn.length; k += 2) {
     const source = edges.node[drawn[k]];
@@ -41,13 +41,13 @@ function mainPlace(prepared: Prepared, edges: Edges, drawn: readonly number[], c
     if (depth[source] > most) [deepest, most, next] = [place, depth[source], place === deepest ? next : most];
     else if (place !== deepest && depth[source] > next) next = depth[source];
     if (isArgument(role) || role === Role.Constant) continue;
-    if (place !== flowing) flows++;
-    flowing = place;
+    if (place !== computed) computedCount++;
+    computed = place;
     if (users.start[source + 1] - users.start[source] > 1) continue;
-    if (place !== own) owns++;
-    own = place;
+    if (place !== exclusive) exclusives++;
+    exclusive = place;
   }
-  if (owns === 1) return own;
-  if (flows === 1) return flowing;
+  if (exclusives === 1) return exclusive;
+  if (computedCount === 1) return computed;
   return most - next >= DEEPER ? deepest : -1;
 }

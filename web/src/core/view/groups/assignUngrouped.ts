@@ -1,18 +1,18 @@
 /**
- * Nodes without a place of their own (a third of a compiled module: parameters, constants, copies, wrapped fusions) are adopted
- * by the innermost group that all their users share, otherwise by the one that their operands share. So a weight sits beside
- * the op that it feeds, not at the top of the page. (An operation that a person has written outside every module has a place: the top.)
+ * Nodes without a group (a third of a compiled module: parameters, constants, copies, wrapped fusions) are assigned to the innermost
+ * group that all their users share, otherwise to the one that their operands share. So a weight is next to the op that it feeds,
+ * not at the top of the page. (An operation that a person wrote outside every module has a place: the top.)
  *
  * A parameter or its copy is often used again far away (the backward half, the optimizer). It goes where it is used first, unless the
- * places are repeats of each other (layer_0, layer_1): what repeats share belongs to none of them. The model's own input stays
- * at the top.
+ * places are repeats of each other (layer_0, layer_1): what repeats share belongs to none of them. The model's input stays at the
+ * top.
  */
 
 import { Input } from "../ops/inputs";
 import type { Prepared } from "../prepare";
 import { isArgument, Role } from "../../program/roles";
 
-const HOMELESS = -2;
+const UNASSIGNED = -2;
 const MOST_PLACES = 4;
 
 interface Tree {
@@ -21,13 +21,13 @@ interface Tree {
   readonly groupName: Int32Array;
 }
 
-/** Fills `nodeGroup`: -2 becomes a group, or -1 where nothing is shared. */
-export function adopt(prepared: Prepared, tree: Tree, nodeGroup: Int32Array): void {
+/** Fills `nodeGroup`: -2 becomes a group, or -1 if no group is shared. */
+export function assignUngrouped(prepared: Prepared, tree: Tree, nodeGroup: Int32Array): void {
   const { program, users } = prepared;
   const { nodeRole, inputs } = program;
   const backwards = (last: boolean): void => {
     for (let n = nodeGroup.length - 1; n >= 0; n--) {
-      if (nodeGroup[n] !== HOMELESS || prepared.inputKind[n] === Input.Data) continue;
+      if (nodeGroup[n] !== UNASSIGNED || prepared.inputKind[n] === Input.Data) continue;
       const shared = sharedGroup(tree, nodeGroup, users.value, users.start[n], users.start[n + 1]);
       if (shared >= 0) nodeGroup[n] = shared;
       else if (last || isArgument(nodeRole[n])) nodeGroup[n] = firstPlace(prepared, tree, nodeGroup, n);
@@ -35,23 +35,23 @@ export function adopt(prepared: Prepared, tree: Tree, nodeGroup: Int32Array): vo
   };
   backwards(false);
   for (let n = 0; n < nodeGroup.length; n++) {
-    if (nodeGroup[n] !== HOMELESS || nodeRole[n] === Role.Output || prepared.isOutput[n]) continue;
+    if (nodeGroup[n] !== UNASSIGNED || nodeRole[n] === Role.Output || prepared.isOutput[n]) continue;
     const shared = sharedGroup(tree, nodeGroup, inputs.value, inputs.start[n], inputs.start[n + 1]);
     if (shared >= 0) nodeGroup[n] = shared;
   }
   backwards(true);
-  for (let n = 0; n < nodeGroup.length; n++) if (nodeGroup[n] === HOMELESS) nodeGroup[n] = -1;
+  for (let n = 0; n < nodeGroup.length; n++) if (nodeGroup[n] === UNASSIGNED) nodeGroup[n] = -1;
 }
 
 /** The innermost group around all of list[from … to-1] that have a group; -1 if they share none. */
 function sharedGroup(tree: Tree, nodeGroup: Int32Array, list: Int32Array, from: number, to: number): number {
-  let shared = HOMELESS;
+  let shared = UNASSIGNED;
   for (let i = from; i < to && shared !== -1; i++) {
     const g = nodeGroup[list[i]];
-    if (g === HOMELESS || g === shared) continue;
-    shared = shared === HOMELESS ? g : common(tree, shared, g);
+    if (g === UNASSIGNED || g === shared) continue;
+    shared = shared === UNASSIGNED ? g : common(tree, shared, g);
   }
-  return shared === HOMELESS ? -1 : shared;
+  return shared === UNASSIGNED ? -1 : shared;
 }
 
 export function common(tree: Pick<Tree, "parent" | "depth">, a: number, b: number): number {
@@ -63,11 +63,11 @@ export function common(tree: Pick<Tree, "parent" | "depth">, a: number, b: numbe
   return a;
 }
 
-/** Where a parameter that several top groups use is used first; HOMELESS while no user has a place. */
+/** Where a parameter that several top groups use is used first; UNASSIGNED while no user has a place. */
 function firstPlace(prepared: Prepared, tree: Tree, nodeGroup: Int32Array, node: number): number {
   const { users, program } = prepared;
   const tops: number[] = [];
-  let shared = HOMELESS;
+  let shared = UNASSIGNED;
   for (let i = users.start[node]; i < users.start[node + 1]; i++) {
     const g = nodeGroup[users.value[i]];
     if (g < 0) continue;
@@ -75,13 +75,13 @@ function firstPlace(prepared: Prepared, tree: Tree, nodeGroup: Int32Array, node:
     while (tree.parent[top] >= 0) top = tree.parent[top];
     if (!tops.includes(top)) tops.push(top);
     if (tops.length > MOST_PLACES) return -1;
-    if (tops[0] === top) shared = shared === HOMELESS ? g : common(tree, shared, g);
+    if (tops[0] === top) shared = shared === UNASSIGNED ? g : common(tree, shared, g);
   }
   const patterns = new Set(tops.map((top) => numberless(program.strings.at(tree.groupName[top]))));
   return patterns.size < tops.length ? -1 : shared;
 }
 
-/** A name with its numbers taken out: what layer_0 and layer_23 share. */
+/** A name without its numbers: what layer_0 and layer_23 share. */
 export function numberless(name: string): string {
   return name.replace(/\d+/g, "#");
 }

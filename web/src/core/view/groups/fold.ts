@@ -4,15 +4,15 @@
  *
  * Groups and nodes are both items here: group g is item g, node n is item groupCount + n.
  *
- * Folding must not bend the flow: if something outside the repeats takes from one and feeds another, drawing them as one would
- * run in a circle. Such a set falls apart into the runs that feed each other directly, and what still bends is not folded.
+ * Folding must not create cycles: if something outside the repeats takes from one and feeds another, drawing them as one would be a
+ * cycle. Such a set is split into the runs that feed each other directly, and what is still cyclic is not folded.
  */
 
 import type { Csr } from "../../program/types";
 import { byClass, TripleMap } from "../../base/csr";
 import { components, successors } from "./scc";
 import { Contents } from "./groupHash";
-import { gatheredParameters } from "./stackParameters";
+import { stackedParameters } from "./stackParameters";
 import { nodeLabels } from "./nodeHash";
 import { Forwards } from "../../program/ops";
 import { parallelPlaces } from "./parallel";
@@ -49,7 +49,7 @@ export function findRepeats(prepared: Prepared, tree: GroupTree): Folding {
 function find(prepared: Prepared, tree: GroupTree): Folding {
   const contents = new Contents(prepared, tree);
   const classOf = sameContent(prepared, tree, contents);
-  straighten(prepared, tree, classOf);
+  splitCyclic(prepared, tree, classOf);
   const stackOf = renumber(classOf);
   const members = inSourceOrder(prepared, tree, stackOf);
   const aligned = new Map<number, Int32Array>();
@@ -70,7 +70,7 @@ function find(prepared: Prepared, tree: GroupTree): Folding {
   };
 }
 
-/** The members of each stack, by where their first operation stands (a weight may be listed anywhere). */
+/** The members of each stack, by where their first operation is (a weight may be listed anywhere). */
 function inSourceOrder(prepared: Prepared, tree: GroupTree, stackOf: Int32Array): Csr {
   const { nodeRole, nodeCount } = prepared.program;
   const { groupCount, parent, nodeGroup } = tree;
@@ -114,7 +114,7 @@ function sameContent(prepared: Prepared, tree: GroupTree, contents: Contents): I
     if (callsMuch(prepared, n)) classOf[groupCount + n] = exact.number(-1, containerOf(tree.nodeGroup[n], prepared.graphOf[n]), labels[n]);
   }
   const containers = Int32Array.from(tree.nodeGroup, (group, n) => containerOf(group, prepared.graphOf[n]));
-  const rows = gatheredParameters(prepared, containers);
+  const rows = stackedParameters(prepared, containers);
   const places = parallelPlaces(prepared, containers);
   for (let n = 0; n < nodeCount; n++) {
     if (rows[n] >= 0) classOf[groupCount + n] = exact.number(-3, rows[n], 0);
@@ -128,7 +128,7 @@ function containerOf(group: number, graph: number): number {
   return group < 0 ? -1 - graph : group;
 }
 
-/** Does a node call something worth a stack? Fusions are single steps however much is in them. */
+/** Does a node call something worth a stack? Fusions are single steps whatever is inside. */
 function callsMuch(prepared: Prepared, node: number): boolean {
   const { calls, graphStart } = prepared.program;
   if (calls.start[node + 1] === calls.start[node] || prepared.isFusionBody[calls.value[calls.start[node]]]) return false;
@@ -166,18 +166,18 @@ interface Level {
   readonly target: number[];
 }
 
-/** Takes apart the classes that would bend the flow. */
-function straighten(prepared: Prepared, tree: GroupTree, classOf: Int32Array): void {
+/** Splits the classes that would create cycles. */
+function splitCyclic(prepared: Prepared, tree: GroupTree, classOf: Int32Array): void {
   const levels = flowAround(prepared, tree, classOf);
   let next = classCount(classOf);
   for (const level of levels.values()) {
     const items = Array.from(level.items.keys());
     const before = components(successors(items.length, level.source, level.target));
     for (let round = 0; round < 2; round++) {
-      const bent = bentClasses(level, items, classOf, before);
-      if (bent.size === 0) break;
-      if (round === 0) next = splitIntoRuns(level, items, classOf, bent, next);
-      else for (const item of items) if (bent.has(classOf[item])) classOf[item] = -1;
+      const cyclic = cyclicClasses(level, items, classOf, before);
+      if (cyclic.size === 0) break;
+      if (round === 0) next = splitIntoRuns(level, items, classOf, cyclic, next);
+      else for (const item of items) if (cyclic.has(classOf[item])) classOf[item] = -1;
     }
   }
   dropSingles(classOf);
@@ -225,44 +225,45 @@ function flowAround(prepared: Prepared, tree: GroupTree, classOf: Int32Array): M
   return levels;
 }
 
-/** Classes that, drawn as one, would join things into a circle that were in none before. */
-function bentClasses(level: Level, items: readonly number[], classOf: Int32Array, before: Int32Array): Set<number> {
-  const standIn = new Int32Array(items.length);
+/** Classes that, drawn as one, would put items into a cycle that were in none before. */
+function cyclicClasses(level: Level, items: readonly number[], classOf: Int32Array, before: Int32Array): Set<number> {
+  const representative = new Int32Array(items.length);
   const ofClass = new Map<number, number>();
   for (let i = 0; i < items.length; i++) {
     const c = classOf[items[i]];
     if (c >= 0 && !ofClass.has(c)) ofClass.set(c, i);
-    standIn[i] = c < 0 ? i : (ofClass.get(c) as number);
+    representative[i] = c < 0 ? i : (ofClass.get(c) as number);
   }
   const after = components(
     successors(
       items.length,
-      level.source.map((i) => standIn[i]),
-      level.target.map((i) => standIn[i]),
+      level.source.map((i) => representative[i]),
+      level.target.map((i) => representative[i]),
     ),
   );
   const firstIn = new Map<number, number>();
-  const circles = new Set<number>();
+  const cycles = new Set<number>();
   for (let i = 0; i < items.length; i++) {
-    const circle = after[standIn[i]];
-    if (!firstIn.has(circle)) firstIn.set(circle, standIn[i]);
-    else if (firstIn.get(circle) !== standIn[i]) circles.add(circle);
+    const cycle = after[representative[i]];
+    if (!firstIn.has(cycle)) firstIn.set(cycle, representative[i]);
+    else if (firstIn.get(cycle) !== representative[i]) cycles.add(cycle);
   }
   const was = new Map<number, number>();
-  const bentCircles = new Set<number>();
+  const newCycles = new Set<number>();
   for (let i = 0; i < items.length; i++) {
-    const circle = after[standIn[i]];
-    if (!circles.has(circle)) continue;
-    if (!was.has(circle)) was.set(circle, before[i]);
-    else if (was.get(circle) !== before[i]) bentCircles.add(circle);
+    const cycle = after[representative[i]];
+    if (!cycles.has(cycle)) continue;
+    if (!was.has(cycle)) was.set(cycle, before[i]);
+    else if (was.get(cycle) !== before[i]) newCycles.add(cycle);
   }
-  const bent = new Set<number>();
-  for (let i = 0; i < items.length; i++) if (classOf[items[i]] >= 0 && bentCircles.has(after[standIn[i]])) bent.add(classOf[items[i]]);
-  return bent;
+  const cyclic = new Set<number>();
+  for (let i = 0; i < items.length; i++)
+    if (classOf[items[i]] >= 0 && newCycles.has(after[representative[i]])) cyclic.add(classOf[items[i]]);
+  return cyclic;
 }
 
 /** Splits classes into the runs whose members feed each other directly. Returns the next free class number. */
-function splitIntoRuns(level: Level, items: readonly number[], classOf: Int32Array, bent: Set<number>, next: number): number {
+function splitIntoRuns(level: Level, items: readonly number[], classOf: Int32Array, cyclic: Set<number>, next: number): number {
   const leader = Int32Array.from(items, (_, i) => i);
   const find = (i: number): number => {
     while (leader[i] !== i) {
@@ -273,11 +274,11 @@ function splitIntoRuns(level: Level, items: readonly number[], classOf: Int32Arr
   };
   for (let e = 0; e < level.source.length; e++) {
     const c = classOf[items[level.source[e]]];
-    if (c >= 0 && c === classOf[items[level.target[e]]] && bent.has(c)) leader[find(level.source[e])] = find(level.target[e]);
+    if (c >= 0 && c === classOf[items[level.target[e]]] && cyclic.has(c)) leader[find(level.source[e])] = find(level.target[e]);
   }
   const runs = new Map<number, number>();
   for (let i = 0; i < items.length; i++) {
-    if (!bent.has(classOf[items[i]])) continue;
+    if (!cyclic.has(classOf[items[i]])) continue;
     const run = find(i);
     if (!runs.has(run)) runs.set(run, next++);
     classOf[items[i]] = runs.get(run) as number;

@@ -2,7 +2,7 @@
  * What is inside a group, as a number that does not depend on names or on the order in which the source lists the nodes.
  *
  * Every node gets two numbers: one from its label and everything upstream of it within the group, one from everything downstream.
- * A value that comes in from outside counts as a node of its own with nothing but a type, so that two operands fed by the same
+ * A value from outside counts as a separate node with nothing but a type, so that two operands fed by the same
  * outside value differ from two fed by different ones. The sum over all nodes is the content.
  */
 
@@ -141,7 +141,7 @@ function sortBy(nodes: Int32Array, keys: Int32Array): Int32Array {
   return Int32Array.from(order, (i) => nodes[i]);
 }
 
-/** Lists nodes so that every group's nodes, with those of the groups in it, stand together. */
+/** Lists nodes so that every group's nodes, with those of the groups inside, are adjacent. */
 function stretches(tree: GroupTree): { order: Int32Array; from: Int32Array; to: Int32Array } {
   const { groupCount, parent, nodeGroup } = tree;
   const size = new Int32Array(groupCount);

@@ -13,7 +13,7 @@ export function depthOf(grouping: Grouping, group: number): number {
   return depth;
 }
 
-/** How many groups a group's box stands in, itself included; 0 for everything that is not a group. */
+/** How many groups are around a group's box, itself included; 0 for everything that is not a group. */
 export function levelOf(visible: Visible, box: number, grouping: Grouping | undefined): number {
   const kind = visible.kind[box];
   return grouping && (kind === BoxKind.Group || kind === BoxKind.Stack) ? depthOf(grouping, visible.group[box]) : 0;

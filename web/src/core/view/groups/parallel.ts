@@ -1,9 +1,9 @@
 /**
  * Nodes that repeat side by side without groups around them: the updates of a hundred parameters, each the same chain of operations.
  *
- * Within one container, a node's number says what is upstream of it and what is downstream. Nodes with the same number stand at the
- * same place of parallel copies, so that drawing each place once draws one copy for all. Nodes in a row differ, because they have
- * different things upstream.
+ * Within one container, a node's number is computed from what is upstream and what is downstream of it. Nodes with the same number are
+ * at the same place of parallel copies, so drawing each place once draws one copy for all. Nodes in a row differ, because different
+ * things are upstream.
  */
 
 import { mix, TripleMap } from "../../base/csr";
@@ -12,10 +12,10 @@ import { Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { Role } from "../../program/roles";
 
-/** Fewer copies than this are drawn as they are. */
+/** Fewer copies than this are drawn one by one. */
 const LEAST_COPIES = 8;
 
-/** For each node the number of its place, if at least so many stand there, otherwise -1. `container` tells where a node is. */
+/** The number of each node's place, if enough nodes share it, otherwise -1. `container` is the container of each node. */
 export function parallelPlaces(prepared: Prepared, container: Int32Array): Int32Array {
   const { program, plumbing, small, isFusionBody, graphOf } = prepared;
   const { nodeCount, nodeRole, nodeText, inputs, outputs, types } = program;

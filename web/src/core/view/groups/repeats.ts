@@ -1,4 +1,4 @@
-/** Opened stacks: one repeat is drawn for all. The nodes of the others are seen at their counterparts in the one that is drawn. */
+/** Expanded stacks: one repeat is drawn for all. The nodes of the others are shown by their counterparts in the one that is drawn. */
 
 import type { Folding } from "./fold";
 import type { Instance } from "../boxes/instance";
@@ -15,7 +15,7 @@ interface Shown {
 export class Repeats {
   private readonly shown = new Map<Instance, Shown>();
 
-  /** Notes one repeat of an open stack. The first one added for a stack is the one that is drawn. */
+  /** Adds one repeat of an open stack. The first one added for a stack is the one that is drawn. */
   add(instance: Instance, folding: Folding, stack: number, group: number): void {
     let shown = this.shown.get(instance);
     if (!shown) {
@@ -55,7 +55,7 @@ export class Repeats {
     return shown !== undefined && shown.counterpart[node - instance.first] >= 0;
   }
 
-  /** Does an edge lead from one repeat of a stack to another? Drawn in the one that is shown, it would run in a circle. */
+  /** Does an edge lead from one repeat of a stack to another? Drawn in the one that is shown, it would be a cycle. */
   crosses(instance: Instance, source: number, target: number): boolean {
     const shown = this.shown.get(instance);
     if (!shown) return false;

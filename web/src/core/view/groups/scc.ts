@@ -2,7 +2,7 @@
 
 import type { Csr } from "../../program/types";
 
-/** The component number of each vertex of a graph given as successor rows. */
+/** The component number of each vertex of a graph, given as successor rows. */
 export function components(next: Csr): Int32Array {
   const count = next.start.length - 1;
   const component = new Int32Array(count).fill(-1);
@@ -12,7 +12,7 @@ export function components(next: Csr): Int32Array {
   const path: number[] = [];
   const waiting: number[] = [];
   let visited = 0;
-  let found = 0;
+  let componentCount = 0;
   for (let root = 0; root < count; root++) {
     if (index[root] >= 0) continue;
     path.push(root);
@@ -40,9 +40,9 @@ export function components(next: Csr): Int32Array {
         let w: number;
         do {
           w = waiting.pop() as number;
-          component[w] = found;
+          component[w] = componentCount;
         } while (w !== v);
-        found++;
+        componentCount++;
       }
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Parameters that one operation takes and nothing else does (the weights of a step that calls its forward half). Drawn one by one
- * they would be a row across the page, and say nothing that a stack of them does not.
+ * Parameters with a single user (the weights of a step that calls its forward half). Drawn one by one they would be a row across
+ * the page, and show nothing that a stack of them does not.
  */
 
 import { CATEGORIES } from "../../program/types";
@@ -9,20 +9,20 @@ import { Input } from "../ops/inputs";
 import type { Prepared } from "../prepare";
 import { isArgument, Role } from "../../program/roles";
 
-/** Fewer than this are drawn as they are. */
+/** Fewer than this are drawn one by one. */
 const LEAST = 8;
-/** Leaves of a gradient's graph are what people look for there. */
+/** Leaves are what people look for in an autograd graph. */
 const LEAF = CATEGORIES.indexOf("leaf");
 
-/** The one node that takes a value of `node`, or -1. */
+/** The only user of `node`, or -1. */
 export function onlyUser({ users }: Prepared, node: number): number {
   const from = users.start[node];
   for (let i = from + 1; i < users.start[node + 1]; i++) if (users.value[i] !== users.value[from]) return -1;
   return from < users.start[node + 1] ? users.value[from] : -1;
 }
 
-/** For each parameter the number of its row, or -1. `container` tells where a node is. */
-export function gatheredParameters(prepared: Prepared, container: Int32Array): Int32Array {
+/** The number of each parameter's stack, or -1. `container` is the container of each node. */
+export function stackedParameters(prepared: Prepared, container: Int32Array): Int32Array {
   const { program, small, isOutput, inputKind } = prepared;
   const { nodeCount, nodeRole, nodeCategory } = program;
   const rows = new TripleMap();

@@ -1,10 +1,10 @@
 /**
- * A grouping made ready for drawing: every node has found its group, groups that hold everything are gone, and what is inside
- * each group is counted. Worked out once per program and grouping.
+ * A grouping ready for drawing: every node has its group, groups that contain everything are removed, and what is inside
+ * each group is counted. Computed once per program and grouping.
  */
 
 import { CATEGORIES, type Grouping } from "../../program/types";
-import { adopt } from "./assignUngrouped";
+import { assignUngrouped } from "./assignUngrouped";
 import { Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import { Role } from "../../program/roles";
@@ -21,7 +21,7 @@ export interface GroupTree {
   readonly depth: Int32Array;
   /** Innermost group of each node, or -1 at the top of its graph. */
   readonly nodeGroup: Int32Array;
-  /** Of a group and all groups in it: operations, and elements of its parameters. */
+  /** For a group and all groups inside it: operations, and elements of its parameters. */
   readonly opCount: Int32Array;
   readonly parameterElements: Float64Array;
 }
@@ -52,23 +52,23 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
     parent[g] = above < 0 || outer[above] ? -1 : above;
     depth[g] = parent[g] < 0 ? 0 : depth[parent[g]] + 1;
   }
-  const nodeGroup = exact ? grouping.nodeGroup.slice() : ownPlaces(prepared, grouping, firstGroup, outer);
-  adopt(prepared, { parent, depth, groupName }, nodeGroup);
+  const nodeGroup = exact ? grouping.nodeGroup.slice() : declaredGroups(prepared, grouping, firstGroup, outer);
+  assignUngrouped(prepared, { parent, depth, groupName }, nodeGroup);
   return { name: grouping.name, groupCount, groupName, parent, firstGroup, depth, nodeGroup, ...count(prepared, parent, nodeGroup) };
 }
 
 /**
- * A node's group by its own word; -1: at the top by its own word; -2: it has said nothing. In a graph where every path starts
- * with the same group, a node without a path has said nothing. In others it may well stand at the top, unless it only holds or
- * reshapes a value and does not say either which line of the source it is from.
+ * The group that a node declares; -1: it is at the top; -2: it declares nothing. In a graph where every path starts with the same
+ * group, a node without a path declares nothing. In others it may well be at the top, unless it only holds or reshapes a value and
+ * has no source line either.
  */
-function ownPlaces(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array, outer: Uint8Array): Int32Array {
+function declaredGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array, outer: Uint8Array): Int32Array {
   const { graphOf, program } = prepared;
-  return grouping.nodeGroup.map((given, n) => {
-    if (given >= 0) return outer[given] ? -1 : given;
+  return grouping.nodeGroup.map((group, n) => {
+    if (group >= 0) return outer[group] ? -1 : group;
     const first = firstGroup[graphOf[n]];
     if (first < firstGroup[graphOf[n] + 1] && outer[first]) return -2;
-    return standsForItself(prepared, n) || program.nodeRole[n] === Role.Output ? -1 : -2;
+    return isWritten(prepared, n) || program.nodeRole[n] === Role.Output ? -1 : -2;
   });
 }
 
@@ -80,8 +80,8 @@ function groupsByGraph(grouping: Grouping, graphCount: number): Int32Array {
 }
 
 /**
- * Marks the groups that hold all of their graph and so say nothing: a single root, then its only child while nothing stands beside
- * it. Where some operations have no group, only a root named like the program (jit_step and step) is one of them.
+ * Marks the groups that contain all of their graph and so show nothing: a single root, then its only child while nothing is next to
+ * it. If some operations have no group, only a root named like the program (jit_step and step) is one of them.
  */
 function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array): Uint8Array {
   const { groupCount, groupParent, groupName, nodeGroup } = grouping;
@@ -120,13 +120,12 @@ function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Ar
 
 function allGrouped(prepared: Prepared, grouping: Grouping, graph: number): boolean {
   const { graphStart } = prepared.program;
-  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++)
-    if (grouping.nodeGroup[n] < 0 && standsForItself(prepared, n)) return false;
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) if (grouping.nodeGroup[n] < 0 && isWritten(prepared, n)) return false;
   return true;
 }
 
-/** An operation that a person has written, or that does more than hold, pass on or reshape a value: compilers add such freely. */
-function standsForItself(prepared: Prepared, node: number): boolean {
+/** An operation that a person wrote, or that does more than hold, forward or reshape a value: compilers add those freely. */
+function isWritten(prepared: Prepared, node: number): boolean {
   const { nodeRole, nodeCategory, nodeOp, ops } = prepared.program;
   if (nodeRole[node] !== Role.Op) return false;
   if (prepared.sourceLine && prepared.sourceLine[node] >= 0) return true;

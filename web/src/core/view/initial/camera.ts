@@ -1,11 +1,11 @@
-/** Where a person looks at first. */
+/** Where the camera starts. */
 import { type Camera, fit, PADDING, type Rect } from "../../base/camera";
 
-/** Below this a whole graph is only a texture: its beginning is shown at a readable size instead. */
+/** Below this scale nothing of a whole graph can be read: its beginning is shown at a readable size instead. */
 const READABLE = 0.3;
 const CLOSE = 0.62;
 
-/** What a person sees first: the whole graph if it can be read, else what was asked for by name, else where it begins (its first box). */
+/** The initial camera: on the whole graph if it can be read, else on what was asked for by name, else on its first box. */
 export function initialCamera(
   rect: Rect,
   first: Rect | undefined,

@@ -1,11 +1,11 @@
-/** How deep to open a program that nobody gave a depth for: as deep as a page holds. */
+/** The depth of a view without a given depth: as deep as fits on a page. */
 
 import type { Folding } from "../groups/fold";
 import { Forwards } from "../../program/ops";
 import type { Prepared } from "../prepare";
 import type { GroupTree } from "../groups/tree";
 
-/** A page holds so many boxes. */
+/** How many boxes fit on a page. */
 export const PAGE = 60;
 const DEEPEST = 32;
 

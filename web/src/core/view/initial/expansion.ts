@@ -1,31 +1,31 @@
 /**
- * What a program shows before anybody has asked for anything: as much as a page holds and the eye can follow.
+ * What a program shows at first: as much as fits on a page and the eye can follow.
  *
- * It depends on the program alone and not on what a person has opened since, so that opening a group moves nothing else.
+ * It depends on the program alone and not on what a person has expanded since, so that expanding a group moves nothing else.
  */
 
 import { BoxKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { build } from "../build";
 import { PAGE } from "./depth";
 
-/** More lines than this for each box are a tangle. */
+/** More edges per box than this are a tangle. */
 const EDGES_PER_BOX = 4;
 const ALWAYS_CALM = 80;
 const FEW = 10;
-/** Building a view of 100,000 nodes takes a few hundredths of a second; only so many are tried. */
+/** Building a view of 100,000 nodes takes a few hundredths of a second; only this many are tried. */
 const MOST_TRIED = 4;
 
 interface Expansion {
-  /** Undefined: as deep as a page holds. */
+  /** Undefined: as deep as fits on a page. */
   readonly depth: number | undefined;
-  /** Groups that are open beyond that depth, and groups that are closed within it. */
+  /** Groups that are open beyond that depth, and groups that are closed above it. */
   readonly open: readonly string[];
   readonly closed: readonly string[];
 }
 
 const AS_IT_FITS: Expansion = { depth: undefined, open: [], closed: [] };
 
-/** A description without a depth, with what is open at first added to it. */
+/** A specification without a depth, with what is open at first added. */
 export function initialExpansion(program: ProgramData, spec: ViewSpec): ViewSpec {
   if (spec.around?.length || spec.paths || spec.only) return spec;
   const expansion = expansionOf(program, spec);
@@ -58,7 +58,7 @@ function expand(program: ProgramData, plain: ViewSpec): Expansion {
   return plain.calls === false ? AS_IT_FITS : openTheFewCalls(program, { ...plain, calls: false }, fitting);
 }
 
-/** A graph of a few boxes that mostly calls others (two halves of a step, one loop) says nothing closed: its calls are opened. */
+/** A graph of a few boxes that mostly calls others (two halves of a step, one loop) shows nothing while closed: its calls are opened. */
 function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible): Expansion {
   if (closed.boxCount > FEW) return AS_IT_FITS;
   const open: string[] = [];
@@ -70,7 +70,7 @@ function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible)
   return open.length > 0 ? { depth: 1, open, closed: [] } : AS_IT_FITS;
 }
 
-/** The smallest of the groups that a view leaves closed, as long as the picture stays calm with them open. */
+/** The smallest of the closed groups of a view, as long as the picture stays calm with them open. */
 function openOneByOne(program: ProgramData, spec: ViewSpec): string[] {
   const closed = build(program, spec);
   const shut = new Set(spec.closed);
@@ -91,27 +91,27 @@ function isCalm(view: Visible): boolean {
   return view.edgeCount <= Math.max(ALWAYS_CALM, EDGES_PER_BOX * view.boxCount);
 }
 
-/** Open groups in which more boxes than this stand side by side: the same update of every weight pushes all else to a corner. */
+/** Open groups with more boxes than this side by side: the same update of every weight would push everything else to a corner. */
 const WIDE = 9;
 
 export function wideGroups(view: Visible, most = WIDE): string[] {
   const rank = new Int32Array(view.boxCount);
   const { edgeSource, edgeTarget, parent, kind, boxCount } = view;
   const inGroup = (b: number): boolean => parent[b] >= 0 && kind[parent[b]] === BoxKind.Group;
-  // Boxes are listed in the order of the flow: one pass over the edges gives each the length of the longest way to it, nearly.
+  // Boxes are listed in the order of the flow: one pass over the edges gives each nearly the length of the longest path to it.
   const within = Array.from(edgeSource.keys()).filter((e) => inGroup(edgeSource[e]) && parent[edgeSource[e]] === parent[edgeTarget[e]]);
   for (const e of within.sort((a, b) => edgeSource[a] - edgeSource[b])) {
     const [s, t] = [edgeSource[e], edgeTarget[e]];
     if (s < t) rank[t] = Math.max(rank[t], rank[s] + 1);
   }
-  const beside = new Map<number, number>();
+  const countAt = new Map<number, number>();
   const wide = new Set<number>();
   for (let b = 0; b < boxCount; b++) {
     if (!inGroup(b)) continue;
     const around = parent[b];
     const place = around * boxCount + rank[b];
-    const count = (beside.get(place) ?? 0) + 1;
-    beside.set(place, count);
+    const count = (countAt.get(place) ?? 0) + 1;
+    countAt.set(place, count);
     if (count > most) wide.add(around);
   }
   return Array.from(wide, (b) => view.key[b]);

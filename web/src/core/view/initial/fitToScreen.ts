@@ -1,4 +1,4 @@
-/** A first picture that fills the screen and can be read: groups within groups are closed until it is. */
+/** A first picture that fills the screen and can be read: nested groups are collapsed until it is. */
 import type { Visible } from "../../program/types";
 
 /** In pixels. */
@@ -7,9 +7,9 @@ export interface Size {
   readonly height: number;
 }
 
-/** Smaller than this, boxes say little more than that they are there. */
+/** Below this scale boxes can hardly be read. */
 const READABLE = 0.45;
-/** Fewer boxes than this tell less than many small ones. */
+/** Fewer boxes than this show less than many small ones. */
 const FEWEST_BOXES = 8;
 
 interface Arranged {
@@ -17,7 +17,7 @@ interface Arranged {
   readonly layout: Size;
 }
 
-/** What `arrange` gives with as many groups closed as it takes; `closed` are their keys. */
+/** The result of `arrange` with as many groups collapsed as necessary; `closed` are their keys. */
 export function fitToScreen<A extends Arranged>(
   room: Size,
   arrange: (closed: readonly string[]) => A,
@@ -39,7 +39,7 @@ function scaleIn(room: Size, layout: Size): number {
   return Math.min(room.width / Math.max(1, layout.width), room.height / Math.max(1, layout.height));
 }
 
-/** Keys of the open groups that stand deepest, the fullest first. */
+/** Keys of the deepest open groups, the fullest first. */
 function innermostOpen({ boxCount, open, parent, key }: Visible): string[] {
   const depth = new Int32Array(boxCount),
     inside = new Int32Array(boxCount);

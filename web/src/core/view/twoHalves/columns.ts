@@ -1,4 +1,4 @@
-/** What is seen where forward and backward stand beside each other: both halves open, and repeated layers one by one. */
+/** The view with forward and backward side by side: both halves open, and repeated layers one by one. */
 import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
@@ -9,22 +9,22 @@ import { build } from "../build";
 
 const DIRECTION = "direction";
 const UPDATE = "update";
-/** Deeper is not looked without being asked. */
+/** The greatest depth that is tried by default. */
 const DEEPEST_TRIED = 4;
-/** Two halves are about so many boxes wide: an update with more side by side would push them to the middle of a wide page. */
+/** Two halves are about this many boxes wide: a wider update would push them to the middle of a wide page. */
 const WIDEST_UPDATE = 4;
 
-export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
-  const spec: ViewSpec = { ...asked, groupBy: asked.groupBy ?? DIRECTION };
+export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible {
+  const spec: ViewSpec = { ...request, groupBy: request.groupBy ?? DIRECTION };
   const fixed = spec.depth !== undefined || spec.flatten;
   const visible = unfolded(program, fixed ? spec : asItFits(program, { ...spec, calls: false }));
   const halves = halvesOf(visible);
   if (!halves) return { ...visible, remarks: [...visible.remarks, "This graph has no forward and backward halves."] };
   const block = blocksOf(visible, halves);
   const edgeText = Array.from(visible.edgeSource, (source, e) => {
-    const isKept =
+    const isSaved =
       visible.edgeKind[e] === EdgeKind.Data && block[source] === Block.Forward && block[visible.edgeTarget[e]] === Block.Backward;
-    return isKept ? keptText(visible.edgeDistinct[e], visible.edgeBytes[e]) : undefined;
+    return isSaved ? savedText(visible.edgeDistinct[e], visible.edgeBytes[e]) : undefined;
   });
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
   const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
@@ -32,13 +32,13 @@ export function buildBeside(program: ProgramData, asked: ViewSpec): Visible {
 }
 
 /** "33 saved · 1.4 MB" */
-function keptText(values: number, bytes: number): string {
+function savedText(values: number, bytes: number): string {
   return [values > 1 ? `${values} saved` : "saved", ...(Number.isNaN(bytes) ? [] : [bytesText(bytes)])].join(" · ");
 }
 
 /**
- * As deep as a page holds, so that layers stand beside layers; whatever is open beyond, so that opening a group moves nothing else. An
- * update that would be wider than the halves is closed.
+ * As deep as fits on a page, so that layers are next to layers; independent of what else is open, so that expanding a group moves nothing
+ * else. An update that would be wider than the halves is closed.
  */
 function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
   const { open, closed = [], ...plain } = spec;

@@ -5,12 +5,12 @@ import { BoxKind, type ProgramData, type Visible } from "../../program/types";
 const FORWARD = "forward";
 const BACKWARD = "backward";
 const BACKWARD_OF = "backward_of";
-/** A module that is only a number is shown with the name of what it stands in. */
+/** A module that is only a number is shown with the name of the module around it. */
 const HALF_PREFIX = /^(?:forward|backward)\./;
-/** Frames that were drawn as one say their names together. */
+/** Frames that are drawn as one have their names joined. */
 const WITHIN = " › ";
 
-/** Undefined where the view has no two halves at its top. With the program, operations are paired too, not only groups. */
+/** Undefined if the view does not have two halves at its top. With the program, operations are paired too, not only groups. */
 export function halvesOf(visible: Visible, program?: ProgramData): Halves | undefined {
   let forward = -1;
   let backward = -1;
@@ -35,7 +35,7 @@ export function halvesOf(visible: Visible, program?: ProgramData): Halves | unde
   }
   const pairs: [number, number][] = [];
   for (const [path, boxes] of ahead) {
-    // What came first forward comes last backward.
+    // What comes first forward comes last backward.
     const others = [...(back.get(path) ?? [])].reverse();
     boxes.slice(0, others.length).forEach((box, i) => {
       pairs.push([box, others[i]]);
@@ -45,7 +45,7 @@ export function halvesOf(visible: Visible, program?: ProgramData): Halves | unde
   return { forward, backward, pairs };
 }
 
-/** Operations and the first backward one that says it differentiates them. */
+/** Operations and the first backward operation that differentiates them. */
 function differentiated(visible: Visible, { links, strings }: ProgramData): [number, number][] {
   const pairs: [number, number][] = [];
   const taken = new Set<number>();
@@ -63,7 +63,7 @@ function differentiated(visible: Visible, { links, strings }: ProgramData): [num
   return pairs;
 }
 
-/** Names of the groups around each group, from the outside in; undefined for operations and for what stands in no group. */
+/** Names of the groups around each group, from the outside in; undefined for operations and for what is in no group. */
 function pathsWithin(visible: Visible): (string | undefined)[] {
   const paths: (string | undefined)[] = new Array(visible.boxCount).fill(undefined);
   const trail: number[] = [];
@@ -87,7 +87,7 @@ function pathsWithin(visible: Visible): (string | undefined)[] {
 const isGroup = (visible: Visible, box: number): boolean =>
   visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack || visible.kind[box] === BoxKind.Call;
 
-/** A stack goes by what its members have in common, a called graph by its name without the number that makes it unique. */
+/** A stack has the name that its members share, a called graph its name without the number that makes it unique. */
 function nameOf(visible: Visible, box: number): string {
   const title = visible.title[box].split(WITHIN).join("/").replace(HALF_PREFIX, "");
   if (visible.repeat[box] > 1) return title.replace(/\d+/g, "#");
