@@ -237,7 +237,7 @@ def test_cuts_are_marked_with_a_sentence() -> None:
     assert program.main.users[cuts["cut: int64"].id] == ("choice",)
     assert "detach() takes the value out of the graph" in cuts["cut: detach"].attrs["cut"]
     assert program.attrs["notes"] == [
-        "choice has no gradient: argmax gives int64, and only floating-point and complex tensors have gradients"
+        "choice has no gradient: argmax returns int64, and only floating-point and complex tensors have gradients"
     ]
 
 
@@ -254,7 +254,7 @@ def test_cuts_inside_torchs_own_functions() -> None:
     assert (hard.op, hard.inputs) == ("cut: int64, detach", (("SoftmaxBackward0", 0),))
     assert graph.users["SoftmaxBackward0"] == (hard.id, "AddBackward0_1")
     assert data.op == "cut: detach"
-    assert graph[data.inputs[0][0]].attrs["cut"].startswith("only a cut leads from here")
+    assert graph[data.inputs[0][0]].attrs["cut"].startswith("reaches the outputs only through a cut")
 
 
 def test_tensors_without_a_gradient_say_so() -> None:
@@ -264,7 +264,7 @@ def test_tensors_without_a_gradient_say_so() -> None:
     assert "only floating-point and complex tensors have gradients" in program.main["output"].attrs["cut"]
     with torch.no_grad():
         result = nn.Linear(2, 2)(torch.ones(1, 2))
-    assert "made under no_grad" in opscope.capture(result).attrs["notes"][0]
+    assert "computed under no_grad" in opscope.capture(result).attrs["notes"][0]
 
 
 def test_looking_does_not_change_the_model() -> None:

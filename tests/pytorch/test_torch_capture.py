@@ -203,24 +203,24 @@ def test_caches_of_transformers_need_no_fallback() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        ({"stage": "foward"}, "no stage 'foward' of a torch module"),
-        ({"stage": "eager", "dynamic_shapes": {}}, "follows a real run"),
+        ({"stage": "foward"}, "no stage 'foward' for a torch module"),
+        ({"stage": "eager", "dynamic_shapes": {}}, "which stage='eager' does not use"),
         ({"show_saved": True}, "add stage='autograd'"),
-        ({"stage": "autograd", "params": [torch.ones(2)]}, "params gives tensors their names"),
+        ({"stage": "autograd", "params": [torch.ones(2)]}, "params must name tensors"),
     ],
 )
-def test_options_are_honoured_or_refused(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(opscope.OpscopeError, match=told):
+def test_options_are_honoured_or_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(opscope.OpscopeError, match=message):
         opscope.capture(Block(), torch.ones(2, 8), **options)
 
 
 def test_stages_that_something_does_not_have() -> None:
     exported = torch.export.export(Block(), (torch.ones(2, 8),))
-    with pytest.raises(opscope.OpscopeError, match="no stage 'eager' of an exported program; there are: forward, joint"):
+    with pytest.raises(opscope.OpscopeError, match="no stage 'eager' for an exported program; choose one of: forward, joint"):
         opscope.capture(exported, stage="eager")
-    with pytest.raises(opscope.OpscopeError, match="no stage 'joint' of tensors"):
+    with pytest.raises(opscope.OpscopeError, match="no stage 'joint' for tensors"):
         opscope.capture(torch.ones(2, requires_grad=True).sum(), stage="joint")
     with pytest.raises(opscope.OpscopeError, match="lazy modules"):
         opscope.capture(nn.LazyLinear(2), torch.ones(2, 8))
@@ -271,15 +271,15 @@ class Winding(nn.Module):
 
 @pytest.fixture(scope="module")
 def run() -> Program:
-    with pytest.warns(UserWarning, match=r"torch\.export refused Winding"):
+    with pytest.warns(UserWarning, match=r"torch\.export failed on Winding"):
         return opscope.capture(Winding(), torch.ones(2, 4), {"push": torch.ones(4)})
 
 
 def test_where_export_refuses_a_real_run_is_shown(run: Program) -> None:
     """One paragraph says why, and the graph follows the branches that were taken: one turn of the loop here."""
     (note,) = run.attrs["notes"]
-    assert note.startswith("torch.export refused Winding (GuardOnDataDependentSymNode): ")
-    assert "Shown instead is one real run" in note
+    assert note.startswith("torch.export failed on Winding (GuardOnDataDependentSymNode): ")
+    assert "Showing one real run with these inputs instead" in note
     assert "\n" not in note
     ops = [node.op for node in run.main if node.role == "op"]
     assert ops.count("aten.addmm.default") == 1
@@ -323,13 +323,13 @@ class Broken(nn.Module):
 
 def test_a_forward_that_raises_is_shown_up_to_there() -> None:
     """The last node is the operation that failed, in its module, with the error on it."""
-    with pytest.warns(UserWarning, match=r"torch\.export refused Broken") as warned:
+    with pytest.warns(UserWarning, match=r"torch\.export failed on Broken") as warned:
         program = opscope.capture(Broken(), torch.ones(2, 4))
     assert warned[0].filename == __file__, "the warning points at who called capture"
     (note,) = program.attrs["notes"]
     assert "the run failed at layer: Linear / addmm: RuntimeError: mat1" in note
-    assert note.endswith("; shown is the graph up to there.")
-    assert "Shown instead" not in note
+    assert note.endswith("; the graph ends there.")
+    assert "Showing one real run" not in note
     last = program.main.nodes[-1]
     assert (last.op, last.scope) == ("aten.addmm.default", ("layer: Linear",))
     assert "shapes cannot be multiplied" in last.attrs["error"]
@@ -343,9 +343,9 @@ def test_inputs_with_which_nothing_runs_are_refused_with_what_would_help(stage: 
     """A graph of nothing but inputs would hide the mistake: a tuple instead of inputs, or too many of them."""
     with pytest.raises(OpscopeError, match=r"Linear failed before its first operation: TypeError: .*one by one.*\*inputs\)$"):
         opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage=stage)
-    with pytest.raises(OpscopeError, match=r"give the inputs that its forward takes: input$"):
+    with pytest.raises(OpscopeError, match=r"pass the inputs that its forward takes: input$"):
         opscope.capture(nn.Linear(4, 4), torch.ones(2, 4), torch.ones(2, 4), stage=stage)
-    with pytest.raises(OpscopeError, match=r"Inputs are given one by one, .*opscope.capture\(model, \*inputs\)$"):
+    with pytest.raises(OpscopeError, match=r"Pass inputs one by one, .*opscope.capture\(model, \*inputs\)$"):
         opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage="joint")
 
 
@@ -379,20 +379,20 @@ def test_functions_and_keywords_and_dynamic_shapes() -> None:
 
 def test_mistakes_are_told_in_one_line() -> None:
     """What is wrong and what would help."""
-    with pytest.raises(OpscopeError, match=r"Block needs its inputs to be captured: opscope.capture\(model, \*inputs\)"):
+    with pytest.raises(OpscopeError, match=r"Block needs its inputs: opscope.capture\(model, \*inputs\)"):
         opscope.capture(Block())
-    with pytest.raises(OpscopeError, match="no stage 'train' of a torch module; there are: forward, eager, autograd, joint"):
+    with pytest.raises(OpscopeError, match="no stage 'train' for a torch module; choose one of: forward, eager, autograd, joint"):
         opscope.capture(Block(), torch.ones(2, 8), stage="train")
-    with pytest.raises(OpscopeError, match="no option 'colour' for the graph behind tensors"):
+    with pytest.raises(OpscopeError, match="no option 'colour' for the autograd graph of tensors"):
         opscope.capture(torch.ones(2, requires_grad=True), colour="red")
-    with pytest.raises(OpscopeError, match=r"torch\.export refused Winding"):
+    with pytest.raises(OpscopeError, match=r"torch\.export failed on Winding"):
         opscope.capture(Winding(), torch.ones(2, 4), {"push": torch.ones(4)}, stage="joint")
 
 
 def test_other_archives_of_torch_say_what_they_are(tmp_path: Path) -> None:
     """Weights, TorchScript and damaged files are no programs; nothing in them is unpickled."""
     torch.save({"weight": torch.ones(2)}, tmp_path / "weights.pt2")
-    with pytest.raises(OpscopeError, match="holds pickled weights and no graph"):
+    with pytest.raises(OpscopeError, match="contains pickled weights but no graph"):
         read(Source(tmp_path / "weights.pt2"), format="torch")
     torch.export.save(torch.export.export(Block(), (torch.ones(2, 8),)), tmp_path / "good.pt2")
     data = (tmp_path / "good.pt2").read_bytes()
@@ -405,7 +405,9 @@ def test_other_archives_of_torch_say_what_they_are(tmp_path: Path) -> None:
         read(Source(tmp_path / "newer.pt2"), format="torch")
     with zipfile.ZipFile(tmp_path / "odd.pt2", "w") as archive:
         archive.writestr("odd/models/model.json", '{"graph_module": {}, "schema_version": {"major": 9, "minor": 1}}')
-    with pytest.raises(OpscopeError, match=r"models/model.json in it is not laid out as torch.export writes it \(schema 9.1"):
+    with pytest.raises(
+        OpscopeError, match=r"models/model.json in the archive does not have the layout that torch.export writes \(schema 9.1"
+    ):
         read(Source(tmp_path / "odd.pt2"), format="torch")
 
 

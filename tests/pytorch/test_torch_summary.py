@@ -203,7 +203,7 @@ def test_sizes_of_integers_and_several_inputs() -> None:
         opscope.summary(embedding, input_size=(2, 3))
     table = opscope.summary(nn.Bilinear(3, 4, 5), input_size=[(2, 3), (2, 4)])
     assert rows(table)[""]["input"] == [[2, 3], [2, 4]]
-    with pytest.raises(OpscopeError, match="give input_size or input_data, not both"):
+    with pytest.raises(OpscopeError, match="pass input_size or input_data, not both"):
         opscope.summary(embedding, input_size=(2, 3), input_data=torch.ones(1))
 
 

@@ -96,7 +96,7 @@ def test_every_cut_of_a_text_reads_or_is_refused_with_a_sentence() -> None:
         try:
             read += program_of_text(WITH_INNER_GRAPHS[:end]).node_count <= whole
         except SourceError as error:
-            assert "no fx graph in this text" in str(error)
+            assert "contains no fx graph" in str(error)
     assert read > len(WITH_INNER_GRAPHS) / 7 / 2
 
 
@@ -104,7 +104,7 @@ def test_a_line_that_is_no_python_is_left_out_and_counted() -> None:
     text = WITH_INNER_GRAPHS.replace("true_graph_0 = self.true_graph_0", "odd = <built-in function odd>(l_x_)")
     program = program_of_text(text)
     assert "odd" not in program.main and "cond" in program.main
-    assert program.attrs["left_out"] == "1 lines that are cut or no Python"
+    assert program.attrs["left_out"] == "1 line (truncated or not Python)"
 
 
 def test_text_is_never_run(tmp_path: Path) -> None:

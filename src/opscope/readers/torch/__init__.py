@@ -12,14 +12,14 @@ __all__ = ["capture", "read", "sniff"]
 
 
 def sniff(source: Source) -> Verdict:
-    """An archive with an exported program in it; other archives of torch get a sentence when they are read."""
+    """Recognizes archives with an exported program. Other torch archives are accepted too: reading them says what they are."""
     if source.is_directory or not pt2.is_archive(source):
-        return Verdict(0, "no zip archive")
+        return Verdict(0, "not a zip archive")
     names = pt2.members(source)
     if any(pt2.is_program(name) for name in names):
         return Verdict(1, "an archive with an exported program")
     if source.suffixes[-1:] in ([".pt2"], [".pt"], [".pth"], [".ckpt"]):
-        return Verdict(0.5, "an archive of torch, but without an exported program")
+        return Verdict(0.5, "a torch archive without an exported program")
     return Verdict(0, "an archive without an exported program")
 
 

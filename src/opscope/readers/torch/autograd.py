@@ -1,7 +1,7 @@
-"""The graph that autograd keeps behind tensors, drawn in the direction of the forward pass, with torchviz's meaning.
+"""The autograd graph behind tensors, in the direction of the forward pass, with the semantics of torchviz.
 
-Functions are operations, leaves that need a gradient are parameters, tensors kept for the backward pass are `saved`, the given
-tensors are outputs, and the base of an output that is a view is an output too. The attribute `kind` names these five, and marks.
+Functions are operations, leaves that require a gradient are parameters, tensors saved for backward are `saved`, the captured tensors
+are outputs, and the base of an output that is a view is an output too. The attribute `kind` distinguishes these five, and marks.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from opscope.readers.torch.values import sizes, tensor_type
 ENTRY = "autograd"
 SAVED_BY = "saved_by"
 FUNCTION_ATTRS = frozenset({"kind", "freed", "cut"})
-"""What we say of a function. What a custom function keeps on its `ctx` under such a name is shown as `ctx.kind`."""
+"""Attributes that opscope sets on a function. A custom function's `ctx` attribute of the same name is shown as `ctx.kind`."""
 
 
 class Options:
-    """What to show. The first three are torchviz's; its own pictures have `merge_saved` and `show_cuts` off."""
+    """What to show. The first four options are torchviz's; to draw as torchviz does, turn `merge_saved` and `show_cuts` off."""
 
     def __init__(
         self,
@@ -47,19 +47,19 @@ class Options:
 
 
 def _named(params: Any) -> Iterable[tuple[str, Any]]:
-    """Names of tensors: a mapping, pairs as `named_parameters()` gives them, or a module."""
+    """Names of tensors, from a mapping, pairs like those of `named_parameters()`, or a module."""
     if params is None:
         return ()
     if hasattr(params, "named_parameters"):
         return list(params.named_parameters())
     pairs = list(params.items()) if isinstance(params, Mapping) else list(params)
     if not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
-        raise OpscopeError("params gives tensors their names: a module, a dict of names and tensors, or named_parameters()")
+        raise OpscopeError("params must name tensors; pass a module, a dict from names to tensors, or named_parameters()")
     return pairs
 
 
 def program_of_tensors(value: Any, options: Options, origins: Origins = NO_ORIGINS, name: str = "") -> Program | None:
-    """The graph behind all tensors in a value; None where there is no tensor in it."""
+    """The graph behind all tensors in a value; None if there is no tensor in it."""
     outputs = tensors(value)
     if not outputs:
         return None
@@ -78,10 +78,10 @@ class _AutogradReader:
         self.options = options
         self.origins = origins
         self.ids: dict[Any, str] = {}
-        self.taken: dict[str, int] = {}
+        self.name_counts: dict[str, int] = {}
         self.held: dict[Any, Held] = {}
         self.saves: dict[Any, list[tuple[Any, str, Any]]] = {}
-        """By tensor (object or storage): the functions that saved it, under which name, and what they saw."""
+        """By tensor (object or storage): the functions that saved it, the name, and the tensor as each of them saved it."""
         self.without_gradient: set[Any] = set()
         self.notes: list[str] = []
         self.freed: set[Any] = set()
@@ -105,37 +105,39 @@ class _AutogradReader:
         if self.freed:
             count = len(self.freed)
             self.notes.append(
-                f"backward() has freed the saved tensors of {count} function{'s' * (count != 1)}: the structure remains, "
-                "their contents and sizes do not. Capture before backward(), or call backward(retain_graph=True)."
+                f"backward() has freed the saved tensors of {count} function{'s' * (count != 1)}: the structure remains, but their "
+                "contents and sizes are gone. Capture before backward(), or call backward(retain_graph=True)."
             )
 
     def _find_freed(self, functions: list[Any]) -> None:
-        """Where tensors are not looked at anyway: backward() starts at the outputs, so the last that saved one tells of all."""
+        """Find freed functions. backward() starts at the outputs, so if the last function that saved a tensor is not freed, none is.
+
+        With `show_saved` every tensor is looked at anyway."""
         if self.options.show_saved:
             return
-        last = next((found for found in map(is_freed, reversed(functions)) if found is not None), False)
-        if last:
+        last_is_freed = next((freed for freed in map(is_freed, reversed(functions)) if freed is not None), False)
+        if last_is_freed:
             self.freed.update(function for function in functions if is_freed(function))
 
     def _with_cut_off(self, functions: list[Any], outputs: list[tuple[str, Any]]) -> list[Any]:
-        """Also the functions behind cuts, as far as they are known: people look for the part that gets no gradient."""
+        """Add the functions behind cuts, as far as they are known: people look for the part that gets no gradient."""
         if not self.options.show_cuts:
             return functions
         done = set(functions)
         waiting = [cut for _, tensor in outputs for cut in self.origins.cuts_of(tensor)]
         waiting += self._cuts_into(functions)
         while waiting:
-            found = in_forward_order([waiting.pop().function], done)
-            self.without_gradient.update(found)
-            functions += found
-            waiting += self._cuts_into(found)
+            behind = in_forward_order([waiting.pop().function], done)
+            self.without_gradient.update(behind)
+            functions += behind
+            waiting += self._cuts_into(behind)
         return functions
 
     def _cuts_into(self, functions: Iterable[Any]) -> list[Cut]:
         return [cut for function in functions for cuts in self.origins.cuts_into(function) for cut in cuts]
 
     def facts(self) -> dict[str, Any]:
-        """What is true of the whole graph."""
+        """Attributes of the whole graph."""
         facts: dict[str, Any] = {"saved_bytes": sum(map(_storage_bytes, self._distinct_storages()))} if self.saves else {}
         return facts | about_modules(self.origins.classes) | ({"notes": self.notes} if self.notes else {})
 
@@ -144,9 +146,9 @@ class _AutogradReader:
 
     @staticmethod
     def _bases(outputs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-        found = {id(tensor._base): (path, tensor._base) for path, tensor in outputs if tensor._is_view() and tensor._base is not None}
-        given = {id(tensor) for _, tensor in outputs}
-        return [pair for key, pair in found.items() if key not in given]
+        bases = {id(tensor._base): (path, tensor._base) for path, tensor in outputs if tensor._is_view() and tensor._base is not None}
+        output_ids = {id(tensor) for _, tensor in outputs}
+        return [pair for key, pair in bases.items() if key not in output_ids]
 
     def _look_into(self, function: Any) -> None:
         held = held_by(function, values=self.options.show_attrs, tensors=self.options.show_saved)
@@ -157,21 +159,21 @@ class _AutogradReader:
             key = _storage_key(tensor) if self.options.merge_saved else id(tensor)
             self.saves.setdefault(key, []).append((function, name, tensor))
 
-    def _id(self, key: Any, wanted: str) -> str:
-        """One id per object, the wanted name with a number where it is taken."""
-        known = self.ids.get(key)
-        if known is None:
-            known, count = wanted, self.taken.get(wanted, 0)
-            while known in self.taken:
-                known, count = f"{wanted}_{count + 1}", count + 1
-            self.taken[wanted] = count
-            self.taken.setdefault(known, 0)
-            self.ids[key] = known
-        return known
+    def _id(self, key: Any, name: str) -> str:
+        """One id per object: its name, with a number if the name is already used."""
+        id_ = self.ids.get(key)
+        if id_ is None:
+            id_, count = name, self.name_counts.get(name, 0)
+            while id_ in self.name_counts:
+                id_, count = f"{name}_{count + 1}", count + 1
+            self.name_counts[name] = count
+            self.name_counts.setdefault(id_, 0)
+            self.ids[key] = id_
+        return id_
 
     def _function(self, function: Any) -> None:
         name = type(function).__name__
-        own = self.ids[function]
+        id_ = self.ids[function]
         held = self.held[function]
         scope = self.origins.scope(function)
         inputs: list[ValueRef] = []
@@ -184,27 +186,27 @@ class _AutogradReader:
             if producer is not None:
                 inputs.append((self.ids[producer], index))
             elif self.options.show_cuts and not (self.origins.takes_only_numbers(function) or took_a_number(function, position)):
-                inputs.append((self._cut(own, position, next(cuts, ()), scope), 0))
+                inputs.append((self._cut(id_, position, next(cuts, ()), scope), 0))
         for key, value in held.values.items():
             attrs[f"ctx.{key}" if key in FUNCTION_ATTRS else key] = attribute_text(value, self.options.max_attr_chars)
         if function in self.freed:
             attrs["freed"] = True
         if function in self.without_gradient:
-            attrs["cut"] = "only a cut leads from here to the outputs: no gradient comes back"
+            attrs["cut"] = "reaches the outputs only through a cut: no gradient flows back here"
         frames = self.origins.frames(function)
-        self.builder.node(own, name, inputs, _results_of(function), attrs=attrs, scope=scope, source=frames)
+        self.builder.node(id_, name, inputs, _results_of(function), attrs=attrs, scope=scope, source=frames)
 
     def _leaf(self, variable: Any, scope: Path) -> str:
         name = self.options.names.get(id(variable)) or self.origins.name(variable)
-        known = self.ids.get(id(variable))
-        if known is None:
-            known = self._id(id(variable), name or "leaf")
+        id_ = self.ids.get(id(variable))
+        if id_ is None:
+            id_ = self._id(id(variable), name or "leaf")
             attrs: dict[str, Any] = {"kind": "leaf"} | ({"name": name} if name else {})
             uses = self.saves.get(self._key(variable), ())
             attrs |= self._saved_attrs(uses, variable)
             links = _unique_links(Link(SAVED_BY, self.ids[function]) for function, _, _ in uses)
             self.builder.node(
-                known,
+                id_,
                 "parameter" if name else "leaf",
                 (),
                 (tensor_type(variable),),
@@ -213,7 +215,7 @@ class _AutogradReader:
                 scope=scope,
                 links=links,
             )
-        return known
+        return id_
 
     def _key(self, tensor: Any) -> Any:
         return _storage_key(tensor) if self.options.merge_saved else id(tensor)
@@ -223,58 +225,58 @@ class _AutogradReader:
         return {"saved_as": saved_as, "bytes": _storage_bytes(tensor)} if saved_as else {}
 
     def _saved_alone(self) -> None:
-        """Saved tensors that are no leaves: one node each, below the functions that keep it."""
+        """Saved tensors that are not leaves: one node each, below the functions that saved it."""
         leaves = {self._key(function.variable) for function in self.held if getattr(function, "variable", None) is not None}
         for key, uses in self.saves.items():
             if key in leaves:
                 continue
             function, name, tensor = uses[0]
-            own = self._id(("saved", key), f"{self.ids[function]}.{name}")
+            id_ = self._id(("saved", key), f"{self.ids[function]}.{name}")
             attrs = {"kind": "saved", "name": name, "label": name} | self._saved_attrs(uses, tensor)
-            keepers = dict.fromkeys(self.ids[function] for function, _, _ in uses)
+            savers = dict.fromkeys(self.ids[function] for function, _, _ in uses)
             scope = self.origins.scope(function)
-            self.builder.node(own, "saved", (), (tensor_type(tensor),), role="saved", attrs=attrs, control=keepers, scope=scope)
+            self.builder.node(id_, "saved", (), (tensor_type(tensor),), role="saved", attrs=attrs, control=savers, scope=scope)
 
-    def _result(self, tensor: Any, wanted: str, kind: str) -> None:
-        """An output or the base of one. Without a gradient it says why, because that is what the person came to find out."""
+    def _result(self, tensor: Any, name: str, kind: str) -> None:
+        """An output or the base of one. If it has no gradient, it says why, because that is what people want to find out."""
         if id(tensor) in self.ids and tensor.grad_fn is None:
             leaf = self.ids[id(tensor)]
-            own = self._id(("output", id(tensor)), wanted)
-            self.builder.node(own, "output", [(leaf, 0)], (), role="output", attrs={"kind": kind})
+            id_ = self._id(("output", id(tensor)), name)
+            self.builder.node(id_, "output", [(leaf, 0)], (), role="output", attrs={"kind": kind})
             return
         if id(tensor) in self.ids:
             return
-        own = self._id(id(tensor), wanted)
-        attrs: dict[str, Any] = {"kind": kind} | ({"label": own} if wanted != kind else {})
+        id_ = self._id(id(tensor), name)
+        attrs: dict[str, Any] = {"kind": kind} | ({"label": id_} if name != kind else {})
         inputs: list[ValueRef] = []
         if tensor.grad_fn is not None:
             inputs.append((self.ids[tensor.grad_fn], tensor.output_nr))
         elif tensor.requires_grad:
-            attrs["cut"] = "a leaf that needs a gradient: nothing was computed from it yet"
+            attrs["cut"] = "a leaf that requires a gradient: nothing has been computed from it yet"
         else:
             cuts = self.origins.cuts_of(tensor)
             attrs["cut"] = _sentences(cuts) or _why_no_gradient(tensor)
             if kind == "output":
-                self.notes.append(f"{own} has no gradient: {attrs['cut']}")
+                self.notes.append(f"{id_} has no gradient: {attrs['cut']}")
             shown = cuts and self.options.show_cuts
             if shown and not (tensor._is_view() and id(tensor._base) in self.ids):  # once, before the base
-                inputs.append((self._cut(own, 0, cuts, ()), 0))
+                inputs.append((self._cut(id_, 0, cuts, ()), 0))
         base = tensor._base if tensor._is_view() else None
         control = [self.ids[id(base)]] if kind == "output" and base is not None and id(base) in self.ids else []
-        self.builder.node(own, kind, inputs, (tensor_type(tensor),), role="output", attrs=attrs, control=control)
+        self.builder.node(id_, kind, inputs, (tensor_type(tensor),), role="output", attrs=attrs, control=control)
 
     def _cut(self, user: str, position: int, cuts: Cuts, scope: Path) -> str:
-        """A mark where a value comes in that no gradient flows back through."""
-        own = self._id(("cut", user, position), f"{user}.input{position}")
+        """A mark at an input through which no gradient flows back."""
+        id_ = self._id(("cut", user, position), f"{user}.input{position}")
         if not cuts:
-            why = "no gradient flows here: a constant, an input without requires_grad, or a detached tensor"
-            self.builder.node(own, "no gradient", (), (), role="constant", attrs={"kind": "no gradient", "cut": why}, scope=scope)
-            return own
+            why = "no gradient flows back here: a constant, an input without requires_grad, or a detached tensor"
+            self.builder.node(id_, "no gradient", (), (), role="constant", attrs={"kind": "no gradient", "cut": why}, scope=scope)
+            return id_
         inputs = list(dict.fromkeys((self.ids[cut.function], cut.output) for cut in cuts if cut.function in self.ids))
         attrs = {"kind": "cut", "cut": _sentences(cuts)}
         op = f"cut: {', '.join(dict.fromkeys(cut.by for cut in cuts))}"
-        self.builder.node(own, op, inputs, (cuts[0].type,), attrs=attrs, scope=scope, source=cuts[0].frames)
-        return own
+        self.builder.node(id_, op, inputs, (cuts[0].type,), attrs=attrs, scope=scope, source=cuts[0].frames)
+        return id_
 
 
 def _sentences(cuts: Cuts) -> str:
@@ -282,9 +284,9 @@ def _sentences(cuts: Cuts) -> str:
 
 
 def in_forward_order(roots: Iterable[Any], done: set[Any] | None = None) -> list[Any]:
-    """Functions behind the roots, each after what it depends on, without those that are done.
+    """Functions behind the roots, each after its dependencies, without those in `done`.
 
-    Not recursive: chains have 100,000 functions and more.
+    Not recursive: chains may have 100,000 functions and more.
     """
     order: list[Any] = []
     done = set() if done is None else done
@@ -304,9 +306,10 @@ def in_forward_order(roots: Iterable[Any], done: set[Any] | None = None) -> list
 
 
 def as_created(functions: list[Any]) -> list[Any]:
-    """The functions in the order in which the forward pass made them, each leaf's accumulator before its first user.
+    """The functions in the order in which the forward pass created them, each leaf's accumulator before its first user.
 
-    Autograd numbers functions per thread; where several threads ran, the numbers may contradict the graph, and its order stays.
+    Autograd numbers functions per thread. After a run with several threads the numbers may contradict the graph; then the order given
+    is returned.
     """
     numbered = sorted((function for function in functions if function.next_functions), key=lambda function: function._sequence_nr())
     order: list[Any] = []
@@ -326,7 +329,7 @@ def as_created(functions: list[Any]) -> list[Any]:
 
 
 def _results_of(function: Any) -> tuple[TensorType, ...]:
-    """What the forward operation gave: autograd keeps its shapes, to check gradients against."""
+    """The result types of the forward operation: autograd keeps them to check gradients against."""
     types = []
     for metadata in getattr(function, "_input_metadata", ()):
         types.append(TensorType(str(metadata.dtype).removeprefix("torch."), sizes(metadata)))
@@ -355,4 +358,4 @@ def _why_no_gradient(tensor: Any) -> str:
     if not (tensor.is_floating_point() or tensor.is_complex()):
         kind = str(tensor.dtype).removeprefix("torch.")
         return f"it is {kind}, and only floating-point and complex tensors have gradients"
-    return "it was made under no_grad or inference_mode, detached, or computed from tensors that need no gradient"
+    return "it was computed under no_grad or inference_mode, detached, or computed from tensors that require no gradient"

@@ -1,4 +1,4 @@
-"""Runs a module and remembers, for the autograd graph that results, which call and line made each function and what was cut off."""
+"""Runs a module and records, for the resulting autograd graph, which call and line created each function and where gradients were cut."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from opscope.readers.torch.values import tensor_type
 
 
 class RecordedOrigins(Origins):
-    """What was seen during a forward run. Autograd numbers its functions as they are made: a number tells the call it fell into."""
+    """What a forward run recorded. Autograd numbers its functions as it creates them, so a number identifies the module call."""
 
     def __init__(self, root: Any) -> None:
         self.calls = ModuleCalls(root)
         self._numbers: list[int] = []
         self._scopes: list[Path] = []
-        """From each number on, the scope: parallel lists, in order."""
+        """The scope from each number on. The two lists are parallel and sorted."""
         self._cuts: dict[int, tuple[Any, Cuts]] = {}
-        """By id of the tensor, which is kept alive so that no other can get its id."""
+        """By id of the tensor, which is kept alive so that its id is not reused."""
         self._cuts_into: dict[Any, list[Cuts]] = {}
         self._numbers_only: set[Any] = set()
         self._last: tuple[str, list[Any], list[Any], bool, tuple[Frame, ...]] | None = None
@@ -56,8 +56,8 @@ class RecordedOrigins(Origins):
 
     def cuts_of(self, tensor: Any) -> Cuts:
         self.settle()
-        found = self._cuts.get(id(tensor))
-        return found[1] if found else ()
+        entry = self._cuts.get(id(tensor))
+        return entry[1] if entry else ()
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """The module's result, with gradients enabled and every function's line recorded."""
@@ -73,31 +73,31 @@ class RecordedOrigins(Origins):
             return self.calls.root(*args, **kwargs)
 
     def settle(self) -> None:
-        """Looks at the last operation again: autograd gives results their functions only after the operation itself has run."""
+        """Look at the last operation again: autograd attaches functions to results only after the operation has run."""
         if self._last is not None:
             operator, inputs, results, grad_enabled, frames = self._last
             self._last = None
             self._look(operator, inputs, results, grad_enabled, frames)
 
     def saw(self, operator: str, inputs: list[Any], results: list[Any], grad_enabled: bool) -> None:
-        """An operation ran. Its lines are read at once, the rest when the next one runs."""
+        """Record an operation that ran. Its frames are read at once, the rest when the next one runs."""
         self.settle()
         if inputs and results:
             loses = any(tensor.requires_grad for tensor in inputs)
             self._last = (operator, inputs, results, grad_enabled, calling_frames() if loses else ())
 
     def _look(self, operator: str, inputs: list[Any], results: list[Any], grad_enabled: bool, frames: tuple[Frame, ...]) -> None:
-        """Results that lost their gradient are cut; results that have one may have met a cut."""
-        came = [self._cuts[id(tensor)][1] for tensor in inputs if id(tensor) in self._cuts]
+        """Record results that lost their gradient, and functions that have such inputs."""
+        input_cuts = [self._cuts[id(tensor)][1] for tensor in inputs if id(tensor) in self._cuts]
         needing = [tensor for tensor in inputs if tensor.requires_grad]
         for result in results:
             if result.grad_fn is not None:
                 if len(needing) == len(inputs):
                     self._numbers_only.add(result.grad_fn)
-                if came:
-                    self._cuts_into.setdefault(result.grad_fn, came)
+                if input_cuts:
+                    self._cuts_into.setdefault(result.grad_fn, input_cuts)
             elif not result.requires_grad and id(result) not in self._cuts:
-                cuts = list(dict.fromkeys(cut for group in came for cut in group))
+                cuts = list(dict.fromkeys(cut for group in input_cuts for cut in group))
                 if needing and not VALUELESS.match(operator) and not any(result is tensor for tensor in inputs):
                     by, why = _reason(operator, result, grad_enabled)
                     cuts.append(Cut(by, why, needing[0].grad_fn, needing[0].output_nr, tensor_type(result), frames))
@@ -106,13 +106,13 @@ class RecordedOrigins(Origins):
 
 
 VALUELESS = re.compile(r"(new|empty|zeros|ones|full|rand)_|.*_like$|(empty|zeros|ones|full|randn?)$")
-"""Operations that take a tensor only for its shape."""
+"""Operations that use only the shape of their input."""
 
 
 def _reason(name: str, result: Any, grad_enabled: bool) -> tuple[str, str]:
     if not (result.is_floating_point() or result.is_complex()):
         kind = str(result.dtype).removeprefix("torch.")
-        return kind, f"{name} gives {kind}, and only floating-point and complex tensors have gradients"
+        return kind, f"{name} returns {kind}, and only floating-point and complex tensors have gradients"
     if not grad_enabled:
         return "no_grad", f"{name} ran under no_grad (or inference_mode): no gradient flows back through it"
     if name in ("detach", "detach_", "data"):
@@ -128,7 +128,7 @@ def _next_number() -> int:
 
 @contextmanager
 def _cuts_watched(origins: RecordedOrigins) -> Iterator[None]:
-    """Sees every operator that runs, and `tensor.data`, which is none."""
+    """Record every operator that runs, and `tensor.data`, which is not an operator."""
     import torch
     from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -139,9 +139,9 @@ def _cuts_watched(origins: RecordedOrigins) -> Iterator[None]:
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             origins.settle()
             result = func(*args, **(kwargs or {}))
-            given = [tensor for _, tensor in tensors([args, kwargs or {}])]
+            operands = [tensor for _, tensor in tensors([args, kwargs or {}])]
             name = func._schema.name.rpartition("::")[2] if hasattr(func, "_schema") else str(func)
-            origins.saw(name, given, [t for _, t in tensors(result)], torch.is_grad_enabled())
+            origins.saw(name, operands, [t for _, t in tensors(result)], torch.is_grad_enabled())
             return result
 
     class Data(TorchFunctionMode):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""torch.export has to know what the caches of transformers hold. transformers tells it when asked, for the rest of the process."""
+"""Lets torch.export look into the caches of transformers. transformers has a function for this, but it lasts for the whole process."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @contextmanager
 def caches_registered() -> Iterator[bool]:
-    """While open, torch's pytrees look into a DynamicCache: whether they can. Afterwards they do as they did before.
+    """Register DynamicCache with torch's pytrees, and deregister it on exit. Yields whether that is possible.
 
-    A registration that stays breaks others: FlopCounterMode then fails on Mamba, whose cache has layers of another kind."""
+    A registration that stays breaks other code: FlopCounterMode fails on Mamba, whose cache has layers of another kind."""
     from torch.utils import _pytree as pytree
 
     try:
@@ -31,7 +31,7 @@ def caches_registered() -> Iterator[bool]:
 
 
 def _deregister(cls: type) -> None:
-    """From every registry of torch: of Python's pytrees, of fx, and of optree, which torch uses where it is installed."""
+    """Remove a class from every registry of torch: Python's pytrees, fx, and optree, which torch uses if it is installed."""
     from torch.fx import _pytree as fx_pytree
     from torch.utils import _pytree as pytree
 

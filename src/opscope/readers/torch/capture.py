@@ -1,4 +1,4 @@
-"""Which way a live torch object is captured."""
+"""How a live torch object is captured."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _SHOWN = ("params", "show_attrs", "show_saved", "max_attr_chars", "merge_saved",
 def capture(
     obj: Any, *args: Any, stage: str | None = None, dynamic_shapes: Any = None, strict: bool = False, **kwargs: Any
 ) -> Program | None:
-    """A module or function with its inputs, a tensor with a gradient, an exported program or a graph module; else None.
+    """Capture a module or function with its inputs, a tensor with a gradient, an exported program or a graph module; None for others.
 
-    `stage` chooses what of a module is shown: "forward" (torch.export, the default), "eager" (one real run), "autograd" (the graph
-    behind its results) or "joint" (forward and backward). `params`, `show_attrs`, `show_saved` and `max_attr_chars` are torchviz's;
-    every other keyword goes to the module.
+    `stage` chooses what to show of a module: "forward" (torch.export, the default), "eager" (one real run), "autograd" (the graph
+    behind its results) or "joint" (forward and backward). `params`, `show_attrs`, `show_saved` and `max_attr_chars` work as in
+    torchviz; every other keyword is passed to the module.
     """
     import torch
 
     if type(obj).__module__.startswith("executorch.") and callable(getattr(obj, "exported_program", None)):
         obj = obj.exported_program()  # an EdgeProgramManager or ExecutorchProgramManager
-    obj = getattr(obj, "_orig_mod", obj)  # torch.compile's wrapper: what it wraps is what was written
+    obj = getattr(obj, "_orig_mod", obj)  # the module inside torch.compile's wrapper
     if isinstance(obj, torch.export.ExportedProgram):
         _check_stage(stage, "an exported program", ("forward", "joint"))
         if stage == "joint":
@@ -55,17 +55,17 @@ def capture(
         obj = _module_of(obj)
     _check_stage(stage, "a torch module", STAGES)
     if stage in ("eager", "autograd") and (dynamic_shapes is not None or strict):
-        raise OpscopeError(f"dynamic_shapes and strict are torch.export's, and stage={stage!r} follows a real run; leave them out")
+        raise OpscopeError(f"dynamic_shapes and strict are options of torch.export, which stage={stage!r} does not use; leave them out")
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in obj.parameters()):
-        raise OpscopeError(f"{_name(obj)} has parameters without a size yet (lazy modules); run it once with real inputs first")
+        raise OpscopeError(f"{_name(obj)} has uninitialized parameters (lazy modules); run it once with real inputs first")
     _check_spelling(obj, kwargs)
     if not args and not kwargs and _needs_inputs(obj):
-        raise OpscopeError(f"{_name(obj)} needs its inputs to be captured: opscope.capture(model, *inputs)")
+        raise OpscopeError(f"{_name(obj)} needs its inputs: opscope.capture(model, *inputs)")
     if stage == "autograd":
         return _autograd(obj, args, kwargs)
     misplaced = [name for name in kwargs if name in _SHOWN and name not in inspect.signature(obj.forward).parameters]
     if misplaced:
-        raise OpscopeError(f"{misplaced[0]} is about autograd graphs; add stage='autograd', or leave it out")
+        raise OpscopeError(f"{misplaced[0]} only applies to autograd graphs; add stage='autograd', or leave it out")
     if stage == "eager":
         from opscope.readers.torch.eager import program_of_run
 
@@ -76,34 +76,34 @@ def capture(
                 return _joint(exported, args, kwargs, _name(obj))
         if len(args) == 1 and type(args[0]) in (tuple, list):
             raise OpscopeError(f"{exported} {ONE_BY_ONE[0].upper()}{ONE_BY_ONE[1:]}")
-        raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' follows a real run instead.")
+        raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' uses a real run instead.")
     return _forward(obj, args, kwargs, dynamic_shapes, strict)
 
 
-def _check_stage(stage: str | None, of: str, known: tuple[str, ...]) -> None:
-    if stage is not None and stage not in known:
-        there = f"there are: {', '.join(known)}" if len(known) > 1 else f"there is only {known[0]!r}"
-        raise OpscopeError(f"no stage {stage!r} of {of}; {there}")
+def _check_stage(stage: str | None, subject: str, stages: tuple[str, ...]) -> None:
+    if stage is not None and stage not in stages:
+        choice = f"choose one of: {', '.join(stages)}" if len(stages) > 1 else f"use {stages[0]!r}"
+        raise OpscopeError(f"no stage {stage!r} for {subject}; {choice}")
 
 
 def _check_spelling(module: Any, kwargs: dict[str, Any]) -> None:
-    """A keyword that `forward` does not take and that looks like an option is a slip, and not the model's mistake."""
+    """Refuse a keyword that `forward` does not take and that looks like a misspelled option."""
     try:
-        taken = inspect.signature(module.forward).parameters
+        parameters = inspect.signature(module.forward).parameters
     except (TypeError, ValueError):
         return
-    if any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return
     for name in kwargs:
-        meant = "" if name in taken or name in _SHOWN else suggest(name, (*_OPTIONS, *_SHOWN), otherwise="")
-        if meant:
-            raise OpscopeError(f"neither capture nor {_name(module)}.forward has an option {name!r}{meant}")
+        suggestion = "" if name in parameters or name in _SHOWN else suggest(name, (*_OPTIONS, *_SHOWN), otherwise="")
+        if suggestion:
+            raise OpscopeError(f"neither capture nor {_name(module)}.forward has an option {name!r}{suggestion}")
 
 
 def _options(kwargs: dict[str, Any]) -> autograd.Options:
     unknown = [name for name in kwargs if name not in _SHOWN]
     if unknown:
-        raise OpscopeError(f"no option {unknown[0]!r} for the graph behind tensors; there are: {', '.join(_SHOWN)}")
+        raise OpscopeError(f"no option {unknown[0]!r} for the autograd graph of tensors; there are: {', '.join(_SHOWN)}")
     return autograd.Options(**kwargs)
 
 
@@ -120,7 +120,7 @@ def _name(module: Any) -> str:
 
 
 def _module_of(function: Any) -> Any:
-    """A function as a module: what torch.export takes. Modules that the function closes over keep their parameters as constants."""
+    """A function wrapped in a module, for torch.export. Parameters of modules that the function closes over become constants."""
     import torch
 
     class Function(torch.nn.Module):  # type: ignore[misc]
@@ -131,24 +131,24 @@ def _module_of(function: Any) -> Any:
             return function(*args, **kwargs)
 
     try:
-        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-        parameters = [p for p in inspect.signature(function).parameters.values() if p.name != own.name]
-        Function.forward.__signature__ = inspect.Signature([own, *parameters])  # type: ignore[attr-defined]  # names the inputs
-    except (TypeError, ValueError):  # built-in functions have none
+        this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        parameters = [p for p in inspect.signature(function).parameters.values() if p.name != this.name]
+        Function.forward.__signature__ = inspect.Signature([this, *parameters])  # type: ignore[attr-defined]  # names the inputs
+    except (TypeError, ValueError):  # built-in functions have no signature
         pass
     return Function()
 
 
 @contextmanager
 def _exported(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Iterator[Any]:
-    """The exported program, or a paragraph that says why there is none. What is in the program can be read while this is open."""
+    """The exported program, or a paragraph that says why there is none. The program may be read only inside the context."""
     import torch
 
     def attempt() -> Any:
         try:
-            with _quietly(), same_state(module):  # export leaves fake tensors where a model keeps some
+            with _quietly(), same_state(module):  # export leaves fake tensors behind in some models
                 return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
-        except Exception as error:  # export raises whatever the model, Dynamo or a fake tensor raises
+        except Exception as error:  # export passes on whatever the model, Dynamo or a fake tensor raises
             return error
 
     with ExitStack() as registered:
@@ -160,7 +160,7 @@ def _exported(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """torch.export logs pages about a refusal before it raises it; the reason is ours to tell, once."""
+    """Silence torch.export, which logs pages about a failure before raising it. opscope reports the reason once."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -171,13 +171,13 @@ def _quietly() -> Iterator[None]:
 
 
 def refusal(error: BaseException, name: str) -> str:
-    """torch.export's reasons run over pages; the first paragraph is the one for people."""
+    """Why torch.export failed, from the first paragraph of its error, which may run over pages."""
     words = str(error).strip() or type(error).__name__
     paragraphs = words.split("\n\n")
     paragraph = " ".join(" ".join(paragraphs[: 2 if paragraphs[0].endswith(":") else 1]).split())
     if len(paragraph) > 400:
         paragraph = f"{paragraph[:400].rsplit(' ', 1)[0]} …"
-    return f"torch.export refused {name} ({type(error).__name__}): {paragraph.rstrip('.')}."
+    return f"torch.export failed on {name} ({type(error).__name__}): {paragraph.rstrip('.')}."
 
 
 def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Program:
@@ -187,12 +187,12 @@ def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: b
     from opscope.readers.torch.eager import program_of_run
 
     program = program_of_run(module, args, kwargs, _name(module), exported)
-    warnings.warn(program.attrs["notes"][0], stacklevel=_frames_of_ours())
+    warnings.warn(program.attrs["notes"][0], stacklevel=_opscope_frames())
     return program
 
 
-def _frames_of_ours() -> int:
-    """The `stacklevel` at which a warning points at the person's line: the first one outside opscope."""
+def _opscope_frames() -> int:
+    """The `stacklevel` that makes a warning point at the user's line: the first frame outside opscope."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "opscope":
         frame, level = frame.f_back, level + 1
@@ -207,11 +207,11 @@ def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
     with undisturbed(module):
         try:
             results = origins.run(*args, **kwargs)
-        except Exception as error:  # the model's own mistake; the forward graph shows where
+        except Exception as error:  # a bug in the model; the forward graph shows where
             raise OpscopeError(f"{_name(module)} raised {first_words(error)}; stage='eager' shows the graph up to there") from error
         program = autograd.program_of_tensors(results, shown, origins, _name(module))
     if program is None:
-        raise OpscopeError(f"{_name(module)} gave no tensor; an autograd graph stands behind tensors")
+        raise OpscopeError(f"{_name(module)} returned no tensor, so there is no autograd graph; return the tensors to differentiate")
     return program
 
 

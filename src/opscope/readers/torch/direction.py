@@ -1,9 +1,9 @@
-"""Forward and backward in one fx graph: which half a node is on, and which forward node a backward node belongs to.
+"""Forward and backward in one fx graph: which half a node is in, and which forward node a backward node belongs to.
 
-AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation onto the operations
-of its backward function. Several forward nodes may carry one number: the first of them made the autograd function, the others
-are its getitems or made none. Sums of gradients, where a value was used twice, belong to no function: they are linked like the
-operation that takes the sum, and stand in the module whose operations use the value that they are the gradient of.
+AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation to the operations of its
+backward function. Several forward nodes may share a number: the first of them created the autograd function, the others are its
+getitems or created none. A sum of gradients, for a value that was used twice, belongs to no function: it is linked like the operation
+that uses the sum, and placed in the module whose operations use the value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_backward(meta: Mapping[str, Any]) -> bool:
 
 
 def directions(nodes: Iterable[Any]) -> dict[str, str]:
-    """The half of each operation, by name; empty where nothing is known to be backward."""
+    """The half of each operation, by name; empty if nothing is marked backward."""
     calls = [node for node in nodes if node.op in _CALLS]
     if not any(is_backward(node.meta) for node in calls):
         return {}
@@ -33,7 +33,7 @@ def directions(nodes: Iterable[Any]) -> dict[str, str]:
 def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
     """For each backward operation, a link to the forward operation whose autograd function it is part of."""
     owner: dict[int, str] = {}
-    found: dict[str, str] = {}
+    forward_of: dict[str, str] = {}
     sums: list[Any] = []
     for node in nodes:
         number = node.meta.get("seq_nr")
@@ -44,21 +44,21 @@ def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
         elif node.meta.get("is_gradient_acc"):
             sums.append(node)
         elif number in owner:
-            found[node.name] = owner[number]
+            forward_of[node.name] = owner[number]
     for node in reversed(sums):
         near = (*node.users, *node.all_input_nodes)
-        forward = next((found[other.name] for other in near if other.name in found), None)
+        forward = next((forward_of[other.name] for other in near if other.name in forward_of), None)
         if forward is not None:
-            found[node.name] = forward
-    return {name: (Link(BACKWARD_OF, forward),) for name, forward in found.items()}
+            forward_of[node.name] = forward
+    return {name: (Link(BACKWARD_OF, forward),) for name, forward in forward_of.items()}
 
 
 def sum_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[str, tuple[Link, ...]]) -> dict[str, Path]:
-    """Where sums of gradients stand: in the innermost module around all forward uses of the value. Torch leaves them without one."""
+    """Scopes for sums of gradients, which torch leaves without one: the innermost module around all forward uses of the value."""
     by_name: dict[str, Any] = {}
-    found: dict[str, Path] = {}
+    assigned: dict[str, Path] = {}
     around: dict[str, Path | None] = {}
-    """By value: the scope around its forward uses, None where it has a single one. Looked at once: a value may have many sums."""
+    """By value: the scope around its forward uses, None if it has only one. Cached, because a value may have many sums."""
     for node in nodes:
         by_name[node.name] = node
         if not node.meta.get("is_gradient_acc") or scopes.get(node.name):
@@ -69,19 +69,19 @@ def sum_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[
                 around[value.name] = common_scope(uses) if len(uses) > 1 else None
             scope = around[value.name]
             if scope is not None:
-                found[node.name] = scope
+                assigned[node.name] = scope
                 break
         else:
             first = node.all_input_nodes[0].name
-            found[node.name] = found.get(first, scopes[first])
-    return found
+            assigned[node.name] = assigned.get(first, scopes[first])
+    return assigned
 
 
 def _candidates(total: Any, by_name: Mapping[str, Any], links: Mapping[str, tuple[Link, ...]]) -> Iterator[Any]:
-    """Values that a sum may be the gradient of: of its shape, and taken by the forward operations behind its summands.
+    """Values that a sum may be the gradient of: of the same shape, and used by the forward operations behind its summands.
 
-    The summand that arrives last comes first: it is from a use of the value itself, the others may have come past it through a
-    plain addition, which leaves no operation behind.
+    The last summand comes first: it belongs to a use of the value itself, while the others may come from beyond a plain addition,
+    which leaves no backward operation.
     """
     shape = getattr(total.meta.get("val"), "shape", None)
     for summand in reversed(total.all_input_nodes):
@@ -94,12 +94,12 @@ def _candidates(total: Any, by_name: Mapping[str, Any], links: Mapping[str, tupl
 
 
 def _gives_gradient(user: Any) -> bool:
-    """A forward use; `detach` only keeps a value for the backward half."""
+    """Whether this is a forward use; `detach` only saves a value for backward."""
     return not is_backward(user.meta) and not str(user.target).startswith("aten.detach")
 
 
 def common_scope(scopes: Sequence[Path]) -> Path:
-    """What several scopes begin with: what the first and the last in sorted order do."""
+    """The common prefix of several scopes: that of the first and the last in sorted order."""
     first, last = min(scopes), max(scopes)
     same = 0
     while same < min(len(first), len(last)) and first[same] == last[same]:

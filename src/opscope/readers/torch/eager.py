@@ -1,8 +1,8 @@
 """One real run of a module as a graph: what torch.export cannot trace can still be followed, operation by operation.
 
-A dispatch mode sees every operator that runs, with its tensors; forward hooks say in which module. Python's own control flow is
-followed where it went. If the run raises, the graph ends where it stopped, with the error on its last node;
-if it raises before any operation ran, there is nothing to show.
+A dispatch mode sees every operator that runs, with its tensors; forward hooks say in which module. Python control flow appears as it
+was executed. If the run raises, the graph ends there, with the error on its last node; if it raises before the first operation, there
+is nothing to show.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from opscope.readers.torch.undisturbed import undisturbed
 from opscope.readers.torch.values import output_types, plain, tensor_type
 
 ENTRY = "main"
-_ONE_RUN = "Shown instead is one real run with these inputs: the branches that it took, the sizes that it had."
+_ONE_RUN = "Showing one real run with these inputs instead, with the branches it took and the sizes it had."
 
 
 def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, refusal: str = "") -> Program:
-    """`refusal` says why this run stands in for another way of capturing; the program's note begins with it."""
+    """`refusal` says why another way of capturing failed; the program's note begins with it."""
     program = ProgramBuilder(name, ENTRY)
     run = _Run(program.graph(ENTRY), ModuleCalls(module))
     for path, tensor in tensors(_named(module, args) | kwargs):
@@ -34,29 +34,29 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
     with undisturbed(module), run.calls.followed(), _watch(run):
         try:
             result = module(*args, **kwargs)
-        except Exception as raised:  # the model's own mistake is what the person wants to see
+        except Exception as raised:  # a bug in the model is what the user wants to see
             error = raised
     if error is not None and not run.steps:
-        raise OpscopeError(f"{name} failed before its first operation: {first_words(error)}; {_how_to_give(module, args)}") from error
+        raise OpscopeError(f"{name} failed before its first operation: {first_words(error)}; {_input_hint(module, args)}") from error
     stopped = run.finish(result, error)
-    said = _ONE_RUN if refusal else ""
+    note = _ONE_RUN if refusal else ""
     if error is not None:
-        said = f"With these inputs the run failed {stopped}: {first_words(error)}; shown is the graph up to there."
+        note = f"With these inputs, the run failed {stopped}: {first_words(error)}; the graph ends there."
         program.attrs["error"] = first_words(error)
-    if said:
-        program.attrs["notes"] = [f"{refusal} {said}".lstrip()]
+    if note:
+        program.attrs["notes"] = [f"{refusal} {note}".lstrip()]
     program.attrs.update(about_modules(run.calls.owners.classes))
     return program.build()
 
 
-def _how_to_give(module: Any, args: tuple[Any, ...]) -> str:
-    if any(type(each) in (tuple, list) for each in args):
+def _input_hint(module: Any, args: tuple[Any, ...]) -> str:
+    if any(type(argument) in (tuple, list) for argument in args):
         return ONE_BY_ONE
-    return f"give the inputs that its forward takes: {', '.join(_names(module)) or 'none'}"
+    return f"pass the inputs that its forward takes: {', '.join(_names(module)) or 'none'}"
 
 
 def _named(module: Any, args: tuple[Any, ...]) -> dict[str, Any]:
-    """Positional arguments under the names that `forward` gives them."""
+    """Positional arguments by their parameter names in `forward`."""
     names = _names(module)
     return {names[i] if i < len(names) else f"arg_{i}": value for i, value in enumerate(args)}
 
@@ -70,7 +70,7 @@ def _names(module: Any) -> list[str]:
 
 
 class _Step:
-    """One node while the run goes on: its error may come later."""
+    """A node during the run: it may still get an error."""
 
     __slots__ = ("attrs", "control", "id", "inputs", "op", "outputs", "scope", "source")
 
@@ -86,7 +86,7 @@ class _Step:
 
 
 class _Run:
-    """What has run so far. Tensors are told apart by identity, and watched weakly so that activations can be freed."""
+    """The run so far. Tensors are identified by object, through weak references so that activations can be freed."""
 
     def __init__(self, builder: GraphBuilder, calls: ModuleCalls) -> None:
         from torch.utils.weak import WeakTensorKeyDictionary
@@ -94,37 +94,37 @@ class _Run:
         self.builder = builder
         self.calls = calls
         self.steps: list[_Step] = []
-        self.made_by: Any = WeakTensorKeyDictionary()
-        self.written: dict[int, tuple[int, str]] = {}
-        """By storage: position and id of the last step that wrote into it."""
+        self.producer: Any = WeakTensorKeyDictionary()
+        self.last_write: dict[int, tuple[int, str]] = {}
+        """By storage: position and id of the last step that wrote to it."""
         self.position: dict[str, int] = {}
-        self.taken: dict[str, int] = {}
+        self.name_counts: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
-        count = self.taken.get(name, -1) + 1
-        self.taken[name] = count
-        found = f"{name}_{count}" if count else name
-        return found if found not in self.position else self.unique(name)
+        count = self.name_counts.get(name, -1) + 1
+        self.name_counts[name] = count
+        id_ = f"{name}_{count}" if count else name
+        return id_ if id_ not in self.position else self.unique(name)
 
     def input(self, path: str, tensor: Any) -> None:
         self._placeholder(self.unique(path.replace("[", "_").replace("]", "")), "input", tensor)
 
-    def _placeholder(self, own: str, role: Role, tensor: Any, name: str = "", scope: Path = ()) -> ValueRef:
-        if tensor in self.made_by:
-            return self.made_by[tensor]  # type: ignore[no-any-return]
+    def _placeholder(self, id_: str, role: Role, tensor: Any, name: str = "", scope: Path = ()) -> ValueRef:
+        if tensor in self.producer:
+            return self.producer[tensor]  # type: ignore[no-any-return]
         attrs: dict[str, Any] = {"name": name} if name else {}
         if role == "parameter":
             attrs["trainable"] = bool(tensor.requires_grad)
-        self.builder.node(own, role, (), (tensor_type(tensor),), role=role, attrs=attrs, scope=scope)
-        self.position[own] = -1
-        self.made_by[tensor] = (own, 0)
-        return (own, 0)
+        self.builder.node(id_, role, (), (tensor_type(tensor),), role=role, attrs=attrs, scope=scope)
+        self.position[id_] = -1
+        self.producer[tensor] = (id_, 0)
+        return (id_, 0)
 
     def value(self, tensor: Any) -> ValueRef:
-        """Where a tensor comes from; one that nobody made is a parameter, a buffer or a constant."""
-        known: ValueRef | None = self.made_by.get(tensor)
-        if known is not None:
-            return known
+        """Where a tensor comes from; a tensor without a producer is a parameter, a buffer or a constant."""
+        ref: ValueRef | None = self.producer.get(tensor)
+        if ref is not None:
+            return ref
         name = self.calls.name(tensor)
         if not name:
             return self._placeholder(self.unique("constant"), "constant", tensor)
@@ -144,14 +144,14 @@ class _Run:
         return step
 
     def _take(self, step: _Step, name: str, value: Any) -> None:
-        found = tensors(value)
-        for _, tensor in found:
+        operands = tensors(value)
+        for _, tensor in operands:
             source = self.value(tensor)
             step.inputs.append(source)
-            position, writer = self.written.get(_storage(tensor), (-1, ""))
+            position, writer = self.last_write.get(_storage(tensor), (-1, ""))
             if position > self.position.get(source[0], -1) and writer != source[0]:
                 step.control.append(writer)
-        if len(found) != sum(1 for _ in leaves(value)):
+        if len(operands) != sum(1 for _ in leaves(value)):
             step.attrs[name] = plain(value)
 
     def end(self, step: _Step, operator: Any, args: Any, result: Any) -> None:
@@ -159,14 +159,14 @@ class _Run:
         several = isinstance(result, tuple | list)
         for index, item in enumerate(result if several else [result]):
             for _, tensor in tensors(item):
-                self.made_by[tensor] = (step.id, index)
+                self.producer[tensor] = (step.id, index)
         for argument, value in zip(getattr(getattr(operator, "_schema", None), "arguments", ()), args, strict=False):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 for _, tensor in tensors(value):
-                    self.written[_storage(tensor)] = (self.position[step.id], step.id)
+                    self.last_write[_storage(tensor)] = (self.position[step.id], step.id)
 
     def finish(self, result: Any, error: Exception | None) -> str:
-        """Hands the steps to the builder, and the module's results to an output node. Says where an error stopped the run."""
+        """Pass the steps to the builder, and the module's results to an output node. Returns where an error stopped the run."""
         stopped = ""
         if error is not None and self.steps:
             last = self.steps[-1]
@@ -201,10 +201,10 @@ def _watch(run: _Run) -> Any:
         supports_higher_order_operators = True
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if str(func) == "cond" and not kwargs:  # the branch that is taken is followed, as Python's own are
-                predicate, taken, other, operands = args
+            if str(func) == "cond" and not kwargs:  # follow the branch taken, as with Python's own control flow
+                predicate, if_true, if_false, operands = args
                 with self:
-                    return (taken if predicate else other)(*operands)
+                    return (if_true if predicate else if_false)(*operands)
             step = run.begin(func, args, kwargs or {})
             result = func(*args, **(kwargs or {}))
             run.end(step, func, args, result)

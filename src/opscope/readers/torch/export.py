@@ -33,20 +33,20 @@ def program_of_exported(exported: Any, name: str = "") -> Program:
 
 
 def about_ranges(exported: Any) -> dict[str, dict[str, str]]:
-    """What a program's attributes say about its symbolic sizes."""
+    """A program's attributes for its symbolic sizes."""
     ranges = {str(symbol): str(bounds) for symbol, bounds in exported.range_constraints.items()}
     return {"range_constraints": ranges} if ranges else {}
 
 
 def program_of_graph_module(module: Any, name: str = "", signature: Signature = NO_SIGNATURE) -> Program:
-    """A torch.fx.GraphModule: traced, partitioned, or in the middle of a compiler that knows what its inputs are."""
+    """A torch.fx.GraphModule: traced, partitioned, or from inside a compiler that knows its signature."""
     program = ProgramBuilder(name or root_class(module) or type(module).__name__, ENTRY)
     _read_all(program, module, signature)
     return program.build()
 
 
 def _read_all(program: ProgramBuilder, root: Any, signature: Signature) -> None:
-    """The entry and every graph that is called from it, breadth first: nesting is as deep as the user made it."""
+    """Read the entry and every graph called from it, breadth first, because nesting may be arbitrarily deep."""
     waiting: deque[tuple[str, Any, Signature]] = deque([(ENTRY, root, signature)])
     classes: dict[str, str] = {}
     while waiting:
@@ -57,13 +57,13 @@ def _read_all(program: ProgramBuilder, root: Any, signature: Signature) -> None:
             if node.op not in ("get_attr", "call_module"):
                 continue
             inner = attribute(module, node.target)
-            found = _graph_in(inner)
-            if found is None:
+            inner_graph = _graph_in(inner)
+            if inner_graph is None:
                 continue
             inner_name = node.target if name == ENTRY else f"{name}.{node.target}"
             called[node.name] = inner_name
             if inner_name not in program and all(inner_name != other for other, _, _ in waiting):
-                waiting.append((inner_name, *found))
+                waiting.append((inner_name, *inner_graph))
         reader = FxGraphReader(builder, signature, called, module)
         reader.read(module.graph.nodes)
         classes.update(reader.owners.classes)
@@ -86,7 +86,7 @@ def _graph_in(value: Any) -> tuple[Any, Signature] | None:
 
 
 class _Delegate:
-    """A lowered module, seen as the graph it was made from."""
+    """A lowered module, treated as the graph it was made from."""
 
     def __init__(self, lowered: Any) -> None:
         self.lowered = lowered
@@ -106,12 +106,12 @@ def _delegate_attrs(module: Any) -> dict[str, Any]:
 
 
 def root_class(module: Any) -> str:
-    """The class of the module that was traced, as the stacks of its nodes name it."""
+    """The class of the traced module, according to the module stacks of its nodes."""
     for node in module.graph.nodes:
         stack = node.meta.get("nn_module_stack") or {}
         for path, cls in stack.values():
             name = str(getattr(cls, "__name__", cls)).rpartition(".")[2]
-            if path == "" and not name.startswith("GraphModule"):  # a graph that was traced again has lost its class
+            if path == "" and not name.startswith("GraphModule"):  # a retraced graph has lost its class
                 return name
             break
     return ""
@@ -141,7 +141,7 @@ def signature_of(exported: Any) -> Signature:
 
 
 def _identity(tensor: Any, name: str) -> Any:
-    """Equal for two names of one tensor, on any device; tensors without a storage are told apart by name."""
+    """A key that is equal for two names of one tensor, on any device; the name for tensors without a storage."""
     try:
         return (tensor.untyped_storage()._cdata, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
     except (AttributeError, RuntimeError, NotImplementedError):
@@ -149,7 +149,7 @@ def _identity(tensor: Any, name: str) -> Any:
 
 
 def _output_attrs(exported: Any) -> Mapping[str, Any]:
-    """What each output is when it is not just a result: a mutated buffer, a gradient."""
+    """Outputs that are more than results: mutated buffers, gradients."""
     special = [
         {"value": getattr(spec.arg, "name", ""), "kind": spec.kind.name.lower(), "target": spec.target or ""}
         for spec in exported.graph_signature.output_specs

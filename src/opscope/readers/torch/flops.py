@@ -1,4 +1,4 @@
-"""Floating-point operations of a run: torch's own counter, with formulas for the kernels that it does not know."""
+"""Floating-point operations of a run: torch's counter, with formulas for kernels that it does not cover."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def flop_counter() -> Any:
-    """A mode that counts while it is on. `get_total_flops()` tells how many so far."""
+    """A mode that counts while it is active. `get_total_flops()` returns the count so far."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -19,23 +19,23 @@ def flop_counter() -> Any:
         "_cudnn_rnn": _cudnn_rnn_flop,
         "_trilinear": _bilinear_flop,
     }
-    known = {getattr(aten, name): formula for name, formula in formulas.items() if hasattr(aten, name)}
-    return FlopCounterMode(display=False, custom_mapping=known)
+    custom_mapping = {getattr(aten, name): formula for name, formula in formulas.items() if hasattr(aten, name)}
+    return FlopCounterMode(display=False, custom_mapping=custom_mapping)
 
 
 def _attention_flop(query: Any, key: Any, value: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """Scores, and their sum over the values."""
+    """Query times key, and scores times value."""
     *batch, rows, width = query
     return int(2 * prod(batch) * rows * key[-2] * (width + value[-1]))
 
 
 def _mkldnn_rnn_flop(inputs: Any, from_input: Any, from_hidden: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """One layer and direction: every step of every sequence meets both weights once."""
+    """One layer and direction: every step of every sequence is multiplied by both weights once."""
     return int(2 * prod(inputs[:-1]) * (prod(from_input) + prod(from_hidden)))
 
 
 def _bilinear_flop(left: Any, weight: Any, right: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """nn.Bilinear: every pair of inputs meets the whole weight."""
+    """nn.Bilinear: every pair of inputs is multiplied by the whole weight."""
     return int(2 * prod(left[:-1]) * prod(weight))
 
 

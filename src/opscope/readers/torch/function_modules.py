@@ -1,4 +1,4 @@
-"""The modules that a function works with, though they are not its arguments."""
+"""The modules that a function uses without taking them as arguments."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 def modules_of_function(function: Any) -> list[Any]:
-    """Modules in its closure, in what is bound to it, and under the global names in its code and in the functions beside it."""
+    """Modules in its closure and bound arguments, and in the globals used by its code and by functions of the same file."""
     import torch
 
     modules: list[Any] = []
-    visited: dict[int, Any] = {}  # holds each item, so that no other can get its id
+    visited: dict[int, Any] = {}  # keeps each item alive, so that its id is not reused
     waiting: list[Any] = [function]
     while waiting:
         item = waiting.pop()
@@ -30,13 +30,13 @@ def modules_of_function(function: Any) -> list[Any]:
             waiting.extend((item.func, *item.args, *item.keywords.values()))
         elif isinstance(item, dict | list | tuple | set):
             waiting.extend(item.values() if isinstance(item, dict) else item)
-        elif item is function:  # an object that can be called
+        elif item is function:  # a callable object
             waiting.extend(getattr(item, "__dict__", {}).values())
     return modules
 
 
 def _values(function: FunctionType) -> Iterator[Any]:
-    """What the variables of a function hold that are not local. Functions of other files are somebody's library, and not followed."""
+    """The values of a function's non-local variables. Functions of other files are library code and are not followed."""
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
@@ -49,11 +49,11 @@ def _values(function: FunctionType) -> Iterator[Any]:
 
 
 def _global_names(code: CodeType) -> set[str]:
-    """With those of functions and comprehensions inside of it."""
+    """Global names in the code, including those in nested functions and comprehensions."""
     names: set[str] = set()
     waiting = [code]
     while waiting:
         inner = waiting.pop()
         names.update(inner.co_names)
-        waiting.extend(each for each in inner.co_consts if isinstance(each, CodeType))
+        waiting.extend(constant for constant in inner.co_consts if isinstance(constant, CodeType))
     return names

@@ -1,7 +1,7 @@
-"""One fx graph as nodes of the model: the part that exported programs, graph modules, joint graphs and compiler passes share.
+"""One fx graph as nodes of the model. Exported programs, graph modules, joint graphs and compiler passes share this.
 
-Every fx node is a node here and every fx edge an edge, with three exceptions that say the same thing better: a `get_attr` of an
-inner graph becomes a call of that graph, tied parameters become one node, and `getitem` names the output that it takes on its edge.
+Every fx node is a node here and every fx edge an edge, with three exceptions that express the same thing better: a `get_attr` of an
+inner graph becomes a call of that graph, tied parameters become one node, and the edge of a `getitem` refers to the output it takes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SPELLED_OUT = frozenset(
         "mutation_region_id", "output_stack_traces", "user_visible_output_idxs", "original_output_strides",
     )
 )  # fmt: skip
-"""Metadata that the model has its own place for, or that only the compiler that made it can use."""
+"""Metadata that has its own place in the model, or that is useful only to the compiler that wrote it."""
 
 
 _ROLES: dict[str, Role] = {"parameter": "parameter", "buffer": "buffer", "constant": "constant", "gradient": "gradient"}
@@ -45,20 +45,20 @@ class Placeholder(NamedTuple):
 
     @property
     def attrs(self) -> dict[str, Any]:
-        said = {
+        attrs = {
             "name": self.name or None,
             "tied": list(self.tied) or None,
             "trainable": self.trainable,
             "persistent": self.persistent,
         }
-        return {key: value for key, value in said.items() if value is not None}
+        return {key: value for key, value in attrs.items() if value is not None}
 
 
 INPUT = Placeholder("input")
 
 
 class Signature(NamedTuple):
-    """Roles of a graph's inputs and outputs, by fx name. `same` leads from a tied placeholder to the one that is drawn."""
+    """Roles of a graph's inputs and outputs, by fx name. `same` maps a tied placeholder to the one that is drawn."""
 
     placeholders: Mapping[str, Placeholder] = {}
     same: Mapping[str, str] = {}
@@ -66,7 +66,7 @@ class Signature(NamedTuple):
 
 
 class FxGraphReader:
-    """Fills one GraphBuilder from one fx graph. `called` leads from a get_attr or call_module node to the graph it stands for."""
+    """Fills one GraphBuilder from one fx graph. `called` maps a get_attr or call_module node to its graph."""
 
     def __init__(self, builder: GraphBuilder, signature: Signature, called: Mapping[str, str], root: Any = None) -> None:
         self.builder = builder
@@ -95,17 +95,17 @@ class FxGraphReader:
     def _placeholder(self, node: Any) -> None:
         if node.name in self.signature.same:
             return
-        known = self.signature.placeholders.get(node.name, INPUT)
-        attrs = known.attrs | self._attributes(node)
-        attrs.pop("torch_fn", None)  # of the value in the outer graph that an inner one was given
-        if known.role == "gradient":
-            attrs["label"] = known.name
+        placeholder = self.signature.placeholders.get(node.name, INPUT)
+        attrs = placeholder.attrs | self._attributes(node)
+        attrs.pop("torch_fn", None)  # describes the value passed in from the outer graph
+        if placeholder.role == "gradient":
+            attrs["label"] = placeholder.name
         value = value_of(node.meta)
         if isinstance(value, bool | int | float | str):
             attrs["value"] = plain(value)
-        scope = self.owners.of(known.name) if known.name else ()
+        scope = self.owners.of(placeholder.name) if placeholder.name else ()
         outputs = self._outputs(node)
-        self.builder.node(node.name, known.kind, (), outputs, role=known.role, attrs=attrs, scope=scope)
+        self.builder.node(node.name, placeholder.kind, (), outputs, role=placeholder.role, attrs=attrs, scope=scope)
 
     def _output(self, node: Any) -> None:
         operands = Operands(self)
@@ -121,9 +121,9 @@ class FxGraphReader:
             operands.element(*node.args)
         else:
             for position, value in enumerate(node.args):
-                operands.named(names[position] if position < len(names) else f"arg{position}", value)
+                operands.add(names[position] if position < len(names) else f"arg{position}", value)
         for name, value in node.kwargs.items():
-            operands.named(name, value)
+            operands.add(name, value)
         attrs = operands.attrs | self._attributes(node)
         if attrs.get("original_aten") == op:
             del attrs["original_aten"]
@@ -156,7 +156,7 @@ class FxGraphReader:
         if "torch_fn" in attrs:
             attrs["torch_fn"] = str(node.meta["torch_fn"][-1])
         if "source_fn_stack" in attrs:
-            attrs["source_fn_stack"] = ";".join(f"{name},{class_name(made)}" for name, made in node.meta["source_fn_stack"])
+            attrs["source_fn_stack"] = ";".join(f"{name},{class_name(source)}" for name, source in node.meta["source_fn_stack"])
         origins = node.meta.get("from_node")
         if origins:
             attrs["from_node"] = [str(getattr(origin, "name", origin)) for origin in origins]
@@ -167,7 +167,7 @@ class FxGraphReader:
 
 
 class Operands:
-    """Arguments of one fx node, split: nodes become inputs, inner graphs become calls, the rest attributes."""
+    """The arguments of one fx node: nodes become inputs, inner graphs calls, and the rest attributes."""
 
     def __init__(self, reader: FxGraphReader) -> None:
         self.reader = reader
@@ -175,7 +175,7 @@ class Operands:
         self.calls: list[str] = []
         self.attrs: dict[str, Any] = {}
 
-    def named(self, name: str, value: Any) -> None:
+    def add(self, name: str, value: Any) -> None:
         before = len(self.inputs)
         shown = self.argument(value)
         only_nodes = is_node(value) or (isinstance(value, list | tuple) and value and all(map(is_node, value)))
@@ -183,7 +183,7 @@ class Operands:
             self.attrs[name] = shown
 
     def element(self, source: Any, index: Any) -> None:
-        """`getitem`: of a tuple it takes one output; of anything else it is an operation with an index."""
+        """`getitem`: on a tuple it selects one output; on anything else it is an operation with an index."""
         if not is_node(source) or not isinstance(index, int) or source.name not in self.reader.is_tuple:
             self.argument(source)
             self.attrs["index"] = self.argument(index)
@@ -192,7 +192,7 @@ class Operands:
         self.inputs.append((self._id(source), index % count if count else 0))
 
     def argument(self, value: Any, depth: int = 0) -> Any:
-        """Takes the nodes in it as inputs, and gives it back as plain data with `%name` for each of them."""
+        """Add the nodes in a value as inputs, and return it as plain data with `%name` for each of them."""
         if is_node(value):
             name = self._id(value)
             graph = self.reader.called.get(value.name)
@@ -218,7 +218,7 @@ MISSING = object()
 
 
 def value_of(meta: Mapping[str, Any], default: Any = None) -> Any:
-    """The value that torch worked out for a node, whichever tracer it was."""
+    """The value that torch traced for a node, whichever tracer it was."""
     for key in ("val", "example_value", "tensor_meta"):
         if key in meta:
             return meta[key]
@@ -241,7 +241,7 @@ def attribute(root: Any, path: str) -> Any:
 
 
 def module_calls(meta: Mapping[str, Any]) -> tuple[Call, ...]:
-    """The module stack of a node; a backward node stands with the forward module that it belongs to."""
+    """The module stack of a node; a backward node has that of its forward module."""
     stack = meta.get("nn_module_stack") or meta.get("fwd_nn_module_stack") or {}
     return tuple(Call.of(str(key), str(path), class_name(cls)) for key, (path, cls) in stack.items())
 
@@ -251,7 +251,7 @@ def class_name(cls: Any) -> str:
 
 
 def target_of(node: Any, root: Any) -> tuple[str, tuple[str, ...]]:
-    """The operator's name, and the names of its arguments where it has a schema."""
+    """The operator's name, and the names of its arguments if it has a schema."""
     target = node.target
     if node.op == "call_method":
         return f"Tensor.{target}", ("self",)

@@ -1,4 +1,4 @@
-"""Inputs for a module from what a person says about them: sizes, tensors, or nothing."""
+"""Inputs for a module, made from what the user specifies: sizes, tensors, or nothing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class UnsuitableInput(OpscopeError):
 
 
 def make_inputs(module: Any, input_size: Any, input_data: Any, dtypes: Any, device: Any, kwargs: dict[str, Any]) -> Inputs:
-    """Arguments and keywords; None for arguments where there is nothing to call the module with."""
+    """Arguments and keywords. The arguments are None if there is nothing to call the module with."""
     if input_size is not None and input_data is not None:
-        raise UnsuitableInput("give input_size or input_data, not both")
+        raise UnsuitableInput("pass input_size or input_data, not both")
     if input_data is not None:
         return _of_data(module, input_data, device, kwargs)
     if input_size is None:
@@ -25,14 +25,14 @@ def make_inputs(module: Any, input_size: Any, input_data: Any, dtypes: Any, devi
     where = device if device is not None else _device_of(module)
     if isinstance(input_size, Mapping):
         kinds = dtypes if isinstance(dtypes, Mapping) else dict.fromkeys(input_size, _first(dtypes))
-        named = {name: _tensor(module, size, kinds.get(name), where) for name, size in input_size.items()}
-        return (), {**named, **kwargs}
+        tensors = {name: _tensor(module, size, kinds.get(name), where) for name, size in input_size.items()}
+        return (), {**tensors, **kwargs}
     if not isinstance(input_size, list | tuple):
-        raise UnsuitableInput(f"{input_size!r} is no size: a size is whole numbers with the batch first, such as (1, 3, 224, 224)")
+        raise UnsuitableInput(f"{input_size!r} is not a size; expected integers with the batch first, such as (1, 3, 224, 224)")
     sizes = [input_size] if all(isinstance(number, int) for number in input_size) else list(input_size)
     chosen = list(dtypes) if isinstance(dtypes, list | tuple) else [dtypes] * len(sizes)
     if len(chosen) != len(sizes):
-        raise UnsuitableInput(f"{len(sizes)} input sizes, but {len(chosen)} dtypes; give one for each")
+        raise UnsuitableInput(f"{len(sizes)} input sizes but {len(chosen)} dtypes; pass one dtype per size")
     return tuple(_tensor(module, size, kind, where) for size, kind in zip(sizes, chosen, strict=True)), kwargs
 
 
@@ -44,7 +44,7 @@ def _of_data(module: Any, data: Any, device: Any, kwargs: dict[str, Any]) -> Inp
 
 
 def _takes_one_mapping(module: Any) -> bool:
-    """Whether a dict is the module's one argument rather than its keywords, as far as its annotation says."""
+    """Whether a dict is the module's only argument rather than its keywords, judging by the annotation."""
     import inspect
 
     try:
@@ -71,19 +71,19 @@ def _device_of(module: Any) -> Any:
 
 
 def _dtype_of(module: Any) -> Any:
-    """The module's own floating-point type: a model in half precision takes half precision."""
+    """The floating-point type of the module's parameters: a model in half precision takes half precision."""
     import torch
 
-    found = next((parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()), None)
-    return found or torch.get_default_dtype()
+    dtype = next((parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()), None)
+    return dtype or torch.get_default_dtype()
 
 
 def _tensor(module: Any, size: Any, dtype: Any, device: Any) -> Any:
-    """Random numbers; zeros for integers, which are indices more often than not."""
+    """Random numbers, or zeros for integer types, which are usually indices."""
     import torch
 
     if not all(isinstance(number, int) and number >= 0 for number in size):
-        raise UnsuitableInput(f"{size!r} is no size: a size is whole numbers with the batch first, such as (1, 3, 224, 224)")
+        raise UnsuitableInput(f"{size!r} is not a size; expected integers with the batch first, such as (1, 3, 224, 224)")
     kind = dtype or _dtype_of(module)
     if not (kind.is_floating_point or kind.is_complex):
         return torch.zeros(*size, dtype=kind, device=device)

@@ -1,4 +1,4 @@
-"""Forward and backward of a module in one graph: torch.export, then AOTAutograd. No code is generated and nothing runs."""
+"""Forward and backward of a module in one graph, by torch.export and AOTAutograd. No code is generated and nothing runs."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ GRADIENT_OF = "gradient_of"
 
 
 def program_of_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None, name: str) -> Program:
-    """The joint graph of an exported program. Tangents are the gradients that come in from whatever follows the module.
+    """The joint graph of an exported program. Tangents are the gradients that arrive from whatever follows the module.
 
-    Where sizes are symbols, and where there are no example inputs (`args` is None), the export's own fake inputs are traced."""
+    If sizes are symbolic, or if there are no example inputs (`args` is None), the export's own fake inputs are traced."""
     try:
         from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
     except ImportError:
-        raise OpscopeError("stage='joint' needs a newer torch (2.9 or later); stage='autograd' works with this one") from None
+        raise OpscopeError("stage='joint' needs torch 2.9 or later; stage='autograd' works with this one") from None
     module = _plain_module(exported)
     if args is None or exported.range_constraints:
         args, kwargs = _fake_inputs(exported)
     with ExitStack() as tracing:
         try:
             joint = aot_export_joint_with_descriptors(tracing, module, args, kwargs)
-        except Exception as error:  # whatever AOTAutograd trips over: the person needs its words, not a trace of its insides
+        except Exception as error:  # whatever AOTAutograd fails on: users need its message, not its traceback
             first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise OpscopeError(f"AOTAutograd could not make a joint graph: {first_line}; stage='autograd' may work") from error
+            raise OpscopeError(f"AOTAutograd could not trace a joint graph: {first_line}; stage='autograd' may work") from error
         graph = joint.graph_module.graph
         program = ProgramBuilder(name, ENTRY)
         program.attrs.update(about_ranges(exported))
         placeholders, by_target = _placeholders(graph, exported)
-        same = {name: by_target[known.name] for name, known in placeholders.items() if by_target[known.name] != name}
+        same = {name: by_target[placeholder.name] for name, placeholder in placeholders.items() if by_target[placeholder.name] != name}
         reader = JointReader(program.graph(ENTRY), Signature(placeholders, same), {}, joint.graph_module)
         reader.by_target = by_target
         reader.input_names = dict(enumerate(map(str, exported.graph_signature.user_inputs)))
@@ -50,7 +50,7 @@ def _plain_module(exported: Any) -> Any:
     """The exported graph as a module whose parameters are attributes, without the guards that would check the inputs."""
     try:
         return exported.module(check_guards=False)
-    except TypeError:  # older torch has no such guards
+    except TypeError:  # older versions of torch have no such guards
         return exported.module()
 
 
@@ -58,17 +58,21 @@ def _fake_inputs(exported: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     from torch.utils._pytree import tree_unflatten
 
     values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
-    given = [spec.arg for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
-    flat = [argument.value if hasattr(argument, "value") else values[argument.name] for argument in given]
+    arguments = [spec.arg for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+    flat = [argument.value if hasattr(argument, "value") else values[argument.name] for argument in arguments]
     args, kwargs = tree_unflatten(flat, exported.call_spec.in_spec)
     return tuple(args), dict(kwargs)
 
 
 def _placeholders(graph: Any, exported: Any) -> tuple[dict[str, Placeholder], dict[str, str]]:
-    """What AOTAutograd says about each input, and the input of each qualified name: of tied ones, the one that is used."""
+    """What AOTAutograd says about each input, and the input for each qualified name; for tied ones, the input that is used."""
     user_inputs = exported.graph_signature.user_inputs
-    held = {name: each for each in signature_of(exported).placeholders.values() for name in each.tied or (each.name,)}
-    found: dict[str, Placeholder] = {}
+    exported_by_name = {
+        name: placeholder
+        for placeholder in signature_of(exported).placeholders.values()
+        for name in placeholder.tied or (placeholder.name,)
+    }
+    placeholders: dict[str, Placeholder] = {}
     by_target: dict[str, str] = {}
     for node in graph.nodes:
         described = node.meta.get("desc")
@@ -76,21 +80,21 @@ def _placeholders(graph: Any, exported: Any) -> tuple[dict[str, Placeholder], di
         if node.op != "placeholder":
             continue
         if kind == "ParamAOTInput":
-            found[node.name] = held.get(described.target, Placeholder("parameter", described.target, trainable=True))
+            placeholders[node.name] = exported_by_name.get(described.target, Placeholder("parameter", described.target, trainable=True))
         elif kind == "BufferAOTInput":
-            found[node.name] = held.get(described.target, Placeholder("buffer", described.target))
+            placeholders[node.name] = exported_by_name.get(described.target, Placeholder("buffer", described.target))
         elif kind == "TangentAOTInput":
-            found[node.name] = Placeholder("gradient", f"gradient of {_target(described.output)}")
+            placeholders[node.name] = Placeholder("gradient", f"gradient of {_target(described.output)}")
         elif kind == "PlainAOTInput" and described.idx < len(user_inputs):
-            found[node.name] = Placeholder("input", str(user_inputs[described.idx]))
-        known = found.get(node.name)
-        if known is not None and (node.users or known.name not in by_target):
-            by_target.update(dict.fromkeys(known.tied or (known.name,), node.name))
-    return found, by_target
+            placeholders[node.name] = Placeholder("input", str(user_inputs[described.idx]))
+        entry = placeholders.get(node.name)
+        if entry is not None and (node.users or entry.name not in by_target):
+            by_target.update(dict.fromkeys(entry.tied or (entry.name,), node.name))
+    return placeholders, by_target
 
 
 def _target(described: Any) -> str:
-    """A short name of what a descriptor stands for."""
+    """A short name for what a descriptor refers to."""
     for field in ("target", "mutated_input", "grad_of"):
         inner = getattr(described, field, None)
         if inner is not None:
@@ -100,7 +104,7 @@ def _target(described: Any) -> str:
 
 
 class JointReader(FxGraphReader):
-    """A joint graph: the gradients it yields are nodes of their own, each linked to its parameter and standing in its module."""
+    """A joint graph. Each gradient it returns is a node of its own, linked to its parameter and placed in its module."""
 
     by_target: dict[str, str]
     input_names: dict[int, str]
@@ -136,5 +140,5 @@ class JointReader(FxGraphReader):
         attrs = {"name": target, "label": f"grad of {target}", DIRECTION_ATTR: BACKWARD}
         types = self.types.get(producer, ())
         scope = self.owners.of(target)
-        made = self.builder.node(f"grad.{target}", "gradient", inputs, types, role="gradient", attrs=attrs, scope=scope, links=links)
-        return (made.id, 0)
+        gradient = self.builder.node(f"grad.{target}", "gradient", inputs, types, role="gradient", attrs=attrs, scope=scope, links=links)
+        return (gradient.id, 0)

@@ -1,7 +1,7 @@
-"""Measures a module: who was called with what, parameters, multiply-adds, and the memory that autograd really keeps.
+"""Measures a module: its calls with their inputs, parameters, multiply-adds, and the memory that autograd really saves.
 
-The module runs once, as it is. Hooks follow its calls, torch's FLOP counter counts what its kernels do, and hooks on saved tensors
-see every tensor that the backward pass would need, by storage: a tensor kept twice costs its bytes once.
+The module runs once, unchanged. Hooks follow its calls, torch's FLOP counter counts what its kernels do, and hooks on saved tensors
+see every tensor that backward would need, by storage: a tensor saved twice counts once.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class Layer:
     """Position of the caller in the list of layers; -1 for the root."""
     called: bool = True
     repeat: int = 0
-    """How often this module had been called before."""
+    """How many times this module had been called before."""
     inputs: list[tuple[str, TensorType]] = field(default_factory=list)
     outputs: list[tuple[str, TensorType]] = field(default_factory=list)
     own_parameters: int = 0
-    """Elements of the parameters directly in it that no layer above has counted: tied ones count once."""
+    """Elements of its direct parameters that no earlier layer has counted: tied parameters count once."""
     own_trainable: int = 0
     shared_parameters: int = 0
     """Elements of its parameters that an earlier layer has counted."""
     flops: int | None = 0
-    """With everything called in it; None where that is not known."""
+    """Including everything called in it; None if unknown."""
     saved_bytes: int = 0
-    """Kept for the backward pass, first saved in this call itself."""
+    """Saved for backward, first in this call itself."""
     kernel: tuple[int, ...] = ()
 
 
@@ -60,15 +60,15 @@ class Measured:
     buffer_bytes: int
     input_bytes: int | None = 0
     saved_bytes: int | None = 0
-    """Kept for the backward pass; None where nothing ran that could tell."""
+    """Saved for backward; None if nothing ran."""
     flops: int | None = 0
 
 
 def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None) -> Measured:
-    """Layers and totals. Without inputs (None) nothing runs, and there are parameters only."""
+    """Layers and totals. Without inputs (None) nothing runs, and only parameters are counted."""
     ran = args is not None
     if ran and not can_be_hooked(module):
-        raise OpscopeError(f"{type(module).__name__} is TorchScript, whose layers cannot be followed; give the module it was made from")
+        raise OpscopeError(f"{type(module).__name__} is TorchScript, whose layers cannot be followed; pass the module it was made from")
     unique = {id(parameter): parameter for parameter in module.parameters()}.values()
     whole = Measured(
         type(module).__name__,
@@ -84,9 +84,9 @@ def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | 
         follower.list_modules()
         return whole
     assert args is not None
-    given = [tensor for _, tensor in tensors([args, kwargs or {}])]
-    whole.input_bytes = sum(tensor.numel() * tensor.element_size() for tensor in given)
-    follower.run(args, kwargs or {}, given)
+    input_tensors = [tensor for _, tensor in tensors([args, kwargs or {}])]
+    whole.input_bytes = sum(tensor.numel() * tensor.element_size() for tensor in input_tensors)
+    follower.run(args, kwargs or {}, input_tensors)
     whole.saved_bytes = follower.saved_bytes
     whole.flops = whole.layers[0].flops
     return whole
@@ -125,24 +125,24 @@ class _Follower:
         return layer
 
     def list_modules(self) -> None:
-        """The tree of modules as it stands, without a run."""
+        """The tree of modules, without a run."""
         positions: dict[str, int] = {}
         for path, module in self.root.named_modules():
             parent = positions.get(path.rpartition(".")[0], 0) if path else -1
             positions[path] = len(self.layers)
             self.add(path, module, called=True, parent=parent)
 
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: list[Any]) -> Any:
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], input_tensors: list[Any]) -> Any:
         import torch
 
         self.counter = flop_counter()
-        for tensor in (*given, *self.root.parameters(), *self.root.buffers()):
+        for tensor in (*input_tensors, *self.root.parameters(), *self.root.buffers()):
             storage = tensor.untyped_storage()
-            self.storages[storage._cdata] = storage  # there anyway, and counted on their own
+            self.storages[storage._cdata] = storage  # exists anyway, and is counted separately
         with ExitStack() as watched:
             watched.enter_context(undisturbed(self.root))
             watched.enter_context(_without_fast_path())
-            watched.enter_context(torch.autograd.graph.saved_tensors_hooks(self._saved, lambda kept: kept))
+            watched.enter_context(torch.autograd.graph.saved_tensors_hooks(self._saved, lambda tensor: tensor))
             watched.enter_context(self.counter)
             watched.enter_context(self._hooked())
             try:
@@ -151,7 +151,7 @@ class _Follower:
                 raise RunFailed(f"{type(self.root).__name__} raised {first_words(error)}{self._where()}") from error
 
     def _where(self) -> str:
-        """The call that an error came out of: outer ones have not ended either."""
+        """The innermost open call, which is where an error came from."""
         layer = self.layers[self.open[-1]] if self.open else None
         return f" (in {layer.path}: {layer.cls})" if layer is not None and layer.path else ""
 
@@ -185,14 +185,14 @@ class _Follower:
                 handle.remove()
 
     def _uncalled(self, module: Any, path: str, parent: int) -> None:
-        """Children that own parameters but were not called: attention reads the weights of its output projection itself."""
+        """Add children that own parameters but were not called: attention reads the weights of its output projection directly."""
         for name, child in module.named_children():
             child_path = f"{path}.{name}" if path else name
             if child_path not in self.calls and any(id(p) not in self.counted for p in child.parameters(recurse=False)):
                 self.add(child_path, child, called=False, parent=parent)
 
     def _saved(self, tensor: Any) -> Any:
-        """Autograd keeps a tensor. Storages stay referenced, as they will be in training: a freed one's address may come back."""
+        """Autograd saves a tensor. Storages stay referenced, as they will be in training: the address of a freed one may be reused."""
         storage = tensor.untyped_storage()
         if storage._cdata not in self.storages:
             self.storages[storage._cdata] = storage
@@ -208,7 +208,7 @@ def _types(args: list[Any], kwargs: dict[str, Any]) -> list[tuple[str, TensorTyp
 
 @contextmanager
 def _without_fast_path() -> Iterator[None]:
-    """nn.TransformerEncoderLayer can run as one fused kernel that hides its children; the summary is about the children."""
+    """Disable the fused kernel of nn.TransformerEncoderLayer, which would hide its children from the summary."""
     import torch
 
     mha = getattr(torch.backends, "mha", None)

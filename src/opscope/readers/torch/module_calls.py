@@ -1,4 +1,4 @@
-"""Follows the module calls of a real forward run: which call is open, as a group path of the model. For hooks-based captures."""
+"""Follows the module calls of a real forward run: which call is open, as a scope. For captures that use hooks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ModuleCalls:
 
     @property
     def scope(self) -> Path:
-        """The group path of the innermost open call."""
+        """The scope of the innermost open call."""
         return self._scopes[-1]
 
     def name(self, tensor: Any) -> str:
@@ -37,7 +37,7 @@ class ModuleCalls:
 
     @contextmanager
     def followed(self, entered: Listener | None = None, left: Listener | None = None) -> Iterator[None]:
-        """While open, module calls are followed. The listeners hear of each: after it is on the stack, before it leaves it."""
+        """Follow module calls inside the context. `entered` runs after a call is pushed, `left` before it is popped."""
         handles = []
         for path, module in self.root.named_modules():
             if module is self.root or not can_be_hooked(module):
@@ -67,7 +67,7 @@ class ModuleCalls:
 
 
 def can_be_hooked(module: Any) -> bool:
-    """TorchScript calls its modules itself, past all hooks."""
+    """Whether hooks work on a module. TorchScript calls its modules itself, bypassing hooks."""
     import torch
 
     return not isinstance(module, torch.jit.ScriptModule)

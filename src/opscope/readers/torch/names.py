@@ -1,6 +1,6 @@
-"""What torch writes as text, as the model's own terms: operator names, module stacks, stack traces. No torch import.
+"""Torch's text formats in the model's terms: operator names, module stacks, stack traces. No torch import.
 
-Live graphs and `.pt2` files say the same things in the same words, so both readers come here and give equal Programs.
+Live graphs and `.pt2` files use the same formats, so both readers use this module and produce equal Programs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from opscope.program import Frame, Path
 
-ONE_BY_ONE = "inputs are given one by one, not in a tuple or list: opscope.capture(model, *inputs)"
+ONE_BY_ONE = "pass inputs one by one, not in a tuple or list: opscope.capture(model, *inputs)"
 
 NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
-"""What torch.export puts into the stack of nodes that it made itself, outside any module."""
+"""What torch.export puts into the stack of nodes that it creates itself, outside any module."""
 
 _DYNAMO_ROOT = re.compile(r"^L\['self'\]|^L__self__")
 _DYNAMO_ITEM = re.compile(r"(?:\._modules)?\[['\"]?([^'\"\]]+)['\"]?\]")
@@ -53,7 +53,7 @@ def attribute_path(spelled: str) -> str:
 
 
 def scope_of(calls: Iterable[Call]) -> Path:
-    """Groups of a node, without the root: everything is in it, and it names the Program."""
+    """The scope of a node, without the root module, which contains everything and names the Program."""
     path: list[str] = []
     parent = ""
     for call in calls:
@@ -65,7 +65,7 @@ def scope_of(calls: Iterable[Call]) -> Path:
 
 @lru_cache(maxsize=4096)
 def calls_of_text(stack: str) -> tuple[Call, ...]:
-    """The module stack as `.pt2` files hold it: `key,path,class` joined by `;`."""
+    """The module stack as `.pt2` files store it: `key,path,class` joined by `;`."""
     calls = []
     for entry in stack.split(";"):
         parts = entry.split(",")
@@ -75,17 +75,17 @@ def calls_of_text(stack: str) -> tuple[Call, ...]:
 
 
 def frames_of_text(stack_trace: str) -> tuple[Frame, ...]:
-    """Source frames, innermost first. Frames of the exporter itself are no lines of the user's program."""
+    """Source frames, innermost first, without those of the exporter itself."""
     frames = [
-        Frame(found["file"], int(found["line"]), found["function"] or "")
-        for found in _FRAME.finditer(stack_trace)
-        if not found["file"].endswith(_EXPORT_PLUMBING)
+        Frame(match["file"], int(match["line"]), match["function"] or "")
+        for match in _FRAME.finditer(stack_trace)
+        if not match["file"].endswith(_EXPORT_PLUMBING)
     ]
     return tuple(reversed(frames))
 
 
 def first_words(error: BaseException) -> str:
-    """An error in one line."""
+    """An error on one line."""
     words = " ".join(str(error).split())
     return f"{type(error).__name__}: {words[:400]}" if words else type(error).__name__
 
@@ -109,20 +109,20 @@ def op_name(target: str) -> str:
 
 
 def about_modules(classes: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What a program's attributes say about its modules: the class of each that ran, by path. Nothing where there is only the root."""
+    """A program's attributes for its modules: the class of each module that ran, by path. Empty if there is only the root."""
     inner = {path: cls for path, cls in classes.items() if path}
     return {"modules": inner} if inner else {}
 
 
 class OwnerScopes:
-    """Where parameters belong: the group of the module that owns them, as the module stacks of the nodes spell it."""
+    """Scopes for parameters: that of the module that owns them, taken from the module stacks of the nodes."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, Path] = {}
         self.classes: dict[str, str] = {}
 
     def note(self, calls: tuple[Call, ...]) -> Path:
-        """Remember every module on a node's stack; gives the node's own scope."""
+        """Record every module on a node's stack; returns the node's scope."""
         scope = scope_of(calls)
         innermost = calls[-1].path if calls else ""
         if innermost not in self._by_path:
@@ -136,7 +136,7 @@ class OwnerScopes:
         return scope
 
     def of(self, qualified_name: str) -> Path:
-        """The scope of "layers.3.mlp.weight": its module's, or that of the nearest module above that ran."""
+        """The scope of "layers.3.mlp.weight": that of its module, or of the nearest enclosing module that ran."""
         owner = qualified_name.rpartition(".")[0]
         while owner and owner not in self._by_path:
             owner = owner.rpartition(".")[0]

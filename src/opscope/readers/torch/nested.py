@@ -1,4 +1,4 @@
-"""Tensors in whatever a model takes or gives: lists, tuples, dicts, dataclasses and named tuples, nested as deep as one likes."""
+"""Tensors in whatever a model takes or returns: lists, tuples, dicts, dataclasses and named tuples, nested to any depth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def leaves(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every value that is no container, with the path that leads to it ("logits", "past[0].key"), in reading order."""
+    """Every value that is not a container, with its path ("logits", "past[0].key"), in reading order."""
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
         path, item = waiting.pop()

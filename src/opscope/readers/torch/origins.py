@@ -1,4 +1,4 @@
-"""Where autograd functions come from: the module call that made each of them, its source line, and where gradients were cut off."""
+"""Where autograd functions come from: the module call that created each of them, its source line, and where gradients were cut."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from opscope.readers.torch.source_lines import without_plumbing
 
 
 class Cut(NamedTuple):
-    """A tensor that left the gradient's path, and the function that its value came from."""
+    """A tensor whose gradient was cut, and the function that its value came from."""
 
     by: str
-    """What did it: "detach", "no_grad", "int64"."""
+    """The cause: "detach", "no_grad", "int64"."""
     why: str
     function: Any
     output: int
@@ -23,11 +23,11 @@ class Cut(NamedTuple):
 
 
 Cuts = tuple[Cut, ...]
-"""A value may be made of several that lost their gradients, each in its own way."""
+"""A value may depend on several cut tensors, each with its own cause."""
 
 
 class Origins:
-    """Knows nothing: for tensors that somebody else computed."""
+    """No information, for tensors that were computed outside opscope."""
 
     @property
     def classes(self) -> Mapping[str, str]:
@@ -38,19 +38,19 @@ class Origins:
         return ()
 
     def frames(self, function: Any) -> tuple[Frame, ...]:
-        """Lines that torch keeps itself while `torch.autograd.set_detect_anomaly` is on."""
-        kept = function.metadata.get("traceback_")
-        return without_plumbing(frames_of_text("".join(kept))) if kept else ()
+        """The lines that torch records while `torch.autograd.set_detect_anomaly` is on."""
+        traceback = function.metadata.get("traceback_")
+        return without_plumbing(frames_of_text("".join(traceback))) if traceback else ()
 
     def name(self, variable: Any) -> str:
         return ""
 
     def cuts_into(self, function: Any) -> list[Cuts]:
-        """For each input of a function that carries no gradient, as far as known: where it lost it."""
+        """For each input of a function that carries no gradient: where the gradient was cut, if known."""
         return []
 
     def takes_only_numbers(self, function: Any) -> bool:
-        """Whether what carries no gradient into a function is known to be no tensor: the 2 in `x * 2` is nothing to be marked."""
+        """Whether the inputs without a gradient are known not to be tensors: the 2 in `x * 2` needs no mark."""
         return False
 
     def cuts_of(self, tensor: Any) -> Cuts:

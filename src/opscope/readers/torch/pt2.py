@@ -1,6 +1,6 @@
 """`.pt2` files, which are zip archives of JSON and weights: read with the standard library alone, and never unpickled.
 
-torch.export.load needs torch, the custom operators of the model and 2 ms per node; opening a file to look at it needs none of them.
+torch.export.load needs torch, the model's custom operators and 2 ms per node; viewing a file needs none of these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_archive(source: Source) -> bool:
 
 
 def members(source: Source) -> list[str]:
-    """Names in the archive without its outer folder; empty if it is no readable archive."""
+    """Names in the archive, without its outer directory; empty if the archive cannot be read."""
     try:
         with _open(source) as archive:
             return [_inner(name) for name in archive.namelist()]
@@ -42,9 +42,9 @@ def _open(source: Source) -> zipfile.ZipFile:
 
 
 def _inner(name: str) -> str:
-    """Newer archives put everything into one folder that has the file's name."""
-    for folder in ("/models/", "/data/", "/extra/", "/archive_format", "/code/"):
-        at = name.find(folder)
+    """A name without the outer directory: newer archives put everything into one directory named after the file."""
+    for directory in ("/models/", "/data/", "/extra/", "/archive_format", "/code/"):
+        at = name.find(directory)
         if at >= 0:
             return name[at + 1 :]
     return name.partition("/")[2] or name
@@ -60,36 +60,36 @@ def read_archive(source: Source) -> list[Program]:
         with _open(source) as archive:
             by_name = {_inner(name): name for name in archive.namelist()}
             weights = _tensor_table(archive, by_name)
-            found = [name for name in by_name if is_program(name)]
-            if not found:
+            program_names = [name for name in by_name if is_program(name)]
+            if not program_names:
                 raise SourceError(_why_nothing(by_name))
             with without_collecting():
-                return [_program(name, _json(archive, by_name[name]), weights, source) for name in found]
+                return [_program(name, _json(archive, by_name[name]), weights, source) for name in program_names]
     except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error) as error:
-        raise SourceError(f"is a damaged archive ({error}); save the program again") from None
+        raise SourceError(f"is a damaged archive ({error}); save it again") from None
 
 
 def _why_nothing(names: dict[str, str]) -> str:
     if any("aotinductor" in name for name in names):
-        return "is an AOTInductor package: compiled code without its graph; give the exported program that it was compiled from"
+        return "is an AOTInductor package, which contains compiled code but no graph; pass the exported program it was compiled from"
     if any(name.startswith("code/") for name in names):
         return "is a TorchScript archive; save the model with torch.export.save(torch.export.export(model, args), 'model.pt2')"
     if any(name.endswith("data.pkl") for name in names):
-        return "holds pickled weights and no graph; capture the model in Python: opscope.capture(model, *inputs)"
-    return "is an archive without an exported program (no models/*.json in it)"
+        return "contains pickled weights but no graph; capture the model in Python: opscope.capture(model, *inputs)"
+    return "is an archive without an exported program (no models/*.json); save one with torch.export.save"
 
 
 def _json(archive: zipfile.ZipFile, name: str) -> Any:
     if archive.getinfo(name).file_size > LARGEST_JSON:
-        raise SourceError(f"{name} in it is larger than 1 GiB")
+        raise SourceError(f"{name} in the archive is larger than 1 GiB, which opscope does not read")
     try:
         return json.loads(archive.read(name))
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{name} in it is no JSON that can be read: {error}") from None
+        raise SourceError(f"{name} in the archive is not valid JSON: {error}") from None
 
 
 def _tensor_table(archive: zipfile.ZipFile, by_name: dict[str, str]) -> dict[str, Any]:
-    """Every saved tensor by its qualified name, from the archive's own tables."""
+    """Every saved tensor by its qualified name, from the archive's tables."""
     table: dict[str, Any] = {}
     for name, full_name in by_name.items():
         if name.startswith("data/") and name.endswith("_config.json"):
@@ -99,16 +99,16 @@ def _tensor_table(archive: zipfile.ZipFile, by_name: dict[str, str]) -> dict[str
     return table
 
 
-def _program(name: str, written: Any, weights: dict[str, Any], source: Source) -> Program:
-    version = written.get("schema_version") if isinstance(written, dict) else None
+def _program(name: str, content: Any, weights: dict[str, Any], source: Source) -> Program:
+    version = content.get("schema_version") if isinstance(content, dict) else None
     schema = ".".join(map(str, version.values())) if isinstance(version, dict) else "unknown"
-    help = "load it with torch.export.load and give the object to opscope.capture"
-    with blamed_on_source(f"{name} in it is not laid out as torch.export writes it (schema {schema})", help):
-        module = written["graph_module"]
+    help = "load it with torch.export.load and pass the object to opscope.capture"
+    with blamed_on_source(f"{name} in the archive does not have the layout that torch.export writes (schema {schema})", help):
+        module = content["graph_module"]
         graph = module["graph"]
         placeholders, same = signature(module["signature"], graph, weights)
         program = ProgramBuilder(_root_class(graph) or source.path.stem, ENTRY)
-        ranges = {symbol: _range(bounds) for symbol, bounds in (written.get("range_constraints") or {}).items()}
+        ranges = {symbol: _range(bounds) for symbol, bounds in (content.get("range_constraints") or {}).items()}
         if ranges:
             program.attrs["range_constraints"] = ranges
         read_graphs(program, ENTRY, graph, placeholders, same, effects(module["signature"]))

@@ -1,4 +1,4 @@
-"""Graphs of a `.pt2` file as Graphs of the model: the same nodes and edges that torch.export.load would make."""
+"""Graphs of a `.pt2` file as Graphs of the model, with the same nodes and edges that torch.export.load would create."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _JSON_METADATA = frozenset(("custom", "from_node"))
 
 
 class SavedDetails(Details):
-    """A node's details, decoded from the file's own words when somebody looks."""
+    """A node's details, decoded from the file's JSON on demand."""
 
-    __slots__ = ("_device", "_scope", "_written")
+    __slots__ = ("_device", "_json", "_scope")
 
-    def __init__(self, written: Json, scope: Path, device: str = "") -> None:
-        self._written = written
+    def __init__(self, node: Json, scope: Path, device: str = "") -> None:
+        self._json = node
         self._scope = scope
         self._device = device
 
     @property
     def attrs(self) -> Mapping[str, Any]:
         attrs: dict[str, Any] = {}
-        arguments = [(written["name"], Argument(written["arg"])) for written in self._written["inputs"]]
+        arguments = [(entry["name"], Argument(entry["arg"])) for entry in self._json["inputs"]]
         calls = any(argument.graphs for _, argument in arguments)
         for position, (name, argument) in enumerate(arguments):
             listed = isinstance(argument.plain, list)
@@ -39,7 +39,7 @@ class SavedDetails(Details):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        return {key: _metadata(key, text) for key, text in self._written["metadata"].items() if key not in _SHOWN_ELSEWHERE}
+        return {key: _metadata(key, text) for key, text in self._json["metadata"].items() if key not in _SHOWN_ELSEWHERE}
 
     @property
     def scope(self) -> Path:
@@ -47,11 +47,11 @@ class SavedDetails(Details):
 
     @property
     def source(self) -> tuple[Frame, ...]:
-        return frames_of_text(self._written["metadata"].get("stack_trace", ""))
+        return frames_of_text(self._json["metadata"].get("stack_trace", ""))
 
 
 class ElementDetails(SavedDetails):
-    """Details of a `getitem`, which the file does not hold: it shares its producer's, without the arguments."""
+    """Details of a `getitem`, which the file does not contain: those of its producer, without the arguments."""
 
     __slots__ = ()
 
@@ -93,11 +93,11 @@ def read_graphs(
     program.attrs.update(about_modules(classes))
 
 
-def _check_texts(written: Json) -> None:
-    """Details are decoded later, where nobody expects a broken file: what they rely on is checked while reading."""
-    texts = [*written["metadata"].values(), *(argument["name"] for argument in written["inputs"]), written.get("name") or ""]
+def _check_texts(node: Json) -> None:
+    """Check while reading what details rely on: they are decoded later, where errors would be unexpected."""
+    texts = [*node["metadata"].values(), *(argument["name"] for argument in node["inputs"]), node.get("name") or ""]
     if not all(type(text) is str for text in texts):
-        raise TypeError("a name or a piece of metadata is no text")
+        raise TypeError("a name or metadata value is not a string")
 
 
 class _GraphReader:
@@ -110,16 +110,16 @@ class _GraphReader:
         self.called: list[tuple[str, Json]] = []
         self.types: dict[str, TensorType] = {}
         self.devices: dict[str, str] = {}
-        self.taken: set[str] = set()
+        self.used_ids: set[str] = set()
 
     def read(self, placeholders: Mapping[int, Placeholder], output_attrs: Mapping[str, Any]) -> None:
         self._read_types()
         scopes = [self._scope(node) for node in self.graph["nodes"]]
-        for position, written in enumerate(self.graph["inputs"]):
-            self._placeholder(position, written, placeholders.get(position, INPUT))
+        for position, entry in enumerate(self.graph["inputs"]):
+            self._placeholder(position, entry, placeholders.get(position, INPUT))
         for node, scope in zip(self.graph["nodes"], scopes, strict=True):
             self._node(node, scope)
-        outputs = [self._ref(name) for written in self.graph["outputs"] for name in Argument(written).names]
+        outputs = [self._ref(name) for entry in self.graph["outputs"] for name in Argument(entry).names]
         self.builder.outputs = outputs
         self.builder.node(self._unique("output"), "output", outputs, (), role="output", attrs=output_attrs)
 
@@ -130,11 +130,11 @@ class _GraphReader:
             if meta["device"]["type"] != "cpu":
                 self.devices[name] = device_text(meta["device"])
         for field, kind in (("sym_int_values", "SymInt"), ("sym_float_values", "SymFloat"), ("sym_bool_values", "SymBool")):
-            for name, written in (self.graph.get(field) or {}).items():
-                types[name] = symbol_type(kind, written)
+            for name, symbol in (self.graph.get(field) or {}).items():
+                types[name] = symbol_type(kind, symbol)
         for name, held in (self.graph.get("custom_obj_values") or {}).items():
             types[name] = TensorType(f"({held.get('class_fqn', 'object')})")
-        self.taken.update(types)
+        self.used_ids.update(types)
 
     def _scope(self, node: Json) -> Path:
         stack = node["metadata"].get("nn_module_stack")
@@ -144,69 +144,69 @@ class _GraphReader:
         return (self.same.get(name, name), 0)
 
     def _unique(self, name: str) -> str:
-        """A name for a node whose own name the file does not hold (older schemas), as fx would choose it."""
-        found, count = name, 0
-        while found in self.taken:
+        """A name for a node that has none in the file (older schemas), as fx would choose it."""
+        id_, count = name, 0
+        while id_ in self.used_ids:
             count += 1
-            found = f"{name}_{count}"
-        self.taken.add(found)
-        return found
+            id_ = f"{name}_{count}"
+        self.used_ids.add(id_)
+        return id_
 
-    def _placeholder(self, position: int, written: Json, known: Placeholder) -> None:
-        argument = Argument(written)
-        name = argument.names[0] if argument.names else known.name or self._unique(f"arg{position}")
+    def _placeholder(self, position: int, entry: Json, placeholder: Placeholder) -> None:
+        argument = Argument(entry)
+        name = argument.names[0] if argument.names else placeholder.name or self._unique(f"arg{position}")
         if name in self.same:
             return
-        attrs = known.attrs if argument.names else {"value": argument.plain}
+        attrs = placeholder.attrs if argument.names else {"value": argument.plain}
         if name in self.devices:
             attrs["device"] = self.devices[name]
         types = (self.types.get(name) or TensorType(f"({type(argument.plain).__name__})"),)
-        scope = self.owners.of(known.name) if known.name else ()
-        self.builder.node(name, known.kind, (), types, role=known.role, attrs=attrs, scope=scope)
+        scope = self.owners.of(placeholder.name) if placeholder.name else ()
+        self.builder.node(name, placeholder.kind, (), types, role=placeholder.role, attrs=attrs, scope=scope)
 
-    def _node(self, written: Json, scope: Path) -> None:
-        op = op_name(written["target"])
-        outputs = written["outputs"]
+    def _node(self, node: Json, scope: Path) -> None:
+        op = op_name(node["target"])
+        outputs = node["outputs"]
         values: list[Any] = []
         for output in outputs:
             kind, value = variant(output)
             values.append([item["name"] for item in value] if kind == "as_tensors" else next(iter(Argument(output).names), None))
         single = len(values) == 1 and not isinstance(values[0], list)
-        _check_texts(written)
-        name = written.get("name") or (values[0] if single else None) or self._unique(op.split(".")[1 if "." in op else 0])
+        _check_texts(node)
+        name = node.get("name") or (values[0] if single else None) or self._unique(op.split(".")[1 if "." in op else 0])
         inputs: list[ValueRef] = []
         calls: list[str] = []
-        for argument in written["inputs"]:
+        for argument in node["inputs"]:
             kind, held = variant(argument["arg"])
             if kind == "as_tensor":  # nearly every argument: not worth an object
                 inputs.append(self._ref(held["name"]))
                 continue
             decoded = Argument(argument["arg"])
-            inputs.extend([self._ref(each) for each in decoded.names])
+            inputs.extend([self._ref(operand) for operand in decoded.names])
             for graph_name, graph in decoded.graphs:
                 calls.append(self.prefix + graph_name)
                 self.called.append((self.prefix + graph_name, graph))
         elements = values[0] if len(values) == 1 and isinstance(values[0], list) else values
         direct = single and values[0] in (name, None)
         types = tuple([self._type(element) for element in elements])
-        details = SavedDetails(written, scope, self.devices.get(name, ""))
+        details = SavedDetails(node, scope, self.devices.get(name, ""))
         self.builder.add(Node(name, op, tuple(inputs), types, "op", tuple(calls), details=details))
         if not direct:
-            self._elements(name, elements, written, scope)
+            self._elements(name, elements, node, scope)
 
     def _type(self, element: Any) -> TensorType:
         if isinstance(element, list):
             return TensorType(f"({', '.join(str(self.types[name]) for name in element)})")
         return self.types.get(element) or TensorType("(None)")
 
-    def _elements(self, name: str, elements: list[Any], written: Json, scope: Path) -> None:
-        """`getitem` nodes: fx has one for every output that is used; the file names the outputs after them."""
+    def _elements(self, name: str, elements: list[Any], node: Json, scope: Path) -> None:
+        """Add `getitem` nodes: fx has one for every output that is used, and the file names the outputs after them."""
         unused = f"{name}_unused_"
         for index, element in enumerate(elements):
-            for each in element if isinstance(element, list) else [element]:
-                if each is not None and not each.startswith(unused):
-                    details = ElementDetails(written, scope, self.devices.get(each, ""))
-                    self.builder.add(Node(each, "getitem", ((name, index),), (self.types[each],), details=details))
+            for output in element if isinstance(element, list) else [element]:
+                if output is not None and not output.startswith(unused):
+                    details = ElementDetails(node, scope, self.devices.get(output, ""))
+                    self.builder.add(Node(output, "getitem", ((name, index),), (self.types[output],), details=details))
 
 
 _INPUT_KINDS: dict[str, tuple[str, str]] = {
@@ -221,15 +221,15 @@ _INPUT_KINDS: dict[str, tuple[str, str]] = {
 Saved = Mapping[str, Any]
 
 
-def signature(written: Json, graph: Json, weights: Saved) -> tuple[dict[int, Placeholder], dict[str, str]]:
-    """What each input of the entry graph is, and which inputs are further names of a tensor that is drawn already.
+def signature(spec_json: Json, graph: Json, weights: Saved) -> tuple[dict[int, Placeholder], dict[str, str]]:
+    """What each input of the entry graph is, and which inputs are other names of a tensor that is already drawn.
 
-    `weights` is the file's table of tensors; two names with one entry are one tensor.
+    `weights` is the file's table of tensors; two names with the same entry are one tensor.
     """
     placeholders: dict[int, Placeholder] = {}
     names: dict[int, str] = {}
     by_tensor: dict[str, list[int]] = {}
-    for position, spec in enumerate(written["input_specs"]):
+    for position, spec in enumerate(spec_json["input_specs"]):
         kind, held = variant(spec)
         if kind not in _INPUT_KINDS:
             continue
@@ -263,12 +263,12 @@ def _used_names(graph: Json) -> set[str]:
     return used
 
 
-def effects(written: Json) -> dict[str, Any]:
+def effects(spec_json: Json) -> dict[str, Any]:
     """Outputs that are more than results: mutated buffers, gradients."""
-    found = []
-    for spec in written["output_specs"]:
+    effect_list = []
+    for spec in spec_json["output_specs"]:
         kind, held = variant(spec)
         if kind != "user_output":
             target = next((value for key, value in held.items() if key.endswith("_name")), "")
-            found.append({"value": held["arg"].get("name", ""), "kind": kind, "target": target})
-    return {"effects": found} if found else {}
+            effect_list.append({"value": held["arg"].get("name", ""), "kind": kind, "target": target})
+    return {"effects": effect_list} if effect_list else {}

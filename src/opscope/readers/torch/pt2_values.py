@@ -1,4 +1,4 @@
-"""Types and arguments as `.pt2` files write them (the schema of torch.export's serializer, versions 5 to 8)."""
+"""Types and arguments in `.pt2` files (the schema of torch.export's serializer, versions 5 to 8)."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ STRIDED = 7
 Json = Mapping[str, Any]
 
 
-def size(written: Json) -> int | str:
+def size(value: Json) -> int | str:
     """One size or stride: a number or an expression."""
-    number = written.get("as_int")
+    number = value.get("as_int")
     if number is not None:
         return int(number)
-    return symbol_text(written["as_expr"]["expr_str"])
+    return symbol_text(value["as_expr"]["expr_str"])
 
 
 def tensor_type(meta: Json) -> TensorType:
     """An entry of `tensor_values`."""
-    shape = tuple([size(written) for written in meta["sizes"]])
+    shape = tuple([size(value) for value in meta["sizes"]])
     if meta["layout"] != STRIDED:
         layout = LAYOUTS.get(meta["layout"], "")
     else:
-        layout = layout_text(shape, tuple([size(written) for written in meta["strides"]]))
+        layout = layout_text(shape, tuple([size(value) for value in meta["strides"]]))
     return TensorType(DTYPES.get(meta["dtype"], "unknown"), shape, layout)
 
 
-def symbol_type(kind: str, written: Json) -> TensorType:
+def symbol_type(kind: str, symbol: Json) -> TensorType:
     """An entry of `sym_int_values` and its siblings."""
-    expression = written.get("as_expr")
-    value = symbol_text(expression["expr_str"]) if expression else next(iter(written.values()))
+    expression = symbol.get("as_expr")
+    value = symbol_text(expression["expr_str"]) if expression else next(iter(symbol.values()))
     return TensorType(f"({kind} {value})")
 
 
@@ -61,18 +61,18 @@ def variant(union: Json) -> tuple[str, Any]:
 
 
 _NAMED_VALUES = {"as_sym_int": "as_int", "as_sym_float": "as_float", "as_sym_bool": "as_bool"}
-"""Unions of a name and a number, by the field of the number."""
+"""Unions of a name and a number, with the number's field."""
 
 
 class Argument:
-    """One argument of a node, split into what it refers to and what it says."""
+    """One argument of a node, split into the names and graphs it refers to and plain data."""
 
     __slots__ = ("graphs", "names", "only_names", "plain")
 
-    def __init__(self, written: Json) -> None:
+    def __init__(self, argument: Json) -> None:
         self.names: list[str] = []
         self.graphs: list[tuple[str, Json]] = []
-        kind, value = variant(written)
+        kind, value = variant(argument)
         self.plain = self._take(kind, value)
         listed = kind in ("as_tensors", "as_optional_tensors")
         self.only_names = bool(self.names) and (isinstance(self.plain, str) or (listed and len(self.names) == len(self.plain)))
@@ -110,7 +110,7 @@ class Argument:
 
 
 def constant(kind: str, value: Any) -> Any:
-    """An argument that refers to nothing. Fields that a later schema adds stay as they are written."""
+    """An argument without references. Fields added by later schemas stay as they are."""
     if kind == "as_none":
         return None
     if kind == "as_scalar_type":

@@ -1,11 +1,11 @@
-"""The text of an fx graph (`print_readable`, as torch writes it into its logs) as a Program. Parsed, never run; no torch import.
+"""The text of an fx graph (`print_readable`, as in torch's logs) as a Program. Parsed, never run; no torch import.
 
     class GraphModule(torch.nn.Module):
         def forward(self, primals_1: "f32[64, 32][32, 1]cpu"):
             # File: model.py:7 in forward, code: return self.fc1(x)
             permute: "f32[32, 64][1, 32]cpu" = torch.ops.aten.permute.default(primals_1, [1, 0]);  primals_1 = None
 
-Texts come from logs that were cut or garbled: what cannot be parsed is left out, and the Program says how many lines that were.
+Logs may be cut or garbled: lines that cannot be parsed are left out, and the Program says how many.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ ENTRY = "main"
 _MOST_REPAIRS = 40
 _LOCATION = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?)(?:, code: .*)?$")
 _UNNAMED = re.compile(r"^(\s*)class <(\w+)>\(")
-"""`class <lambda>(torch.nn.Module):` is how torch prints the graph of a function without a name."""
+"""Torch prints the graph of an unnamed function as `class <lambda>(torch.nn.Module):`."""
 _NO_LOCATION = re.compile(r"^\s*# No stacktrace")
 
 
 class Text(NamedTuple):
-    """A parsed text, with what only its comments say."""
+    """A parsed text, with what is only in its comments."""
 
     tree: ast.Module
     lines: list[str]
     frames: list[Frame | None]
-    """For each line the line of the model that it came from."""
+    """For each line, the line of the model that it came from."""
     left_out: int
 
 
 def program_of_text(text: str, name: str = "") -> Program:
-    """The graph that a text shows, with the graphs that it calls."""
+    """The graph in a text, with the graphs that it calls."""
     parsed = parse(text)
     top = next((item for item in parsed.tree.body if _forward(item) is not None), None)
     if top is None or not isinstance(top, ast.ClassDef | ast.FunctionDef):
-        raise SourceError("no fx graph in this text: it has no class or function `forward`")
+        raise SourceError("contains no fx graph: expected a class or function `forward`")
     program = ProgramBuilder(name or top.name, ENTRY)
     waiting: deque[tuple[str, ast.stmt]] = deque([(ENTRY, top)])
     while waiting:
@@ -58,7 +58,7 @@ def program_of_text(text: str, name: str = "") -> Program:
         assert function is not None
         BodyReader(program.graph(graph_name), inner, parsed.frames, parsed.lines).read(function)
     if parsed.left_out:
-        program.attrs["left_out"] = f"{parsed.left_out} lines that are cut or no Python"
+        program.attrs["left_out"] = f"{parsed.left_out} line{'s' * (parsed.left_out != 1)} (truncated or not Python)"
     return program.build()
 
 
@@ -71,7 +71,7 @@ def _forward(item: ast.stmt) -> ast.FunctionDef | None:
 
 
 def parse(text: str) -> Text:
-    """Parse, leaving out the lines that make it fail: the last ones of a text that was cut, or single ones in the middle."""
+    """Parse a text, leaving out lines that make it fail: the last ones of a truncated text, or single ones in the middle."""
     lines = [_UNNAMED.sub(r"\1class \2_(", line) for line in textwrap.dedent(text).splitlines()]
     frames = _frames(lines)
     left_out = 0
@@ -91,12 +91,12 @@ def parse(text: str) -> Text:
         else:
             left_out += len(lines) - bad
             del lines[bad - 1 :]
-    raise SourceError("no fx graph in this text: it is not the Python that torch prints")
+    raise SourceError("contains no fx graph: expected Python code as torch prints it")
 
 
 def _frames(lines: list[str]) -> list[Frame | None]:
-    """A comment names the place in the model for all statements after it."""
-    found: list[Frame | None] = []
+    """The model's line for each line: a comment applies to all statements after it."""
+    frames: list[Frame | None] = []
     current: Frame | None = None
     for line in lines:
         located = _LOCATION.match(line) if "# File: " in line else None
@@ -104,5 +104,5 @@ def _frames(lines: list[str]) -> list[Frame | None]:
             current = Frame(located["file"], int(located["line"]), located["function"])
         elif "# No stacktrace" in line and _NO_LOCATION.match(line):
             current = None
-        found.append(current)
-    return found
+        frames.append(current)
+    return frames

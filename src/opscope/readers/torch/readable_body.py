@@ -1,4 +1,4 @@
-"""Statements of a readable fx graph as nodes. Names and operators are those that the live graph has."""
+"""Statements of a readable fx graph as nodes, with the names and operators of the live graph."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class _Statement(NamedTuple):
 
 
 class BodyReader:
-    """Fills one graph from one `forward`. `inner` leads from attributes of self to the graphs that they hold."""
+    """Fills one graph from one `forward`. `inner` maps attributes of self to the graphs in them."""
 
     def __init__(self, builder: GraphBuilder, inner: Mapping[str, str], frames: list[Frame | None], lines: list[str]) -> None:
         self.builder = builder
         self.inner = inner
         self.frames = frames
         self.lines = lines
-        self.known: dict[str, int] = {}
-        """Values so far, with the number of their outputs."""
+        self.output_counts: dict[str, int] = {}
+        """Values so far, each with its number of outputs."""
         self.called: dict[str, str] = {}
         self.elements: dict[str, dict[int, TensorType]] = {}
 
@@ -64,23 +64,23 @@ class BodyReader:
                     statements.append(_Statement(names[0], item.value, "", item.lineno))
             elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
                 statements.append(_Statement(f"{_dotted(item.value.func).rpartition('.')[2]}_{item.lineno}", item.value, "", item.lineno))
-        for given in dict.fromkeys(flattened if flattened is not None else typed):
-            self._parameter(renamed.get(given, given), typed.get(given, ""), described.get(given, ""))
+        for parameter in dict.fromkeys(flattened if flattened is not None else typed):
+            self._parameter(renamed.get(parameter, parameter), typed.get(parameter, ""), described.get(parameter, ""))
         self._find_elements(statements)
         for statement in statements:
-            if statement.name not in self.known:
+            if statement.name not in self.output_counts:
                 self._statement(statement)
         operands = _Operands(self)
         if returned is not None:
             operands.argument(returned)
         self.builder.outputs = operands.inputs
         name = "output"
-        while name in self.known:  # the name was free when a node took it
+        while name in self.output_counts:
             name += "_1"
         self.builder.node(name, "output", operands.inputs, role="output")
 
     def _comment(self, line: int) -> str:
-        """What AOTAutograd says about an input, behind it."""
+        """AOTAutograd's comment after an input."""
         return self.lines[line - 1].partition("  # ")[2].strip() if 0 < line <= len(self.lines) else ""
 
     def _parameter(self, name: str, annotation: str, described: str) -> None:
@@ -89,29 +89,29 @@ class BodyReader:
         is_tangent = described.startswith("TangentAOTInput") or name.startswith("tangents_")
         role: Role = "gradient" if is_tangent else "input"
         self.builder.node(name, role, (), (kind,), role=role, attrs=attrs)
-        self.known[name] = 1
+        self.output_counts[name] = 1
 
     def _find_elements(self, statements: list[_Statement]) -> None:
-        """Values without a type of which single elements are taken are tuples; the elements tell their types."""
+        """Find tuples: values without a type whose elements are used. The elements have the types."""
         untyped = {statement.name for statement in statements if not statement.annotation}
         for statement in statements:
-            taken = _element(statement.value)
-            if taken is not None and taken[0] in untyped:
-                self.elements.setdefault(taken[0], {})[taken[1]] = type_of(statement.annotation)[0] if statement.annotation else UNKNOWN
+            element = _element(statement.value)
+            if element is not None and element[0] in untyped:
+                self.elements.setdefault(element[0], {})[element[1]] = type_of(statement.annotation)[0] if statement.annotation else UNKNOWN
 
     def _statement(self, statement: _Statement) -> None:
         value, name = statement.value, statement.name
         operands = _Operands(self)
         op, role = "", "op"
-        taken = _element(value)
+        element = _element(value)
         if isinstance(value, ast.Attribute) and _is_self(value.value):
             if value.attr in self.inner:
                 self.called[name] = self.inner[value.attr]
                 return
             op, role, operands.attrs = "constant", "constant", {"name": value.attr}
-        elif taken is not None and taken[0] in self.elements:
+        elif element is not None and element[0] in self.elements:
             op = "getitem"
-            operands.inputs.append(taken)
+            operands.inputs.append(element)
         else:
             op = operands.operation(value)
         elements = self.elements.get(name)
@@ -135,11 +135,11 @@ class BodyReader:
             source=[frame] if frame else (),
             calls=operands.calls,
         )
-        self.known[name] = len(types)
+        self.output_counts[name] = len(types)
 
 
 class _Operands:
-    """The expression of one statement, split: known names become inputs, inner graphs calls, the rest attributes."""
+    """The expression of one statement: names of values become inputs, inner graphs calls, and the rest attributes."""
 
     def __init__(self, body: BodyReader) -> None:
         self.body = body
@@ -148,25 +148,25 @@ class _Operands:
         self.attrs: dict[str, Any] = {}
 
     def operation(self, value: ast.expr) -> str:
-        """Takes the operands of an expression, and gives the name of its operator."""
+        """Add the operands of an expression, and return the name of its operator."""
         if isinstance(value, ast.Call):
             op = self._function(value.func)
             for position, argument in enumerate(value.args):
-                self._named(f"arg{position}", argument)
+                self._add(f"arg{position}", argument)
             for keyword in value.keywords:
-                self._named(keyword.arg or "kwargs", keyword.value)
+                self._add(keyword.arg or "kwargs", keyword.value)
             return op
         if isinstance(value, ast.Subscript):
-            self._named("arg0", value.value)
-            self._named("index", value.slice)
+            self._add("arg0", value.value)
+            self._add("index", value.slice)
             return "getitem"
         if isinstance(value, ast.Attribute):
-            self._named("arg0", value.value)
+            self._add("arg0", value.value)
             self.attrs["name"] = value.attr
             return "getattr"
         parts = _parts(value)
         for position, part in enumerate(parts):
-            self._named(f"arg{position}", part)
+            self._add(f"arg{position}", part)
         kind: type[ast.AST] = type(getattr(value, "op", None) or next(iter(getattr(value, "ops", ())), value))
         return f"operator.{_OPERATORS.get(kind, kind.__name__)}" if parts else "value"
 
@@ -176,26 +176,26 @@ class _Operands:
         if first == "self" and rest:
             self.attrs["module"] = rest
             return rest
-        if first in self.body.known and rest and isinstance(function, ast.Attribute):
+        if first in self.body.output_counts and rest and isinstance(function, ast.Attribute):
             self._take(first)
             return f"Tensor.{rest}"
         return op_name(dotted) if dotted else ast.unparse(function)
 
-    def _named(self, name: str, value: ast.expr) -> None:
+    def _add(self, name: str, value: ast.expr) -> None:
         before = len(self.inputs) + len(self.calls)
         shown = self.argument(value)
         names = [value] if isinstance(value, ast.Name) else list(getattr(value, "elts", ()))
-        only_values = bool(names) and all(isinstance(each, ast.Name) for each in names)
+        only_values = bool(names) and all(isinstance(item, ast.Name) for item in names)
         if not only_values or len(self.inputs) + len(self.calls) - before != len(names):
             self.attrs[name] = shown
 
     def argument(self, value: ast.expr) -> Any:
-        """Plain data, with `%name` for each value in it. Wider nesting than torch prints stays text."""
+        """Plain data, with `%name` for each value in it. Deeper nesting than torch prints stays text."""
         if isinstance(value, ast.Name):
             if value.id in self.body.called:
                 self.calls.append(self.body.called[value.id])
                 return f"%{value.id}"
-            return self._take(value.id) if value.id in self.body.known else value.id
+            return self._take(value.id) if value.id in self.body.output_counts else value.id
         if isinstance(value, ast.Constant):
             return value.value if isinstance(value.value, bool | int | float | str | None) else repr(value.value)
         if isinstance(value, ast.List | ast.Tuple):
@@ -203,17 +203,17 @@ class _Operands:
         return self._nested(value)
 
     def _nested(self, value: ast.expr) -> str:
-        """Whatever else stands there, as text; the values in it are inputs all the same."""
+        """Any other expression as text; the values in it are still inputs."""
         for name in _names(value):
-            if name in self.body.known:
+            if name in self.body.output_counts:
                 self._take(name)
         try:
             return ast.unparse(value).removeprefix("torch.")
-        except RecursionError:  # an expression that nobody wrote for a reader
+        except RecursionError:  # an expression that torch did not print
             return "…"
 
     def _take(self, name: str) -> str:
-        self.inputs.append((name, WHOLE if self.body.known[name] > 1 else 0))
+        self.inputs.append((name, WHOLE if self.body.output_counts[name] > 1 else 0))
         return f"%{name}"
 
 
@@ -234,7 +234,7 @@ def _parts(value: ast.expr) -> list[ast.expr]:
 
 
 def _element(value: ast.expr) -> tuple[str, int] | None:
-    """`var_mean[1]`: one element of a value, by a number that is not negative."""
+    """The value and index of `var_mean[1]`, if the index is a non-negative number."""
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant):
         index = value.slice.value
         if isinstance(index, int) and not isinstance(index, bool) and index >= 0:
@@ -243,7 +243,7 @@ def _element(value: ast.expr) -> tuple[str, int] | None:
 
 
 def _dotted(value: ast.expr) -> str:
-    """`torch.ops.aten.add.Tensor` as text; empty for anything that is no chain of names."""
+    """`torch.ops.aten.add.Tensor` as text; empty for anything that is not a chain of names."""
     parts: list[str] = []
     while isinstance(value, ast.Attribute):
         parts.append(value.attr)

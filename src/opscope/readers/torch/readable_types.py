@@ -1,4 +1,4 @@
-"""The types that torch writes into readable graphs: `"f32[64, 32][32, 1]cpu"`, `"Sym(s77)"`."""
+"""The types in torch's readable graphs: `"f32[64, 32][32, 1]cpu"`, `"Sym(s77)"`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ UNKNOWN = TensorType("(unknown)")
 
 @lru_cache(maxsize=4096)
 def type_of(text: str) -> tuple[TensorType, str]:
-    """The type, and the device where it is not the CPU."""
-    found = _TENSOR.fullmatch(text)
-    if found is None:
+    """The type, and the device unless it is the CPU."""
+    match = _TENSOR.fullmatch(text)
+    if match is None:
         symbol = re.fullmatch(r"Sym\((.*)\)", text)
         return TensorType(f"(SymInt {symbol[1]})" if symbol else f"({text})"), ""
-    shape, strides = _sizes(found["shape"]), _sizes(found["strides"] or "")
+    shape, strides = _sizes(match["shape"]), _sizes(match["strides"] or "")
     layout = layout_text(shape, strides) if len(strides) == len(shape) else ""
-    device = found["device"] or ""
-    return TensorType(_DTYPES.get(found["dtype"], found["dtype"]), shape, layout), "" if device == "cpu" else device
+    device = match["device"] or ""
+    return TensorType(_DTYPES.get(match["dtype"], match["dtype"]), shape, layout), "" if device == "cpu" else device
 
 
 def _sizes(text: str) -> tuple[int | str, ...]:

@@ -1,4 +1,4 @@
-"""What an autograd function holds: its attributes, the tensors it saved for the backward pass, or that they are gone."""
+"""What an autograd function holds: its attributes and the tensors it saved for backward, unless they have been freed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNSIGNED_HALF = 1 << 63
 
 
 class Held(NamedTuple):
-    """One function's holdings. `freed` after backward() has released its tensors."""
+    """What one function holds. `freed` means that backward() has freed its tensors."""
 
     values: dict[str, Any]
     tensors: list[tuple[str, Any]]
@@ -21,23 +21,23 @@ class Held(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def _saved_names(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of saved values, and of saved tensors, which torch also offers unopened under another name."""
+    """Names of saved values, and of saved tensors, which torch also offers packed under another name."""
     names = [name for name in dir(cls) if name.startswith(PREFIX)]
     opened = tuple(name for name in names if hasattr(cls, f"_raw{name}"))
     return tuple(name for name in names if name not in opened), opened
 
 
 def held_by(function: Any, *, values: bool, tensors: bool) -> Held:
-    """What a function holds. Tensors of a custom autograd.Function are always looked at, as torchviz does."""
+    """What a function holds. Tensors of a custom autograd.Function are always included, as in torchviz."""
     import torch
 
     plain_names, tensor_names = _saved_names(function.__class__)
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     saved: list[tuple[str, Any]] = []
     freed = False
     if values:
         for name in plain_names:
-            found[name[len(PREFIX) :]] = _signed(getattr(function, name))
+            attributes[name[len(PREFIX) :]] = _signed(getattr(function, name))
     if values or tensors:
         for name in tensor_names:
             try:
@@ -52,12 +52,12 @@ def held_by(function: Any, *, values: bool, tensors: bool) -> Held:
         except RuntimeError:
             freed = True
         if values:
-            found.update((key, value) for key, value in vars(function).items() if not isinstance(value, torch.Tensor))
-    return Held(found, saved, freed)
+            attributes.update((key, value) for key, value in vars(function).items() if not isinstance(value, torch.Tensor))
+    return Held(attributes, saved, freed)
 
 
 def is_freed(function: Any) -> bool | None:
-    """Whether backward() has released what a function saved; None if it saved nothing. Opens one tensor, which hooks may notice."""
+    """Whether backward() has freed what a function saved; None if it saved nothing. Unpacks one tensor, which hooks may notice."""
     for name in _saved_names(function.__class__)[1]:
         try:
             if getattr(function, name) is not None:
@@ -71,14 +71,14 @@ _BINARY = ("MulBackward0", "DivBackward0")
 
 
 def took_a_number(function: Any, position: int) -> bool:
-    """Whether an operand without a gradient was a Python number: products and quotients keep it, as a tensor without dimensions."""
+    """Whether an operand without a gradient was a Python number: products and quotients save it as a zero-dimensional tensor."""
     if type(function).__name__ not in _BINARY:
         return False
     try:
-        kept = getattr(function, f"{PREFIX}{'other' if position else 'self'}")
+        operand = getattr(function, f"{PREFIX}{'other' if position else 'self'}")
     except RuntimeError:  # freed by backward()
         return False
-    return kept is not None and kept.dim() == 0
+    return operand is not None and operand.dim() == 0
 
 
 def _tensors_in(name: str, value: Any) -> list[tuple[str, Any]]:
@@ -88,7 +88,7 @@ def _tensors_in(name: str, value: Any) -> list[tuple[str, Any]]:
 
 
 def _signed(value: Any) -> Any:
-    """Dimensions are signed in the model but come out of autograd as unsigned 64-bit numbers: 2**64 - 1 is -1."""
+    """A signed dimension: autograd stores dimensions as unsigned 64-bit numbers, so 2**64 - 1 is -1."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= _UNSIGNED_HALF:
         return value - 2 * _UNSIGNED_HALF
     if isinstance(value, tuple | list):
@@ -97,7 +97,7 @@ def _signed(value: Any) -> Any:
 
 
 def attribute_text(value: Any, most: int) -> Any:
-    """A value for the model's attributes; text is cut to `most` characters."""
+    """A value for the node's attributes; text is cut to `most` characters."""
     shown = plain(value)
     text = shown if isinstance(shown, str) else str(shown)
     if len(text) <= max(most, 3):

@@ -1,4 +1,4 @@
-"""Lines of the user's program: the frames of a running call, without torch's and our own plumbing."""
+"""Lines of the user's program: the frames of a running call, without the plumbing of torch and opscope."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from pathlib import PurePath
 
 from opscope.program import Frame
 
-_OWN_FOLDER = str(PurePath(__file__).parent)
+_OWN_DIRECTORY = str(PurePath(__file__).parent)
 _PLUMBING_FILES = ("/nn/modules/module.py", "/nn/modules/container.py", "/overrides.py", "/_tensor.py", "/_compile.py", "/_ops.py")
-_PLUMBING_FOLDERS = ("/torch/_dynamo/", "/torch/utils/", "/torch/_subclasses/", "/torch/fx/")
+_PLUMBING_DIRECTORIES = ("/torch/_dynamo/", "/torch/utils/", "/torch/_subclasses/", "/torch/fx/")
 
 
 @lru_cache(maxsize=4096)
 def is_plumbing(file: str) -> bool:
     path = file.replace("\\", "/")
-    if file.startswith(_OWN_FOLDER) or path.startswith("<frozen"):
+    if file.startswith(_OWN_DIRECTORY) or path.startswith("<frozen"):
         return True
-    return "/torch/" in path and (path.endswith(_PLUMBING_FILES) or any(folder in path for folder in _PLUMBING_FOLDERS))
+    return "/torch/" in path and (path.endswith(_PLUMBING_FILES) or any(directory in path for directory in _PLUMBING_DIRECTORIES))
 
 
 def without_plumbing(frames: Iterable[Frame]) -> tuple[Frame, ...]:
-    """Frames from the innermost to the module's own caller: what lies above our capture is not the model's."""
-    kept: list[Frame] = []
+    """Frames from the innermost out to the capture; frames outside it do not belong to the model."""
+    user_frames: list[Frame] = []
     for frame in frames:
-        if frame.file.startswith(_OWN_FOLDER) and kept:
+        if frame.file.startswith(_OWN_DIRECTORY) and user_frames:
             break
         if not is_plumbing(frame.file):
-            kept.append(frame)
-    return tuple(kept)
+            user_frames.append(frame)
+    return tuple(user_frames)
 
 
 def calling_frames() -> tuple[Frame, ...]:
-    """The frames that led here, innermost first, up to our capture."""
+    """The current call stack, innermost first, up to the capture."""
     frames = []
     frame = sys._getframe(1)
     while frame is not None:

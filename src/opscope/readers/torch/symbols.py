@@ -1,6 +1,6 @@
-"""Symbolic sizes of `.pt2` files as people read them: "Add(Mul(Integer(2), Symbol('s77')), Integer(1))" is "2*s77 + 1".
+"""Symbolic sizes of `.pt2` files as readable text: "Add(Mul(Integer(2), Symbol('s77')), Integer(1))" becomes "2*s77 + 1".
 
-The files hold what SymPy's `srepr` writes. SymPy comes with torch, and neither may be needed to open a file.
+The files contain the output of SymPy's `srepr`. SymPy comes with torch, and opening a file must need neither.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _COMPARE = {
 
 
 @lru_cache(maxsize=4096)
-def symbol_text(written: str) -> str:
-    """Readable text of an expression; the text itself where it is no expression of that form."""
+def symbol_text(expression: str) -> str:
+    """Readable text of an expression; the text itself if it is not such an expression."""
     try:
-        return _print(ast.parse(written, mode="eval").body)[0]
+        return _print(ast.parse(expression, mode="eval").body)[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError, _UnknownForm):
-        return written
+        return expression
 
 
 class _UnknownForm(Exception):
@@ -42,7 +42,7 @@ class _UnknownForm(Exception):
 
 
 def _print(node: ast.expr) -> tuple[str, int]:
-    """Text and how tightly it binds."""
+    """The text and its operator precedence."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float):
         return str(node.value), _ATOM
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -67,7 +67,7 @@ def _print(node: ast.expr) -> tuple[str, int]:
 
 
 def _in_reading_order(name: str, arguments: list[ast.expr]) -> list[ast.expr]:
-    """Numbers stand last in sums and first in products."""
+    """The arguments with numbers last in sums and first in products."""
     if name not in ("Add", "Mul"):
         return arguments
     return sorted(arguments, key=lambda argument: _is_number(argument) == (name == "Add"))

@@ -1,4 +1,4 @@
-"""What backends write on a graph before they take it: which partition a node goes to, and which quantized cluster it is part of."""
+"""What backends record on a graph before they lower it: the partition of each node, and its quantized cluster."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NameOf = Callable[[Any], str | None]
 
 
 def partition_name(node: Any) -> str | None:
-    """Every ExecuTorch partitioner leaves its tag here."""
+    """The tag of the node's partition. Every ExecuTorch partitioner sets it."""
     tag = node.meta.get("delegation_tag")
     return None if tag is None else str(tag)
 
 
 def cluster_name(node: Any) -> str | None:
-    """Backends that recognize clusters themselves (NXP's) leave them here."""
+    """The node's cluster. Backends that recognize clusters themselves (NXP's) set it."""
     cluster = node.meta.get("cluster")
     return None if cluster is None else str(cluster)
 
@@ -31,9 +31,9 @@ def cluster_title(name: str) -> str:
 
 
 def tag_groupings(nodes: Iterable[Any], partition: NameOf = partition_name, cluster: NameOf = cluster_name) -> dict[str, dict[str, Path]]:
-    """Groupings by partition (with clusters inside) and by cluster, of what is tagged; ExecuTorch's own names for the groups.
+    """Groupings of tagged nodes by partition (with clusters inside) and by cluster, with ExecuTorch's names for the groups.
 
-    Partitions are numbered as they first appear. A grouping that nothing belongs to is absent.
+    Partitions are numbered in order of appearance. An empty grouping is left out.
     """
     numbers: dict[str, int] = {}
     by_partition: dict[str, Path] = {}
@@ -49,5 +49,5 @@ def tag_groupings(nodes: Iterable[Any], partition: NameOf = partition_name, clus
             path = (*path, cluster_title(name))
         if path:
             by_partition[node.name] = path
-    found: Mapping[str, dict[str, Path]] = {PARTITION: by_partition if numbers else {}, CLUSTER: by_cluster}
-    return {grouping: paths for grouping, paths in found.items() if paths}
+    groupings: Mapping[str, dict[str, Path]] = {PARTITION: by_partition if numbers else {}, CLUSTER: by_cluster}
+    return {grouping: paths for grouping, paths in groupings.items() if paths}

@@ -1,4 +1,4 @@
-"""Looking at a model must not change it: what tracing or running a module leaves behind in it is undone here, for every kind of look."""
+"""Capturing a model must not change it: whatever tracing or running leaves behind in a module is undone here."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ _IMMUTABLE: tuple[Any, ...] = (tuple, frozenset)
 
 @contextmanager
 def same_state(module: Any) -> Iterator[None]:
-    """Afterwards each module in reach has its class and attributes back, each container holds what it held, and so does each buffer.
+    """Restore, on exit, the class and attributes of every reachable module, and the contents of every container and buffer.
 
-    All or nothing: transformers says in an attribute that its hooks are installed, and the hooks are in the dicts of other modules.
+    Everything has to be restored: transformers records in an attribute that its hooks are installed, and the hooks themselves are in
+    the dicts of other modules.
     """
     import torch
 
     modules, contents = _in_reach(module)
-    classes = [(each, type(each)) for each in modules]
-    buffers = {id(buffer): buffer for each in modules for buffer in each.buffers(recurse=not can_be_hooked(each))}
+    classes = [(part, type(part)) for part in modules]
+    buffers = {id(buffer): buffer for part in modules for buffer in part.buffers(recurse=not can_be_hooked(part))}
     values = [(buffer, buffer.detach().clone()) for buffer in buffers.values() if _can_be_compared(buffer)]
     try:
         yield
     finally:
-        for each, cls in classes:
-            if type(each) is not cls:  # a lazy module becomes another when it first runs
-                each.__class__ = cls
+        for part, cls in classes:
+            if type(part) is not cls:  # a lazy module changes its class when it first runs
+                part.__class__ = cls
         for container, before in contents:
             now = _contents(container)
             if len(now) != len(before) or not all(map(is_, now, before)):
                 _refill(container, before)
         for buffer, value in values:  # the statistics of a batch norm
             if not torch.equal(buffer, value):
-                buffer.data.copy_(value)  # not as an operation: graphs of the user's that saved it stay valid
+                buffer.data.copy_(value)  # not as an operation, so that the user's graphs that saved it stay valid
 
 
 @contextmanager
 def undisturbed(module: Any) -> Iterator[None]:
-    """For real runs: the random state is put back too, and nothing is compiled.
+    """For real runs: the random state is restored too, and nothing is compiled.
 
-    What Dynamo makes of `torch.cond` under our eyes it would keep, and `torch.export` then trips over it.
+    Dynamo would cache what it compiles for `torch.cond` under our modes, and `torch.export` would then fail on it.
     """
     import torch
 
@@ -62,12 +63,12 @@ def _can_be_compared(tensor: Any) -> bool:
 
 
 def _in_reach(root: Any) -> tuple[list[Any], list[tuple[Any, list[Any]]]]:
-    """Modules, and what is in the containers in which they keep things: their attributes, hooks, parameters, a list in a dict."""
+    """Reachable modules, and the contents of all containers in them: attributes, hooks, parameters, a list in a dict."""
     import torch
 
     modules: list[Any] = []
     contents: list[tuple[Any, list[Any]]] = []
-    visited: dict[int, Any] = {}  # holds each item, so that no other can get its id
+    visited: dict[int, Any] = {}  # keeps each item alive, so that its id is not reused
     followed = (torch.nn.Module, *_CONTAINERS, *_IMMUTABLE)
     waiting: list[Any] = [root, *modules_of_function(getattr(root, "opscope_function", None))]
     while waiting:
@@ -79,20 +80,20 @@ def _in_reach(root: Any) -> tuple[list[Any], list[tuple[Any, list[Any]]]]:
         if isinstance(item, torch.nn.Module):
             modules.append(item)
             if not can_be_hooked(item):
-                continue  # TorchScript keeps its state out of Python's reach
+                continue  # TorchScript state is out of Python's reach
         else:
             inner = _contents(item)
             if not isinstance(item, _IMMUTABLE):
                 contents.append((item, inner))
         if type(item) not in _CONTAINERS:  # a subclass of a container may have attributes too
             inner = [*inner, getattr(item, "__dict__", None)]
-        waiting.extend([each for each in inner if isinstance(each, followed)])
+        waiting.extend([value for value in inner if isinstance(value, followed)])
     return modules, contents
 
 
 def _contents(container: Any) -> list[Any]:
-    """Of a dict, its keys and then its values. Read, as it is refilled, past what a subclass makes of it:
-    transformers' ModelOutput refuses `update`, and others compute what they give."""
+    """The items of a container; of a dict, its keys and then its values. Reading and refilling bypass what a subclass overrides:
+    transformers' ModelOutput refuses `update`, and others compute their values."""
     kind = _kind(type(container))
     if issubclass(kind, dict):
         return [*kind.keys(container), *kind.values(container)]

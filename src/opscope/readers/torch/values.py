@@ -1,4 +1,4 @@
-"""Live torch values as the model's types and attributes. Torch is not imported here: values tell by themselves what they are."""
+"""Live torch values as the model's types and attributes. Torch is not imported here: the values themselves are enough."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from opscope.program import TensorType
 
 LONGEST_TEXT = 4000
 DEEPEST = 24
-"""Nesting beyond this is no argument of an operator any more; it is kept as text."""
+"""Anything nested deeper than this is not a realistic operator argument; it becomes text."""
 
 
 def dimension(size: Any) -> int | str:
-    """A size as a number where it is one, else as torch spells the symbol ("s77", "2*s77 + 1")."""
+    """A size as a number if it is one, otherwise as torch prints the symbol ("s77", "2*s77 + 1")."""
     if isinstance(size, int):
         return int(size)
     fixed = getattr(getattr(size, "node", None), "maybe_as_int", lambda: None)()
@@ -22,7 +22,7 @@ def dimension(size: Any) -> int | str:
 
 
 def contiguous(shape: tuple[int | str, ...], strides: tuple[int | str, ...]) -> bool:
-    """Whether strides are the plain row-major ones. Symbolic sizes cannot be multiplied here, so they pass."""
+    """Whether strides are plain row-major. Symbolic sizes cannot be multiplied here, so they count as contiguous."""
     expected = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if not isinstance(size, int) or not isinstance(stride, int):
@@ -34,12 +34,12 @@ def contiguous(shape: tuple[int | str, ...], strides: tuple[int | str, ...]) -> 
 
 
 def layout_text(shape: tuple[int | str, ...], strides: tuple[int | str, ...]) -> str:
-    """Empty for row-major tensors, else the strides: what the next kernel has to cope with."""
+    """Empty for row-major tensors, otherwise the strides, which matter to the next kernel."""
     return "" if contiguous(shape, strides) else f"strides({', '.join(map(str, strides))})"
 
 
 def is_tensor(value: Any) -> bool:
-    """A tensor, or fx's description of one. Only the class is asked: nested tensors raise when one asks for their shape."""
+    """Whether this is a tensor, or fx's description of one. Checks only the class: nested tensors raise on `.shape`."""
     kind = type(value)
     return hasattr(kind, "dtype") and hasattr(kind, "shape")
 
@@ -52,7 +52,7 @@ def sizes(value: Any) -> tuple[int | str, ...]:
 
 
 def tensor_type(value: Any, depth: int = 0) -> TensorType:
-    """What one value is: a tensor, a symbol, a Python number, or something else by the name of its class."""
+    """The type of one value: a tensor, a symbol, a Python number, or something else by the name of its class."""
     if is_tensor(value):
         shape = sizes(value)
         return TensorType(str(value.dtype).removeprefix("torch."), shape, _layout(value, shape))
@@ -72,20 +72,20 @@ def _layout(value: Any, shape: tuple[int | str, ...]) -> str:
         return layout
     try:
         strides = tuple(dimension(stride) for stride in value.stride())
-    except (AttributeError, RuntimeError, TypeError):  # nested and other exotic tensors have no strides; TensorMetadata no method
+    except (AttributeError, RuntimeError, TypeError):  # nested and other exotic tensors have no strides; TensorMetadata has no method
         return ""
     return layout_text(shape, strides)
 
 
 def output_types(value: Any) -> tuple[TensorType, ...]:
-    """The outputs of a node by the value that it computes: a tuple of values is several outputs."""
+    """The output types of a node, from the value that it computes: a tuple has several outputs."""
     if isinstance(value, tuple | list) and not is_tensor(value):
         return tuple(tensor_type(item) for item in value)
     return (tensor_type(value),)
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON can hold it. What has no JSON form becomes its text, so that nothing is lost."""
+    """A value as JSON. What has no JSON form becomes text, so that nothing is lost."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | float):
@@ -96,5 +96,5 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if is_tensor(value):
         return str(tensor_type(value))
-    text = str(getattr(value, "__qualname__", None) or value).removeprefix("torch.")  # functions: no address of theirs
+    text = str(getattr(value, "__qualname__", None) or value).removeprefix("torch.")  # functions without their address
     return ellipsize(text, LONGEST_TEXT)
