@@ -4,7 +4,8 @@ import { bytesText } from "../../src/core/text/quantities";
 import { groupFacts, operationsInside, nodeFacts, scopeOf } from "../../src/ui/engine/facts";
 import { markdownOf } from "../../src/ui/engine/markdown";
 import { distinctTranspose } from "../../src/core/base/csr";
-import { Lookup } from "../../src/ui/engine/nodeLookup";
+import { indexOf } from "../../src/core/program/programIndex";
+import { graphRow } from "../../src/ui/engine/names";
 import { outlineOf, packTexts } from "../../src/ui/engine/pack";
 import { Table } from "../../src/ui/engine/table";
 import { trace } from "../../src/ui/engine/trace";
@@ -34,24 +35,24 @@ const program = makeProgram([
     ],
   },
 ]);
-const lookup = new Lookup(program);
-const number = (id: string) => Array.from({ length: program.nodeCount }, (_, n) => n).find((n) => lookup.id(n) === id)!;
-const names = (mark: Uint8Array, bit: number) => [...mark].flatMap((m, n) => (m & bit ? [lookup.id(n)] : []));
+const index = indexOf(program);
+const number = (id: string) => Array.from({ length: program.nodeCount }, (_, n) => n).find((n) => index.id(n) === id)!;
+const names = (mark: Uint8Array, bit: number) => [...mark].flatMap((m, n) => (m & bit ? [index.id(n)] : []));
 
 describe("what is upstream and downstream", () => {
   it("goes as many hops as asked", () => {
-    expect(names(trace(lookup, [number("y")], 1, 0).mark, 1)).toEqual(["f", "y", "p", "inner", "root"]);
-    expect(names(trace(lookup, [number("y")], 0, 1).mark, 2)).toEqual(["y", "z"]);
+    expect(names(trace(index, [number("y")], 1, 0).mark, 1)).toEqual(["f", "y", "p", "inner", "root"]);
+    expect(names(trace(index, [number("y")], 0, 1).mark, 2)).toEqual(["y", "z"]);
   });
 
   it("takes the body of a call along, but not the other users of that body", () => {
-    const { mark, upstream } = trace(lookup, [number("y")], 99, 0);
+    const { mark, upstream } = trace(index, [number("y")], 99, 0);
     expect(names(mark, 1)).toEqual(["x", "w", "a", "f", "y", "p", "inner", "root"]);
     expect(upstream).toBe(4);
   });
 
   it("leads out of a body to everyone who calls it", () => {
-    const { mark } = trace(lookup, [number("inner")], 99, 99);
+    const { mark } = trace(index, [number("inner")], 99, 99);
     expect(names(mark, 1)).toEqual(expect.arrayContaining(["p", "f", "g", "a", "x", "w"]));
     expect(names(mark, 2)).toEqual(expect.arrayContaining(["root", "f", "g", "y", "z"]));
   });
@@ -59,7 +60,7 @@ describe("what is upstream and downstream", () => {
 
 describe("lookups", () => {
   it("turns rows round, each pair once", () => {
-    expect([...lookup.users.value.subarray(lookup.users.start[number("y")], lookup.users.start[number("y") + 1])]).toEqual([number("z")]);
+    expect([...index.users.value.subarray(index.users.start[number("y")], index.users.start[number("y") + 1])]).toEqual([number("z")]);
     expect(distinctTranspose({ start: Int32Array.of(0, 2, 2), value: Int32Array.of(1, 1) }, 2)).toEqual({
       start: Int32Array.of(0, 0, 1),
       value: Int32Array.of(0),
@@ -67,14 +68,14 @@ describe("lookups", () => {
   });
 
   it("finds nodes by id within their graph, and graphs of nodes", () => {
-    expect(lookup.find(0, "inner")).toBe(-1);
-    expect(lookup.find(1, "inner")).toBe(number("inner"));
-    expect(lookup.graphName(lookup.graphOf(number("inner")))).toBe("body");
-    expect(lookup.graph(1)).toEqual({ name: "body", nodes: 3, callers: 2 });
+    expect(index.find(0, "inner")).toBe(-1);
+    expect(index.find(1, "inner")).toBe(number("inner"));
+    expect(index.graphName(index.graphOf[number("inner")])).toBe("body");
+    expect(graphRow(index, 1)).toEqual({ name: "body", nodes: 3, callers: 2 });
   });
 
   it("gives everything about a node", () => {
-    const facts = nodeFacts(lookup, number("f"), { attrs: { k: 1 }, source: [] }, scopeOf(lookup, number("f"), ""));
+    const facts = nodeFacts(index, number("f"), { attrs: { k: 1 }, source: [] }, scopeOf(index, number("f"), ""));
     expect(facts).toMatchObject({
       id: "f",
       op: "fusion",
@@ -111,9 +112,9 @@ describe("groups", () => {
     ]);
     for (const depth of [0, 9]) {
       const visible = buildView(model, { depth });
-      const lookup = new Lookup(model),
+      const index = indexOf(model),
         box = visible.title.indexOf("layer");
-      const facts = groupFacts(lookup, visible, box, operationsInside(lookup, visible, undefined)[box]);
+      const facts = groupFacts(index, visible, box, operationsInside(index, visible, undefined)[box]);
       expect(facts).toMatchObject({ parameters: 1, operations: 2, nodes: 5, called: 2 });
       expect(
         facts.ops.reduce((sum, each) => sum + each.count, 0),
@@ -144,7 +145,7 @@ describe("the table", () => {
 
   it("sorts by any column, both ways, and keeps the program's order otherwise", () => {
     const table = (sort: string, descending: boolean) =>
-      new Table(lookup, { ...request, sort, descending }, program.groupings[0], undefined, () => undefined, new Highlighter(program));
+      new Table(index, { ...request, sort, descending }, program.groupings[0], undefined, () => undefined, new Highlighter(program));
     expect(
       table("", false)
         .cells(0, 3)
@@ -162,7 +163,7 @@ describe("the table", () => {
   it("shows any attribute as a column, and modules with what is in them", () => {
     const details = (node: number) => ({ attrs: { cost: node }, source: [] });
     const nodes = new Table(
-      lookup,
+      index,
       { ...request, attributes: ["cost"] },
       program.groupings[0],
       Int32Array.of(number("f")),
@@ -172,7 +173,7 @@ describe("the table", () => {
     expect(nodes.result.columns.at(-1)!.name).toBe("cost");
     expect(nodes.cells(0, 9).map((row) => row.at(-1))).toEqual([String(number("f"))]);
     const modules = new Table(
-      lookup,
+      index,
       { ...request, rows: "modules" },
       program.groupings[0],
       undefined,
@@ -197,6 +198,6 @@ describe("texts", () => {
 
   it("writes Markdown that names cannot break", () => {
     const odd = makeProgram([{ name: "m", nodes: [{ id: "a|b`c", op: "x\ny" }] }]);
-    expect(markdownOf(new Lookup(odd), buildView(odd, {}), [0])).toContain("| `a\\|b'c` | `x y` |");
+    expect(markdownOf(indexOf(odd), buildView(odd, {}), [0])).toContain("| `a\\|b'c` | `x y` |");
   });
 });

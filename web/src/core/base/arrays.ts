@@ -1,22 +1,5 @@
 /** Small helpers over typed arrays that several phases share. */
 
-/** Items grouped by a key: those of key k are items[start[k]] … items[start[k + 1] - 1], in their original order. */
-export interface Buckets {
-  readonly start: Int32Array;
-  readonly items: Int32Array;
-}
-
-/** Groups 0…key.length-1 by their key in linear time; a negative key leaves the item out. */
-export function bucketBy(key: Int32Array, keyCount: number): Buckets {
-  const start = new Int32Array(keyCount + 1);
-  for (let i = 0; i < key.length; i++) if (key[i] >= 0) start[key[i] + 1]++;
-  for (let k = 0; k < keyCount; k++) start[k + 1] += start[k];
-  const cursor = start.slice(0, keyCount);
-  const items = new Int32Array(start[keyCount]);
-  for (let i = 0; i < key.length; i++) if (key[i] >= 0) items[cursor[key[i]]++] = i;
-  return { start, items };
-}
-
 /** Sorts ids[from…to) by key[id], stable, without allocating: insertion for short runs, bottom-up merging beyond. */
 export function sortByKey(ids: Int32Array, from: number, to: number, key: ArrayLike<number>, spare: Int32Array): void {
   const run = 16;

@@ -1,4 +1,4 @@
-/** Small structures over typed arrays that the view's parts share. */
+/** Rows of numbers in typed arrays, and numbers for triples of integers. */
 
 /** Rows of numbers: row i is value[start[i]] … value[start[i+1]-1]. */
 export interface Csr {
@@ -9,54 +9,38 @@ export interface Csr2 extends Csr {
   readonly extra: Int32Array;
 }
 
+/**
+ * Rows by key, in linear time: row k lists the items i with key[i] = k, in order, or what `values` has for them. A negative key leaves
+ * the item out.
+ */
+export function bucketBy(key: Int32Array, keyCount: number, values?: Int32Array): Csr {
+  const start = new Int32Array(keyCount + 1);
+  for (let i = 0; i < key.length; i++) if (key[i] >= 0) start[key[i] + 1]++;
+  for (let k = 0; k < keyCount; k++) start[k + 1] += start[k];
+  const cursor = start.slice(0, keyCount);
+  const value = new Int32Array(start[keyCount]);
+  for (let i = 0; i < key.length; i++) if (key[i] >= 0) value[cursor[key[i]]++] = values ? values[i] : i;
+  return { start, value };
+}
+
 /** Turns the rows around: row v of the answer lists the rows of `csr` that hold v, in order, as often as they do. */
 export function transpose(csr: Csr, valueCount: number): Csr {
-  const rowCount = csr.start.length - 1;
-  const start = new Int32Array(valueCount + 1);
-  for (let i = 0; i < csr.value.length; i++) start[csr.value[i] + 1]++;
-  for (let v = 0; v < valueCount; v++) start[v + 1] += start[v];
-  const fill = start.slice(0, valueCount);
-  const value = new Int32Array(csr.value.length);
-  for (let row = 0; row < rowCount; row++) {
-    for (let i = csr.start[row]; i < csr.start[row + 1]; i++) value[fill[csr.value[i]]++] = row;
-  }
-  return { start, value };
+  const rowOf = new Int32Array(csr.value.length);
+  for (let row = 0; row + 1 < csr.start.length; row++) rowOf.fill(row, csr.start[row], csr.start[row + 1]);
+  return bucketBy(csr.value, valueCount, rowOf);
 }
 
 /** The same, but a row that holds a number twice counts once. */
-export function distinctTranspose(rows: Csr, count: number): Csr {
-  const last = new Int32Array(count).fill(-1);
-  const start = new Int32Array(count + 1);
-  const each = (visit: (value: number, row: number) => void) => {
-    last.fill(-1);
-    for (let row = 0; row + 1 < rows.start.length; row++) {
-      for (let i = rows.start[row]; i < rows.start[row + 1]; i++) {
-        const value = rows.value[i];
-        if (last[value] === row) continue;
-        last[value] = row;
-        visit(value, row);
-      }
-    }
-  };
-  each((value) => start[value + 1]++);
-  for (let i = 0; i < count; i++) start[i + 1] += start[i];
-  const next = start.slice();
-  const value = new Int32Array(start[count]);
-  each((to, row) => {
-    value[next[to]++] = row;
-  });
-  return { start, value };
-}
-
-/** Lists members by class: row c holds the items with classOf[item] = c (negative: in no row). */
-export function byClass(classOf: Int32Array, classCount: number): Csr {
-  const start = new Int32Array(classCount + 1);
-  for (let i = 0; i < classOf.length; i++) if (classOf[i] >= 0) start[classOf[i] + 1]++;
-  for (let c = 0; c < classCount; c++) start[c + 1] += start[c];
-  const fill = start.slice(0, classCount);
-  const value = new Int32Array(start[classCount]);
-  for (let i = 0; i < classOf.length; i++) if (classOf[i] >= 0) value[fill[classOf[i]]++] = i;
-  return { start, value };
+export function distinctTranspose(csr: Csr, valueCount: number): Csr {
+  const rows = transpose(csr, valueCount);
+  const start = new Int32Array(valueCount + 1);
+  let count = 0;
+  for (let row = 0; row < valueCount; row++) {
+    for (let i = rows.start[row]; i < rows.start[row + 1]; i++)
+      if (i === rows.start[row] || rows.value[i] !== rows.value[i - 1]) rows.value[count++] = rows.value[i];
+    start[row + 1] = count;
+  }
+  return { start, value: rows.value.slice(0, count) };
 }
 
 /** Scatters the bits of two numbers over 32 bits. */

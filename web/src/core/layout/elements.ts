@@ -1,4 +1,4 @@
-import { type Buckets, bucketBy } from "../base/arrays";
+import { type Csr, bucketBy } from "../base/csr";
 import type { FlatGraph, Places } from "./types";
 
 /**
@@ -26,8 +26,8 @@ export interface Elements {
   /** 1 for parameters, constants and the like: boxes with one outgoing edge and no incoming one. */
   readonly isLeaf: Uint8Array;
   /** Links by their upper element (they leave downwards) and by their lower one. */
-  readonly below: Buckets;
-  readonly above: Buckets;
+  readonly below: Csr;
+  readonly above: Csr;
   /** Edge → its segment, or -1 where it joins neighbouring ranks. */
   readonly segmentOfEdge: Int32Array;
   /** Edge → its first link (the second link of a long edge follows it). -1 for an edge that is drawn around the side. */

@@ -1,4 +1,4 @@
-import { bucketBy } from "../base/arrays";
+import { bucketBy } from "../base/csr";
 import { findComponents } from "./compound/connected";
 import { assignX, keepX } from "./coordinates/coordinates";
 import { CrossingCounter } from "./order/crossingCount";
@@ -44,8 +44,8 @@ function splitParts(graph: FlatGraph, count: number, of: Int32Array): Part[] {
   const parts: Part[] = [];
   for (let c = 0; c < count; c++) {
     parts.push({
-      nodes: nodes.items.subarray(nodes.start[c], nodes.start[c + 1]),
-      edges: edges.items.subarray(edges.start[c], edges.start[c + 1]),
+      nodes: nodes.value.subarray(nodes.start[c], nodes.start[c + 1]),
+      edges: edges.value.subarray(edges.start[c], edges.start[c + 1]),
     });
   }
   return parts;

@@ -7,7 +7,8 @@ import { BoxKind, type Grouping, type ProgramData, type Visible } from "../progr
 import { calleesFirst } from "../program/callees";
 import { findRepeats } from "../view/groups/fold";
 import { groupTree } from "../view/groups/tree";
-import { prepare } from "../view/prepare";
+import { memoized } from "../base/memoized";
+import { traitsOf } from "../view/traits";
 
 /** The group of each node, and the parent of each group: a grouping as in the file, or as drawn. */
 export interface Groups {
@@ -24,15 +25,15 @@ export interface MetricValues {
   boxes(visible: Visible): Float64Array;
 }
 
-const known = new WeakMap<MetricData, MetricValues>();
+const valuesIn = memoized((program: ProgramData) =>
+  memoized(
+    (metric: MetricData): MetricValues =>
+      metric.ratio ? ratioOf(valuesOf(program, metric.ratio[0]), valuesOf(program, metric.ratio[1])) : combined(program, metric),
+  ),
+);
 
 export function valuesOf(program: ProgramData, metric: MetricData): MetricValues {
-  let values = known.get(metric);
-  if (!values) {
-    values = metric.ratio ? ratioOf(valuesOf(program, metric.ratio[0]), valuesOf(program, metric.ratio[1])) : combined(program, metric);
-    known.set(metric, values);
-  }
-  return values;
+  return valuesIn(program)(metric);
 }
 
 function ratioOf(above: MetricValues, below: MetricValues): MetricValues {
@@ -83,8 +84,8 @@ function lastOfGroups(node: Float64Array, parent: Int32Array, nodeGroup: Int32Ar
 }
 
 function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricValues, "boxes">, combine: Combine): Float64Array {
-  const prepared = prepare(program);
-  const tree = groupTree(prepared, program.groupings[visible.grouping]);
+  const traits = traitsOf(program);
+  const tree = groupTree(traits, program.groupings[visible.grouping]);
   const group = values.groups(tree);
   const value = (item: number): number => (item < tree.groupCount ? group[item] : values.node[item - tree.groupCount]);
   return Float64Array.from(visible.kind, (kind, box) => {
@@ -94,7 +95,7 @@ function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricVa
     if (node < 0 && visible.group[box] < 0) return Number.NaN;
     const item = node >= 0 ? tree.groupCount + node : visible.group[box];
     if (kind !== BoxKind.Stack) return value(item);
-    const repeats = findRepeats(prepared, tree);
+    const repeats = findRepeats(traits, tree);
     return repeats.members(repeats.stackOf[item]).reduce((total, member) => combine(total, value(member)), Number.NaN);
   });
 }

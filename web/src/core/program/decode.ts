@@ -2,7 +2,7 @@
  * Reads what `opscope.render.wire` writes: tables of everything that the programs of a recording contain, from which a program is
  * assembled on request. A single program is a recording without passes.
  */
-import { bucketBy } from "../base/arrays";
+import { bucketBy } from "../base/csr";
 import { type NodeColumns, nodeColumns, pickedColumns, pickedNumbers, pickedRows, type Selection, selection } from "./columns";
 import { decodeDetails, type DetailsBlock } from "./details";
 import { decodeMetrics } from "./metrics";
@@ -207,7 +207,7 @@ class Tables {
       byNumber(inputs, first, end);
       byNumber(control, first, end);
       for (let i = linksTo.start[graph]; i < linksTo.start[graph + 1]; i++) {
-        const link = linksTo.items[i];
+        const link = linksTo.value[i];
         links.extra[link] = numberOf[links.extra[link]];
       }
     }

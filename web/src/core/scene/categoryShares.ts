@@ -1,6 +1,7 @@
 /** What a closed group is made of: the share of each category of work inside, for the thin bar at its foot. */
 import { BoxKind, CATEGORIES, type ProgramData, type Visible } from "../program/types";
 import { isGroup } from "./boxText";
+import { calleesFirst } from "../program/callees";
 import { Control } from "../program/ops";
 
 export interface Mix {
@@ -71,28 +72,14 @@ function plainCalls(program: ProgramData): (node: number) => boolean {
 function workOfGraphs(program: ProgramData, plain: (node: number) => boolean): Float64Array {
   const { graphCount, graphStart, nodeCategory, calls } = program;
   const work = new Float64Array(graphCount * WIDTH);
-  const state = new Uint8Array(graphCount);
-  const stack: number[] = [];
-  for (let start = 0; start < graphCount; start++) {
-    if (state[start] === 0) stack.push(start);
-    while (stack.length > 0) {
-      const graph = stack[stack.length - 1];
-      const [first, last] = [calls.start[graphStart[graph]], calls.start[graphStart[graph + 1]]];
-      if (state[graph] === 0) {
-        state[graph] = 1;
-        for (let c = first; c < last; c++) if (state[calls.value[c]] === 0) stack.push(calls.value[c]);
-        continue;
-      }
-      stack.pop();
-      if (state[graph] === 2) continue;
-      state[graph] = 2;
-      for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) {
-        if (!plain(node)) work[graph * WIDTH + nodeCategory[node]] += WORK[nodeCategory[node]];
-      }
-      for (let c = first; c < last; c++) {
-        if (state[calls.value[c]] !== 2 || calls.value[c] === graph) continue;
-        for (let i = 0; i < WIDTH; i++) work[graph * WIDTH + i] += work[calls.value[c] * WIDTH + i];
-      }
+  for (const graph of calleesFirst(program)) {
+    const at = graph * WIDTH;
+    for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) {
+      if (!plain(node)) work[at + nodeCategory[node]] += WORK[nodeCategory[node]];
+    }
+    for (let c = calls.start[graphStart[graph]]; c < calls.start[graphStart[graph + 1]]; c++) {
+      const called = calls.value[c];
+      for (let i = 0; i < WIDTH && called !== graph; i++) work[at + i] += work[called * WIDTH + i];
     }
   }
   return work;

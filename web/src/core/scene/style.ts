@@ -1,5 +1,6 @@
 /** The colours of an item in a theme: those of its category, or custom ones, with text that can be read on them. */
 import { legible } from "../base/colour";
+import { memoized } from "../base/memoized";
 import type { Paint, Theme } from "./theme";
 import { type CustomPaint, type Scene, Shape } from "./types";
 
@@ -35,41 +36,28 @@ export function edgeColour(scene: Scene, theme: Theme, edge: number): string | u
   return shade < 0 ? undefined : scene.edgeShades[shade][theme.name];
 }
 
-const frames = new WeakMap<Theme, readonly Paint[]>();
-
-function framePaints(theme: Theme): readonly Paint[] {
-  let paints = frames.get(theme);
-  if (!paints) {
-    paints = theme.frames.map((fill) => ({ fill, stroke: theme.frameStroke }));
-    frames.set(theme, paints);
-  }
-  return paints;
-}
+const framePaints = memoized((theme: Theme): readonly Paint[] => theme.frames.map((fill) => ({ fill, stroke: theme.frameStroke })));
 
 function plainLook(theme: Theme, { fill, stroke, secondary }: Paint): Look {
   return { fill, stroke, text: theme.text, secondary: secondary ?? theme.secondary, accent: theme.accent };
 }
 
-const known = new WeakMap<CustomPaint, Map<Paint, Look>>();
+const customLooks = memoized((theme: Theme) =>
+  memoized((custom: CustomPaint) =>
+    memoized((base: Paint): Look => {
+      const fill = custom.fill?.[theme.name] ?? base.fill;
+      const ink = custom.text?.[theme.name];
+      return {
+        fill,
+        stroke: custom.stroke?.[theme.name] ?? base.stroke,
+        text: ink ?? legible(fill, theme.text),
+        secondary: ink ?? legible(fill, base.secondary ?? theme.secondary, theme.text),
+        accent: ink ?? legible(fill, theme.accent, theme.text),
+      };
+    }),
+  ),
+);
 
 function customLook(custom: CustomPaint, theme: Theme, base: Paint): Look {
-  let looks = known.get(custom);
-  if (!looks) {
-    looks = new Map();
-    known.set(custom, looks);
-  }
-  let found = looks.get(base);
-  if (!found) {
-    const fill = custom.fill?.[theme.name] ?? base.fill;
-    const ink = custom.text?.[theme.name];
-    found = {
-      fill,
-      stroke: custom.stroke?.[theme.name] ?? base.stroke,
-      text: ink ?? legible(fill, theme.text),
-      secondary: ink ?? legible(fill, base.secondary ?? theme.secondary, theme.text),
-      accent: ink ?? legible(fill, theme.accent, theme.text),
-    };
-    looks.set(base, found);
-  }
-  return found;
+  return customLooks(theme)(custom)(base);
 }

@@ -4,7 +4,9 @@
  */
 
 import { compileQuery, type Query, type Term } from "./query";
+import { memoized } from "../base/memoized";
 import { attributeNamed } from "../program/attributes";
+import { indexOf } from "../program/programIndex";
 import { CATEGORIES, type ProgramData, ROLES } from "../program/types";
 
 export { compileQuery } from "./query";
@@ -46,22 +48,17 @@ export function runQuery(program: ProgramData, query: Query, options: SearchOpti
 
 function graphRange(program: ProgramData, name: string | undefined): readonly [number, number] | undefined {
   if (name === undefined) return [0, program.nodeCount];
-  for (let g = 0; g < program.graphCount; g++) {
-    if (program.strings.at(program.graphName[g]) === name) return [program.graphStart[g], program.graphStart[g + 1]];
-  }
-  return undefined;
+  const graph = indexOf(program).graphNamed(name);
+  return graph < 0 ? undefined : [program.graphStart[graph], program.graphStart[graph + 1]];
 }
 
-const lowered = new WeakMap<ProgramData, (string | undefined)[]>();
+const lowered = memoized((program: ProgramData) => new Array<string | undefined>(program.strings.length));
 
-function lowerCase(program: ProgramData, index: number): string {
-  let known = lowered.get(program);
-  if (!known) {
-    known = new Array<string | undefined>(program.strings.length);
-    lowered.set(program, known);
-  }
-  known[index] ??= program.strings.at(index).toLowerCase();
-  return known[index] as string;
+function lowerCase(program: ProgramData, number: number): string {
+  const texts = lowered(program);
+  const text = texts[number] ?? program.strings.at(number).toLowerCase();
+  texts[number] = text;
+  return text;
 }
 
 /** Tests a string of the table by its number, once. */
@@ -75,7 +72,7 @@ function stringTest(program: ProgramData, term: Term): (index: number) => boolea
 }
 
 function matcher(program: ProgramData, term: Term): (node: number) => boolean {
-  const { nodeId, nodeOp, nodeText, nodeRole, nodeCategory, graphStart, graphName, ops } = program;
+  const { nodeId, nodeOp, nodeText, nodeRole, nodeCategory, graphName, ops } = program;
   const text = stringTest(program, term);
   switch (term.field) {
     case "id":
@@ -94,12 +91,8 @@ function matcher(program: ProgramData, term: Term): (node: number) => boolean {
     case "category":
       return (n) => term.test(CATEGORIES[nodeCategory[n]]);
     case "graph": {
-      let g = 0;
-      return (n) => {
-        while (n >= graphStart[g + 1]) g++;
-        while (n < graphStart[g]) g--;
-        return text(graphName[g]);
-      };
+      const { graphOf } = indexOf(program);
+      return (n) => text(graphName[graphOf[n]]);
     }
     case "attr":
     case "source":

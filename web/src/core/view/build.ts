@@ -14,7 +14,7 @@ import { readOptions } from "./choose/options";
 import { showOrigins } from "./boxes/parameterOrigins";
 import { placeAll } from "./boxes/placeBoxes";
 import type { Placement } from "./boxes/placement";
-import { prepare } from "./prepare";
+import { traitsOf } from "./traits";
 import { Repeats } from "./groups/repeats";
 import { showResult } from "./boxes/result";
 import { addStubs } from "./boxes/stubs";
@@ -24,25 +24,25 @@ import { addValues } from "./boxes/values";
 
 /** Builds the view that a specification describes; without a depth, as deep as fits on a page. */
 export function build(program: ProgramData, spec: ViewSpec): Visible {
-  const prepared = prepare(program);
+  const traits = traitsOf(program);
   const options = readOptions(spec);
   const remarks: string[] = [...program.notes];
-  const entry = spec.graph === undefined ? program.entry : prepared.graphNamed(spec.graph);
+  const entry = spec.graph === undefined ? program.entry : traits.index.graphNamed(spec.graph);
   if (entry < 0) throw new Error(`no graph named "${spec.graph}"`);
   const grouping = groupingOf(program, spec.groupBy);
   if (spec.groupBy !== undefined && grouping.name !== spec.groupBy)
     remarks.push(`There is no grouping "${spec.groupBy}"; this is "${grouping.name}".`);
-  const tree = groupTree(prepared, grouping);
-  const subset = readSubset(prepared, tree, entry, spec, remarks);
+  const tree = groupTree(traits, grouping);
+  const subset = readSubset(traits, tree, entry, spec, remarks);
   const graph = subset?.graph ?? entry;
-  const folding = options.rules.foldRepeats && !options.flatten && !subset ? findRepeats(prepared, tree) : undefined;
+  const folding = options.rules.foldRepeats && !options.flatten && !subset ? findRepeats(traits, tree) : undefined;
 
   const boxes = new Boxes();
   const placement: Placement = {
-    prepared,
+    traits,
     tree,
     options,
-    groupDepth: spec.depth ?? (subset ? Number.POSITIVE_INFINITY : fittingDepth(prepared, tree, graph, folding)),
+    groupDepth: spec.depth ?? (subset ? Number.POSITIVE_INFINITY : fittingDepth(traits, tree, graph, folding)),
     callDepth: options.calls ? (spec.depth ?? 0) : 0,
     boxes,
     instances: [],

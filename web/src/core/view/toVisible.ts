@@ -16,7 +16,7 @@ export function finish(placement: Placement, edges: Edges): Visible {
   }
   return {
     graph: placement.instances[0].graph,
-    grouping: placement.prepared.program.groupings.findIndex(({ name }) => name === placement.tree.name),
+    grouping: placement.traits.program.groupings.findIndex(({ name }) => name === placement.tree.name),
     boxCount: boxes.count,
     kind: Uint8Array.from(boxes.kind),
     parent: Int32Array.from(boxes.parent),
@@ -60,8 +60,9 @@ function numberValues(edges: Edges, boxes: Boxes): Int32Array {
 
 /** The first box that shows each node: its own, that of its user if it is text, that of its source if it only forwards a value. */
 function whereNodesAre(placement: Placement): Int32Array {
-  const { prepared, instances } = placement;
-  const { program, users, plumbing } = prepared;
+  const { traits, instances } = placement;
+  const { program, plumbing } = traits;
+  const { uses } = traits.index;
   const { nodeCount, graphCount, graphStart, calls } = program;
   const ends = noEnds();
   const where = new Int32Array(nodeCount).fill(-1);
@@ -85,7 +86,7 @@ function whereNodesAre(placement: Placement): Int32Array {
     }
     for (let n = instance.first + instance.count - 1; n >= instance.first; n--) {
       if (instance.place(n) !== INLINED && !(instance.place(n) === PASSED_ON && where[n] < 0)) continue;
-      for (let u = users.start[n]; u < users.start[n + 1] && where[n] < 0; u++) where[n] = where[users.value[u]];
+      for (let u = uses.start[n]; u < uses.start[n + 1] && where[n] < 0; u++) where[n] = where[uses.value[u]];
       if (where[n] < 0) where[n] = instance.frame;
     }
   }

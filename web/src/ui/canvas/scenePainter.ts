@@ -9,6 +9,7 @@ import { type Scene, Shape, type TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
+import { memoized } from "../../core/base/memoized";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
 import { Plates } from "./plates";
 import { querySpatial, type SpatialData } from "./spatial";
@@ -361,13 +362,4 @@ function farOpacity(scale: number, edges: number): number {
   return Math.max(0.16, Math.min(0.9, (800 / (edges + 1)) * (0.4 + scale / COARSE)));
 }
 
-const speckTable = new WeakMap<Theme, readonly string[]>();
-
-function speckColours(theme: Theme): readonly string[] {
-  let colours = speckTable.get(theme);
-  if (!colours) {
-    colours = theme.paints.map(({ fill, stroke }) => between(fill, stroke, 0.7));
-    speckTable.set(theme, colours);
-  }
-  return colours;
-}
+const speckColours = memoized((theme: Theme): readonly string[] => theme.paints.map(({ fill, stroke }) => between(fill, stroke, 0.7)));

@@ -3,6 +3,8 @@
  * cells are at least as large as it is, so building is one counting sort and a page-long edge costs as much as a small box.
  * Plain arrays, so that a worker can build it and hand it over.
  */
+import { bucketBy } from "../../core/base/csr";
+
 export interface SpatialData {
   readonly minX: Float32Array;
   readonly minY: Float32Array;
@@ -45,7 +47,6 @@ export function buildSpatial(minX: Float32Array, minY: Float32Array, maxX: Float
     cells += columns * rows;
   }
   const cellOf = new Int32Array(n);
-  const cellStart = new Int32Array(cells + 1);
   for (let i = 0; i < n; i++) {
     const extent = Math.max(maxX[i] - minX[i], maxY[i] - minY[i]);
     const level = Math.min(count - 1, extent <= smallest ? 0 : Math.ceil(Math.log2(extent / smallest)));
@@ -55,12 +56,8 @@ export function buildSpatial(minX: Float32Array, minY: Float32Array, maxX: Float
     const cx = Math.floor(((minX[i] + maxX[i]) / 2 - x0) / size),
       cy = Math.floor(((minY[i] + maxY[i]) / 2 - y0) / size);
     cellOf[i] = levels[at + 3] + cy * columns + cx;
-    cellStart[cellOf[i] + 1]++;
   }
-  for (let c = 0; c < cells; c++) cellStart[c + 1] += cellStart[c];
-  const next = cellStart.slice(0, cells);
-  const items = new Int32Array(n);
-  for (let i = 0; i < n; i++) items[next[cellOf[i]]++] = i;
+  const { start: cellStart, value: items } = bucketBy(cellOf, cells);
   return { minX, minY, maxX, maxY, originX: x0, originY: y0, levels, cellStart, items };
 }
 

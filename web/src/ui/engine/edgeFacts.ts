@@ -2,8 +2,9 @@
 import type { Scene } from "../../core/scene/types";
 import { EdgeKind, type Visible } from "../../core/program/types";
 import { MOST_LISTED, nodesIn } from "./facts";
-import type { Lookup } from "./nodeLookup";
+import type { ProgramIndex } from "../../core/program/programIndex";
 import type { EdgeFacts } from "./protocol";
+import { nodeName } from "./names";
 
 const KINDS = {
   [EdgeKind.Data]: "data",
@@ -13,28 +14,28 @@ const KINDS = {
   [EdgeKind.Overlay]: "overlay",
 } as const;
 
-export function edgeFacts(lookup: Lookup, visible: Visible, scene: Scene, edge: number): EdgeFacts | undefined {
+export function edgeFacts(index: ProgramIndex, visible: Visible, scene: Scene, edge: number): EdgeFacts | undefined {
   const source = scene.edgeSource[edge],
     target = scene.edgeTarget[edge];
   if (source === undefined || source < 0 || target < 0) return undefined;
   const from = scene.box[source],
     to = scene.box[target];
   const kind = KINDS[scene.edgeKind[edge] as EdgeKind];
-  const nodes = kind === "data" || kind === "carried" ? carried(lookup, visible, from, to) : [];
+  const nodes = kind === "data" || kind === "carried" ? carried(index, visible, from, to) : [];
   const end = (box: number) => ({ key: scene.key[box], title: scene.title[box] });
   return {
     from: end(from),
     to: end(to),
     kind,
-    values: nodes.slice(0, MOST_LISTED).map((node) => lookup.name(node)),
+    values: nodes.slice(0, MOST_LISTED).map((node) => nodeName(index, node)),
     total: nodes.length,
-    bytes: nodes.reduce((sum, node) => sum + lookup.bytes(node), 0),
+    bytes: nodes.reduce((sum, node) => sum + index.bytes(node), 0),
   };
 }
 
 /** Nodes visible in one box whose values are used by nodes visible in the other, each once; a stub counts as its node. */
-function carried(lookup: Lookup, visible: Visible, from: number, to: number): number[] {
-  const { inputs, nodeCount } = lookup.program;
+function carried(index: ProgramIndex, visible: Visible, from: number, to: number): number[] {
+  const { inputs, nodeCount } = index.program;
   const inFrom = nodesIn(visible, from, nodeCount),
     inTo = nodesIn(visible, to, nodeCount);
   if (visible.node[from] >= 0) inFrom[visible.node[from]] = 1;

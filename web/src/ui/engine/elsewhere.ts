@@ -1,11 +1,12 @@
 /** Which node of another source corresponds to a node: a question for the server, which has both programs and matches them. */
-import type { Lookup } from "./nodeLookup";
+import type { ProgramIndex } from "../../core/program/programIndex";
 import type { PassShown } from "./passes";
 import type { NodeName, Params, WireAt } from "./protocol";
+import { nodeName } from "./names";
 
 /** Empty where there is no server to ask: a page from a file matches by name alone. */
 export async function matchElsewhere(
-  names: Lookup,
+  index: ProgramIndex,
   from: WireAt | undefined,
   shown: PassShown | undefined,
   question: Params<"match">,
@@ -13,7 +14,7 @@ export async function matchElsewhere(
   const here = placeOf(from),
     there = placeOf(question.with);
   if (!here || !there) return [];
-  const { id, graph } = names.name(question.node);
+  const { id, graph } = nodeName(index, question.node);
   const parameters = new URLSearchParams({
     a: here.number,
     b: there.number,

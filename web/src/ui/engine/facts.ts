@@ -5,50 +5,51 @@ import { valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
 import { BoxKind, CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/program/types";
 import { originsOf } from "../../core/view/boxes/parameterOrigins";
-import { prepare } from "../../core/view/prepare";
+import { traitsOf } from "../../core/view/traits";
 import { isArgument, Role } from "../../core/program/roles";
 import { groupTree } from "../../core/view/groups/tree";
 import { quantityText } from "../../core/text/quantities";
-import type { Lookup } from "./nodeLookup";
+import type { ProgramIndex } from "../../core/program/programIndex";
 import type { GroupFacts, MetricFact, NodeFacts, NodeName, OpCount, ParameterCounts, ProgramSummary } from "./protocol";
+import { graphRow, nodeName } from "./names";
 
 /** Lists in the panel end after this many; the count says how many there are. */
 export const MOST_LISTED = 200;
 const MOST_OPS = 60;
 
 export function nodeFacts(
-  lookup: Lookup,
+  index: ProgramIndex,
   node: number,
   details: NodeDetails | undefined,
   scope: readonly string[],
 ): Omit<NodeFacts, "metrics"> {
-  const { program } = lookup;
+  const { program } = index;
   const { inputs, outputs, types, calls, control, links } = program;
-  const users = lookup.users;
+  const users = index.users;
   const row = <T>(start: Int32Array, at: number, make: (i: number) => T): T[] => {
     const end = Math.min(start[at + 1], start[at] + MOST_LISTED);
     return Array.from({ length: Math.max(0, end - start[at]) }, (_, i) => make(start[at] + i));
   };
-  const graph = lookup.graphOf(node);
+  const graph = index.graphOf[node];
   return {
-    ...lookup.name(node),
+    ...nodeName(index, node),
     role: ROLES[program.nodeRole[node]],
     category: CATEGORIES[program.nodeCategory[node]],
     scope,
-    outputs: row(outputs.start, node, (i) => ({ type: lookup.text(types.text[outputs.value[i]]), bytes: types.bytes[outputs.value[i]] })),
+    outputs: row(outputs.start, node, (i) => ({ type: index.text(types.text[outputs.value[i]]), bytes: types.bytes[outputs.value[i]] })),
     inputs: row(inputs.start, node, (i) => ({
-      ...lookup.name(inputs.value[i]),
-      type: inputType(lookup, inputs.value[i], inputs.extra[i]),
+      ...nodeName(index, inputs.value[i]),
+      type: inputType(index, inputs.value[i], inputs.extra[i]),
       output: inputs.extra[i],
     })),
     inputCount: inputs.start[node + 1] - inputs.start[node],
-    users: row(users.start, node, (i) => lookup.name(users.value[i])),
+    users: row(users.start, node, (i) => nodeName(index, users.value[i])),
     userCount: users.start[node + 1] - users.start[node],
-    control: row(control.start, node, (i) => lookup.name(control.value[i])),
-    links: row(links.start, node, (i) => ({ ...lookup.name(links.extra[i]), kind: lookup.text(links.value[i]) })),
-    calls: row(calls.start, node, (i) => lookup.graph(calls.value[i])),
-    calledBy: row(lookup.callers.start, graph, (i) => lookup.name(lookup.callers.value[i])),
-    ...originFacts(lookup, graph, node),
+    control: row(control.start, node, (i) => nodeName(index, control.value[i])),
+    links: row(links.start, node, (i) => ({ ...nodeName(index, links.extra[i]), kind: index.text(links.value[i]) })),
+    calls: row(calls.start, node, (i) => graphRow(index, calls.value[i])),
+    calledBy: row(index.callers.start, graph, (i) => nodeName(index, index.callers.value[i])),
+    ...originFacts(index, graph, node),
     attrs: Object.entries(details?.attrs ?? {}),
     source: details?.source ?? [],
   };
@@ -60,9 +61,9 @@ export function metricFact({ name, unit, origin, combine }: MetricData, value: n
 }
 
 /** The value of each metric at a node; of node data, the text in the file. */
-export function nodeMetrics(lookup: Lookup, { runs }: Highlighter, node: number): MetricFact[] {
-  const { program } = lookup;
-  const graph = lookup.graphOf(node);
+export function nodeMetrics(index: ProgramIndex, { runs }: Highlighter, node: number): MetricFact[] {
+  const { program } = index;
+  const graph = index.graphOf[node];
   const computed = program.metrics.map((metric) => {
     const values = valuesOf(program, metric);
     return { value: values.node[node], fact: metricFact(metric, values.node[node], values.graph[graph]) };
@@ -74,7 +75,7 @@ export function nodeMetrics(lookup: Lookup, { runs }: Highlighter, node: number)
 }
 
 /** The value of each metric for a group or a called graph. */
-export function boxMetrics({ program }: Lookup, { metrics }: Highlighter, visible: Visible, box: number): MetricFact[] {
+export function boxMetrics({ program }: ProgramIndex, { metrics }: Highlighter, visible: Visible, box: number): MetricFact[] {
   const isGroup = visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack;
   const graph = isGroup && visible.group[box] >= 0 ? program.groupings[visible.grouping].groupGraph[visible.group[box]] : -1;
   const sizes = metricsOf(program).filter(({ name }) => name === "output bytes");
@@ -85,27 +86,26 @@ export function boxMetrics({ program }: Lookup, { metrics }: Highlighter, visibl
   });
 }
 
-function originFacts(lookup: Lookup, graph: number, node: number): { origin?: NodeName } {
-  if (!isArgument(lookup.program.nodeRole[node])) return {};
-  const prepared = prepare(lookup.program);
-  const { start, value } = prepared.parameters;
-  const origin = originsOf(prepared, graph)[value.indexOf(node, start[graph]) - start[graph]] ?? -1;
-  return origin < 0 ? {} : { origin: lookup.name(origin) };
+function originFacts(index: ProgramIndex, graph: number, node: number): { origin?: NodeName } {
+  if (!isArgument(index.program.nodeRole[node])) return {};
+  const { start, value } = index.parameters;
+  const origin = originsOf(traitsOf(index.program), graph)[value.indexOf(node, start[graph]) - start[graph]] ?? -1;
+  return origin < 0 ? {} : { origin: nodeName(index, origin) };
 }
 
-function inputType(lookup: Lookup, node: number, output: number): string {
-  const { outputs, types } = lookup.program;
+function inputType(index: ProgramIndex, node: number, output: number): string {
+  const { outputs, types } = index.program;
   const at = outputs.start[node] + output;
-  return output >= 0 && at < outputs.start[node + 1] ? lookup.text(types.text[outputs.value[at]]) : lookup.type(node);
+  return output >= 0 && at < outputs.start[node + 1] ? index.text(types.text[outputs.value[at]]) : index.typeText(node);
 }
 
 /** Names of the groups around a node in a grouping, from the outside in. */
-export function scopeOf(lookup: Lookup, node: number, groupingName: string): string[] {
-  const { groupings } = lookup.program;
+export function scopeOf(index: ProgramIndex, node: number, groupingName: string): string[] {
+  const { groupings } = index.program;
   const grouping = groupings.find((each) => each.name === groupingName) ?? groupings[0];
   const path: string[] = [];
   for (let g = grouping ? grouping.nodeGroup[node] : -1; g >= 0; g = grouping.groupParent[g])
-    path.unshift(lookup.text(grouping.groupName[g]));
+    path.unshift(index.text(grouping.groupName[g]));
   return path;
 }
 
@@ -117,15 +117,15 @@ class Counter {
     this.counts.set(op, (this.counts.get(op) ?? 0) + 1);
   }
 
-  rows(lookup: Lookup): OpCount[] {
+  rows(index: ProgramIndex): OpCount[] {
     const ranked = [...this.counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_OPS);
-    return ranked.map(([op, count]) => ({ op: lookup.text(lookup.program.ops.name[op]), count }));
+    return ranked.map(([op, count]) => ({ op: index.text(index.program.ops.name[op]), count }));
   }
 }
 
 /** Operations of the whole program, and what its entry takes: parameters, and separately everything else (inputs, buffers). */
-export function programFacts(lookup: Lookup): Pick<ProgramSummary, "ops" | keyof ParameterCounts | "others" | "otherBytes"> {
-  const { nodeCount, nodeOp, nodeRole, graphStart, entry } = lookup.program;
+export function programFacts(index: ProgramIndex): Pick<ProgramSummary, "ops" | keyof ParameterCounts | "others" | "otherBytes"> {
+  const { nodeCount, nodeOp, nodeRole, graphStart, entry } = index.program;
   const ops = new Counter();
   for (let n = 0; n < nodeCount; n++) if (nodeRole[n] === Role.Op) ops.add(nodeOp[n]);
   const counts = { parameters: 0, parameterElements: 0, parameterBytes: 0 };
@@ -133,29 +133,29 @@ export function programFacts(lookup: Lookup): Pick<ProgramSummary, "ops" | keyof
     otherBytes = 0;
   for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
     if (!isArgument(nodeRole[n])) continue;
-    if (nodeRole[n] === Role.Parameter) countParameter(lookup, n, counts);
+    if (nodeRole[n] === Role.Parameter) countParameter(index, n, counts);
     else {
       others++;
-      otherBytes += lookup.bytes(n);
+      otherBytes += index.bytes(n);
     }
   }
-  return { ops: ops.rows(lookup), ...counts, others, otherBytes };
+  return { ops: ops.rows(index), ...counts, others, otherBytes };
 }
 
-function countParameter(lookup: Lookup, node: number, counts: { -readonly [K in keyof ParameterCounts]: number }): void {
-  const { outputs, types } = lookup.program;
+function countParameter(index: ProgramIndex, node: number, counts: { -readonly [K in keyof ParameterCounts]: number }): void {
+  const { outputs, types } = index.program;
   counts.parameters++;
   counts.parameterElements += Math.max(0, types.elements[outputs.value[outputs.start[node]]] ?? 0);
-  counts.parameterBytes += lookup.bytes(node);
+  counts.parameterBytes += index.bytes(node);
 }
 
 /** How many operations each box contains, as the titles of groups count them; a stack counts every repeat. */
-export function operationsInside(lookup: Lookup, visible: Visible, groupingName: string | undefined): Int32Array {
-  const { program } = lookup;
+export function operationsInside(index: ProgramIndex, visible: Visible, groupingName: string | undefined): Int32Array {
+  const { program } = index;
   const grouping = program.groupings.find((each) => each.name === groupingName) ?? program.groupings[0];
   const counts = visible.nodesInside.slice();
   if (!grouping) return counts;
-  const { opCount } = groupTree(prepare(program), grouping);
+  const { opCount } = groupTree(traitsOf(program), grouping);
   for (let box = 0; box < visible.boxCount; box++) {
     const kind = visible.kind[box];
     if ((kind === BoxKind.Group || kind === BoxKind.Stack) && visible.group[box] >= 0)
@@ -165,8 +165,8 @@ export function operationsInside(lookup: Lookup, visible: Visible, groupingName:
 }
 
 /** A collapsed or expanded container: what is inside, and which values cross its border. Parameters of called graphs are operands, not the model's parameters. */
-export function groupFacts(lookup: Lookup, visible: Visible, box: number, operations: number): Omit<GroupFacts, "metrics"> {
-  const { program } = lookup;
+export function groupFacts(index: ProgramIndex, visible: Visible, box: number, operations: number): Omit<GroupFacts, "metrics"> {
+  const { program } = index;
   const inside = nodesIn(visible, box, program.nodeCount);
   const ops = new Counter();
   const shownFrom = program.graphStart[visible.graph],
@@ -176,20 +176,20 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
     called = 0;
   const inputs = new Map<number, NodeName>(),
     outputs = new Map<number, NodeName>();
-  const users = lookup.users;
+  const users = index.users;
   for (let n = 0; n < program.nodeCount; n++) {
     if (!inside[n]) continue;
     nodes++;
     if (n < shownFrom || n >= shownTo) called++;
-    else if (program.nodeRole[n] === Role.Parameter) countParameter(lookup, n, counts);
+    else if (program.nodeRole[n] === Role.Parameter) countParameter(index, n, counts);
     if (ROLES[program.nodeRole[n]] === "op") ops.add(program.nodeOp[n]);
     for (let i = program.inputs.start[n]; i < program.inputs.start[n + 1]; i++) {
       const from = program.inputs.value[i];
-      if (!inside[from] && inputs.size < MOST_LISTED && !inputs.has(from)) inputs.set(from, lookup.name(from));
+      if (!inside[from] && inputs.size < MOST_LISTED && !inputs.has(from)) inputs.set(from, nodeName(index, from));
     }
     for (let i = users.start[n]; i < users.start[n + 1] && outputs.size < MOST_LISTED; i++) {
       if (inside[users.value[i]]) continue;
-      outputs.set(n, lookup.name(n));
+      outputs.set(n, nodeName(index, n));
       break;
     }
   }
@@ -205,7 +205,7 @@ export function groupFacts(lookup: Lookup, visible: Visible, box: number, operat
     called,
     repeat: visible.repeat[box],
     ...counts,
-    ops: ops.rows(lookup),
+    ops: ops.rows(index),
     inputs: [...inputs.values()],
     outputs: [...outputs.values()],
   };

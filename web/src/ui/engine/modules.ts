@@ -1,7 +1,7 @@
 /** Which rows of the module table and which boxes of the picture belong together. */
 import { type Grouping, ROLES, type Visible } from "../../core/program/types";
 import { depthOf } from "../../core/view/groups/grouping";
-import type { Lookup } from "./nodeLookup";
+import type { ProgramIndex } from "../../core/program/programIndex";
 import type { ModulePlace } from "./protocol";
 
 /** `groupOf` gives the group of `grouping` that a row describes, or -1. */
@@ -10,7 +10,7 @@ export class ModuleRows {
   private nodes: Int32Array | undefined;
 
   constructor(
-    private readonly lookup: Lookup,
+    private readonly index: ProgramIndex,
     private readonly grouping: Grouping,
     private readonly graph: number,
     rows: Int32Array,
@@ -47,7 +47,7 @@ export class ModuleRows {
   /** The counterpart of a group of the shown grouping in ours: the same group, or the one as far above their first node. */
   private here(group: number, shown: Grouping): number {
     if (shown === this.grouping || group < 0) return group;
-    const { program } = this.lookup;
+    const { program } = this.index;
     for (let n = program.graphStart[this.graph]; n < program.graphStart[this.graph + 1]; n++) {
       let above = 0,
         g = shown.nodeGroup[n];
@@ -62,7 +62,7 @@ export class ModuleRows {
 
   /** A node of each group (an operation, where it has one), or -1. */
   private firstNodes(): Int32Array {
-    const { program } = this.lookup;
+    const { program } = this.index;
     const first = new Int32Array(this.grouping.groupCount).fill(-1);
     for (const isOp of [true, false]) {
       for (let n = program.graphStart[this.graph]; n < program.graphStart[this.graph + 1]; n++) {

@@ -1,4 +1,5 @@
 /** From a view and its scene to what the page gets: copies that are transferred whole, with the indexes that painting and picking need. */
+import { bucketBy, type Csr } from "../../core/base/csr";
 import type { Scene } from "../../core/scene/types";
 import type { Visible } from "../../core/program/types";
 import { buildSpatial, type SpatialData } from "../canvas/spatial";
@@ -69,24 +70,15 @@ export function indexEdges(scene: Scene): SpatialData {
 }
 
 /** Edges by the items at their ends. */
-export function incidence(scene: Scene): { start: Int32Array; edge: Int32Array } {
-  const start = new Int32Array(scene.boxCount + 1);
-  const each = (visit: (item: number, edge: number) => void) => {
-    for (let e = 0; e < scene.edgeCount; e++) {
-      const a = scene.edgeSource[e],
-        b = scene.edgeTarget[e];
-      if (a >= 0) visit(a, e);
-      if (b >= 0 && b !== a) visit(b, e);
-    }
-  };
-  each((item) => start[item + 1]++);
-  for (let i = 0; i < scene.boxCount; i++) start[i + 1] += start[i];
-  const next = start.slice();
-  const edge = new Int32Array(start[scene.boxCount]);
-  each((item, e) => {
-    edge[next[item]++] = e;
-  });
-  return { start, edge };
+export function incidence({ boxCount, edgeCount, edgeSource, edgeTarget }: Scene): Csr {
+  const ends = new Int32Array(2 * edgeCount);
+  const edgeOf = new Int32Array(2 * edgeCount);
+  for (let e = 0; e < edgeCount; e++) {
+    ends[2 * e] = edgeSource[e];
+    ends[2 * e + 1] = edgeTarget[e] === edgeSource[e] ? -1 : edgeTarget[e];
+    edgeOf[2 * e] = edgeOf[2 * e + 1] = e;
+  }
+  return bucketBy(ends, boxCount, edgeOf);
 }
 
 /** Boxes as a tree in reading order, which is the order of the picture, with their depth. */

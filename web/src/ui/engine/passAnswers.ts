@@ -1,22 +1,19 @@
 /** What the page asks about passes: what one pass did, the history of a node, and where it is after another pass. */
 import type { PassDiff } from "../../core/program/recording/types";
-import type { ProgramData } from "../../core/program/types";
-import { memoized } from "../../core/base/memoized";
-import { Lookup } from "./nodeLookup";
+import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import type { Passes, PassShown } from "./passes";
 import type { HistoryRow, PassFacts } from "./passProtocol";
 import type { NodeName } from "./protocol";
+import { nodeName } from "./names";
 
 const MOST_LISTED = 60;
 const MOST_NAMED = 12;
 /** The first two kinds of evidence, "rewrite" and "identity", come from the compiler. */
 const LAST_COMPILER_EVIDENCE = 1;
 
-const lookupOf = memoized((program: ProgramData) => new Lookup(program));
-
-async function names(passes: Passes, pass: number): Promise<Lookup> {
+async function indexAfter(passes: Passes, pass: number): Promise<ProgramIndex> {
   const { program } = await passes.program(pass);
-  return lookupOf(program);
+  return indexOf(program);
 }
 
 /** What passes did to a node, in order. */
@@ -25,15 +22,15 @@ export async function historyOf(passes: Passes, shown: PassShown, node: number):
   const rows: HistoryRow[] = [];
   for (const { pass, step } of await passes.history(place.pass, place.node)) {
     const row = passes.rows[pass];
-    const [before, after] = await Promise.all([names(passes, row.before), names(passes, pass)]);
+    const [before, after] = await Promise.all([indexAfter(passes, row.before), indexAfter(passes, pass)]);
     rows.push({
       pass,
       name: row.name,
       kind: step.kind,
       oldCount: step.old.length,
       newCount: step.new.length,
-      old: step.old.slice(0, MOST_NAMED).map((each) => before.name(each)),
-      new: step.new.slice(0, MOST_NAMED).map((each) => after.name(each)),
+      old: step.old.slice(0, MOST_NAMED).map((each) => nodeName(before, each)),
+      new: step.new.slice(0, MOST_NAMED).map((each) => nodeName(after, each)),
       changes: step.changes,
       ...(step.evidence ? { evidence: step.evidence } : {}),
       ...(step.rule ? { rule: step.rule } : {}),
@@ -48,8 +45,9 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
   const diff = await passes.diff(pass);
   const row = passes.rows[pass];
   if (!diff) return undefined;
-  const [before, after] = await Promise.all([names(passes, row.before), names(passes, pass)]);
-  const listed = (nodes: Int32Array, by: Lookup): NodeName[] => Array.from(nodes.subarray(0, MOST_LISTED), (node) => by.name(node));
+  const [before, after] = await Promise.all([indexAfter(passes, row.before), indexAfter(passes, pass)]);
+  const listed = (nodes: Int32Array, by: ProgramIndex): NodeName[] =>
+    Array.from(nodes.subarray(0, MOST_LISTED), (node) => nodeName(by, node));
   return {
     pass,
     added: listed(diff.added, after),
@@ -68,10 +66,10 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
 }
 
 /** Groups that the compiler reported, not those that comparing found, whose nodes are in the counts of the pass. */
-function rewriteRows(diff: PassDiff, before: Lookup, after: Lookup): Pick<PassFacts, "rewrites" | "rewriteCount"> {
+function rewriteRows(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): Pick<PassFacts, "rewrites" | "rewriteCount"> {
   const { old, new: results, evidence, rule } = diff.groups;
   const reported = rule.flatMap((_, i) => (evidence[i] <= LAST_COMPILER_EVIDENCE ? [i] : []));
-  const some = (nodes: Int32Array, by: Lookup) => Array.from(nodes.subarray(0, MOST_NAMED), (node) => by.name(node));
+  const some = (nodes: Int32Array, by: ProgramIndex) => Array.from(nodes.subarray(0, MOST_NAMED), (node) => nodeName(by, node));
   return {
     rewriteCount: reported.length,
     rewrites: reported.slice(0, MOST_LISTED).map((i) => {
@@ -84,11 +82,15 @@ function rewriteRows(diff: PassDiff, before: Lookup, after: Lookup): Pick<PassFa
   };
 }
 
-function fusionRows(diff: PassDiff, before: Lookup, after: Lookup): PassFacts["fusions"] {
+function fusionRows(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): PassFacts["fusions"] {
   const { old, new: fusions } = diff.fusions;
   return Array.from(fusions.subarray(0, MOST_LISTED), (node, i) => {
     const parts = old.value.subarray(old.start[i], old.start[i + 1]);
-    return { node: after.name(node), count: parts.length, parts: Array.from(parts.subarray(0, MOST_NAMED), (part) => before.name(part)) };
+    return {
+      node: nodeName(after, node),
+      count: parts.length,
+      parts: Array.from(parts.subarray(0, MOST_NAMED), (part) => nodeName(before, part)),
+    };
   });
 }
 
@@ -96,6 +98,6 @@ function fusionRows(diff: PassDiff, before: Lookup, after: Lookup): PassFacts["f
 export async function namesIn(passes: Passes, shown: PassShown, node: number, to: number): Promise<NodeName[]> {
   const place = passes.placeOf(shown, node);
   const results = await passes.follow({ pass: place.pass, nodes: [place.node] }, to);
-  const by = await names(passes, to);
-  return results.slice(0, MOST_LISTED).map((each) => by.name(each));
+  const by = await indexAfter(passes, to);
+  return results.slice(0, MOST_LISTED).map((each) => nodeName(by, each));
 }

@@ -124,7 +124,7 @@ export interface ViewResult {
   readonly outlineDepth: Uint8Array;
   readonly boxIndex: SpatialData;
   readonly edgeIndex: SpatialData;
-  /** Edges of an item: incident.value[incident.start[p]] … */
+  /** Edges of item i: incidentEdge[incidentStart[i]] … incidentEdge[incidentStart[i + 1] - 1]. */
   readonly incidentStart: Int32Array;
   readonly incidentEdge: Int32Array;
   /** The item of the previous scene with the same key, or -1: what moves when the view changes. */

@@ -8,10 +8,11 @@ import type { Grouping, ProgramData } from "../../core/program/types";
 import type { ScenePainter } from "../canvas/scenePainter";
 import type { RemoteDetails } from "./details";
 import { metricFact, programFacts } from "./facts";
-import { Lookup } from "./nodeLookup";
+import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import type { Passes, PassShown } from "./passes";
 import type { ProgramSummary, WireAt } from "./protocol";
 import type { Table } from "./table";
+import { graphRow } from "./names";
 
 /** The picture on the page. */
 export interface Drawn extends Picture {
@@ -30,10 +31,10 @@ export class EngineState {
   drawn: Drawn | undefined;
   table: Table | undefined;
   layouts = new LayoutCache();
-  private loaded: { readonly names: Lookup; readonly highlighter: Highlighter } | undefined;
+  private loaded: { readonly index: ProgramIndex; readonly highlighter: Highlighter } | undefined;
 
-  get names(): Lookup {
-    return this.program.names;
+  get index(): ProgramIndex {
+    return this.program.index;
   }
 
   get highlighter(): Highlighter {
@@ -48,33 +49,33 @@ export class EngineState {
   /** Makes this the program that questions are about. */
   use(program: ProgramData, remote: RemoteDetails | undefined): void {
     this.remote = remote;
-    if (this.loaded?.names.program === program) return;
-    this.loaded = { names: new Lookup(program), highlighter: new Highlighter(program) };
+    if (this.loaded?.index.program === program) return;
+    this.loaded = { index: indexOf(program), highlighter: new Highlighter(program) };
     this.table = undefined;
   }
 
   /** Fetches the attributes of these nodes, or of all. */
-  async needDetails(from = 0, to = this.names.program.nodeCount): Promise<void> {
+  async needDetails(from = 0, to = this.index.program.nodeCount): Promise<void> {
     await this.remote?.need(from, to);
   }
 
   /** Nodes of a graph, from its first to before its last; of the entry if none is named. */
   nodesOf(graph: string | undefined): readonly [first: number, last: number] {
-    const { program } = this.names;
-    const number = graph === undefined ? program.entry : this.names.graphNumber(graph);
+    const { program } = this.index;
+    const number = graph === undefined ? program.entry : this.index.graphNamed(graph);
     return [program.graphStart[number], program.graphStart[number + 1]];
   }
 
   summary(decodeMs: number): ProgramSummary {
-    const { names } = this;
-    const { program } = names;
+    const { index } = this;
+    const { program } = index;
     return {
       name: program.name,
       nodes: program.nodeCount,
-      entry: names.graphName(program.entry),
-      graphs: Array.from({ length: program.graphCount }, (_, g) => names.graph(g)),
+      entry: index.graphName(program.entry),
+      graphs: Array.from({ length: program.graphCount }, (_, g) => graphRow(index, g)),
       groupings: program.groupings.map((grouping) => grouping.name),
-      ...programFacts(names),
+      ...programFacts(index),
       metrics: metricsOf(program).map(({ name }) => name),
       totals: program.metrics.map((metric) => metricFact(metric, valuesOf(program, metric).graph[program.entry])),
       overlays: (program.looks?.overlays.length ?? 0) > 0,
@@ -83,7 +84,7 @@ export class EngineState {
     };
   }
 
-  private get program(): { readonly names: Lookup; readonly highlighter: Highlighter } {
+  private get program(): { readonly index: ProgramIndex; readonly highlighter: Highlighter } {
     if (!this.loaded) throw new Error("no program is loaded");
     return this.loaded;
   }

@@ -6,7 +6,7 @@ import { groupsOf, valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
 import { isArgument, Role } from "../../core/program/roles";
 import { ModuleRows } from "./modules";
-import type { Lookup } from "./nodeLookup";
+import type { ProgramIndex } from "../../core/program/programIndex";
 import type { TableColumn, TableRequest, TableResult } from "./protocol";
 
 type Cell = string | number;
@@ -24,29 +24,29 @@ export class Table {
 
   /** `matches` are the nodes that match the filter, in a table of nodes. */
   constructor(
-    lookup: Lookup,
+    index: ProgramIndex,
     request: TableRequest,
     grouping: Grouping | undefined,
     matches: Int32Array | undefined,
     details: (node: number) => NodeDetails | undefined,
     highlighter: Highlighter,
   ) {
-    const graph = request.graph === undefined ? lookup.program.entry : lookup.graphNumber(request.graph);
-    const summary = request.rows === "modules" ? summaryFor(lookup, grouping, graph) : undefined;
+    const graph = request.graph === undefined ? index.program.entry : index.graphNamed(request.graph);
+    const summary = request.rows === "modules" ? summaryFor(index, grouping, graph) : undefined;
     this.totals = summary?.data.totals ?? [];
     if (request.rows === "modules" && grouping) {
-      const sums = moduleSums(lookup, summary?.grouping ?? grouping, graph);
-      const metrics = groupMetrics(lookup, summary?.grouping ?? grouping, highlighter);
-      this.columns = summary ? summaryColumns(summary.data, sums.ops, metrics) : moduleColumns(lookup, grouping, sums, metrics);
+      const sums = moduleSums(index, summary?.grouping ?? grouping, graph);
+      const metrics = groupMetrics(index, summary?.grouping ?? grouping, highlighter);
+      this.columns = summary ? summaryColumns(summary.data, sums.ops, metrics) : moduleColumns(index, grouping, sums, metrics);
       const all = summary ? Int32Array.from(summary.data.rows, (_, row) => row) : sums.groups;
-      this.modules = new ModuleRows(lookup, summary?.grouping ?? grouping, graph, all, (row) => (summary ? summary.data.scopes[row] : row));
+      this.modules = new ModuleRows(index, summary?.grouping ?? grouping, graph, all, (row) => (summary ? summary.data.scopes[row] : row));
       const filter = request.filter.toLowerCase();
       const texts = this.columns.filter((column) => !column.numeric);
       this.rows = all.filter((row) => texts.some((column) => String(column.cell(row)).toLowerCase().includes(filter)));
     } else {
-      this.columns = nodeColumns(lookup, grouping, request.attributes, details, highlighter);
-      const { graphStart } = lookup.program;
-      const all = matches ?? Int32Array.from({ length: lookup.program.nodeCount }, (_, n) => n);
+      this.columns = nodeColumns(index, grouping, request.attributes, details, highlighter);
+      const { graphStart } = index.program;
+      const all = matches ?? Int32Array.from({ length: index.program.nodeCount }, (_, n) => n);
       this.rows = all.filter((node) => node >= graphStart[graph] && node < graphStart[graph + 1]);
     }
     this.sort(request.sort, request.descending);
@@ -82,18 +82,18 @@ export class Table {
 const missing = (cell: Cell | undefined): number => (Number.isNaN(cell) ? 1 : 0);
 
 function nodeColumns(
-  lookup: Lookup,
+  index: ProgramIndex,
   grouping: Grouping | undefined,
   attributes: readonly string[],
   details: (node: number) => NodeDetails | undefined,
   { runs }: Highlighter,
 ): Column[] {
-  const { program } = lookup;
-  const path = grouping ? paths(lookup, grouping) : () => "";
+  const { program } = index;
+  const path = grouping ? paths(index, grouping) : () => "";
   return [
-    { name: "id", numeric: false, cell: (n) => lookup.id(n) },
-    { name: "op", numeric: false, cell: (n) => lookup.op(n) },
-    { name: "type", numeric: false, cell: (n) => lookup.type(n) },
+    { name: "id", numeric: false, cell: (n) => index.id(n) },
+    { name: "op", numeric: false, cell: (n) => index.op(n) },
+    { name: "type", numeric: false, cell: (n) => index.typeText(n) },
     ...metricsOf(program).map((metric) => metricColumn(metric, valuesOf(program, metric).node)),
     { name: "role", numeric: false, cell: (n) => ROLES[program.nodeRole[n]] },
     { name: "group", numeric: false, cell: (n) => path(grouping!.nodeGroup[n]) },
@@ -119,14 +119,18 @@ function metricColumn({ name, unit, origin }: MetricData, values: Float64Array):
 }
 
 /** The values of the groups of a grouping, for each metric that applies to groups. */
-function groupMetrics({ program }: Lookup, grouping: Grouping, { metrics }: Highlighter): Column[] {
+function groupMetrics({ program }: ProgramIndex, grouping: Grouping, { metrics }: Highlighter): Column[] {
   const sizes = metricsOf(program).filter(({ name }) => name === "output bytes");
   return [...sizes, ...metrics].map((metric) => metricColumn(metric, valuesOf(program, metric).groups(groupsOf(grouping))));
 }
 
 /** The summary that came with the model is the table of its modules, if the picture is grouped by modules. */
-function summaryFor(lookup: Lookup, shown: Grouping | undefined, graph: number): { data: SummaryData; grouping: Grouping } | undefined {
-  const { summary: data, groupings, entry } = lookup.program;
+function summaryFor(
+  index: ProgramIndex,
+  shown: Grouping | undefined,
+  graph: number,
+): { data: SummaryData; grouping: Grouping } | undefined {
+  const { summary: data, groupings, entry } = index.program;
   const grouping = groupings.find((each) => each.name === "module");
   return data && grouping && graph === entry && (shown === grouping || shown?.name === "direction") ? { data, grouping } : undefined;
 }
@@ -145,8 +149,8 @@ function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Arra
   return [...listed, { name: "ops", numeric: true, cell: drawn((group) => ops[group]) }, ...measured];
 }
 
-function moduleColumns(lookup: Lookup, grouping: Grouping, sums: ReturnType<typeof moduleSums>, metrics: readonly Column[]): Column[] {
-  const path = paths(lookup, grouping);
+function moduleColumns(index: ProgramIndex, grouping: Grouping, sums: ReturnType<typeof moduleSums>, metrics: readonly Column[]): Column[] {
+  const path = paths(index, grouping);
   return [
     { name: "module", numeric: false, cell: (g) => path(g) },
     { name: "ops", numeric: true, cell: (g) => sums.ops[g] },
@@ -156,14 +160,14 @@ function moduleColumns(lookup: Lookup, grouping: Grouping, sums: ReturnType<type
   ];
 }
 
-function paths(lookup: Lookup, grouping: Grouping): (group: number) => string {
+function paths(index: ProgramIndex, grouping: Grouping): (group: number) => string {
   const pathOf = new Map<number, string>();
   return (group) => {
     if (group < 0) return "";
     let path = pathOf.get(group);
     if (path === undefined) {
       const names: string[] = [];
-      for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(lookup.text(grouping.groupName[g]));
+      for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(index.text(grouping.groupName[g]));
       path = names.join("/");
       pathOf.set(group, path);
     }
@@ -172,8 +176,8 @@ function paths(lookup: Lookup, grouping: Grouping): (group: number) => string {
 }
 
 /** Per group, including everything inside. Parents come before their children, so one backward pass adds up. */
-function moduleSums(lookup: Lookup, grouping: Grouping, graph: number) {
-  const { program } = lookup;
+function moduleSums(index: ProgramIndex, grouping: Grouping, graph: number) {
+  const { program } = index;
   const count = grouping.groupCount;
   const ops = new Float64Array(count),
     parameters = new Float64Array(count),
@@ -184,7 +188,7 @@ function moduleSums(lookup: Lookup, grouping: Grouping, graph: number) {
     if (program.nodeRole[n] === Role.Parameter) {
       const type = program.outputs.value[program.outputs.start[n]];
       parameters[g] += Math.max(0, program.types.elements[type] ?? 0);
-      parameterBytes[g] += lookup.bytes(n);
+      parameterBytes[g] += index.bytes(n);
     } else if (!isArgument(program.nodeRole[n])) ops[g]++;
   }
   for (let g = count - 1; g >= 0; g--) {

@@ -3,36 +3,36 @@
  * graphs that it began in), and a call that is reached includes its whole body.
  */
 import type { Csr } from "../../core/program/types";
-import type { Lookup } from "./nodeLookup";
+import type { ProgramIndex } from "../../core/program/programIndex";
 import type { TraceResult } from "./protocol";
 
-export function trace(lookup: Lookup, nodes: readonly number[], up: number, down: number): TraceResult {
-  const { program } = lookup;
+export function trace(index: ProgramIndex, nodes: readonly number[], up: number, down: number): TraceResult {
+  const { program } = index;
   const mark = new Uint8Array(program.nodeCount);
-  const outside = graphsAround(lookup, nodes);
-  const upstream = new Walk(lookup, outside, program.inputs, isSource, 1, mark).run(nodes, up);
-  const downstream = new Walk(lookup, outside, lookup.users, isResult, 2, mark).run(nodes, down);
+  const outside = graphsAround(index, nodes);
+  const upstream = new Walk(index, outside, program.inputs, isSource, 1, mark).run(nodes, up);
+  const downstream = new Walk(index, outside, index.users, isResult, 2, mark).run(nodes, down);
   for (const node of nodes) mark[node] = 3;
   return { mark, upstream, downstream };
 }
 
 /** Nodes at which a walk leaves a graph: those without inputs, or its results. */
-const isSource = (lookup: Lookup, node: number) => lookup.program.inputs.start[node + 1] === lookup.program.inputs.start[node];
-const isResult = (lookup: Lookup, node: number) => {
-  const { start, value } = lookup.program.graphOutputs;
-  const graph = lookup.graphOf(node);
+const isSource = (index: ProgramIndex, node: number) => index.program.inputs.start[node + 1] === index.program.inputs.start[node];
+const isResult = (index: ProgramIndex, node: number) => {
+  const { start, value } = index.program.graphOutputs;
+  const graph = index.graphOf[node];
   for (let i = start[graph]; i < start[graph + 1]; i++) if (value[i] === node) return true;
   return false;
 };
 
 /** The graphs of some nodes and all graphs that call them, directly or indirectly. */
-function graphsAround(lookup: Lookup, nodes: readonly number[]): Uint8Array {
-  const around = new Uint8Array(lookup.program.graphCount);
-  const todo = nodes.map((node) => lookup.graphOf(node));
+function graphsAround(index: ProgramIndex, nodes: readonly number[]): Uint8Array {
+  const around = new Uint8Array(index.program.graphCount);
+  const todo = nodes.map((node) => index.graphOf[node]);
   for (let graph = todo.pop(); graph !== undefined; graph = todo.pop()) {
     if (around[graph]) continue;
     around[graph] = 1;
-    for (let i = lookup.callers.start[graph]; i < lookup.callers.start[graph + 1]; i++) todo.push(lookup.graphOf(lookup.callers.value[i]));
+    for (let i = index.callers.start[graph]; i < index.callers.start[graph + 1]; i++) todo.push(index.graphOf[index.callers.value[i]]);
   }
   return around;
 }
@@ -43,10 +43,10 @@ class Walk {
   private next: number[] = [];
 
   constructor(
-    private readonly lookup: Lookup,
+    private readonly index: ProgramIndex,
     private readonly outside: Uint8Array,
     private readonly rows: Csr,
-    private readonly leaves: (lookup: Lookup, node: number) => boolean,
+    private readonly leaves: (index: ProgramIndex, node: number) => boolean,
     private readonly bit: number,
     private readonly mark: Uint8Array,
   ) {
@@ -77,15 +77,15 @@ class Walk {
   }
 
   private leave(node: number): void {
-    const graph = this.lookup.graphOf(node);
-    if (!this.outside[graph] || !this.leaves(this.lookup, node)) return;
-    const { start, value } = this.lookup.callers;
+    const graph = this.index.graphOf[node];
+    if (!this.outside[graph] || !this.leaves(this.index, node)) return;
+    const { start, value } = this.index.callers;
     for (let i = start[graph]; i < start[graph + 1]; i++) this.reach(value[i]);
   }
 
   /** Everything that a reached node calls, unless the walk began there. */
   private includeBodies(node: number): void {
-    const { calls, graphStart } = this.lookup.program;
+    const { calls, graphStart } = this.index.program;
     const todo = [node];
     for (let at = todo.pop(); at !== undefined; at = todo.pop()) {
       for (let c = calls.start[at]; c < calls.start[at + 1]; c++) {

@@ -25,7 +25,7 @@ export function outsideOrder(
   for (let c = 0; c + 1 < partsOf.start.length; c++) {
     const first = partsOf.start[c];
     for (let k = first; k < partsOf.start[c + 1]; k++) {
-      const p = partsOf.items[k];
+      const p = partsOf.value[k];
       const { points, pointStart } = layouts[container[p]];
       const start = pointStart[k - first];
       const end = pointStart[k - first + 1] - 1;
@@ -39,7 +39,7 @@ export function outsideOrder(
   for (let c = 0; c + 1 < boundaryPortsOf.start.length; c++) {
     let size = 0;
     for (let k = boundaryPortsOf.start[c]; k < boundaryPortsOf.start[c + 1]; k++)
-      if (count[boundaryPortsOf.items[k]] > 0) side[size++] = boundaryPortsOf.items[k];
+      if (count[boundaryPortsOf.value[k]] > 0) side[size++] = boundaryPortsOf.value[k];
     if (size < 2) continue;
     sortByKey(side, 0, size, place, spare);
     for (let i = 0; i < size; i++) order[side[i]] = i;

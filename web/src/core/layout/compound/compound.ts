@@ -1,4 +1,4 @@
-import { bucketBy } from "../../base/arrays";
+import { bucketBy, type Csr } from "../../base/csr";
 import { contentOf, LayoutCache, withBoundaryPortOrder, withPlaces } from "./cache";
 import { isLarge } from "./previousLayouts";
 import { layoutFlat, NODE_GAP, RANK_GAP } from "../flat";
@@ -59,7 +59,7 @@ class CompoundRun {
   private readonly padding: number;
   private readonly parts: EdgeParts;
   private readonly depth: Int32Array;
-  private readonly children: { start: Int32Array; items: Int32Array };
+  private readonly children: Csr;
   private readonly localIndex: Int32Array;
   /** Where a boundary port is along its frame, from the left. */
   private readonly boundaryPortOffset: Float64Array;
@@ -98,7 +98,7 @@ class CompoundRun {
     this.localIndex = new Int32Array(boxCount);
     for (let c = 0; c <= boxCount; c++) {
       for (let k = this.children.start[c]; k < this.children.start[c + 1]; k++) {
-        this.localIndex[this.children.items[k]] = k - this.children.start[c];
+        this.localIndex[this.children.value[k]] = k - this.children.start[c];
       }
     }
     const ports = this.parts.boundaryPortContainer.length;
@@ -149,7 +149,7 @@ class CompoundRun {
       originY[container] = this.contentY[container] + (container < boxCount ? y[container] : 0);
       const first = this.children.start[container];
       for (let k = first; k < this.children.start[container + 1]; k++) {
-        const box = this.children.items[k];
+        const box = this.children.value[k];
         x[box] = originX[container] + layout.x[k - first] - this.w[box] / 2;
         y[box] = originY[container] + layout.y[k - first] - this.h[box] / 2;
       }
@@ -178,7 +178,7 @@ class CompoundRun {
       level[b] = this.depth[b] + 1;
       deepest = Math.max(deepest, level[b]);
     }
-    return bucketBy(level, deepest + 1).items;
+    return bucketBy(level, deepest + 1).value;
   }
 
   private layoutContainer(container: number): void {
@@ -208,7 +208,7 @@ class CompoundRun {
     const { boundaryPortsOf } = this.parts;
     const boxes = this.children.start[container + 1] - this.children.start[container];
     for (let k = boundaryPortsOf.start[container]; k < boundaryPortsOf.start[container + 1]; k++) {
-      const port = boundaryPortsOf.items[k];
+      const port = boundaryPortsOf.value[k];
       this.boundaryPortOffset[port] = this.contentX[container] + layout.x[boxes + k - boundaryPortsOf.start[container]];
     }
   }
@@ -233,8 +233,8 @@ class CompoundRun {
   }
 
   private placesOf(container: number, x: Float64Array): Float64Array {
-    const { start, items } = this.children;
-    return Float64Array.from(items.subarray(start[container], start[container + 1]), (box) => x[box]);
+    const { start, value } = this.children;
+    return Float64Array.from(value.subarray(start[container], start[container + 1]), (box) => x[box]);
   }
 
   private insetsOf(container: number): Insets {
@@ -243,7 +243,7 @@ class CompoundRun {
     const { boundaryPortsOf, boundaryPortOutward } = this.parts;
     const bounded = [false, false];
     for (let k = boundaryPortsOf.start[container]; k < boundaryPortsOf.start[container + 1]; k++)
-      bounded[boundaryPortOutward[boundaryPortsOf.items[k]]] = true;
+      bounded[boundaryPortOutward[boundaryPortsOf.value[k]]] = true;
     // The gap next to the boundary ports is enough.
     const roomBefore = (room: number): number => (bounded[0] ? Math.max(0, room - BOUNDARY_PORT_GAP) : room);
     const bottom = bounded[1] ? Math.max(0, padding - BOUNDARY_PORT_GAP) : padding;
@@ -270,13 +270,13 @@ class CompoundRun {
     const previousX = graph.previousX ? new Float64Array(count).fill(Number.NaN) : undefined;
     let boundaryPortOrder: Float64Array | undefined;
     for (let i = 0; i < boxes; i++) {
-      const box = children.items[first + i];
+      const box = children.value[first + i];
       width[i] = this.w[box];
       height[i] = this.h[box];
       if (previousX && graph.previousX) previousX[i] = graph.previousX[box] + width[i] / 2;
     }
     for (let i = 0; i < ports; i++) {
-      const port = boundaryPortsOf.items[boundaryPortsOf.start[container] + i];
+      const port = boundaryPortsOf.value[boundaryPortsOf.start[container] + i];
       this.localBoundaryPort[port] = boxes + i;
       pin[boxes + i] = parts.boundaryPortOutward[port] ? 2 : 1;
       if (Number.isNaN(this.boundaryPortOrder[port])) continue;
@@ -292,7 +292,7 @@ class CompoundRun {
     const closes = graph.edgeCloses && new Uint8Array(edges);
     const weight = graph.edgeWeight && new Int32Array(edges);
     for (let i = 0; i < edges; i++) {
-      const p = partsOf.items[from + i];
+      const p = partsOf.value[from + i];
       const e = parts.edge[p];
       if (closes) closes[i] = graph.edgeCloses![e];
       if (weight) weight[i] = graph.edgeWeight![e];

@@ -1,4 +1,4 @@
-import { type Buckets, bucketBy } from "../../base/arrays";
+import { type Csr, bucketBy } from "../../base/csr";
 import type { CompoundGraph } from "../types";
 
 /** A growing list of numbers; the number of parts is unknown before the edges are cut. */
@@ -52,8 +52,8 @@ export interface EdgeParts {
   readonly boundaryPortOutward: Int32Array;
   /** The part that feeds a boundary port, or -1 where the edge begins at the frame itself. */
   readonly boundaryPortFeed: Int32Array;
-  readonly partsOf: Buckets;
-  readonly boundaryPortsOf: Buckets;
+  readonly partsOf: Csr;
+  readonly boundaryPortsOf: Csr;
 }
 
 /** Depth of every box (0 at the top); iterative, because nesting is as deep as the user's program. */
@@ -207,5 +207,5 @@ function valuesInOrder({ edgeSource, edgeValue }: CompoundGraph): { edges: Int32
     }
     value[e] = number;
   }
-  return { edges: bucketBy(value, count).items, value };
+  return { edges: bucketBy(value, count).value, value };
 }

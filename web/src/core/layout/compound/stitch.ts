@@ -24,7 +24,7 @@ export function stitch(
   const edgeCount = lastPartOfEdge.length;
   const localPart = new Int32Array(container.length);
   for (let c = 0; c + 1 < partsOf.start.length; c++) {
-    for (let k = partsOf.start[c]; k < partsOf.start[c + 1]; k++) localPart[partsOf.items[k]] = k - partsOf.start[c];
+    for (let k = partsOf.start[c]; k < partsOf.start[c + 1]; k++) localPart[partsOf.value[k]] = k - partsOf.start[c];
   }
   const before = (part: number): number => (fromBoundaryPort[part] < 0 ? -1 : boundaryPortFeed[fromBoundaryPort[part]]);
   const lengthOf = (part: number): number => {

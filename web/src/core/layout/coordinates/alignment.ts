@@ -1,4 +1,5 @@
-import { type Buckets, bucketBy, PositionSet, sortByKey } from "../../base/arrays";
+import { PositionSet, sortByKey } from "../../base/arrays";
+import { type Csr, bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 import type { MainPaths } from "./mainPath";
 
@@ -8,10 +9,10 @@ import type { MainPaths } from "./mainPath";
  * blocks with one x, and `blockOf` names each element's block by its first element.
  */
 export class Aligner {
-  private readonly upper: Buckets;
-  private readonly lower: Buckets;
-  private readonly startsInOrder: Buckets;
-  private readonly endsInOrder: Buckets;
+  private readonly upper: Csr;
+  private readonly lower: Csr;
+  private readonly startsInOrder: Csr;
+  private readonly endsInOrder: Csr;
   private readonly preference: Uint8Array;
 
   constructor(
@@ -51,18 +52,18 @@ export class Aligner {
       const rank = fromAbove ? step : rankCount - 1 - step;
       const before = fromAbove ? rank - 1 : rank + 1;
       for (let i = starts.start[before]; i < starts.start[before + 1]; i++) {
-        const s = starts.items[i];
+        const s = starts.value[i];
         if (s >= boxCount && top[s] !== bottom[s]) passing.add(position[s]);
       }
       for (let i = ends.start[before]; i < ends.start[before + 1]; i++) {
-        const s = ends.items[i];
+        const s = ends.value[i];
         if (s >= boxCount && top[s] !== bottom[s]) passing.remove(position[s]);
       }
       let barrier = fromLeft ? -1 : count;
       const from = entering.start[rank];
       const to = entering.start[rank + 1];
       for (let i = from; i < to; i++) {
-        const v = entering.items[fromLeft ? i : from + to - 1 - i];
+        const v = entering.value[fromLeft ? i : from + to - 1 - i];
         const next = followed[v];
         candidates[0] = next;
         const candidateCount = next >= 0 ? 1 : this.candidatesOf(v, neighbours, taken, candidates);
@@ -85,11 +86,11 @@ export class Aligner {
   }
 
   /** The preferred neighbours to line up with, without those that line up with their own main path on this side. */
-  private candidatesOf(v: number, neighbours: Buckets, taken: Int32Array, candidates: Int32Array): number {
+  private candidatesOf(v: number, neighbours: Csr, taken: Int32Array, candidates: Int32Array): number {
     let most = -1;
     let count = 0;
     for (let k = neighbours.start[v]; k < neighbours.start[v + 1]; k++) {
-      const u = neighbours.items[k];
+      const u = neighbours.value[k];
       if (taken[u] >= 0) continue;
       if (this.preference[u] > most) {
         most = this.preference[u];
@@ -101,19 +102,19 @@ export class Aligner {
   }
 }
 
-function neighboursInOrder(links: Buckets, end: Int32Array, position: Int32Array): Buckets {
-  const items = new Int32Array(links.items.length);
-  for (let i = 0; i < items.length; i++) items[i] = end[links.items[i]];
-  const spare = new Int32Array(items.length);
+function neighboursInOrder(links: Csr, end: Int32Array, position: Int32Array): Csr {
+  const value = new Int32Array(links.value.length);
+  for (let i = 0; i < value.length; i++) value[i] = end[links.value[i]];
+  const spare = new Int32Array(value.length);
   for (let v = 0; v + 1 < links.start.length; v++) {
-    if (links.start[v + 1] - links.start[v] > 1) sortByKey(items, links.start[v], links.start[v + 1], position, spare);
+    if (links.start[v + 1] - links.start[v] > 1) sortByKey(value, links.start[v], links.start[v + 1], position, spare);
   }
-  return { start: links.start, items };
+  return { start: links.start, value };
 }
 
-function ranksInOrder(rank: Int32Array, position: Int32Array, rankCount: number): Buckets {
+function ranksInOrder(rank: Int32Array, position: Int32Array, rankCount: number): Csr {
   const buckets = bucketBy(rank, rankCount);
   const spare = new Int32Array(rank.length);
-  for (let r = 0; r < rankCount; r++) sortByKey(buckets.items, buckets.start[r], buckets.start[r + 1], position, spare);
+  for (let r = 0; r < rankCount; r++) sortByKey(buckets.value, buckets.start[r], buckets.start[r + 1], position, spare);
   return buckets;
 }

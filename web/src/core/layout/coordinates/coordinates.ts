@@ -1,5 +1,5 @@
 import { Aligner } from "./alignment";
-import { bucketBy } from "../../base/arrays";
+import { bucketBy } from "../../base/csr";
 import { type Elements, placesOf } from "../elements";
 import { findSeparations, type Separations } from "./separation";
 import { findMainPaths } from "./mainPath";
@@ -63,14 +63,14 @@ export function keepX(elements: Elements, position: Int32Array, { width, pin }: 
   const byLeft = bucketBy(
     left.map((v) => position[v]),
     count,
-  ).items;
+  ).value;
   const x = placesOf(elements, places);
   const moved = x.slice();
   for (const i of byLeft) moved[right[i]] = Math.max(moved[right[i]], moved[left[i]] + distance[i]);
   const byRight = bucketBy(
     right.map((v) => position[v]),
     count,
-  ).items;
+  ).value;
   for (let k = byRight.length - 1; k >= 0; k--) {
     const i = byRight[k];
     x[left[i]] = Math.min(x[left[i]], x[right[i]] - distance[i]);
@@ -97,8 +97,8 @@ function distances(elements: Elements, separations: Separations, width: Float64A
 /** Long edges that leave a box at the same place carry one value: they may run as one line and split late. */
 function carrySame({ above, linkUpper, tiltUpper }: Elements, a: number, b: number): boolean {
   if (above.start[a] === above.start[a + 1] || above.start[b] === above.start[b + 1]) return false;
-  const first = above.items[above.start[a]];
-  const second = above.items[above.start[b]];
+  const first = above.value[above.start[a]];
+  const second = above.value[above.start[b]];
   return linkUpper[first] === linkUpper[second] && tiltUpper[first] === tiltUpper[second];
 }
 
@@ -123,7 +123,7 @@ function pack(count: number, separations: Separations, distance: Float64Array, b
   for (let i = 0; i < done; i++) {
     const v = order[i];
     for (let k = out.start[v]; k < out.start[v + 1]; k++) {
-      const c = out.items[k];
+      const c = out.value[k];
       const w = to[c];
       place[w] = Math.max(place[w], place[v] + distance[c]);
       if (--waiting[w] === 0) order[done++] = w;
@@ -133,7 +133,7 @@ function pack(count: number, separations: Separations, distance: Float64Array, b
     const v = order[i];
     let room = Number.POSITIVE_INFINITY;
     for (let k = out.start[v]; k < out.start[v + 1]; k++) {
-      const c = out.items[k];
+      const c = out.value[k];
       room = Math.min(room, place[to[c]] - distance[c]);
     }
     if (room !== Number.POSITIVE_INFINITY) place[v] = room;

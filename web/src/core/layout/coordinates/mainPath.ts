@@ -1,4 +1,5 @@
-import { type Buckets, bucketBy, sortByKey } from "../../base/arrays";
+import { sortByKey } from "../../base/arrays";
+import { type Csr, bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 
 /**
@@ -44,7 +45,7 @@ class Fan {
   private readonly answers: Int32Array;
 
   constructor(
-    private readonly links: Buckets,
+    private readonly links: Csr,
     private readonly end: Int32Array,
     private readonly reach: Int32Array,
     position: Int32Array,
@@ -66,7 +67,7 @@ class Fan {
     let count = 0;
     let most = -1;
     for (let k = links.start[v]; k < links.start[v + 1]; k++) {
-      const l = links.items[k];
+      const l = links.value[k];
       if (reach[end[l]] > most) {
         most = reach[end[l]];
         count = 0;
@@ -89,7 +90,7 @@ function reaches(
   { count, boxCount, rankCount, top, above, below, isLeaf, linkUpper, linkLower }: Elements,
   pin?: Uint8Array,
 ): { fromSource: Int32Array; toSink: Int32Array } {
-  const order = bucketBy(top, rankCount).items;
+  const order = bucketBy(top, rankCount).value;
   const fromSource = new Int32Array(count);
   const toSink = new Int32Array(count);
   for (let v = 0; pin && v < boxCount; v++) {
@@ -99,12 +100,12 @@ function reaches(
   for (let i = 0; i < count; i++) {
     const v = order[i];
     for (let k = above.start[v]; k < above.start[v + 1]; k++) {
-      fromSource[v] = Math.max(fromSource[v], fromSource[linkUpper[above.items[k]]]);
+      fromSource[v] = Math.max(fromSource[v], fromSource[linkUpper[above.value[k]]]);
     }
     if (v < boxCount && !isLeaf[v]) fromSource[v]++;
     const w = order[count - 1 - i];
     for (let k = below.start[w]; k < below.start[w + 1]; k++) {
-      toSink[w] = Math.max(toSink[w], toSink[linkLower[below.items[k]]]);
+      toSink[w] = Math.max(toSink[w], toSink[linkLower[below.value[k]]]);
     }
     if (w < boxCount) toSink[w]++;
   }

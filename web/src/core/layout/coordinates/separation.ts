@@ -1,4 +1,5 @@
-import { bucketBy, PositionSet } from "../../base/arrays";
+import { PositionSet } from "../../base/arrays";
+import { bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 
 /** Which elements are next to each other on some rank: all that is needed to keep boxes apart, in linear size. */
@@ -31,17 +32,17 @@ export function findSeparations(elements: Elements, position: Int32Array): Separ
   };
   for (let rank = 0; rank < rankCount; rank++) {
     if (rank > 0) {
-      for (let i = ends.start[rank - 1]; i < ends.start[rank]; i++) live.remove(position[ends.items[i]]);
+      for (let i = ends.start[rank - 1]; i < ends.start[rank]; i++) live.remove(position[ends.value[i]]);
     }
-    for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) live.add(position[starts.items[i]]);
+    for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) live.add(position[starts.value[i]]);
     for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) {
-      const p = position[starts.items[i]];
+      const p = position[starts.value[i]];
       addPair(live.previous(p), p);
       addPair(p, live.next(p));
     }
     if (rank > 0) {
       for (let i = ends.start[rank - 1]; i < ends.start[rank]; i++) {
-        const p = position[ends.items[i]];
+        const p = position[ends.value[i]];
         const before = live.previous(p);
         if (before >= 0) addPair(before, live.next(before));
       }

@@ -1,4 +1,4 @@
-import { bucketBy } from "../../base/arrays";
+import { bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 import type { Separations } from "./separation";
 import { improveEvenly } from "../ranks/simplex";
@@ -91,12 +91,12 @@ function joinMainPaths(
   const of = new Int32Array(count);
   const offset = new Float64Array(count);
   let blocks = 0;
-  for (const v of bucketBy(top, rankCount).items) {
+  for (const v of bucketBy(top, rankCount).value) {
     const u = count > JOIN_BEYOND ? mainPaths.above[v] : -1;
     let link = -1;
     if (u >= 0) {
       for (let k = above.start[v]; k < above.start[v + 1] && link < 0; k++) {
-        if (linkUpper[above.items[k]] === u) link = above.items[k];
+        if (linkUpper[above.value[k]] === u) link = above.value[k];
       }
     }
     const straight = link >= 0 && Math.abs(x[u] + attachments.upper[link] - x[v] - attachments.lower[link]) < 1e-6;

@@ -1,4 +1,4 @@
-import { bucketBy } from "../../base/arrays";
+import { bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 
 /**
@@ -33,7 +33,7 @@ export function placeReversed(
   for (const v of byPosition) {
     if (isReversed[v]) continue;
     position[v] = next++;
-    for (let k = following.start[v]; k < following.start[v + 1]; k++) position[following.items[k]] = next++;
+    for (let k = following.start[v]; k < following.start[v + 1]; k++) position[following.value[k]] = next++;
   }
   for (const s of long) position[s] = next++;
 }

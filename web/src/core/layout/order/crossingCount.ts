@@ -1,4 +1,5 @@
-import { type Buckets, PrefixCounter, sortByKey } from "../../base/arrays";
+import { PrefixCounter, sortByKey } from "../../base/arrays";
+import { type Csr } from "../../base/csr";
 import type { Elements } from "../elements";
 
 /**
@@ -16,8 +17,8 @@ export class CrossingCounter {
   private readonly byPosition: Int32Array;
   private readonly cursor: Int32Array;
   /** Links by element, from the left port to the right one. */
-  private readonly leaving: Buckets;
-  private readonly arriving: Buckets;
+  private readonly leaving: Csr;
+  private readonly arriving: Csr;
   /** The place of a link's ends among all ends; links that share a port share a place. */
   private readonly upperPlace: Int32Array;
   private readonly lowerPlace: Int32Array;
@@ -87,7 +88,7 @@ export class CrossingCounter {
     for (let i = 0; i < count; i++) {
       const v = byPosition[i];
       for (let k = this.arriving.start[v]; k < this.arriving.start[v + 1]; k++) {
-        const link = this.arriving.items[k];
+        const link = this.arriving.value[k];
         spare[cursor[upperPlace[link]]++] = link;
       }
     }
@@ -96,20 +97,20 @@ export class CrossingCounter {
   }
 }
 
-function fromLeftToRight(links: Buckets, tilt: Float64Array): Buckets {
-  const items = links.items.slice();
-  const spare = new Int32Array(items.length);
-  for (let v = 0; v + 1 < links.start.length; v++) sortByKey(items, links.start[v], links.start[v + 1], tilt, spare);
-  return { start: links.start, items };
+function fromLeftToRight(links: Csr, tilt: Float64Array): Csr {
+  const value = links.value.slice();
+  const spare = new Int32Array(value.length);
+  for (let v = 0; v + 1 < links.start.length; v++) sortByKey(value, links.start[v], links.start[v + 1], tilt, spare);
+  return { start: links.start, value };
 }
 
-function placeEnds(links: Buckets, byPosition: Int32Array, tilt: Float64Array, place: Int32Array): void {
+function placeEnds(links: Csr, byPosition: Int32Array, tilt: Float64Array, place: Int32Array): void {
   let next = -1;
   for (let i = 0; i < byPosition.length; i++) {
     const v = byPosition[i];
     let last = Number.NaN;
     for (let k = links.start[v]; k < links.start[v + 1]; k++) {
-      const link = links.items[k];
+      const link = links.value[k];
       if (tilt[link] !== last) next++;
       last = tilt[link];
       place[link] = next;

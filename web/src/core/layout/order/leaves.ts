@@ -1,4 +1,5 @@
-import { bucketBy, PositionSet, sortByKey } from "../../base/arrays";
+import { PositionSet, sortByKey } from "../../base/arrays";
+import { bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 
 /**
@@ -14,13 +15,13 @@ export function balanceLeaves(elements: Elements, position: Int32Array): void {
   const inputs = new Int32Array(linkUpper.length);
   const spare = new Int32Array(linkUpper.length);
   for (let rank = 0; rank + 1 < rankCount; rank++) {
-    for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) live.add(position[starts.items[i]]);
+    for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) live.add(position[starts.value[i]]);
     for (let i = starts.start[rank + 1]; i < starts.start[rank + 2]; i++) {
-      const user = starts.items[i];
+      const user = starts.value[i];
       const from = above.start[user];
       const size = above.start[user + 1] - from;
       if (user >= boxCount || size < 3) continue;
-      for (let k = 0; k < size; k++) inputs[k] = linkUpper[above.items[from + k]];
+      for (let k = 0; k < size; k++) inputs[k] = linkUpper[above.value[from + k]];
       sortByKey(inputs, 0, size, position, spare);
       for (let low = 0; low < size; ) {
         let high = low + 1;
@@ -29,7 +30,7 @@ export function balanceLeaves(elements: Elements, position: Int32Array): void {
         low = high;
       }
     }
-    for (let i = ends.start[rank]; i < ends.start[rank + 1]; i++) live.remove(position[ends.items[i]]);
+    for (let i = ends.start[rank]; i < ends.start[rank + 1]; i++) live.remove(position[ends.value[i]]);
   }
 }
 

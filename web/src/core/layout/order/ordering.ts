@@ -168,7 +168,7 @@ function firstOrder({ count, boxCount, below, above, linkLower }: Elements): Int
       if (position[v] >= 0) continue;
       position[v] = next++;
       for (let k = below.start[v + 1] - 1; k >= below.start[v]; k--) {
-        const w = linkLower[below.items[k]];
+        const w = linkLower[below.value[k]];
         if (position[w] < 0) stack[depth++] = w;
       }
     }

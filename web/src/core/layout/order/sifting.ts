@@ -1,8 +1,9 @@
-import { type Buckets, bucketBy, sortByKey } from "../../base/arrays";
+import { sortByKey } from "../../base/arrays";
+import { type Csr, bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 
 /** The far ends of each element's links; `shift` separates those that end on one box at different ports. */
-interface Ends extends Buckets {
+interface Ends extends Csr {
   readonly shift: Float64Array;
 }
 
@@ -19,7 +20,7 @@ const PORT_SHIFT = 1e-5;
 export class Sifter {
   private readonly upper: Ends;
   private readonly lower: Ends;
-  private readonly starts: Buckets;
+  private readonly starts: Csr;
   private readonly key: Float64Array;
   private readonly order: Int32Array;
   private readonly spare: Int32Array;
@@ -87,7 +88,7 @@ export class Sifter {
     for (let rank = 0; rank < rankCount; rank++) {
       this.enterRank(rank);
       for (let i = starts.start[rank]; i < starts.start[rank + 1]; i++) {
-        const v = starts.items[i];
+        const v = starts.value[i];
         if (v < boxCount && this.work > 0 && !this.asleep[v] && !this.fixed?.[v]) saved += this.siftBox(v, rank);
       }
     }
@@ -102,13 +103,13 @@ export class Sifter {
     for (let i = 0; i < this.liveCount; i++) if (bottom[live[i]] >= rank) live[remaining++] = live[i];
     const from = starts.start[rank];
     const to = starts.start[rank + 1];
-    sortByKey(starts.items, from, to, key, spare);
+    sortByKey(starts.value, from, to, key, spare);
     let write = remaining + to - from;
     this.liveCount = write;
     let old = remaining - 1;
     let fresh = to - 1;
     while (fresh >= from) {
-      live[--write] = old >= 0 && key[live[old]] > key[starts.items[fresh]] ? live[old--] : starts.items[fresh--];
+      live[--write] = old >= 0 && key[live[old]] > key[starts.value[fresh]] ? live[old--] : starts.value[fresh--];
     }
   }
 
@@ -155,8 +156,8 @@ export class Sifter {
     if (to > from) list.copyWithin(from, from + 1, to + 1);
     else list.copyWithin(to + 1, to, from);
     list[to] = v;
-    for (let k = upper.start[v]; k < upper.start[v + 1]; k++) asleep[upper.items[k]] = 0;
-    for (let k = lower.start[v]; k < lower.start[v + 1]; k++) asleep[lower.items[k]] = 0;
+    for (let k = upper.start[v]; k < upper.start[v + 1]; k++) asleep[upper.value[k]] = 0;
+    for (let k = lower.start[v]; k < lower.start[v + 1]; k++) asleep[lower.value[k]] = 0;
     return true;
   }
 
@@ -194,8 +195,8 @@ export class Sifter {
     for (let d = 0; d < this.elements.count; d++) {
       let from = 0;
       let to = 0;
-      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) from += Math.sign(key[upper.items[k]] - key[d]);
-      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) to += Math.sign(key[lower.items[k]] - key[d]);
+      for (let k = upper.start[d]; k < upper.start[d + 1]; k++) from += Math.sign(key[upper.value[k]] - key[d]);
+      for (let k = lower.start[d]; k < lower.start[d + 1]; k++) to += Math.sign(key[lower.value[k]] - key[d]);
       fromRight[d] = from;
       toRight[d] = to;
     }
@@ -233,8 +234,8 @@ export class Sifter {
     }
     this.work -= at - i;
     if (!this.move(s, at, bestAt, order, count)) return 0;
-    const u = upper.items[upper.start[s]];
-    const w = lower.items[lower.start[s]];
+    const u = upper.value[upper.start[s]];
+    const w = lower.value[lower.start[s]];
     this.toRight[u] += Math.sign(key[s] - key[u]) - Math.sign(here - key[u]);
     this.fromRight[w] += Math.sign(key[s] - key[w]) - Math.sign(here - key[w]);
     this.fromRight[s] = Math.sign(key[u] - key[s]);
@@ -270,19 +271,19 @@ export function totalLife({ count, boxCount, top, bottom }: Elements): number {
   return life;
 }
 
-function endsOf(links: Buckets, end: Int32Array, tilt: Float64Array): Ends {
-  const size = links.items.length;
-  const items = new Int32Array(size);
+function endsOf(links: Csr, end: Int32Array, tilt: Float64Array): Ends {
+  const size = links.value.length;
+  const value = new Int32Array(size);
   const shift = new Float64Array(size);
   for (let k = 0; k < size; k++) {
-    items[k] = end[links.items[k]];
-    shift[k] = tilt[links.items[k]] * PORT_SHIFT;
+    value[k] = end[links.value[k]];
+    shift[k] = tilt[links.value[k]] * PORT_SHIFT;
   }
-  return { start: links.start, items, shift };
+  return { start: links.start, value, shift };
 }
 
-function placeOf({ items, shift }: Ends, k: number, key: Float64Array): number {
-  return key[items[k]] + shift[k];
+function placeOf({ value, shift }: Ends, k: number, key: Float64Array): number {
+  return key[value[k]] + shift[k];
 }
 
 function collect(links: Ends, v: number, key: Float64Array, into: Float64Array): number {

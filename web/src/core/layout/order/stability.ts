@@ -1,4 +1,5 @@
-import { bucketBy, sortByKey } from "../../base/arrays";
+import { sortByKey } from "../../base/arrays";
+import { bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 
 /** An order that begins where an earlier drawing left off. */
@@ -33,7 +34,7 @@ export function resumeOrder(elements: Elements, previousX: Float64Array): Resume
 /** Propagates places from what stayed along the links, downwards and upwards in turn. */
 function settleNew(elements: Elements, fixed: Uint8Array, key: Float64Array): void {
   const { count, rankCount, top, above, below, linkUpper, linkLower } = elements;
-  const order = bucketBy(top, rankCount).items;
+  const order = bucketBy(top, rankCount).value;
   for (let pass = 0; pass < 4; pass++) {
     for (let i = 0; i < count; i++) {
       const v = order[pass % 2 === 0 ? i : count - 1 - i];
@@ -41,14 +42,14 @@ function settleNew(elements: Elements, fixed: Uint8Array, key: Float64Array): vo
       let sum = 0;
       let placed = 0;
       for (let k = above.start[v]; k < above.start[v + 1]; k++) {
-        const x = key[linkUpper[above.items[k]]];
+        const x = key[linkUpper[above.value[k]]];
         if (!Number.isNaN(x)) {
           sum += x;
           placed++;
         }
       }
       for (let k = below.start[v]; k < below.start[v + 1]; k++) {
-        const x = key[linkLower[below.items[k]]];
+        const x = key[linkLower[below.value[k]]];
         if (!Number.isNaN(x)) {
           sum += x;
           placed++;

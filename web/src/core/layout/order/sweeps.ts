@@ -1,4 +1,5 @@
-import { type Buckets, bucketBy, sortByKey } from "../../base/arrays";
+import { sortByKey } from "../../base/arrays";
+import { type Csr, bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 import { LiveList } from "./liveList";
 
@@ -58,7 +59,7 @@ export class Sweeper {
         }
         for (let i = to - 1; i >= from; i--) list.insertAfter(this.spare[i], entering[i]);
         const left = downwards ? rank - 1 : rank + 1;
-        for (let i = leaving.start[left]; i < leaving.start[left + 1]; i++) list.remove(leaving.items[i]);
+        for (let i = leaving.start[left]; i < leaving.start[left + 1]; i++) list.remove(leaving.value[i]);
       }
     }
     list.writePositions(position);
@@ -102,19 +103,19 @@ export class Sweeper {
     for (let i = from; i < to && Number.isNaN(measure[entering[i]]); i++) measure[entering[i]] = firstMeasure;
   }
 
-  private measureOf(v: number, links: Buckets, other: Int32Array, tilt: Float64Array, kind: Measure): number {
+  private measureOf(v: number, links: Csr, other: Int32Array, tilt: Float64Array, kind: Measure): number {
     const { list, places } = this;
     const low = links.start[v];
     const high = links.start[v + 1];
     const degree = high - low;
     if (degree === 0) return -1;
-    if (degree === 1) return list.indexOf(other[links.items[low]]) + tilt[links.items[low]];
+    if (degree === 1) return list.indexOf(other[links.value[low]]) + tilt[links.value[low]];
     if (kind === "mean" || degree === 2) {
       let sum = 0;
-      for (let k = low; k < high; k++) sum += list.indexOf(other[links.items[k]]) + tilt[links.items[k]];
+      for (let k = low; k < high; k++) sum += list.indexOf(other[links.value[k]]) + tilt[links.value[k]];
       return sum / degree;
     }
-    for (let k = low; k < high; k++) places[k - low] = list.indexOf(other[links.items[k]]) + tilt[links.items[k]];
+    for (let k = low; k < high; k++) places[k - low] = list.indexOf(other[links.value[k]]) + tilt[links.value[k]];
     const sorted = places.subarray(0, degree).sort();
     const middle = degree >> 1;
     if (degree & 1) return sorted[middle];

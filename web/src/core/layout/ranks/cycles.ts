@@ -1,4 +1,4 @@
-import { bucketBy } from "../../base/arrays";
+import { bucketBy } from "../../base/csr";
 import type { FlatGraph } from "../types";
 
 interface Edges {
@@ -68,7 +68,7 @@ function walkOrder({ nodeCount, source, target, closing, forced }: Edges): Int32
         depth--;
         continue;
       }
-      const e = out.items[cursor[v]++];
+      const e = out.value[cursor[v]++];
       if (closing[e] || forced[e] || visited[target[e]]) continue;
       visited[target[e]] = 1;
       path[++depth] = target[e];
@@ -101,13 +101,13 @@ function weighedOrder({ nodeCount, source, target, weight, closing, forced }: Ed
   const put = (v: number, at: number): void => {
     place[v] = at;
     for (let i = out.start[v]; i < out.start[v + 1]; i++) {
-      const w = target[out.items[i]];
-      takes[w] -= weighs(out.items[i]);
+      const w = target[out.value[i]];
+      takes[w] -= weighs(out.value[i]);
       if (takes[w] === 0) free.push(w);
     }
     for (let i = into.start[v]; i < into.start[v + 1]; i++) {
-      const u = source[into.items[i]];
-      gives[u] -= weighs(into.items[i]);
+      const u = source[into.value[i]];
+      gives[u] -= weighs(into.value[i]);
       if (gives[u] === 0) free.push(u);
     }
   };

@@ -1,4 +1,4 @@
-import { type Buckets, bucketBy } from "../../base/arrays";
+import { type Csr, bucketBy } from "../../base/csr";
 import { improve } from "./simplex";
 
 /** Exact up to some thousands of boxes; beyond that, as far as this suffices. */
@@ -9,8 +9,8 @@ interface Downward {
   readonly nodeCount: number;
   readonly source: Int32Array;
   readonly target: Int32Array;
-  readonly out: Buckets;
-  readonly into: Buckets;
+  readonly out: Csr;
+  readonly into: Csr;
   /** Every node after all its predecessors. */
   readonly order: Int32Array;
 }
@@ -55,7 +55,7 @@ function downwardPart(nodeCount: number, source: Int32Array, target: Int32Array,
   for (let i = 0; i < done; i++) {
     const v = order[i];
     for (let k = out.start[v]; k < out.start[v + 1]; k++) {
-      const w = to[out.items[k]];
+      const w = to[out.value[k]];
       if (--waiting[w] === 0) order[done++] = w;
     }
   }
@@ -67,7 +67,7 @@ function longestPath({ nodeCount, target, out, order }: Downward): Int32Array {
   for (let i = 0; i < nodeCount; i++) {
     const v = order[i];
     for (let k = out.start[v]; k < out.start[v + 1]; k++) {
-      const w = target[out.items[k]];
+      const w = target[out.value[k]];
       if (rank[w] <= rank[v]) rank[w] = rank[v] + 1;
     }
   }
@@ -83,7 +83,7 @@ function pullDown({ nodeCount, source, target, out, into, order }: Downward, ran
   for (let i = 0; i < nodeCount; i++) {
     const v = order[i];
     for (let k = into.start[v]; k < into.start[v + 1]; k++) {
-      const u = source[into.items[k]];
+      const u = source[into.value[k]];
       const tight = rank[u] + 1 === rank[v];
       held[v] += out.start[u + 1] - out.start[u] === 1 && tight ? Math.min(1, held[u]) : 1;
     }
@@ -94,7 +94,7 @@ function pullDown({ nodeCount, source, target, out, into, order }: Downward, ran
     const users = out.start[v + 1] - out.start[v];
     if (users <= held[v]) continue;
     let limit = 0x7fffffff;
-    for (let k = out.start[v]; k < out.start[v + 1]; k++) limit = Math.min(limit, rank[target[out.items[k]]] - 1);
+    for (let k = out.start[v]; k < out.start[v + 1]; k++) limit = Math.min(limit, rank[target[out.value[k]]] - 1);
     if (limit > rank[v]) {
       rank[v] = limit;
       moved++;
@@ -109,7 +109,7 @@ function pullUp({ nodeCount, source, target, out, into, order }: Downward, rank:
   for (let i = nodeCount - 1; i >= 0; i--) {
     const v = order[i];
     for (let k = out.start[v]; k < out.start[v + 1]; k++) {
-      const w = target[out.items[k]];
+      const w = target[out.value[k]];
       const tight = rank[v] + 1 === rank[w];
       held[v] += into.start[w + 1] - into.start[w] === 1 && tight ? Math.min(1, held[w]) : 1;
     }
@@ -120,7 +120,7 @@ function pullUp({ nodeCount, source, target, out, into, order }: Downward, rank:
     const inputs = into.start[v + 1] - into.start[v];
     if (inputs <= held[v]) continue;
     let limit = 0;
-    for (let k = into.start[v]; k < into.start[v + 1]; k++) limit = Math.max(limit, rank[source[into.items[k]]] + 1);
+    for (let k = into.start[v]; k < into.start[v + 1]; k++) limit = Math.max(limit, rank[source[into.value[k]]] + 1);
     if (limit < rank[v]) {
       rank[v] = limit;
       moved++;

@@ -1,4 +1,4 @@
-import { type Buckets, bucketBy } from "../../base/arrays";
+import { type Csr, bucketBy } from "../../base/csr";
 import { balance } from "../coordinates/balance";
 
 /**
@@ -36,8 +36,8 @@ export function improveEvenly(problem: Problem, x: Float64Array, work: number): 
 }
 
 class Simplex {
-  private readonly out: Buckets;
-  private readonly into: Buckets;
+  private readonly out: Csr;
+  private readonly into: Csr;
   private readonly parent: Int32Array;
   /** The arc that a node hangs on, or -1 if it hangs on nothing and may move freely. */
   private readonly hold: Int32Array;
@@ -93,12 +93,12 @@ class Simplex {
     }
   }
 
-  private joinAlong(arcs: Buckets, end: Int32Array, v: number, size: number): number {
+  private joinAlong(arcs: Csr, end: Int32Array, v: number, size: number): number {
     const { x, stamp, subtree } = this;
     const { tail, head, length } = this.problem;
     let grown = size;
     for (let k = arcs.start[v]; k < arcs.start[v + 1]; k++) {
-      const arc = arcs.items[k];
+      const arc = arcs.value[k];
       const u = end[arc];
       if (stamp[u] === this.stamps || x[head[arc]] - x[tail[arc]] - length[arc] > 1e-9) continue;
       stamp[u] = this.stamps;
@@ -163,7 +163,7 @@ class Simplex {
     for (let i = 0; i < size; i++) {
       const u = subtree[i];
       for (let k = arcs.start[u]; k < arcs.start[u + 1]; k++) {
-        const arc = arcs.items[k];
+        const arc = arcs.value[k];
         if (stamp[far[arc]] === inside) continue;
         const room = x[head[arc]] - x[tail[arc]] - length[arc];
         if (room < slack) {

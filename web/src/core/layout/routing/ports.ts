@@ -1,4 +1,5 @@
-import { bucketBy, sortByKey } from "../../base/arrays";
+import { sortByKey } from "../../base/arrays";
+import { bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 import type { FlatGraph } from "../types";
 
@@ -33,13 +34,13 @@ export function settlePorts(graph: FlatGraph, elements: Elements, x: Float64Arra
     targetX[e] = x[edgeTarget[e]] + (Number.isNaN(entry) ? 0 : entry);
   }
   const entering = bucketBy(freeTarget, nodeCount);
-  const spare = new Int32Array(entering.items.length);
+  const spare = new Int32Array(entering.value.length);
   for (let v = 0; v < nodeCount; v++) {
     const from = entering.start[v];
     const to = entering.start[v + 1];
     if (from === to) continue;
-    sortByKey(entering.items, from, to, comesFrom, spare);
-    spread(entering.items, from, to, comesFrom, targetX, x[v], width[v]);
+    sortByKey(entering.value, from, to, comesFrom, spare);
+    spread(entering.value, from, to, comesFrom, targetX, x[v], width[v]);
   }
   if (sourcePort) alignLoneSources(graph, elements, x, { sourceX, targetX });
   return { sourceX, targetX };

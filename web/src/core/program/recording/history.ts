@@ -1,4 +1,5 @@
 /** Follows nodes through passes: what they were before, what they are after, and how that is known. */
+import { memoized } from "../../base/memoized";
 import type { Csr } from "../types";
 import { EVIDENCE, type Change, type Evidence, type PassDiff, type PassRow } from "./types";
 
@@ -57,7 +58,7 @@ export function* historyOf(
 
 /** What some nodes after a pass were before it. */
 export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
-  const { groupsOfNew, fusionOf } = indexOf(diff);
+  const { groupsOfNew, fusionOf } = diffIndexOf(diff);
   const sources = new Set<number>();
   for (const node of nodes) {
     if (diff.counterpart[node] >= 0) sources.add(diff.counterpart[node]);
@@ -70,7 +71,7 @@ export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
 
 /** What some nodes before a pass became. */
 export function resultsOf(diff: PassDiff, nodes: Iterable<number>): number[] {
-  const { groupsOfOld } = indexOf(diff);
+  const { groupsOfOld } = diffIndexOf(diff);
   const results = new Set<number>();
   for (const node of nodes) {
     if (diff.back[node] >= 0) results.add(diff.back[node]);
@@ -109,7 +110,7 @@ export function stepOf(diff: PassDiff, old: readonly number[], now: readonly num
 /** Did several nodes become this one? A copy of one old node does not count: it is that node again. */
 function joins(diff: PassDiff, node: number): boolean {
   const { groups, counterpart } = diff;
-  return (indexOf(diff).groupsOfNew.get(node) ?? []).some(
+  return (diffIndexOf(diff).groupsOfNew.get(node) ?? []).some(
     (g) => groups.old.start[g + 1] - groups.old.start[g] >= 2 || EVIDENCE[groups.evidence[g]] === "rewrite" || counterpart[node] >= 0,
   );
 }
@@ -120,7 +121,7 @@ function joins(diff: PassDiff, node: number): boolean {
  */
 function fusing(diff: PassDiff, old: readonly number[], now: readonly number[]): Step | undefined {
   const { old: rows, new: fusions } = diff.fusions;
-  const { fusionOf, bodies } = indexOf(diff);
+  const { fusionOf, bodies } = diffIndexOf(diff);
   const inside = new Set<number>();
   const outside: number[] = [];
   for (const node of now) {
@@ -147,7 +148,7 @@ function changesOf(diff: PassDiff, nodes: readonly number[]): Change[] {
 }
 
 function evidenceFor(diff: PassDiff, nodes: readonly number[]): { evidence?: Evidence; rule?: string; place?: string } {
-  const { groupsOfNew } = indexOf(diff);
+  const { groupsOfNew } = diffIndexOf(diff);
   for (const node of nodes) {
     const group = groupsOfNew.get(node)?.[0];
     if (group !== undefined) return withPlace(diff, EVIDENCE[diff.groups.evidence[group]], diff.groups.rule[group]);
@@ -170,18 +171,14 @@ interface DiffIndex {
   readonly bodies: Bodies;
 }
 
-const indexes = new WeakMap<PassDiff, DiffIndex>();
-
-function indexOf(diff: PassDiff): DiffIndex {
-  const index = indexes.get(diff) ?? {
+const diffIndexOf = memoized(
+  (diff: PassDiff): DiffIndex => ({
     groupsOfOld: rowsWith(diff.groups.old),
     groupsOfNew: rowsWith(diff.groups.new),
     fusionOf: new Map(Array.from(diff.fusions.new, (node, fusion) => [node, fusion])),
     bodies: new Bodies(diff.fusions.bodies),
-  };
-  indexes.set(diff, index);
-  return index;
-}
+  }),
+);
 
 /** The rows that contain each number. */
 function rowsWith(rows: Csr): Map<number, number[]> {

@@ -5,7 +5,7 @@
 
 import type { ProgramData } from "../../program/types";
 import { Control, Forwards } from "../../program/ops";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { isArgument, WHOLE } from "../../program/roles";
 
 /** Places of a node other than a box. */
@@ -33,7 +33,7 @@ export class Instance {
   operandOf: Int32Array = NONE;
 
   constructor(
-    readonly prepared: Prepared,
+    readonly traits: Traits,
     readonly graph: number,
     /** Box around it, or -1. */
     readonly frame: number,
@@ -43,7 +43,7 @@ export class Instance {
     readonly caller: number,
     readonly flat: boolean,
   ) {
-    const { graphStart } = prepared.program;
+    const { graphStart } = traits.program;
     this.first = graphStart[graph];
     this.count = graphStart[graph + 1] - this.first;
     this.boxOf = new Int32Array(this.count).fill(NOWHERE);
@@ -62,7 +62,7 @@ export class Instance {
   /** The caller's operand that a parameter receives, or -1. */
   operand(parameter: number): number {
     if (this.operandOf.length === 0) return -1;
-    const { start, value } = this.prepared.parameters;
+    const { start, value } = this.traits.index.parameters;
     let low = start[this.graph];
     let high = start[this.graph + 1];
     while (low < high) {
@@ -82,8 +82,9 @@ export function chooses(program: ProgramData, node: number): boolean {
 }
 
 /** Which operand of `caller` each parameter of its call number `index` receives; empty if the counts do not match. */
-export function bindOperands(prepared: Prepared, caller: number, index: number): Int32Array {
-  const { program, parameters } = prepared;
+export function bindOperands(traits: Traits, caller: number, index: number): Int32Array {
+  const { program } = traits;
+  const { parameters } = traits.index;
   const { inputs, calls } = program;
   const graph = calls.value[calls.start[caller] + index];
   const parameterCount = parameters.start[graph + 1] - parameters.start[graph];
@@ -145,7 +146,7 @@ interface Next {
 
 /** The loop's body and the value in it that a parameter has in the next iteration; undefined if it does not change. */
 function nextIteration(at: Instance, parameter: number, output: number): Next | undefined {
-  const { program, plumbing: pipes } = at.prepared;
+  const { program, plumbing: pipes } = at.traits;
   const { graphOutputs, inputs, outputs, nodePlace, types } = program;
   const first = nodePlace[at.caller];
   const body = at.outer?.inside.get(at.caller)?.find((each) => yieldsForCaller(program, at.caller, each.graph));
@@ -176,7 +177,7 @@ const MOST_STEPS = 20000;
 
 /** Follows a value back through plumbing, into expanded calls and out of bodies, to the nodes that are drawn. */
 export function sources(instance: Instance, node: number, output: number, plumbing: boolean, ends: Ends): void {
-  const { program, plumbing: pipes } = instance.prepared;
+  const { program, plumbing: pipes } = instance.traits;
   const { inputs, graphOutputs } = program;
   ends.instance.length = ends.node.length = ends.output.length = ends.carried.length = 0;
   const todo: [Instance, number, number, Carried][] = [];

@@ -2,7 +2,7 @@
 import type { ProgramData } from "../../program/types";
 import { bindOperands } from "./instance";
 import type { Placement } from "./placement";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 
 /** The only node that calls a graph and which of its calls that is, or undefined. */
 function onlyCaller(program: ProgramData, graph: number): { readonly node: number; readonly index: number } | undefined {
@@ -20,11 +20,11 @@ function onlyCaller(program: ProgramData, graph: number): { readonly node: numbe
 }
 
 /** For each parameter of a graph, by its place, the node whose value it is, looking through plumbing; empty if there is not exactly one caller. */
-export function originsOf(prepared: Prepared, graph: number): Int32Array {
-  const { program, plumbing } = prepared;
+export function originsOf(traits: Traits, graph: number): Int32Array {
+  const { program, plumbing } = traits;
   const caller = graph === program.entry ? undefined : onlyCaller(program, graph);
   if (!caller) return new Int32Array(0);
-  return bindOperands(prepared, caller.node, caller.index).map((operand) => {
+  return bindOperands(traits, caller.node, caller.index).map((operand) => {
     if (operand < 0) return -1;
     const source = program.inputs.value[program.inputs.start[caller.node] + operand];
     return plumbing.node[source] >= 0 ? plumbing.node[source] : source;
@@ -32,10 +32,11 @@ export function originsOf(prepared: Prepared, graph: number): Int32Array {
 }
 
 /** Writes the origins into the boxes of the shown graph's parameters. */
-export function showOrigins({ prepared, boxes, instances }: Placement): void {
-  const { program, parameters } = prepared;
+export function showOrigins({ traits, boxes, instances }: Placement): void {
+  const { program } = traits;
+  const { parameters } = traits.index;
   const { graph } = instances[0];
-  originsOf(prepared, graph).forEach((origin, i) => {
+  originsOf(traits, graph).forEach((origin, i) => {
     const parameter = parameters.value[parameters.start[graph] + i];
     const box = instances[0].place(parameter);
     if (origin < 0 || box < 0 || boxes.node[box] !== parameter) return;

@@ -7,7 +7,7 @@ import { escapeName } from "../choose/keys";
 import { isOpenCall, movesInto, receives } from "./sinkParameters";
 import { isOpen } from "../choose/options";
 import { Control, Forwards } from "../../program/ops";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import type { Placement } from "./placement";
 import { isArgument, Role } from "../../program/roles";
 import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, typeText } from "./texts";
@@ -19,7 +19,7 @@ const MOST_BOXES = 400_000;
 
 /** Places the shown graph and everything that is open inside it. */
 export function placeAll(placement: Placement, graph: number): void {
-  const root = new Instance(placement.prepared, graph, -1, 0, "", undefined, -1, placement.options.flatten);
+  const root = new Instance(placement.traits, graph, -1, 0, "", undefined, -1, placement.options.flatten);
   placement.promised = root.count;
   placement.instances.push(root);
   for (let i = 0; i < placement.instances.length; i++) placeInstance(placement, placement.instances[i]);
@@ -40,8 +40,9 @@ const enum Fate {
 
 /** What becomes of each node, before it is placed. */
 function decideFates(placement: Placement, instance: Instance): Uint8Array {
-  const { prepared, options, included, named } = placement;
-  const { plumbing, small, isOutput, program } = prepared;
+  const { traits, options, included, named } = placement;
+  const { plumbing, small, program } = traits;
+  const { isOutput } = traits.index;
   const { rules, hiddenRole } = options;
   const subset = instance.outer ? undefined : included;
   const fates = new Uint8Array(instance.count);
@@ -87,12 +88,12 @@ interface GroupPlaces {
 }
 
 function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array): GroupPlaces {
-  const { tree, boxes, folding, prepared } = placement;
+  const { tree, boxes, folding, traits } = placement;
   const first = tree.firstGroup[instance.graph];
   const count = tree.firstGroup[instance.graph + 1] - first;
   const shown = new Int32Array(count);
   const ops = new Int32Array(count);
-  const { nodeRole } = prepared.program;
+  const { nodeRole } = traits.program;
   for (let i = 0; i < fates.length; i++) {
     const g = tree.nodeGroup[instance.first + i];
     if (g < 0 || fates[i] !== Fate.Shown) continue;
@@ -150,8 +151,8 @@ function placeGroup(
   stack: number,
   single: boolean,
 ): void {
-  const { tree, options, boxes, prepared, folding } = placement;
-  const { strings } = prepared.program;
+  const { tree, options, boxes, traits, folding } = placement;
+  const { strings } = traits.program;
   const path = groupPath(placement, places, above, group);
   const key = `${instance.prefix}${stack >= 0 ? "x" : "g"}:${path}`;
   const level = above < 0 ? instance.level : places.level[above] + 1;
@@ -171,7 +172,7 @@ function placeGroup(
   places.holder[i] = box;
   boxes.open[box] = open ? 1 : 0;
   boxes.expandable[box] = open ? 0 : 1;
-  boxes.title[box] = groupTitle(prepared.program, tree.groupName, tree.parent, group);
+  boxes.title[box] = groupTitle(traits.program, tree.groupName, tree.parent, group);
   boxes.subtitle[box] = groupSubtitle(
     nameAndClass(strings.at(tree.groupName[group]))[1],
     tree.opCount[group],
@@ -179,19 +180,19 @@ function placeGroup(
   );
   if (stack >= 0 && folding) {
     boxes.repeat[box] = folding.size(stack);
-    boxes.title[box] += ` … ${groupTitle(prepared.program, tree.groupName, tree.parent, folding.last(stack))}`;
+    boxes.title[box] += ` … ${groupTitle(traits.program, tree.groupName, tree.parent, folding.last(stack))}`;
     if (open) placement.repeats.add(instance, folding, stack, group);
   }
 }
 
 function groupPath(placement: Placement, places: GroupPlaces, above: number, group: number): string {
-  const name = escapeName(placement.prepared.program.strings.at(placement.tree.groupName[group]));
+  const name = escapeName(placement.traits.program.strings.at(placement.tree.groupName[group]));
   return above < 0 ? name : `${places.path[above]}/${name}`;
 }
 
 function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array, groups: GroupPlaces | undefined): void {
-  const { tree, boxes, prepared, options, repeats, folding } = placement;
-  const { program } = prepared;
+  const { tree, boxes, traits, options, repeats, folding } = placement;
+  const { program } = traits;
   const { strings, nodeId, nodeCategory, calls } = program;
   const firstGroup = tree.firstGroup[instance.graph];
   for (let i = 0; i < instance.count; i++) {
@@ -226,11 +227,11 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     }
     const key = stack >= 0 ? `${instance.prefix}x:${step}` : instance.prefix + step;
     const callCount = calls.start[n + 1] - calls.start[n];
-    const reducer = options.rules.inlineReducers && callCount > 0 ? reducerText(prepared, n) : "";
+    const reducer = options.rules.inlineReducers && callCount > 0 ? reducerText(traits, n) : "";
     const kind = stack >= 0 ? BoxKind.Stack : callCount > 0 && !reducer ? BoxKind.Call : BoxKind.Node;
     const box = boxes.add(kind, parent, key, n, -1);
     boxes.category[box] = nodeCategory[n];
-    const isResult = prepared.isOutput[n] === 1 && prepared.plumbing.kind[n] === Forwards.Tuple;
+    const isResult = traits.index.isOutput[n] === 1 && traits.plumbing.kind[n] === Forwards.Tuple;
     if (isResult) boxes.category[box] = OUTPUT;
     const name = nodeTitle(program, instance.received.get(n) ?? n);
     boxes.title[box] = isResult ? "output" : reducer ? `${name}: ${reducer}` : name;
@@ -256,9 +257,9 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
 
 /** A single operation has the name of its group as title, and its op in the second line. Numbers are not names. */
 function nameAfterGroup(placement: Placement, box: number, group: number): void {
-  const { boxes, prepared, tree } = placement;
-  if (prepared.program.nodeRole[boxes.node[box]] !== Role.Op) return;
-  const [name] = nameAndClass(prepared.program.strings.at(tree.groupName[group]));
+  const { boxes, traits, tree } = placement;
+  if (traits.program.nodeRole[boxes.node[box]] !== Role.Op) return;
+  const [name] = nameAndClass(traits.program.strings.at(tree.groupName[group]));
   const op = boxes.title[box];
   if (/^\d+$/.test(name) || name === op) return;
   boxes.title[box] = name;
@@ -266,8 +267,8 @@ function nameAfterGroup(placement: Placement, box: number, group: number): void 
 }
 
 /** The id as the title; the op goes to the second line, unless it is part of the id ("dot.105"). */
-function nameAfterId({ boxes, prepared }: Placement, box: number): void {
-  const { strings, nodeId } = prepared.program;
+function nameAfterId({ boxes, traits }: Placement, box: number): void {
+  const { strings, nodeId } = traits.program;
   const id = strings.at(nodeId[boxes.node[box]]);
   const what = boxes.title[box];
   boxes.title[box] = id;
@@ -276,18 +277,18 @@ function nameAfterId({ boxes, prepared }: Placement, box: number): void {
 
 /** The stack of nodes that a node is drawn in, or -1. */
 function nodeStack(placement: Placement, instance: Instance, node: number): number {
-  const { folding, tree, options, prepared } = placement;
+  const { folding, tree, options, traits } = placement;
   const stack = folding ? folding.stackOf[tree.groupCount + node] : -1;
   if (!folding || stack < 0 || instance.flat) return -1;
-  const first = prepared.program.strings.at(prepared.program.nodeId[folding.first(stack) - tree.groupCount]);
-  const user = isArgument(prepared.program.nodeRole[node]) ? onlyUser(prepared, node) : -1;
+  const first = traits.program.strings.at(traits.program.nodeId[folding.first(stack) - tree.groupCount]);
+  const user = isArgument(traits.program.nodeRole[node]) ? onlyUser(traits, node) : -1;
   if (user >= 0 && isOpenCall(placement, instance, user)) return -1;
   return options.unfolded.has(`${instance.prefix}x:n:${escapeName(first)}`) ? -1 : stack;
 }
 
 function placeCalls(placement: Placement, instance: Instance, node: number, box: number, key: string, level: number): void {
-  const { boxes, prepared, options } = placement;
-  const { calls, graphStart, strings, graphName, nodeText } = prepared.program;
+  const { boxes, traits, options } = placement;
+  const { calls, graphStart, strings, graphName, nodeText } = traits.program;
   const from = calls.start[node];
   const callCount = calls.start[node + 1] - from;
   let inside = 0;
@@ -306,9 +307,9 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
   placement.promised += inside;
   boxes.open[box] = 1;
   boxes.expandable[box] = 0;
-  if (nodeText[node] >= 0 && prepared.isFusionBody[calls.value[from]])
+  if (nodeText[node] >= 0 && traits.isFusionBody[calls.value[from]])
     boxes.subtitle[box] = `${strings.at(nodeText[node])} · ${boxes.subtitle[box]}`;
-  const flat = options.flatten || prepared.isFusionBody[calls.value[from]] === 1;
+  const flat = options.flatten || traits.isFusionBody[calls.value[from]] === 1;
   const bodies: Instance[] = [];
   for (let c = 0; c < callCount; c++) {
     const graph = calls.value[from + c];
@@ -320,15 +321,15 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
       const open = !options.closed.has(frameKey);
       boxes.open[frame] = open ? 1 : 0;
       boxes.expandable[frame] = open ? 0 : 1;
-      boxes.title[frame] = calledTitle(prepared, node, c);
+      boxes.title[frame] = calledTitle(traits, node, c);
       boxes.subtitle[frame] = `${strings.at(graphName[graph])} · ${plural(graphStart[graph + 1] - graphStart[graph], "node")}`;
       boxes.nodesInside[frame] = graphStart[graph + 1] - graphStart[graph];
       boxes.category[frame] = boxes.category[box];
       prefix = `${frameKey}>`;
       if (!open) continue;
     }
-    const body = new Instance(prepared, graph, frame, level + 1, prefix, instance, node, flat);
-    body.operandOf = bindOperands(prepared, node, c);
+    const body = new Instance(traits, graph, frame, level + 1, prefix, instance, node, flat);
+    body.operandOf = bindOperands(traits, node, c);
     bodies.push(body);
     placement.instances.push(body);
   }
@@ -336,20 +337,20 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
 }
 
 /** The role of a called graph: a loop's condition or body, a branch, or otherwise its name. */
-function calledTitle(prepared: Prepared, node: number, index: number): string {
-  const { calls, strings, nodeOp, ops, graphName } = prepared.program;
+function calledTitle(traits: Traits, node: number, index: number): string {
+  const { calls, strings, nodeOp, ops, graphName } = traits.program;
   const graph = calls.value[calls.start[node] + index];
-  if (ops.control[nodeOp[node]] === Control.While) return yieldsForCaller(prepared.program, node, graph) ? "body" : "condition";
-  return chooses(prepared.program, node) ? `branch ${index}` : strings.at(graphName[graph]);
+  if (ops.control[nodeOp[node]] === Control.While) return yieldsForCaller(traits.program, node, graph) ? "body" : "condition";
+  return chooses(traits.program, node) ? `branch ${index}` : strings.at(graphName[graph]);
 }
 
 /** "add" for a node that calls nothing but trivial reducers, otherwise nothing. */
-function reducerText(prepared: Prepared, node: number): string {
-  const { calls, strings, ops } = prepared.program;
-  if (chooses(prepared.program, node)) return "";
+function reducerText(traits: Traits, node: number): string {
+  const { calls, strings, ops } = traits.program;
+  if (chooses(traits.program, node)) return "";
   const titles = new Set<string>();
   for (let i = calls.start[node]; i < calls.start[node + 1]; i++) {
-    const op = prepared.reducerOp[calls.value[i]];
+    const op = traits.reducerOp[calls.value[i]];
     if (op < 0) return "";
     titles.add(strings.at(ops.title[op]));
   }

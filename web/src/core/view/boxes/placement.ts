@@ -3,12 +3,12 @@ import type { Options } from "../choose/options";
 import type { Folding } from "../groups/fold";
 import type { Repeats } from "../groups/repeats";
 import type { GroupTree } from "../groups/tree";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import type { Boxes } from "./boxes";
 import type { Instance } from "./instance";
 
 export interface Placement {
-  readonly prepared: Prepared;
+  readonly traits: Traits;
   readonly tree: GroupTree;
   readonly options: Options;
   /** How many levels of groups, and of called graphs, are open by default. */

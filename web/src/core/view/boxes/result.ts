@@ -14,7 +14,7 @@ const OUTPUT = CATEGORIES.indexOf("output");
 
 /** Is the result already a node: the tuple or the output that a program ends in? */
 function endsInNode(placement: Placement): boolean {
-  const { program, plumbing } = placement.prepared;
+  const { program, plumbing } = placement.traits;
   const { graph, first, count } = placement.instances[0];
   for (let i = program.graphOutputs.start[graph]; i < program.graphOutputs.start[graph + 1]; i++) {
     if (plumbing.kind[program.graphOutputs.value[i]] === Forwards.Tuple) return true;
@@ -23,8 +23,8 @@ function endsInNode(placement: Placement): boolean {
 }
 
 export function showResult(placement: Placement, edges: Edges): void {
-  const { prepared, boxes, instances, options } = placement;
-  const { graphOutputs, outputs, types, strings } = prepared.program;
+  const { traits, boxes, instances, options } = placement;
+  const { graphOutputs, outputs, types, strings } = traits.program;
   const root = instances[0];
   const from = graphOutputs.start[root.graph];
   const count = graphOutputs.start[root.graph + 1] - from;
@@ -37,7 +37,7 @@ export function showResult(placement: Placement, edges: Edges): void {
     for (let e = 0; e < ends.node.length; e++) {
       const source = ends.instance[e].place(ends.node[e]);
       if (source < 0) continue;
-      if (options.rules.plumbing && count > 1 && isReturnedUnchanged(prepared, ends.node[e], count)) unchanged++;
+      if (options.rules.plumbing && count > 1 && isReturnedUnchanged(traits, ends.node[e], count)) unchanged++;
       else results.push({ source, node: ends.node[e], output: ends.output[e], operand: i });
     }
   }
@@ -53,7 +53,7 @@ export function showResult(placement: Placement, edges: Edges): void {
       ? plural(count, "value")
       : one
         ? strings.at(types.text[outputs.value[outputs.start[result] + which]])
-        : typeText(prepared.program, result);
+        : typeText(traits.program, result);
   if (unchanged > 0) boxes.note(box, `${plural(unchanged, "parameter")} unchanged`);
   const drawn: number[] = [];
   for (const { source, node, output, operand } of results) {
@@ -64,5 +64,5 @@ export function showResult(placement: Placement, edges: Edges): void {
     if (boxes.isLeaf(source)) edges.sourcePort[edge] = output >= 0 && values > 0 ? (output + 1) / (values + 1) : 0.5;
     drawn.push(edge, drawn.length / 2 + 1);
   }
-  placeOperands(prepared, edges, drawn, drawn.length / 2);
+  placeOperands(traits, edges, drawn, drawn.length / 2);
 }

@@ -14,24 +14,25 @@ import type { Placement } from "./placement";
 
 /** The open call that a parameter of this instance moves into, or -1. */
 export function movesInto(placement: Placement, instance: Instance, parameter: number): number {
-  const { prepared } = placement;
-  const { users, inputKind, program } = prepared;
-  const from = users.start[parameter];
-  if (inputKind[parameter] === Input.Data || from === users.start[parameter + 1]) return -1;
-  const call = users.value[from];
+  const { traits } = placement;
+  const { index, inputKind, program } = traits;
+  const { uses } = index;
+  const from = uses.start[parameter];
+  if (inputKind[parameter] === Input.Data || from === uses.start[parameter + 1]) return -1;
+  const call = uses.value[from];
   if (!isOpenCall(placement, instance, call)) return -1;
   const { calls, inputs, nodePlace } = program;
   const graph = calls.value[calls.start[call]];
-  if (calls.start[call + 1] - calls.start[call] !== 1 || prepared.isFusionBody[graph]) return -1;
+  if (calls.start[call + 1] - calls.start[call] !== 1 || traits.isFusionBody[graph]) return -1;
   const isLoop = nodePlace[call] >= 0;
   if (chooses(program, call) || isLoop) return -1;
-  const { start } = prepared.parameters;
+  const { start } = traits.index.parameters;
   return start[graph + 1] - start[graph] === inputs.start[call + 1] - inputs.start[call] ? call : -1;
 }
 
 /** Does a node call something that will be drawn open? */
-export function isOpenCall({ prepared, tree, options, callDepth }: Placement, instance: Instance, node: number): boolean {
-  const { calls, strings, nodeId } = prepared.program;
+export function isOpenCall({ traits, tree, options, callDepth }: Placement, instance: Instance, node: number): boolean {
+  const { calls, strings, nodeId } = traits.program;
   if (calls.start[node + 1] === calls.start[node] || instance.shows(calls.value[calls.start[node]])) return false;
   const group = tree.nodeGroup[node];
   const level = instance.level + (group < 0 || instance.flat ? 0 : tree.depth[group] + 1);
@@ -43,7 +44,7 @@ export function receives(instance: Instance, parameter: number): boolean {
   const { outer, caller } = instance;
   const operand = instance.operand(parameter);
   if (!outer || operand < 0) return false;
-  const callerParameter = instance.prepared.program.inputs.value[instance.prepared.program.inputs.start[caller] + operand];
+  const callerParameter = instance.traits.program.inputs.value[instance.traits.program.inputs.start[caller] + operand];
   const move = outer.moves.get(callerParameter);
   if (move?.call !== caller || move.to) return false;
   move.to = { instance, node: parameter };

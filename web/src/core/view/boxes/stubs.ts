@@ -5,7 +5,7 @@
 
 import { BoxKind, CATEGORIES, EdgeKind } from "../../program/types";
 import type { Boxes } from "./boxes";
-import { byClass } from "../../base/csr";
+import { bucketBy } from "../../base/csr";
 import type { Edges } from "../edges/edges";
 import type { Placement } from "./placement";
 import { isArgument, Role } from "../../program/roles";
@@ -26,7 +26,7 @@ const MOST_AT_BOX = 4;
 export function addStubs(placement: Placement, edges: Edges): void {
   const { boxes } = placement;
   const boxCount = boxes.count;
-  const leaving = byClass(
+  const leaving = bucketBy(
     Int32Array.from(edges.source, (box, e) => (edges.kind[e] === EdgeKind.Data ? box : -1)),
     boxCount,
   );
@@ -51,7 +51,7 @@ export function addStubs(placement: Placement, edges: Edges): void {
 
 /** A parameter, a constant, or one of them reshaped. */
 function onlyHolds(placement: Placement, node: number): boolean {
-  const { nodeRole, nodeCategory, inputs } = placement.prepared.program;
+  const { nodeRole, nodeCategory, inputs } = placement.traits.program;
   const holds = (n: number): boolean => isArgument(nodeRole[n]) || nodeRole[n] === Role.Constant;
   if (holds(node)) return true;
   if (nodeCategory[node] !== SHAPE) return false;

@@ -3,7 +3,7 @@
 import { shortNumber } from "../../text/quantities";
 import { CATEGORIES, type ProgramData } from "../../program/types";
 import { TitledBy } from "../../program/ops";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { isArgument, Role } from "../../program/roles";
 
 /** "mlp: LlamaMLP" is the group `mlp` of class `LlamaMLP`. */
@@ -88,8 +88,8 @@ export function groupSubtitle(kind: string, ops: number, parameters: number): st
 }
 
 /** A small value as text: "0.125", "γ f32[512]". */
-export function operandText(prepared: Prepared, source: number): string {
-  const { program, small } = prepared;
+export function operandText(traits: Traits, source: number): string {
+  const { program, small } = traits;
   const { strings, nodeText, nodeId, nodeRole, outputs, types } = program;
   const root = small.root[source];
   const named = isArgument(nodeRole[root]);
@@ -102,9 +102,9 @@ export function operandText(prepared: Prepared, source: number): string {
 }
 
 /** The text of an operand that is inside its user: "× 0.125", "γ f32[512]". */
-export function operandNote(prepared: Prepared, user: number, operand: number, source: number): string {
-  const { inputs, nodeOp, ops, strings } = prepared.program;
-  const text = operandText(prepared, source);
+export function operandNote(traits: Traits, user: number, operand: number, source: number): string {
+  const { inputs, nodeOp, ops, strings } = traits.program;
+  const text = operandText(traits, source);
   const sign = inputs.start[user + 1] - inputs.start[user] === 2 ? strings.at(ops.sign[nodeOp[user]]) : "";
   if (!sign) return text;
   return operand === 1 || ops.unnumbered[nodeOp[user]] ? `${sign} ${text}` : `${text} ${sign}`;

@@ -11,8 +11,8 @@ const DATA = CATEGORIES.indexOf("data");
 
 /** Puts a box between every operation and the users of each of its values; parameters and constants are values already. */
 export function addValues(placement: Placement, edges: Edges): void {
-  const { boxes, prepared, instances } = placement;
-  const { nodeRole, graphOutputs } = prepared.program;
+  const { boxes, traits, instances } = placement;
+  const { nodeRole, graphOutputs } = traits.program;
   const numbers = new TripleMap();
   const boxOf: number[] = [];
   const valueBox = (source: number, node: number, output: number): number => {
@@ -47,7 +47,7 @@ export function addValues(placement: Placement, edges: Edges): void {
 }
 
 function addBox(placement: Placement, boxes: Boxes, source: number, node: number, output: number): number {
-  const { strings, nodeId, outputs, types } = placement.prepared.program;
+  const { strings, nodeId, outputs, types } = placement.traits.program;
   const name = strings.at(nodeId[node]);
   const several = outputs.start[node + 1] - outputs.start[node] > 1;
   const box = boxes.add(BoxKind.Value, boxes.parent[source], `v:${boxes.key[source]}.${output}`, node, -1);

@@ -4,7 +4,7 @@ import { withDefaults } from "../../program/options";
 import type { ViewSpec } from "../../program/types";
 import { findNamed } from "./names";
 import { Forwards } from "../../program/ops";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { Role } from "../../program/roles";
 import { plural } from "../boxes/texts";
 import type { GroupTree } from "../groups/tree";
@@ -23,10 +23,10 @@ export interface Subset {
 const MANY_USERS = 16;
 
 /** The part that the specification selects, or undefined for all. */
-export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, spec: ViewSpec, remarks: string[]): Subset | undefined {
+export function readSubset(traits: Traits, tree: GroupTree, graph: number, spec: ViewSpec, remarks: string[]): Subset | undefined {
   const { around, hops, stopAt, paths, limit } = withDefaults(spec);
   if (around.length === 0 && !paths && !spec.only) return undefined;
-  const { nodeCount } = prepared.program;
+  const { nodeCount } = traits.program;
   const included = new Uint8Array(nodeCount);
   const named = new Uint8Array(nodeCount);
   let shown = graph;
@@ -34,7 +34,7 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
   const nodesOf = (names: readonly string[]): number[] => {
     const nodes: number[] = [];
     for (const name of names) {
-      const match = findNamed(prepared, tree, shown, name);
+      const match = findNamed(traits, tree, shown, name);
       if (!match || (settled && match.graph !== shown)) {
         remarks.push(`"${name}" is not in this graph.`);
         continue;
@@ -51,16 +51,16 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
     const asked = new Set(start);
     const stops = new Set(nodesOf(stopAt).filter((n) => !asked.has(n)));
     for (const n of stops) named[n] = 0;
-    walkAround(prepared, start, hops, stops, included);
+    walkAround(traits, start, hops, stops, included);
     const also = nodesOf(spec.also ?? []);
     for (const n of also) if (!asked.has(n)) named[n] = 0;
-    walkAlso(prepared, also, included);
+    walkAlso(traits, also, included);
   }
   if (paths) {
     const from = nodesOf([paths[0]]);
     const to = nodesOf([paths[1]]);
     const missing = from.length === 0 || to.length === 0;
-    const nodesOnPaths = missing ? 0 : walkPaths(prepared, from, to, limit, included, remarks);
+    const nodesOnPaths = missing ? 0 : walkPaths(traits, from, to, limit, included, remarks);
     if (!missing && nodesOnPaths === 0) remarks.push(`No path leads between "${paths[0]}" and "${paths[1]}".`);
     for (const n of [...from, ...to]) included[n] = 1;
   }
@@ -77,12 +77,13 @@ export function readSubset(prepared: Prepared, tree: GroupTree, graph: number, s
  * Marks what is within `hops` hops, up and down. Plumbing does not count as a hop, because it is not drawn. Values that only share a
  * tuple, or are returned together, are not near: a tuple that is reached from above is only left downwards.
  */
-function walkAround(prepared: Prepared, start: readonly number[], hops: number, stops: ReadonlySet<number>, included: Uint8Array): void {
-  const { program, users, plumbing } = prepared;
+function walkAround(traits: Traits, start: readonly number[], hops: number, stops: ReadonlySet<number>, included: Uint8Array): void {
+  const { program, plumbing } = traits;
+  const { uses } = traits.index;
   const { inputs, nodeRole } = program;
   const asked = new Set(start);
   const returns = (n: number): boolean =>
-    !asked.has(n) && (nodeRole[n] === Role.Output || (prepared.isOutput[n] === 1 && plumbing.kind[n] === Forwards.Tuple));
+    !asked.has(n) && (nodeRole[n] === Role.Output || (traits.index.isOutput[n] === 1 && plumbing.kind[n] === Forwards.Tuple));
   const reachedFromAbove = new Set<number>();
   let level = [...start];
   for (const n of start) included[n] = 1;
@@ -99,21 +100,22 @@ function walkAround(prepared: Prepared, start: readonly number[], hops: number, 
       const n = level[k];
       if (stops.has(n) || returns(n)) continue;
       for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) if (!reachedFromAbove.has(n)) visit(inputs.value[i], false);
-      const broad = nodeRole[n] === Role.Constant || users.start[n + 1] - users.start[n] > MANY_USERS;
+      const broad = nodeRole[n] === Role.Constant || uses.start[n + 1] - uses.start[n] > MANY_USERS;
       if (broad && !(hop === 0 && k < start.length)) continue;
-      for (let i = users.start[n]; i < users.start[n + 1]; i++) visit(users.value[i], true);
+      for (let i = uses.start[n]; i < uses.start[n + 1]; i++) visit(uses.value[i], true);
     }
     level = next;
   }
 }
 
 /** Marks the direct neighbours of nodes; plumbing does not count as a hop. */
-function walkAlso(prepared: Prepared, start: readonly number[], included: Uint8Array): void {
-  const { program, users, plumbing } = prepared;
+function walkAlso(traits: Traits, start: readonly number[], included: Uint8Array): void {
+  const { program, plumbing } = traits;
+  const { uses } = traits.index;
   const reached = new Set(start);
   for (const n of reached) {
     included[n] = 1;
-    for (const { start: from, value } of [program.inputs, users]) {
+    for (const { start: from, value } of [program.inputs, uses]) {
       for (let i = from[n]; i < from[n + 1]; i++) {
         included[value[i]] = 1;
         if (plumbing.kind[value[i]] !== Forwards.Nothing) reached.add(value[i]);
@@ -124,7 +126,7 @@ function walkAlso(prepared: Prepared, start: readonly number[], included: Uint8A
 
 /** Marks the nodes on paths from one set to the other, in either direction; the shortest, if there are too many. */
 function walkPaths(
-  prepared: Prepared,
+  traits: Traits,
   from: readonly number[],
   to: readonly number[],
   limit: number,
@@ -135,8 +137,8 @@ function walkPaths(
     [from, to],
     [to, from],
   ] as const) {
-    const down = distances(prepared, first, false);
-    const up = distances(prepared, last, true);
+    const down = distances(traits, first, false);
+    const up = distances(traits, last, true);
     const perLength: number[] = [];
     let total = 0;
     for (let n = 0; n < down.length; n++) {
@@ -155,9 +157,9 @@ function walkPaths(
   return 0;
 }
 
-function distances(prepared: Prepared, from: readonly number[], upwards: boolean): Int32Array {
-  const next = upwards ? prepared.program.inputs : prepared.users;
-  const distance = new Int32Array(prepared.program.nodeCount).fill(-1);
+function distances(traits: Traits, from: readonly number[], upwards: boolean): Int32Array {
+  const next = upwards ? traits.program.inputs : traits.index.uses;
+  const distance = new Int32Array(traits.program.nodeCount).fill(-1);
   const queue = [...from];
   for (const n of queue) distance[n] = 0;
   for (let q = 0; q < queue.length; q++) {

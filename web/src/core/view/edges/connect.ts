@@ -5,7 +5,7 @@ import type { Edges } from "./edges";
 import { Carried, INLINED, type Instance, noEnds, NOWHERE, sources } from "../boxes/instance";
 import type { Placement } from "../boxes/placement";
 import { Forwards } from "../../program/ops";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { isArgument } from "../../program/roles";
 import { placeOperands } from "./ports";
 import { operandNote, operandText, plural } from "../boxes/texts";
@@ -29,8 +29,8 @@ export function connectAll(placement: Placement, edges: Edges, leftOut: LeftOut 
 }
 
 function connectData(placement: Placement, edges: Edges, instance: Instance, leftOut: LeftOut | undefined): void {
-  const { prepared, boxes, options, repeats } = placement;
-  const { inputs, outputs } = prepared.program;
+  const { traits, boxes, options, repeats } = placement;
+  const { inputs, outputs } = traits.program;
   const plumbing = options.rules.plumbing;
   const ends = noEnds();
   const drawn: number[] = [];
@@ -46,7 +46,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
     let lastOperand = -1;
     let operandsDrawn = 0;
     let unchanged = 0;
-    const returns = plumbing && leaf && !instance.outer && prepared.isOutput[t] === 1 && prepared.plumbing.kind[t] === Forwards.Tuple;
+    const returns = plumbing && leaf && !instance.outer && traits.index.isOutput[t] === 1 && traits.plumbing.kind[t] === Forwards.Tuple;
     for (let i = from; i < inputs.start[t + 1]; i++) {
       const targets = bodies ? bodyTargets(bodies, i - from, plumbing) : undefined;
       const node = inputs.value[i];
@@ -65,7 +65,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
         const source = ends.node[e];
         const home = ends.instance[e];
         const sourceBox = home.place(source);
-        if (returns && isReturnedUnchanged(prepared, source, inputs.start[t + 1] - from)) {
+        if (returns && isReturnedUnchanged(traits, source, inputs.start[t + 1] - from)) {
           unchanged++;
           continue;
         }
@@ -73,7 +73,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           if ((leaf || (place >= 0 && boxes.node[place] === t)) && !repeated)
             boxes.note(
               place,
-              ends.carried[e] === Carried.Start ? `starts at ${operandText(prepared, source)}` : operandNote(prepared, t, i - from, source),
+              ends.carried[e] === Carried.Start ? `starts at ${operandText(traits, source)}` : operandNote(traits, t, i - from, source),
             );
           continue;
         }
@@ -104,16 +104,17 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
       }
     }
     if (unchanged > 0) boxes.note(place, `${plural(unchanged, "parameter")} unchanged`);
-    placeOperands(prepared, edges, drawn, operandsDrawn);
-    if (operandsDrawn < 2 || prepared.program.ops.unnumbered[prepared.program.nodeOp[t]] === 1)
+    placeOperands(traits, edges, drawn, operandsDrawn);
+    if (operandsDrawn < 2 || traits.program.ops.unnumbered[traits.program.nodeOp[t]] === 1)
       for (let k = 0; k < drawn.length; k += 2) edges.operand[drawn[k]] = -1;
   }
 }
 
 /** Results of a step contain most of its parameters unchanged: a number shows that better than a line for each. */
-export function isReturnedUnchanged(prepared: Prepared, source: number, results: number): boolean {
-  const { program, users } = prepared;
-  return isArgument(program.nodeRole[source]) && (results > FEW_RESULTS || users.start[source + 1] - users.start[source] > 1);
+export function isReturnedUnchanged(traits: Traits, source: number, results: number): boolean {
+  const { program } = traits;
+  const { uses } = traits.index;
+  return isArgument(program.nodeRole[source]) && (results > FEW_RESULTS || uses.start[source + 1] - uses.start[source] > 1);
 }
 
 /** Where operand `operand` of an expanded call ends: at no box if the users in the body connect to it themselves. */
@@ -121,7 +122,7 @@ function bodyTargets(bodies: readonly Instance[], operand: number, plumbing: boo
   const targets: number[] = [];
   let bound = false;
   for (const body of bodies) {
-    const { start, value } = body.prepared.parameters;
+    const { start, value } = body.traits.index.parameters;
     for (let p = 0; p < body.operandOf.length; p++) {
       if (body.operandOf[p] !== operand) continue;
       bound = true;
@@ -133,7 +134,7 @@ function bodyTargets(bodies: readonly Instance[], operand: number, plumbing: boo
 }
 
 function connectControl(placement: Placement, edges: Edges, instance: Instance): void {
-  const { control } = placement.prepared.program;
+  const { control } = placement.traits.program;
   for (let t = instance.first; t < instance.first + instance.count; t++) {
     const target = instance.place(t);
     if (target < 0) continue;
@@ -148,7 +149,7 @@ function connectControl(placement: Placement, edges: Edges, instance: Instance):
 
 function connectOverlays(placement: Placement, edges: Edges, instance: Instance): void {
   const isHere = (node: number) => node >= instance.first && node < instance.first + instance.count;
-  placement.prepared.program.looks?.overlays.forEach((overlay, number) => {
+  placement.traits.program.looks?.overlays.forEach((overlay, number) => {
     for (const [from, to] of overlay.edges) {
       if (!isHere(from) || !isHere(to)) continue;
       const source = instance.place(from),
@@ -161,7 +162,7 @@ function connectOverlays(placement: Placement, edges: Edges, instance: Instance)
 
 /** Relations other than data flow. Only drawn in parts of a graph: in a whole training step they would cover everything. */
 function connectLinks(placement: Placement, edges: Edges, instance: Instance): void {
-  const { links } = placement.prepared.program;
+  const { links } = placement.traits.program;
   for (let t = instance.first; t < instance.first + instance.count; t++) {
     const target = instance.place(t);
     if (target < 0) continue;

@@ -4,12 +4,12 @@
  */
 
 import type { Edges } from "./edges";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { isArgument, Role } from "../../program/roles";
 
 /** `drawn` lists (edge, place) with places from 1 to `count`; edges of one operand share a place. */
-export function placeOperands(prepared: Prepared, edges: Edges, drawn: readonly number[], count: number): void {
-  const main = mainPlace(prepared, edges, drawn, count);
+export function placeOperands(traits: Traits, edges: Edges, drawn: readonly number[], count: number): void {
+  const main = mainPlace(traits, edges, drawn, count);
   for (let k = 0; k < drawn.length; k += 2) {
     const place = drawn[k + 1];
     edges.targetPort[drawn[k]] = main < 0 ? place / (count + 1) : portFor(place, main, count);
@@ -29,9 +29,10 @@ const DEEPER = 2;
  * The place of the only operand without other users (the end of a branch), or of the only one that is not a parameter or constant, or
  * of the one with the most operations upstream; -1 if none stands out, as with the two factors of a product.
  */
-function mainPlace(prepared: Prepared, edges: Edges, drawn: readonly number[], count: number): number {
+function mainPlace(traits: Traits, edges: Edges, drawn: readonly number[], count: number): number {
   if (count < 2) return -1;
-  const { program, users, depth } = prepared;
+  const { program, depth } = traits;
+  const { uses } = traits.index;
   let [exclusive, exclusives, computed, computedCount] = [-1, 0, -1, 0];
   let [deepest, most, next] = [-1, -1, -1];
   for (let k = 0; k < drawn.length; k += 2) {
@@ -43,7 +44,7 @@ function mainPlace(prepared: Prepared, edges: Edges, drawn: readonly number[], c
     if (isArgument(role) || role === Role.Constant) continue;
     if (place !== computed) computedCount++;
     computed = place;
-    if (users.start[source + 1] - users.start[source] > 1) continue;
+    if (uses.start[source + 1] - uses.start[source] > 1) continue;
     if (place !== exclusive) exclusives++;
     exclusive = place;
   }

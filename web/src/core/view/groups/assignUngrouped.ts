@@ -9,7 +9,7 @@
  */
 
 import { Input } from "../ops/inputs";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { isArgument, Role } from "../../program/roles";
 
 const UNASSIGNED = -2;
@@ -22,20 +22,21 @@ interface Tree {
 }
 
 /** Fills `nodeGroup`: -2 becomes a group, or -1 if no group is shared. */
-export function assignUngrouped(prepared: Prepared, tree: Tree, nodeGroup: Int32Array): void {
-  const { program, users } = prepared;
+export function assignUngrouped(traits: Traits, tree: Tree, nodeGroup: Int32Array): void {
+  const { program } = traits;
+  const { uses } = traits.index;
   const { nodeRole, inputs } = program;
   const backwards = (last: boolean): void => {
     for (let n = nodeGroup.length - 1; n >= 0; n--) {
-      if (nodeGroup[n] !== UNASSIGNED || prepared.inputKind[n] === Input.Data) continue;
-      const shared = sharedGroup(tree, nodeGroup, users.value, users.start[n], users.start[n + 1]);
+      if (nodeGroup[n] !== UNASSIGNED || traits.inputKind[n] === Input.Data) continue;
+      const shared = sharedGroup(tree, nodeGroup, uses.value, uses.start[n], uses.start[n + 1]);
       if (shared >= 0) nodeGroup[n] = shared;
-      else if (last || isArgument(nodeRole[n])) nodeGroup[n] = firstPlace(prepared, tree, nodeGroup, n);
+      else if (last || isArgument(nodeRole[n])) nodeGroup[n] = firstPlace(traits, tree, nodeGroup, n);
     }
   };
   backwards(false);
   for (let n = 0; n < nodeGroup.length; n++) {
-    if (nodeGroup[n] !== UNASSIGNED || nodeRole[n] === Role.Output || prepared.isOutput[n]) continue;
+    if (nodeGroup[n] !== UNASSIGNED || nodeRole[n] === Role.Output || traits.index.isOutput[n]) continue;
     const shared = sharedGroup(tree, nodeGroup, inputs.value, inputs.start[n], inputs.start[n + 1]);
     if (shared >= 0) nodeGroup[n] = shared;
   }
@@ -64,12 +65,13 @@ export function common(tree: Pick<Tree, "parent" | "depth">, a: number, b: numbe
 }
 
 /** Where a parameter that several top groups use is used first; UNASSIGNED while no user has a place. */
-function firstPlace(prepared: Prepared, tree: Tree, nodeGroup: Int32Array, node: number): number {
-  const { users, program } = prepared;
+function firstPlace(traits: Traits, tree: Tree, nodeGroup: Int32Array, node: number): number {
+  const { program } = traits;
+  const { uses } = traits.index;
   const tops: number[] = [];
   let shared = UNASSIGNED;
-  for (let i = users.start[node]; i < users.start[node + 1]; i++) {
-    const g = nodeGroup[users.value[i]];
+  for (let i = uses.start[node]; i < uses.start[node + 1]; i++) {
+    const g = nodeGroup[uses.value[i]];
     if (g < 0) continue;
     let top = g;
     while (tree.parent[top] >= 0) top = tree.parent[top];

@@ -9,14 +9,15 @@
  */
 
 import type { Csr } from "../../program/types";
-import { byClass, TripleMap } from "../../base/csr";
-import { components, successors } from "./scc";
+import { bucketBy, TripleMap } from "../../base/csr";
+import { memoized } from "../../base/memoized";
+import { components } from "./scc";
 import { Contents } from "./groupHash";
 import { stackedParameters } from "./stackParameters";
 import { nodeLabels } from "./nodeHash";
 import { Forwards } from "../../program/ops";
 import { parallelPlaces } from "./parallel";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { Role } from "../../program/roles";
 import type { GroupTree } from "./tree";
 
@@ -35,23 +36,18 @@ export interface Folding {
 /** Smaller called graphs are not worth a stack. */
 const LEAST_CALLED = 5;
 
-const known = new WeakMap<GroupTree, Folding>();
+const foldingIn = memoized((traits: Traits) => memoized((tree: GroupTree) => find(traits, tree)));
 
-export function findRepeats(prepared: Prepared, tree: GroupTree): Folding {
-  let folding = known.get(tree);
-  if (!folding) {
-    folding = find(prepared, tree);
-    known.set(tree, folding);
-  }
-  return folding;
+export function findRepeats(traits: Traits, tree: GroupTree): Folding {
+  return foldingIn(traits)(tree);
 }
 
-function find(prepared: Prepared, tree: GroupTree): Folding {
-  const contents = new Contents(prepared, tree);
-  const classOf = sameContent(prepared, tree, contents);
-  splitCyclic(prepared, tree, classOf);
+function find(traits: Traits, tree: GroupTree): Folding {
+  const contents = new Contents(traits, tree);
+  const classOf = sameContent(traits, tree, contents);
+  splitCyclic(traits, tree, classOf);
   const stackOf = renumber(classOf);
-  const members = inSourceOrder(prepared, tree, stackOf);
+  const members = inSourceOrder(traits, tree, stackOf);
   const aligned = new Map<number, Int32Array>();
   return {
     stackOf,
@@ -71,8 +67,8 @@ function find(prepared: Prepared, tree: GroupTree): Folding {
 }
 
 /** The members of each stack, by where their first operation is (a weight may be listed anywhere). */
-function inSourceOrder(prepared: Prepared, tree: GroupTree, stackOf: Int32Array): Csr {
-  const { nodeRole, nodeCount } = prepared.program;
+function inSourceOrder(traits: Traits, tree: GroupTree, stackOf: Int32Array): Csr {
+  const { nodeRole, nodeCount } = traits.program;
   const { groupCount, parent, nodeGroup } = tree;
   const position = new Int32Array(groupCount + nodeCount).fill(nodeCount);
   for (let n = nodeCount - 1; n >= 0; n--) {
@@ -80,26 +76,26 @@ function inSourceOrder(prepared: Prepared, tree: GroupTree, stackOf: Int32Array)
     if (nodeGroup[n] >= 0 && nodeRole[n] === Role.Op) position[nodeGroup[n]] = n;
   }
   for (let g = groupCount - 1; g >= 0; g--) if (parent[g] >= 0) position[parent[g]] = Math.min(position[parent[g]], position[g]);
-  const members = byClass(stackOf, classCount(stackOf));
+  const members = bucketBy(stackOf, classCount(stackOf));
   for (let c = 0; c + 1 < members.start.length; c++)
     members.value.subarray(members.start[c], members.start[c + 1]).sort((a, b) => position[a] - position[b]);
   return members;
 }
 
 /** Items of the same container, name pattern and content share a number; others have -1. */
-function sameContent(prepared: Prepared, tree: GroupTree, contents: Contents): Int32Array {
+function sameContent(traits: Traits, tree: GroupTree, contents: Contents): Int32Array {
   const { groupCount } = tree;
-  const { nodeCount } = prepared.program;
+  const { nodeCount } = traits.program;
   const sums = contents.labelSums();
   const guesses = new TripleMap(groupCount);
   const guess = new Int32Array(groupCount).fill(-1);
   for (let graph = 0; graph + 1 < tree.firstGroup.length; graph++) {
-    if (prepared.isFusionBody[graph]) continue;
+    if (traits.isFusionBody[graph]) continue;
     for (let g = tree.firstGroup[graph]; g < tree.firstGroup[graph + 1]; g++) {
       if (contents.size(g) > 0) guess[g] = guesses.number(containerOf(tree.parent[g], graph), contents.pattern(g), sums[g]);
     }
   }
-  const candidates = byClass(guess, guesses.size);
+  const candidates = bucketBy(guess, guesses.size);
   const exact = new TripleMap();
   const classOf = new Int32Array(groupCount + nodeCount).fill(-1);
   for (let c = 0; c < guesses.size; c++) {
@@ -109,13 +105,14 @@ function sameContent(prepared: Prepared, tree: GroupTree, contents: Contents): I
       classOf[candidates.value[i]] = exact.number(c, content.a, content.b);
     }
   }
-  const labels = nodeLabels(prepared.program);
+  const labels = nodeLabels(traits.program);
   for (let n = 0; n < nodeCount; n++) {
-    if (callsMuch(prepared, n)) classOf[groupCount + n] = exact.number(-1, containerOf(tree.nodeGroup[n], prepared.graphOf[n]), labels[n]);
+    if (callsMuch(traits, n))
+      classOf[groupCount + n] = exact.number(-1, containerOf(tree.nodeGroup[n], traits.index.graphOf[n]), labels[n]);
   }
-  const containers = Int32Array.from(tree.nodeGroup, (group, n) => containerOf(group, prepared.graphOf[n]));
-  const rows = stackedParameters(prepared, containers);
-  const places = parallelPlaces(prepared, containers);
+  const containers = Int32Array.from(tree.nodeGroup, (group, n) => containerOf(group, traits.index.graphOf[n]));
+  const rows = stackedParameters(traits, containers);
+  const places = parallelPlaces(traits, containers);
   for (let n = 0; n < nodeCount; n++) {
     if (rows[n] >= 0) classOf[groupCount + n] = exact.number(-3, rows[n], 0);
     else if (places[n] >= 0 && classOf[groupCount + n] < 0) classOf[groupCount + n] = exact.number(-2, places[n], 0);
@@ -129,9 +126,9 @@ function containerOf(group: number, graph: number): number {
 }
 
 /** Does a node call something worth a stack? Fusions are single steps whatever is inside. */
-function callsMuch(prepared: Prepared, node: number): boolean {
-  const { calls, graphStart } = prepared.program;
-  if (calls.start[node + 1] === calls.start[node] || prepared.isFusionBody[calls.value[calls.start[node]]]) return false;
+function callsMuch(traits: Traits, node: number): boolean {
+  const { calls, graphStart } = traits.program;
+  if (calls.start[node + 1] === calls.start[node] || traits.isFusionBody[calls.value[calls.start[node]]]) return false;
   let most = 0;
   for (let i = calls.start[node]; i < calls.start[node + 1]; i++)
     most = Math.max(most, graphStart[calls.value[i] + 1] - graphStart[calls.value[i]]);
@@ -167,12 +164,12 @@ interface Level {
 }
 
 /** Splits the classes that would create cycles. */
-function splitCyclic(prepared: Prepared, tree: GroupTree, classOf: Int32Array): void {
-  const levels = flowAround(prepared, tree, classOf);
+function splitCyclic(traits: Traits, tree: GroupTree, classOf: Int32Array): void {
+  const levels = flowAround(traits, tree, classOf);
   let next = classCount(classOf);
   for (const level of levels.values()) {
     const items = Array.from(level.items.keys());
-    const before = components(successors(items.length, level.source, level.target));
+    const before = components(bucketBy(Int32Array.from(level.source), items.length, Int32Array.from(level.target)));
     for (let round = 0; round < 2; round++) {
       const cyclic = cyclicClasses(level, items, classOf, before);
       if (cyclic.size === 0) break;
@@ -184,9 +181,10 @@ function splitCyclic(prepared: Prepared, tree: GroupTree, classOf: Int32Array): 
 }
 
 /** For each container of repeats, the edges between its items: child groups by number, nodes as groupCount + number. */
-function flowAround(prepared: Prepared, tree: GroupTree, classOf: Int32Array): Map<number, Level> {
-  const { inputs, nodeCount } = prepared.program;
-  const { plumbing, graphOf } = prepared;
+function flowAround(traits: Traits, tree: GroupTree, classOf: Int32Array): Map<number, Level> {
+  const { inputs, nodeCount } = traits.program;
+  const { plumbing } = traits;
+  const { graphOf } = traits.index;
   const { parent, depth, nodeGroup, groupCount } = tree;
   const levels = new Map<number, Level>();
   const addLevel = (item: number, container: number): void => {
@@ -235,10 +233,10 @@ function cyclicClasses(level: Level, items: readonly number[], classOf: Int32Arr
     representative[i] = c < 0 ? i : (ofClass.get(c) as number);
   }
   const after = components(
-    successors(
+    bucketBy(
+      Int32Array.from(level.source, (i) => representative[i]),
       items.length,
-      level.source.map((i) => representative[i]),
-      level.target.map((i) => representative[i]),
+      Int32Array.from(level.target, (i) => representative[i]),
     ),
   );
   const firstIn = new Map<number, number>();

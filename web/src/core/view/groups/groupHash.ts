@@ -9,7 +9,7 @@
 import { numberless } from "./assignUngrouped";
 import { mix } from "../../base/csr";
 import { nodeLabels } from "./nodeHash";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { Role } from "../../program/roles";
 import type { GroupTree } from "./tree";
 
@@ -33,11 +33,11 @@ export class Contents {
   private stamp = 0;
 
   constructor(
-    private readonly prepared: Prepared,
+    private readonly traits: Traits,
     private readonly tree: GroupTree,
   ) {
-    const { nodeCount, strings } = prepared.program;
-    this.labels = nodeLabels(prepared.program);
+    const { nodeCount, strings } = traits.program;
+    this.labels = nodeLabels(traits.program);
     this.up = new Int32Array(nodeCount);
     this.down = new Int32Array(nodeCount);
     this.inside = new Int32Array(nodeCount);
@@ -78,7 +78,7 @@ export class Contents {
   }
 
   of(group: number): Content {
-    const { inputs, outputs, types, nodeText, nodeRole } = this.prepared.program;
+    const { inputs, outputs, types, nodeText, nodeRole } = this.traits.program;
     const { up, down, inside, labels } = this;
     const nodes = this.order.slice(this.from[group], this.to[group]).sort();
     const stamp = ++this.stamp;
@@ -97,7 +97,7 @@ export class Contents {
         if (inside[source] !== -stamp) {
           inside[source] = -stamp;
           down[source] = 0;
-          const constant = this.prepared.small.root[source];
+          const constant = this.traits.small.root[source];
           let type = nodeRole[constant] === Role.Constant ? nodeText[constant] : 0;
           for (let o = outputs.start[source]; o < outputs.start[source + 1]; o++) type = mix(type, types.text[outputs.value[o]]);
           up[source] = type;

@@ -9,15 +9,16 @@
 import { mix, TripleMap } from "../../base/csr";
 import { nodeLabels } from "./nodeHash";
 import { Forwards } from "../../program/ops";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { Role } from "../../program/roles";
 
 /** Fewer copies than this are drawn one by one. */
 const LEAST_COPIES = 8;
 
 /** The number of each node's place, if enough nodes share it, otherwise -1. `container` is the container of each node. */
-export function parallelPlaces(prepared: Prepared, container: Int32Array): Int32Array {
-  const { program, plumbing, small, isFusionBody, graphOf } = prepared;
+export function parallelPlaces(traits: Traits, container: Int32Array): Int32Array {
+  const { program, plumbing, small, isFusionBody } = traits;
+  const { graphOf } = traits.index;
   const { nodeCount, nodeRole, nodeText, inputs, outputs, types } = program;
   const labels = nodeLabels(program);
   const takesPart = new Uint8Array(nodeCount);

@@ -48,14 +48,3 @@ export function components(next: Csr): Int32Array {
   }
   return component;
 }
-
-/** Successor rows from two columns of edge ends. */
-export function successors(count: number, source: ArrayLike<number>, target: ArrayLike<number>): Csr {
-  const start = new Int32Array(count + 1);
-  for (let e = 0; e < source.length; e++) start[source[e] + 1]++;
-  for (let v = 0; v < count; v++) start[v + 1] += start[v];
-  const fill = start.slice(0, count);
-  const value = new Int32Array(source.length);
-  for (let e = 0; e < source.length; e++) value[fill[source[e]]++] = target[e];
-  return { start, value };
-}

@@ -3,10 +3,11 @@
  * each group is counted. Computed once per program and grouping.
  */
 
+import { memoized } from "../../base/memoized";
 import { CATEGORIES, type Grouping } from "../../program/types";
 import { assignUngrouped } from "./assignUngrouped";
 import { Forwards } from "../../program/ops";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import { Role } from "../../program/roles";
 
 export interface GroupTree {
@@ -28,23 +29,18 @@ export interface GroupTree {
 
 const SHAPE = CATEGORIES.indexOf("shape");
 
-const known = new WeakMap<Grouping, GroupTree>();
+const treeIn = memoized((traits: Traits) => memoized((grouping: Grouping) => build(traits, grouping)));
 
-export function groupTree(prepared: Prepared, grouping: Grouping): GroupTree {
-  let tree = known.get(grouping);
-  if (!tree) {
-    tree = build(prepared, grouping);
-    known.set(grouping, tree);
-  }
-  return tree;
+export function groupTree(traits: Traits, grouping: Grouping): GroupTree {
+  return treeIn(traits)(grouping);
 }
 
-function build(prepared: Prepared, grouping: Grouping): GroupTree {
-  const { program } = prepared;
+function build(traits: Traits, grouping: Grouping): GroupTree {
+  const { program } = traits;
   const { groupCount, groupName } = grouping;
   const firstGroup = groupsByGraph(grouping, program.graphCount);
   const { exact } = grouping;
-  const outer = exact ? new Uint8Array(groupCount) : outerGroups(prepared, grouping, firstGroup);
+  const outer = exact ? new Uint8Array(groupCount) : outerGroups(traits, grouping, firstGroup);
   const parent = new Int32Array(groupCount);
   const depth = new Int32Array(groupCount);
   for (let g = 0; g < groupCount; g++) {
@@ -52,9 +48,9 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
     parent[g] = above < 0 || outer[above] ? -1 : above;
     depth[g] = parent[g] < 0 ? 0 : depth[parent[g]] + 1;
   }
-  const nodeGroup = exact ? grouping.nodeGroup.slice() : declaredGroups(prepared, grouping, firstGroup, outer);
-  assignUngrouped(prepared, { parent, depth, groupName }, nodeGroup);
-  return { name: grouping.name, groupCount, groupName, parent, firstGroup, depth, nodeGroup, ...count(prepared, parent, nodeGroup) };
+  const nodeGroup = exact ? grouping.nodeGroup.slice() : declaredGroups(traits, grouping, firstGroup, outer);
+  assignUngrouped(traits, { parent, depth, groupName }, nodeGroup);
+  return { name: grouping.name, groupCount, groupName, parent, firstGroup, depth, nodeGroup, ...count(traits, parent, nodeGroup) };
 }
 
 /**
@@ -62,13 +58,14 @@ function build(prepared: Prepared, grouping: Grouping): GroupTree {
  * group, a node without a path declares nothing. In others it may well be at the top, unless it only holds or reshapes a value and
  * has no source line either.
  */
-function declaredGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array, outer: Uint8Array): Int32Array {
-  const { graphOf, program } = prepared;
+function declaredGroups(traits: Traits, grouping: Grouping, firstGroup: Int32Array, outer: Uint8Array): Int32Array {
+  const { program } = traits;
+  const { graphOf } = traits.index;
   return grouping.nodeGroup.map((group, n) => {
     if (group >= 0) return outer[group] ? -1 : group;
     const first = firstGroup[graphOf[n]];
     if (first < firstGroup[graphOf[n] + 1] && outer[first]) return -2;
-    return isWritten(prepared, n) || program.nodeRole[n] === Role.Output ? -1 : -2;
+    return isWritten(traits, n) || program.nodeRole[n] === Role.Output ? -1 : -2;
   });
 }
 
@@ -83,9 +80,9 @@ function groupsByGraph(grouping: Grouping, graphCount: number): Int32Array {
  * Marks the groups that contain all of their graph and so show nothing: a single root, then its only child while nothing is next to
  * it. If some operations have no group, only a root named like the program (jit_step and step) is one of them.
  */
-function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Array): Uint8Array {
+function outerGroups(traits: Traits, grouping: Grouping, firstGroup: Int32Array): Uint8Array {
   const { groupCount, groupParent, groupName, nodeGroup } = grouping;
-  const { graphCount, name: programName, strings } = prepared.program;
+  const { graphCount, name: programName, strings } = traits.program;
   const direct = new Int32Array(groupCount);
   const children = new Int32Array(groupCount);
   const onlyChild = new Int32Array(groupCount);
@@ -107,7 +104,7 @@ function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Ar
       }
     }
     if (roots !== 1) continue;
-    const complete = allGrouped(prepared, grouping, graph);
+    const complete = allGrouped(traits, grouping, graph);
     if (!complete && !programName.endsWith(strings.at(groupName[root]))) continue;
     outer[root] = 1;
     while (complete && direct[root] === 0 && children[root] === 1) {
@@ -118,23 +115,23 @@ function outerGroups(prepared: Prepared, grouping: Grouping, firstGroup: Int32Ar
   return outer;
 }
 
-function allGrouped(prepared: Prepared, grouping: Grouping, graph: number): boolean {
-  const { graphStart } = prepared.program;
-  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) if (grouping.nodeGroup[n] < 0 && isWritten(prepared, n)) return false;
+function allGrouped(traits: Traits, grouping: Grouping, graph: number): boolean {
+  const { graphStart } = traits.program;
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) if (grouping.nodeGroup[n] < 0 && isWritten(traits, n)) return false;
   return true;
 }
 
 /** An operation that a person wrote, or that does more than hold, forward or reshape a value: compilers add those freely. */
-function isWritten(prepared: Prepared, node: number): boolean {
-  const { nodeRole, nodeCategory, nodeOp, ops } = prepared.program;
+function isWritten(traits: Traits, node: number): boolean {
+  const { nodeRole, nodeCategory, nodeOp, ops } = traits.program;
   if (nodeRole[node] !== Role.Op) return false;
-  if (prepared.sourceLine && prepared.sourceLine[node] >= 0) return true;
-  if (nodeCategory[node] === SHAPE || prepared.plumbing.kind[node] !== Forwards.Nothing) return false;
+  if (traits.sourceLine && traits.sourceLine[node] >= 0) return true;
+  if (nodeCategory[node] === SHAPE || traits.plumbing.kind[node] !== Forwards.Nothing) return false;
   return ops.spreads[nodeOp[node]] === 0;
 }
 
-function count(prepared: Prepared, parent: Int32Array, nodeGroup: Int32Array): { opCount: Int32Array; parameterElements: Float64Array } {
-  const { program, plumbing, small } = prepared;
+function count(traits: Traits, parent: Int32Array, nodeGroup: Int32Array): { opCount: Int32Array; parameterElements: Float64Array } {
+  const { program, plumbing, small } = traits;
   const opCount = new Int32Array(parent.length);
   const parameterElements = new Float64Array(parent.length);
   const { outputs, nodeRole, types } = program;

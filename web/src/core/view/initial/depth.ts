@@ -2,15 +2,15 @@
 
 import type { Folding } from "../groups/fold";
 import { Forwards } from "../../program/ops";
-import type { Prepared } from "../prepare";
+import type { Traits } from "../traits";
 import type { GroupTree } from "../groups/tree";
 
 /** How many boxes fit on a page. */
 export const PAGE = 60;
 const DEEPEST = 32;
 
-export function fittingDepth(prepared: Prepared, tree: GroupTree, graph: number, folding: Folding | undefined): number {
-  const { graphStart } = prepared.program;
+export function fittingDepth(traits: Traits, tree: GroupTree, graph: number, folding: Folding | undefined): number {
+  const { graphStart } = traits.program;
   const perLevel = new Int32Array(DEEPEST + 2);
   const from = tree.firstGroup[graph];
   const hidden = new Uint8Array(tree.firstGroup[graph + 1] - from);
@@ -24,7 +24,7 @@ export function fittingDepth(prepared: Prepared, tree: GroupTree, graph: number,
     const g = tree.nodeGroup[n];
     const stack = folding ? folding.stackOf[tree.groupCount + n] : -1;
     if (folding && stack >= 0 && folding.first(stack) !== tree.groupCount + n) continue;
-    if (prepared.small.is[n] || prepared.plumbing.kind[n] !== Forwards.Nothing || (g >= 0 && hidden[g - from])) continue;
+    if (traits.small.is[n] || traits.plumbing.kind[n] !== Forwards.Nothing || (g >= 0 && hidden[g - from])) continue;
     perLevel[g < 0 ? 0 : Math.min(DEEPEST, tree.depth[g]) + 1]++;
   }
   let depth = 0;

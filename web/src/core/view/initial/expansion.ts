@@ -4,6 +4,7 @@
  * It depends on the program alone and not on what a person has expanded since, so that expanding a group moves nothing else.
  */
 
+import { memoized } from "../../base/memoized";
 import { BoxKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { build } from "../build";
 import { PAGE } from "./depth";
@@ -38,15 +39,14 @@ export function initialExpansion(program: ProgramData, spec: ViewSpec): ViewSpec
 }
 
 /** Worked out once for each way to look at a program. */
-const expansions = new WeakMap<ProgramData, Map<string, Expansion>>();
+const expansionsOf = memoized((_: ProgramData) => new Map<string, Expansion>());
 
 function expansionOf(program: ProgramData, { graph, groupBy, calls, rules, hideRoles, values }: ViewSpec): Expansion {
   const plain: ViewSpec = { graph, groupBy, calls, rules, hideRoles, values };
-  const ofProgram = expansions.get(program) ?? new Map<string, Expansion>();
-  expansions.set(program, ofProgram);
+  const expansions = expansionsOf(program);
   const key = JSON.stringify(plain);
-  const expansion = ofProgram.get(key) ?? expand(program, plain);
-  ofProgram.set(key, expansion);
+  const expansion = expansions.get(key) ?? expand(program, plain);
+  expansions.set(key, expansion);
   return expansion;
 }
 

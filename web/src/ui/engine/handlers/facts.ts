@@ -8,32 +8,32 @@ import type { Handler } from "./handler";
 
 export const node: Handler<"node"> = async (state, { node: number }) => {
   await state.needDetails(number, number + 1);
-  const { names } = state;
+  const { index } = state;
   return {
-    ...nodeFacts(names, number, names.program.details(number), scopeOf(names, number, "")),
-    metrics: nodeMetrics(names, state.highlighter, number),
+    ...nodeFacts(index, number, index.program.details(number), scopeOf(index, number, "")),
+    metrics: nodeMetrics(index, state.highlighter, number),
   };
 };
 
-export const group: Handler<"group"> = ({ names, shown, highlighter }, { key }) => {
+export const group: Handler<"group"> = ({ index, shown, highlighter }, { key }) => {
   const { visible, operations } = shown;
   const box = visible.key.indexOf(key);
   if (box < 0) return undefined;
-  return { ...groupFacts(names, visible, box, operations[box]), metrics: boxMetrics(names, highlighter, visible, box) };
+  return { ...groupFacts(index, visible, box, operations[box]), metrics: boxMetrics(index, highlighter, visible, box) };
 };
 
-export const edge: Handler<"edge"> = ({ names, shown }, { edge: number }) => edgeFacts(names, shown.visible, shown.scene, number);
+export const edge: Handler<"edge"> = ({ index, shown }, { edge: number }) => edgeFacts(index, shown.visible, shown.scene, number);
 
-export const trace: Handler<"trace"> = ({ names }, { nodes, up, down }) => traced(names, nodes, up, down);
+export const trace: Handler<"trace"> = ({ index }, { nodes, up, down }) => traced(index, nodes, up, down);
 
-export const gradient: Handler<"gradient"> = ({ names }, { node: number }) => gradientFacts(names, number);
+export const gradient: Handler<"gradient"> = ({ index }, { node: number }) => gradientFacts(index, number);
 
-export const saved: Handler<"saved"> = ({ names }) => savedTensors(names);
+export const saved: Handler<"saved"> = ({ index }) => savedTensors(index);
 
 /** Whichever way the gradient runs between the two. */
-export const chain: Handler<"chain"> = ({ names }, { from, to }) => {
-  const steps = chainRule(names, from, to);
-  return steps.length ? steps : chainRule(names, to, from);
+export const chain: Handler<"chain"> = ({ index }, { from, to }) => {
+  const steps = chainRule(index, from, to);
+  return steps.length ? steps : chainRule(index, to, from);
 };
 
-export const markdown: Handler<"markdown"> = ({ names, shown }, { nodes }) => markdownOf(names, shown.visible, nodes);
+export const markdown: Handler<"markdown"> = ({ index, shown }, { nodes }) => markdownOf(index, shown.visible, nodes);

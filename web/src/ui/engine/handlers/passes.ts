@@ -13,4 +13,4 @@ export const history: Handler<"history"> = (state, { node }) =>
 export const follow: Handler<"follow"> = (state, { node, to }) =>
   state.passes && state.passShown ? namesIn(state.passes, state.passShown, node, to) : [];
 
-export const match: Handler<"match"> = (state, question) => matchElsewhere(state.names, state.origin, state.passShown, question);
+export const match: Handler<"match"> = (state, question) => matchElsewhere(state.index, state.origin, state.passShown, question);

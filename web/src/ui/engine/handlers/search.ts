@@ -2,6 +2,7 @@
 import { compileQuery, search as searchProgram } from "../../../core/search/search";
 import type { EngineState } from "../state";
 import type { Handler } from "./handler";
+import { nodeName } from "../names";
 
 const MOST_ROWS = 200;
 /** How many nodes of a large graph are sampled for attribute names. */
@@ -10,23 +11,23 @@ const SAMPLE = 1500;
 export const search: Handler<"search"> = async (state, { query, limit, first }) => {
   await needFor(state, query);
   const start = performance.now();
-  const { nodes: hits, problem } = searchProgram(state.names.program, query);
+  const { nodes: hits, problem } = searchProgram(state.index.program, query);
   const nodes = graphFirst(state, hits, first).slice(0, limit);
   return {
     nodes,
     total: hits.length,
-    rows: Array.from(nodes.subarray(0, MOST_ROWS), (node) => state.names.name(node)),
+    rows: Array.from(nodes.subarray(0, MOST_ROWS), (node) => nodeName(state.index, node)),
     milliseconds: performance.now() - start,
     ...(problem ? { problem } : {}),
   };
 };
 
-export const find: Handler<"find"> = ({ names }, { graph, id }) => names.find(graph ? names.graphNumber(graph) : names.program.entry, id);
+export const find: Handler<"find"> = ({ index }, { graph, id }) => index.find(graph ? index.graphNamed(graph) : index.program.entry, id);
 
 /** Names of attributes in a graph. */
 export const attributes: Handler<"attributes"> = async (state, { graph: name }) => {
-  const { program } = state.names;
-  const graph = Math.max(0, state.names.graphNumber(name));
+  const { program } = state.index;
+  const graph = Math.max(0, state.index.graphNamed(name));
   const first = program.graphStart[graph],
     last = program.graphStart[graph + 1];
   await state.needDetails(first, Math.min(last, first + 1));
@@ -41,9 +42,9 @@ export async function needFor(state: EngineState, query: string): Promise<void> 
   if (compileQuery(query).terms.some(({ field }) => field === "attr" || field === "source")) await state.needDetails();
 }
 
-function graphFirst({ names }: EngineState, nodes: Int32Array, name: string): Int32Array {
-  const { graphStart } = names.program;
-  const graph = Math.max(0, names.graphNumber(name));
+function graphFirst({ index }: EngineState, nodes: Int32Array, name: string): Int32Array {
+  const { graphStart } = index.program;
+  const graph = Math.max(0, index.graphNamed(name));
   const from = nodes.findIndex((node) => node >= graphStart[graph]);
   const after = nodes.findIndex((node) => node >= graphStart[graph + 1]);
   if (from < 0) return nodes;

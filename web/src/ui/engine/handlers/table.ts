@@ -6,12 +6,12 @@ import type { Handler } from "./handler";
 import { needFor } from "./search";
 
 export const table: Handler<"table"> = async (state, request) => {
-  const { names } = state;
+  const { index } = state;
   if (request.attributes.length) await state.needDetails(...state.nodesOf(request.graph));
   if (request.rows === "nodes") await needFor(state, request.filter);
-  const matches = request.filter && request.rows === "nodes" ? search(names.program, request.filter, {}).nodes : undefined;
-  const grouping = groupingOf(names.program, request.grouping);
-  state.table = new Table(names, request, grouping, matches, (node) => names.program.details(node), state.highlighter);
+  const matches = request.filter && request.rows === "nodes" ? search(index.program, request.filter, {}).nodes : undefined;
+  const grouping = groupingOf(index.program, request.grouping);
+  state.table = new Table(index, request, grouping, matches, (node) => index.program.details(node), state.highlighter);
   return state.table.result;
 };
 

@@ -29,7 +29,7 @@ export const view: Handler<"view"> = async (state, question, { progress, transfe
 
 function drawView(state: EngineState, request: ViewRequest, stayed: Turned | undefined, progress: Progress): Picture {
   return draw(
-    state.names.program,
+    state.index.program,
     {
       ...SCREEN,
       spec: withNear(state, request),
@@ -50,7 +50,7 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
   const { highlighter } = state;
   const boxIndex = indexBoxes(scene),
     edgeIndex = indexEdges(scene);
-  const operations = operationsInside(state.names, visible, request.spec.groupBy);
+  const operations = operationsInside(state.index, visible, request.spec.groupBy);
   state.drawn = {
     ...picture,
     grouping: groupingOf(program, grouping),
@@ -59,7 +59,7 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
   };
   const at = numbersOf(visible.key);
   const outline = outlineOf(visible, scene);
-  const { start: incidentStart, edge: incidentEdge } = incidence(scene);
+  const { start: incidentStart, value: incidentEdge } = incidence(scene);
   return {
     scene: packScene(scene),
     kind: visible.kind.slice(),
@@ -102,9 +102,9 @@ function marksFor({ passShown }: EngineState, { pass }: ViewRequest): Uint8Array
 }
 
 /** The graph that is shown may not exist after another pass. */
-function inThisProgram({ passes, names }: EngineState, request: ViewRequest): ViewRequest {
+function inThisProgram({ passes, index }: EngineState, request: ViewRequest): ViewRequest {
   const { graph, ...rest } = request.spec;
-  return passes && graph !== undefined && names.graphNumber(graph) < 0 ? { ...request, spec: rest } : request;
+  return passes && graph !== undefined && index.graphNamed(graph) < 0 ? { ...request, spec: rest } : request;
 }
 
 /** Matches by number become names of the shown graph. */
@@ -112,6 +112,6 @@ function withNear(state: EngineState, { spec, near }: ViewRequest): ViewSpec {
   if (!near) return spec;
   const [first, last] = state.nodesOf(spec.graph);
   const inGraph = near.nodes.filter((node) => node >= first && node < last);
-  const around = Array.from(inGraph, (node) => state.names.id(node));
+  const around = Array.from(inGraph, (node) => state.index.id(node));
   return around.length ? { ...spec, around, hops: near.hops, stopAt: [], also: [] } : { ...spec, only: [] };
 }
