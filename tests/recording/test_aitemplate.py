@@ -1,4 +1,4 @@
-"""AITemplate: its debug dumps, live tensors (objects of its shape: it is on no package index), and its plot_graph."""
+"""AITemplate: its debug dumps, live tensors (imitated, because AITemplate is on no package index), and its plot_graph."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Operator:
         output._attrs["src_ops"].add(self)
 
 
-for made in (IntImm, IntVar, Tensor, Operator):
-    made.__module__ = "aitemplate.compiler.base"
+for imitation in (IntImm, IntVar, Tensor, Operator):
+    imitation.__module__ = "aitemplate.compiler.base"
 
 
 def linear() -> tuple[Tensor, list[Operator]]:
@@ -83,13 +83,13 @@ def test_tensors_are_captured_with_everything_behind_them() -> None:
 def test_a_long_chain_does_not_recurse() -> None:
     tensor = Tensor("t", [IntImm(1)], is_input=True)
     for i in range(5000):
-        made = Tensor(f"t{i}", [IntImm(1)])
-        Operator(f"op{i}", "elementwise", [tensor], made)
-        tensor = made
+        result = Tensor(f"t{i}", [IntImm(1)])
+        Operator(f"op{i}", "elementwise", [tensor], result)
+        tensor = result
     assert opscope.capture(tensor).node_count == 5001
 
 
-def test_plot_graph_writes_one_page_that_needs_no_network(tmp_path: Path) -> None:
+def test_plot_graph_writes_one_page_that_works_offline(tmp_path: Path) -> None:
     out, _ = linear()
     times = tmp_path / "times.json"
     times.write_text(json.dumps({"gemm_0": {"ms_per_iter": 0.25}, "elementwise_1": {"ms_per_iter": 0.5}}))
@@ -101,7 +101,7 @@ def test_plot_graph_writes_one_page_that_needs_no_network(tmp_path: Path) -> Non
     assert opscope.load(tmp_path / "model.json").main["elementwise_1"].attrs["func"] == "ADD"
 
 
-def test_times_stand_with_their_operators() -> None:
+def test_times_are_metrics_of_their_operators() -> None:
     from opscope.readers.aitemplate import with_times
 
     out, _ = linear()
@@ -116,7 +116,7 @@ def test_times_stand_with_their_operators() -> None:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the stages that reached the function that the hook replaces, in a package of AITemplate's shape."""
+    """Names of the stages that reach the function that the hook replaces, in an imitation of AITemplate's package."""
     calls: list[str] = []
     graph_utils = types.ModuleType("aitemplate.utils.graph_utils")
     graph_utils.dump_graph_debug_str_to_file = lambda tensors, workdir, name: calls.append(name)  # type: ignore[attr-defined]
@@ -132,7 +132,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_its_transforms_are_recorded_and_operators_keep_their_identity(calls: list[str]) -> None:
-    """The hook replaces the one function that every stage calls, and is gone afterwards."""
+    """The hook replaces the one function that every stage calls, and restores it afterwards."""
     graph_utils = sys.modules["aitemplate.utils.graph_utils"]
     original = graph_utils.dump_graph_debug_str_to_file
     out, (gemm, add) = linear()
@@ -175,15 +175,15 @@ def test_without_aitemplate_the_recorder_says_what_works(monkeypatch: pytest.Mon
 
 
 def test_its_debug_dumps_open_as_a_recording(corpus: Corpus) -> None:
-    folder = next(corpus("aitemplate_doc_passes").rglob("00-*_graph.json")).parent
-    recording = opscope.open_recording(folder)
+    dump = next(corpus("aitemplate_doc_passes").rglob("00-*_graph.json")).parent
+    recording = opscope.open_recording(dump)
     assert isinstance(recording, Recording) and len(recording) == 30
     changed = [i for i in range(1, 30) if recording[i].content != recording[i - 1].content]
     assert [recording[i].name for i in changed] == ["fuse_mm_elementwise"]
-    found = diff_of(recording, changed[0])
-    (match,) = [match for match in found.matched if match.evidence == "output" and match.changes]
+    diff = diff_of(recording, changed[0])
+    (match,) = [match for match in diff.matched if match.evidence == "output" and match.changes]
     assert [id for _, id in match.a] == ["gemm_rcr_bias_1", "elementwise_2"]
-    assert found.added == found.removed == ()
+    assert diff.added == diff.removed == ()
 
 
 def test_a_broken_dump_is_refused(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_graphs_that_no_pass_touched_match_without_being_compared(run: Path) -> 
 
 def test_a_large_dump_is_read_once_and_nothing_is_written_into_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPSCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("opscope.recording.dumps.xla._WORTH_KEEPING", 0)
+    monkeypatch.setattr("opscope.recording.dumps.xla._WORTH_CACHING", 0)
     dump = write_dump(tmp_path / "dump")
     names = sorted(os.listdir(dump))
     first = read_dump(dump)
@@ -113,7 +113,7 @@ def test_a_large_dump_is_read_once_and_nothing_is_written_into_it(tmp_path: Path
 
 def test_the_cache_is_limited_and_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPSCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("opscope.recording.dumps.xla._WORTH_KEEPING", 0)
+    monkeypatch.setattr("opscope.recording.dumps.xla._WORTH_CACHING", 0)
     monkeypatch.setattr("opscope.recording.dumps.cache._MOST_BYTES", 1)
     for name in ("one", "two"):
         read_dump(write_dump(tmp_path / name))

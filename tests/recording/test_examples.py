@@ -17,17 +17,17 @@ pytestmark = pytest.mark.frameworks
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run_example(name: str, folder: Path, python: Path | str = sys.executable, through: Path | None = None) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
+def run_example(name: str, directory: Path, python: Path | str = sys.executable, through: Path | None = None) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HOME": str(directory)}
     command = [str(python), *([str(through)] if through else []), str(ROOT / "examples" / name)]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_the_toy_compiler(tmp_path: Path) -> None:
-    told = run_example("passes_toy.py", tmp_path)
-    assert "['exp+tanh']" in told
+    output = run_example("passes_toy.py", tmp_path)
+    assert "['exp+tanh']" in output
     recording = opscope.open_recording(tmp_path / "toy.opscope")
     assert [s.nodes for s in recording] == [5, 3, 2]
     (match,) = [match for match in diff_of(recording, 2).matched if match.evidence == "rewrite"]
@@ -35,13 +35,13 @@ def test_the_toy_compiler(tmp_path: Path) -> None:
     printed = subprocess.run(
         [sys.executable, "-m", "opscope", "diff", "toy.opscope@1", "@2"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert "rewritten (1)\na, d became " in printed.stdout, "what the compiler told is listed, not only counted"
+    assert "rewritten (1)\na, d became " in printed.stdout, "rewrites reported by the compiler are listed, not only counted"
 
 
 def test_a_jax_function_through_xla(tmp_path: Path) -> None:
     pytest.importorskip("jax")
-    told = run_example("passes_xla.py", tmp_path)
-    assert "before optimizations" in told and "became" in told
+    output = run_example("passes_xla.py", tmp_path)
+    assert "before optimizations" in output and "became" in output
     assert len(opscope.open_recording(tmp_path / "xla.opscope")) > 20
 
 
@@ -50,13 +50,13 @@ def test_hidets_tutorial(version: str, tmp_path: Path) -> None:
     python = ROOT / f".venv-hidet-{version}" / "bin" / "python"
     if not python.exists():
         pytest.skip(f"no environment with hidet {version} (tests/support/hidet_env.sh)")
-    told = run_example("passes_hidet.py", tmp_path, python)
-    assert "return Rearrange" in told and "SubgraphRewritePass: " in told
+    output = run_example("passes_hidet.py", tmp_path, python)
+    assert "return Rearrange" in output and "SubgraphRewritePass: " in output
     assert opscope.open_recording(tmp_path / "hidet.opscope").snapshot("FuseOperatorPass").nodes > 30
 
 
 def test_aitemplates_transforms(tmp_path: Path) -> None:
-    """With objects of AITemplate's shape: it is on no package index. From a checkout the example runs as its first lines say."""
+    """With an imitation of AITemplate, which is on no package index. In a checkout of it, the example runs as its first lines say."""
     run_example("passes_aitemplate.py", tmp_path, through=ROOT / "tests" / "support" / "aitemplate_standin.py")
     recording = opscope.open_recording(tmp_path / "aitemplate.opscope")
     fusing = diff_of(recording, "fuse_mm_elementwise")

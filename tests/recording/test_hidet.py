@@ -1,6 +1,6 @@
-"""hidet: its tutorial as it is, in the versions that its users have; and what it saved elsewhere.
+"""hidet: its unmodified tutorial, in the versions that people use, and dumps from other machines.
 
-The live tests run hidet in environments of its own, made by tests/support/hidet_env.sh (`make test` makes them).
+The live tests run hidet in separate environments, which tests/support/hidet_env.sh creates (`make test` runs it).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ VERSIONS = ("0.6.1", "0.3.1")
 
 
 class Tutorial:
-    """One run of the tutorial: what it printed, recorded and saved."""
+    """One run of the tutorial: the facts that it printed, its recording and its files."""
 
-    def __init__(self, told: dict[str, Any], times: str, recording: Recording, outs: Path) -> None:
-        self.told, self.times, self.recording, self.outs = told, times, recording, outs
+    def __init__(self, facts: dict[str, Any], times: str, recording: Recording, outs: Path) -> None:
+        self.facts, self.times, self.recording, self.outs = facts, times, recording, outs
 
     def passes(self) -> list[str]:
         return [s.name for s in self.recording]
@@ -53,8 +53,8 @@ def tutorial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def test_the_graph_is_captured_operator_by_operator(tutorial: Tutorial) -> None:
-    assert tutorial.told["captured"] == tutorial.told["names"]
-    assert tutorial.told["text"].startswith("main(input: float32[1, 128, 768], input_1: int32[1, 128]")
+    assert tutorial.facts["captured"] == tutorial.facts["names"]
+    assert tutorial.facts["text"].startswith("main(input: float32[1, 128, 768], input_1: int32[1, 128]")
 
 
 def test_every_pass_is_recorded_with_its_seconds(tutorial: Tutorial) -> None:
@@ -64,42 +64,42 @@ def test_every_pass_is_recorded_with_its_seconds(tutorial: Tutorial) -> None:
     assert [(s.pipeline, s.name) for s in nested] == [(("SelectiveQuantizePass",), "SubgraphRewritePass")]
     assert all(s.seconds is not None for s in tutorial.recording[1:])
     assert tutorial.times.count(" s  ") == len(names) - 1
-    assert tutorial.recording.attrs["producer"] == "hidet" and tutorial.told["put back"]
+    assert tutorial.recording.attrs["producer"] == "hidet" and tutorial.facts["put back"]
 
 
-def test_each_new_operator_knows_where_it_came_from(tutorial: Tutorial) -> None:
+def test_each_new_operator_has_an_origin(tutorial: Tutorial) -> None:
     """Exact provenance: after every pass, each operator is an old one or has recorded origins."""
     for snapshot in tutorial.recording[1:]:
         before = tutorial.recording.before(snapshot)
         assert before is not None
         old = {(graph.name, node.id) for graph in before.program for node in graph}
-        told = {key for origin in snapshot.origins for key in origin.new}
+        explained = {key for origin in snapshot.origins for key in origin.new}
         for origin in snapshot.origins:
             assert set(origin.old) <= old
         for graph in snapshot.program:
             for node in graph:
                 fused = bool(node.calls)
                 if node.role == "op" and not fused:
-                    assert (graph.name, node.id) in old | told, f"{node.id} after {snapshot.name}"
+                    assert (graph.name, node.id) in old | explained, f"{node.id} after {snapshot.name}"
 
 
-def test_rules_are_named_with_their_place(tutorial: Tutorial) -> None:
+def test_rules_have_names_and_source_lines(tutorial: Tutorial) -> None:
     rules = [origin for s in tutorial.recording for origin in s.origins if origin.rule]
     assert rules and all(origin.where is not None and origin.where.file.endswith("_patterns.py") for origin in rules)
-    if tutorial.told["version"] == "0.3.1":
+    if tutorial.facts["version"] == "0.3.1":
         (merged,) = [origin for origin in rules if "3 branches of matmul" in origin.rule]
         assert len(merged.old) == 6 and len(merged.new) == 5
 
 
 def test_fused_operators_are_called_graphs_and_explained(tutorial: Tutorial) -> None:
     fusing = tutorial.recording.snapshot("FuseOperatorPass")
-    found = tutorial.recording.diff(fusing.index)
-    assert found is not None and found.fusions and found.removed == ()
-    assert sum(len(fusion.old) for fusion in found.fusions) >= tutorial.told["optimized"]
-    assert {match.evidence for match in found.matched} == {"rewrite", "identity"}
+    diff = tutorial.recording.diff(fusing.index)
+    assert diff is not None and diff.fusions and diff.removed == ()
+    assert sum(len(fusion.old) for fusion in diff.fusions) >= tutorial.facts["optimized"]
+    assert {match.evidence for match in diff.matched} == {"rewrite", "identity"}
 
 
-def test_its_own_folder_gives_the_same_passes(tutorial: Tutorial) -> None:
+def test_its_own_dump_has_the_same_passes(tutorial: Tutorial) -> None:
     saved = opscope.open_recording(tutorial.outs / "passes")
     assert isinstance(saved, Recording)
     assert [s.name for s in saved] == tutorial.passes()
@@ -109,7 +109,7 @@ def test_its_own_folder_gives_the_same_passes(tutorial: Tutorial) -> None:
 
 
 def test_matching_its_files_agrees_with_recorded_provenance(tutorial: Tutorial) -> None:
-    """Without names and without being told, operators that live on are found: at least 97 % right, under 1 % wrong."""
+    """Without names or recorded origins, surviving operators are matched: at least 97 % right, under 1 % wrong."""
     survived = right = wrong = 0
     for snapshot in tutorial.recording[1:]:
         before = tutorial.recording.before(snapshot)
@@ -120,10 +120,10 @@ def test_matching_its_files_agrees_with_recorded_provenance(tutorial: Tutorial) 
             if len(origin.old) == len(origin.new) == 1 and not origin.rule and origin.old[0][0] == origin.new[0][0]:
                 truth[origin.old[0]] = origin.new[0]
         matched = diff_passes(before.program, snapshot.program, ids="positions").matched
-        found = {a: set(match.b) for match in matched for a in match.a}
+        counterparts = {a: set(match.b) for match in matched for a in match.a}
         survived += len(truth)
-        right += sum(b in found.get(a, ()) for a, b in truth.items())
-        wrong += sum(a in found and b not in found[a] for a, b in truth.items())
+        right += sum(b in counterparts.get(a, ()) for a, b in truth.items())
+        wrong += sum(a in counterparts and b not in counterparts[a] for a, b in truth.items())
     assert survived > 60 and right >= 0.97 * survived and wrong < 0.01 * survived, (survived, right, wrong)
 
 
@@ -150,14 +150,13 @@ def saved(corpus: Corpus) -> Path:
     return corpus("hidet_passes")
 
 
-def test_saved_folders_of_larger_models_open(saved: Path) -> None:
-    folders = sorted(path.parent for path in saved.rglob("0_Origin.json"))
-    assert len(folders) >= 3
-    for folder in folders:
-        recording = opscope.open_recording(folder)
+def test_saved_dumps_of_larger_models_open(saved: Path) -> None:
+    dumps = sorted(path.parent for path in saved.rglob("0_Origin.json"))
+    assert len(dumps) >= 3
+    for dump in dumps:
+        recording = opscope.open_recording(dump)
         assert isinstance(recording, Recording) and recording.skipped == []
-        found = list(compared_rows(recording))
-        assert any(not row.unchanged for row in found)
+        assert any(not row.unchanged for row in compared_rows(recording))
         fused = recording.snapshot("FuseOperatorPass").program
         assert len(fused.graphs) > 1 and all(node.op != "fused_graph" for graph in fused for node in graph)
 

@@ -1,4 +1,4 @@
-"""ONNX models as sources: what is in them, what is called, and what is left where it lies."""
+"""ONNX models as sources: their nodes, the graphs that they call, and external weights, which are not loaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def value(name: str, shape: list[int | str], kind: int = FLOAT):
 
 
 def model():
-    """A branch that uses values from around it, a function, an input that is not given, and a node name with scopes."""
+    """A branch that uses outer values, a function, an omitted input, and a node name with scopes."""
     then = helper.make_graph([helper.make_node("Add", ["x", "w"], ["t"], name="inner")], "then", [], [value("t", [2])])
     other = helper.make_graph([helper.make_node("Neg", ["x"], ["e"])], "else", [], [value("e", [2])])
     nodes = [
@@ -70,8 +70,8 @@ def test_branches_and_functions_are_called_graphs() -> None:
     assert program["my::Twice"]["Constant_0"].attrs["value"] == "float32[1] [2.0]"
 
 
-def test_external_weights_stay_where_they_are(tmp_path: Path) -> None:
-    """The file with the weights is not there at all, and the model opens."""
+def test_external_weights_are_not_loaded(tmp_path: Path) -> None:
+    """The model opens although the file with the weights is missing."""
     path = tmp_path / "net.onnx"
     onnx.save(model(), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
     (tmp_path / "weights.bin").unlink()
@@ -122,21 +122,21 @@ def test_an_optimizer_is_recorded_and_compared() -> None:
     with opscope.record() as rec:
         rec.snapshot(before, "as exported")
         rec.snapshot(after, "drop Twice")
-    found = diff_of(rec.recording, 1)
-    (match,) = [match for match in found.matched if len(match.a) == 2]
+    diff = diff_of(rec.recording, 1)
+    (match,) = [match for match in diff.matched if len(match.a) == 2]
     assert [id for _, id in match.a] == ["Twice_1", "/block/inner/Clip"]
 
 
-def test_other_bytes_are_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_other_bytes_are_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(b"\x08\x07\x12" + b"\xff" * 40)
     with pytest.raises(opscope.SourceError, match="is not an ONNX model"):
         opscope.load(path)
     with pytest.raises(opscope.SourceError, match="is a damaged ONNX model"):
-        opscope.load(with_a_name_that_is_no_text(path))
+        opscope.load(with_a_name_that_is_not_text(path))
 
 
-def with_a_name_that_is_no_text(path: Path) -> Path:
+def with_a_name_that_is_not_text(path: Path) -> Path:
     node = onnx.helper.make_node("Relu", ["x"], ["name"])
     model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], []))
     path.write_bytes(model.SerializeToString().replace(b"name", b"\xff\xfe\xfd\xfc"))

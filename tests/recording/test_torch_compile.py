@@ -1,4 +1,4 @@
-"""torch.compile, recorded by the real compiler: every stage and rewrite is there, and the user's own run is as it would be without."""
+"""Recordings of the real torch.compile have every stage and rewrite, and recording does not affect the user's run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Block(nn.Module):  # type: ignore[name-defined]
 
 
 def patched() -> list[Any]:
-    """Everything in torch that recording stands in for."""
+    """Everything in torch that recording replaces."""
     from torch._inductor import compile_fx, pattern_matcher
     from torch.fx.passes.graph_transform_observer import GraphTransformObserver
 
@@ -90,13 +90,13 @@ class Run(NamedTuple):
     gradients: dict[str, Any]
 
     def only(self, pipeline: str, name: str) -> Snapshot:
-        (found,) = [s for s in self.recording if s.pipeline[0] == pipeline and s.name == name]
-        return found
+        (snapshot,) = [s for s in self.recording if s.pipeline[0] == pipeline and s.name == name]
+        return snapshot
 
 
 @pytest.fixture(scope="module")
 def training(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """One training step of a Block, recorded without code generation; afterwards torch is as it was."""
+    """One training step of a Block, recorded without code generation. Torch is restored afterwards."""
     path = tmp_path_factory.mktemp("training") / "run.opscope"
     torch.manual_seed(0)
     module, inputs = Block(), torch.randn(2, 6, 16)
@@ -144,21 +144,21 @@ def test_named_passes_have_their_seconds_and_most_change_nothing(training: Run) 
 
 
 def test_inputs_have_their_names_in_the_model_at_every_stage(training: Run) -> None:
-    for snapshot in (training.only("dynamo", "graph of Dynamo"), training.only("aot autograd", "joint graph")):
+    for snapshot in (training.only("dynamo", "Dynamo graph"), training.only("aot autograd", "joint graph")):
         named = {node.attrs.get("name"): node.op for node in snapshot.program.main.parameters}
         assert named["norm.weight"] == "parameter" and named["x"] == "input", snapshot.title
 
 
 def test_every_operation_of_the_joint_graph_is_traced_back_to_one_of_dynamos(training: Run) -> None:
     joint = training.only("aot autograd", "joint graph")
-    told = {key[1] for origin in joint.origins for key in origin.new}
-    untold = [node.id for node in joint.program.main if node.role == "op" and node.id not in told]
-    assert len(untold) <= 2, untold  # sums of gradients belong to no operation
+    explained = {key[1] for origin in joint.origins for key in origin.new}
+    others = [node.id for node in joint.program.main if node.role == "op" and node.id not in explained]
+    assert len(others) <= 2, others  # sums of gradients belong to no operation
     of_norm = [origin for origin in joint.origins if origin.old == (("main", "layer_norm"),)]
     assert {origin.rule for origin in of_norm} == {"AOTAutograd: decomposed", "AOTAutograd: backward of"}
 
 
-def test_a_pattern_tells_what_it_replaced_and_where_it_is_written(training: Run) -> None:
+def test_a_pattern_names_what_it_replaced_and_its_source_line(training: Run) -> None:
     attention = [(s, o) for s in training.recording for o in s.origins if o.rule.startswith("_sfdp_pattern")]
     ((snapshot, origin),) = attention
     assert snapshot.pipeline[:2] == ("joint", "pass_pattern_0")
@@ -172,15 +172,15 @@ def test_a_pattern_tells_what_it_replaced_and_where_it_is_written(training: Run)
     assert row.removed >= len(origin.old) and row.added >= len(origin.new)
 
 
-def test_what_a_pattern_made_stands_in_the_module_and_at_the_line_of_what_it_replaced(training: Run) -> None:
-    """Torch gives such nodes neither; without them fused attention would fall out of its module, from there on to the end."""
+def test_replacements_inherit_the_module_and_line_of_what_they_replace(training: Run) -> None:
+    """Torch sets neither; without them, fused attention would leave its module for the rest of the recording."""
     for snapshot in (training.recording[-1], training.only("partition", "forward and backward")):
         (fused,) = [node for node in snapshot.program["forward"] if "scaled_dot_product" in node.op]
         assert fused.scope == ("attention: Attention",), snapshot.title
         assert fused.source and fused.source[0].file == __file__
 
 
-def test_a_rule_that_only_removes_is_told_too(training: Run) -> None:
+def test_a_rule_that_only_removes_is_recorded_too(training: Run) -> None:
     removing = [o for s in training.recording for o in s.origins if o.rule == "pointless_permute_pair"]
     assert removing and all(o.old and not o.new and o.where is not None for o in removing)
 
@@ -191,14 +191,14 @@ def test_the_partition_calls_forward_and_backward_and_says_what_is_computed_twic
     forward, backward = program.main["forward"], program.main["backward"]
     assert (forward.calls, backward.calls) == (("forward",), ("backward",))
     assert len(forward.inputs) == len(program["forward"].parameters)
-    assert any(name == "forward" for name, _ in backward.inputs), "saved values lead from the forward to the backward"
+    assert any(name == "forward" for name, _ in backward.inputs), "saved values connect forward and backward"
     twice = [o for o in partition.origins if o.rule == "recomputed in the backward"]
     assert twice and all({graph for graph, _ in o.new} == {"forward", "backward"} for o in twice)
     became = {str(f).split(" became ")[1].split(":")[0] for f in diff_of(training.recording, partition.index).fusions}
     assert became == {"forward", "backward"}
 
 
-def test_a_graph_break_and_new_sizes_make_modules_of_their_own(tmp_path: Path) -> None:
+def test_graph_breaks_and_new_sizes_create_modules(tmp_path: Path) -> None:
     def stretched(x: Any) -> Any:
         y = x.relu() + 1
         torch._dynamo.graph_break()
@@ -211,7 +211,7 @@ def test_a_graph_break_and_new_sizes_make_modules_of_their_own(tmp_path: Path) -
             compiled = torch.compile(stretched)
             results = [compiled(torch.ones(size)) for size in (3, 5)]
         cached = torch._C._dynamo.eval_frame._debug_get_cache_entry_list(stretched.__code__)
-        assert cached == [], "what was compiled without code is forgotten"
+        assert cached == [], "compilations without code are forgotten"
         recording = rec.recording
     assert (patched(), settings()) == before
     names = [name.rpartition(".")[2] for name in recording.modules]
@@ -224,22 +224,22 @@ def test_a_graph_break_and_new_sizes_make_modules_of_their_own(tmp_path: Path) -
         torch.testing.assert_close(result, stretched(torch.ones(size)))
 
 
-def test_only_what_was_asked_for_is_recorded_and_compiled_without_code(tmp_path: Path) -> None:
+def test_only_requested_functions_are_recorded_and_compiled_without_code(tmp_path: Path) -> None:
     """`rec.torch` leaves other uses of torch.compile in the same block alone."""
-    seen: list[Any] = []
+    modules: list[Any] = []
 
     def mine(module: Any, inputs: Any) -> Any:
-        seen.append(module)
+        modules.append(module)
         return module.forward
 
     with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
         rec.torch(lambda x: x + 1, torch.ones(2))
         torch.compile(lambda x: x * 3, backend=mine)(torch.ones(2))
         assert len(rec.recording.modules) == 1
-    assert len(seen) == 1
+    assert len(modules) == 1
 
 
-def test_hooks_go_when_the_run_fails(tmp_path: Path) -> None:
+def test_hooks_are_removed_when_the_run_fails(tmp_path: Path) -> None:
     def fails(x: Any) -> Any:
         return torch.matmul(x.relu(), torch.ones(7, 7))
 
@@ -249,7 +249,7 @@ def test_hooks_go_when_the_run_fails(tmp_path: Path) -> None:
     assert (patched(), settings()) == before
 
 
-def test_recording_that_fails_is_a_remark_and_not_the_users_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_recording_becomes_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> Any:
         raise ValueError("no such thing")
 
@@ -266,18 +266,18 @@ def test_without_torchs_observer_stages_remain_and_a_remark_says_what_is_missing
         rec.torch(lambda x: x.relu() + 0 * x, torch.ones(2))
         recording = rec.recording
     (remark,) = recording.attrs["remarks"]
-    assert "has no GraphTransformObserver: passes are not told apart" in remark
+    assert "has no GraphTransformObserver: only stages are recorded, not single passes" in remark
     assert {"dynamo", "aot autograd"} <= {s.pipeline[0] for s in recording}
     assert not any(s.name == "remove_noop_ops" for s in recording)
 
 
-def test_an_old_torch_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_torch_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "__version__", "2.1.0")
     with opscope.record(tmp_path / "run.opscope") as rec, pytest.raises(OpscopeError, match=r"needs PyTorch 2\.6 or later"):
         rec.torch(lambda x: x, torch.ones(1))
 
 
-def test_with_code_generation_the_scheduler_is_seen_before_and_after_fusion(tmp_path: Path) -> None:
+def test_with_code_generation_the_scheduler_is_recorded_before_and_after_fusion(tmp_path: Path) -> None:
     def normalized(x: Any) -> Any:
         return (x * 2).softmax(-1)
 
@@ -299,7 +299,7 @@ def test_with_code_generation_the_scheduler_is_seen_before_and_after_fusion(tmp_
     assert [f.new for f in diff_of(recording, after.index).fusions] == [("main", kernel.id) for kernel in kernels]
 
 
-def test_a_recording_listens_by_itself_and_leaves_torch_as_it_was(tmp_path: Path) -> None:
+def test_a_recording_listens_by_itself_and_restores_torch(tmp_path: Path) -> None:
     def doubled(x: Any) -> Any:
         return x.sin() * 2
 
@@ -313,8 +313,8 @@ def test_a_recording_listens_by_itself_and_leaves_torch_as_it_was(tmp_path: Path
     assert {"dynamo", "post-grad"} <= {s.pipeline[0] for s in recording} and "scheduler" not in {s.pipeline[0] for s in recording}
 
 
-def test_in_the_scheduler_halves_stay_tied_and_kernels_belong_to_modules(tmp_path: Path) -> None:
-    """Buffers have names of their own; what a person looks for has those of the model."""
+def test_in_the_scheduler_halves_stay_connected_and_kernels_belong_to_modules(tmp_path: Path) -> None:
+    """Buffers have other names than the model; people search by the names of the model."""
 
     class Net(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
@@ -330,7 +330,7 @@ def test_in_the_scheduler_halves_stay_tied_and_kernels_belong_to_modules(tmp_pat
         recording = rec.recording
     last = recording[len(recording) - 1].program
     saved = [name for name, _ in last.main["backward"].inputs if name == "forward"]
-    assert saved, "what the forward saves is an input of the backward"
+    assert saved, "values saved by the forward are inputs of the backward"
     assert {"fc.weight", "norm.weight"} <= {node.attrs.get("name") for node in last["forward"].parameters}
     scopes = {node.scope[0] for graph in last for node in graph if node.role == "op" and node.scope}
     assert scopes == {"fc: Linear", "norm: LayerNorm"}

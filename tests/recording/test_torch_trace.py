@@ -1,4 +1,4 @@
-"""Logs of torch.compile (TORCH_TRACE): what is printed there is the graph that the live compiler has, and cut logs still open."""
+"""Logs of torch.compile (TORCH_TRACE): printed graphs equal those of the live compiler, and truncated logs still open."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class GraphModule(torch.nn.Module):
 
 
 def shape_of(program: Program) -> dict[str, Any]:
-    """What must agree whichever way a graph was read: names, operators, edges and types."""
+    """What must be equal however a graph was read: names, operators, edges and types."""
     return {graph.name: [(node.id, node.op if node.role == "op" else "", node.inputs, node.outputs) for node in graph] for graph in program}
 
 
@@ -67,7 +67,7 @@ def test_a_printed_graph_reads_as_the_live_one() -> None:
     expected["main"] = [
         (id, op, inputs, outputs[: max(used[id], default=0) + 1] if len(outputs) > 1 else outputs)
         for id, op, inputs, outputs in expected["main"]
-    ]  # outputs that nobody takes are not printed
+    ]  # unused outputs are not printed
     assert shape_of(printed) == expected
 
 
@@ -89,7 +89,7 @@ def test_inner_graphs_symbols_methods_and_operators_are_read() -> None:
     assert [str(frame) for frame in main["gt"].source] == ["net.py:3 forward"] and main["whole"].source == ()
 
 
-def test_every_cut_of_a_text_reads_or_is_refused_with_a_sentence() -> None:
+def test_every_truncated_text_is_read_or_refused_in_one_line() -> None:
     whole = program_of_text(WITH_INNER_GRAPHS).node_count
     read = 0
     for end in range(0, len(WITH_INNER_GRAPHS), 7):
@@ -100,7 +100,7 @@ def test_every_cut_of_a_text_reads_or_is_refused_with_a_sentence() -> None:
     assert read > len(WITH_INNER_GRAPHS) / 7 / 2
 
 
-def test_a_line_that_is_no_python_is_left_out_and_counted() -> None:
+def test_a_line_that_is_not_python_is_skipped_and_counted() -> None:
     text = WITH_INNER_GRAPHS.replace("true_graph_0 = self.true_graph_0", "odd = <built-in function odd>(l_x_)")
     program = program_of_text(text)
     assert "odd" not in program.main and "cond" in program.main
@@ -108,9 +108,9 @@ def test_a_line_that_is_no_python_is_left_out_and_counted() -> None:
 
 
 def test_text_is_never_run(tmp_path: Path) -> None:
-    mark = tmp_path / "ran"
-    program_of_text(f"class G(torch.nn.Module):\n    def forward(self, x):\n        y = open({str(mark)!r}, 'w')\n        return (y,)\n")
-    assert not mark.exists()
+    marker = tmp_path / "ran"
+    program_of_text(f"class G(torch.nn.Module):\n    def forward(self, x):\n        y = open({str(marker)!r}, 'w')\n        return (y,)\n")
+    assert not marker.exists()
 
 
 def test_a_log_keeps_compile_ids_apart_and_follows_each_through_its_stages() -> None:
@@ -119,7 +119,7 @@ def test_a_log_keeps_compile_ids_apart_and_follows_each_through_its_stages() -> 
     assert recording.modules == ["forward 0/0", "torch_dynamo_resume_in_forward_at_8 1/0", "forward 0/1"]
     titles = [s.title for s in recording if s.module == "forward 0/0"]
     assert titles == [
-        "dynamo / graph of Dynamo",
+        "dynamo / Dynamo graph",
         "pre-grad / before",
         "pre-grad / after",
         "aot autograd / joint graph",
@@ -143,7 +143,7 @@ def test_view_becoming_reshape_is_one_node_that_changed() -> None:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_a_cut_log_gives_what_is_there(tmp_path: Path, share: float) -> None:
+def test_a_truncated_log_is_read_as_far_as_it_goes(tmp_path: Path, share: float) -> None:
     text = SAMPLE.read_bytes()
     cut = tmp_path / "cut.log"
     cut.write_bytes(text[: int(len(text) * share)])
@@ -152,7 +152,7 @@ def test_a_cut_log_gives_what_is_there(tmp_path: Path, share: float) -> None:
     assert [s.title for s in part][:-1] == [s.title for s in whole][: len(part) - 1]
 
 
-def test_a_folder_of_ranks_is_one_recording(tmp_path: Path) -> None:
+def test_a_directory_of_ranks_is_one_recording(tmp_path: Path) -> None:
     for rank in (0, 1):
         (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_abc.log").write_bytes(SAMPLE.read_bytes())
     (tmp_path / "notes.txt").write_text("not a log")
@@ -162,7 +162,7 @@ def test_a_folder_of_ranks_is_one_recording(tmp_path: Path) -> None:
 
 
 def test_a_log_that_lost_its_forward_graph_is_read(tmp_path: Path) -> None:
-    """Logs are cut, filtered and pasted: the backward half alone is followed through its stages."""
+    """Logs are truncated, filtered and pasted: the backward half alone still goes through its stages."""
     log = tmp_path / "half.log"
     log.write_text(SAMPLE.read_text().replace('"aot_forward_graph"', '"lost"').replace('"aot_joint_graph"', '"lost"'))
     assert any("backward" in snapshot.title for snapshot in opscope.open_recording(log))
@@ -171,7 +171,7 @@ def test_a_log_that_lost_its_forward_graph_is_read(tmp_path: Path) -> None:
 def test_a_log_without_graphs_says_so(tmp_path: Path) -> None:
     log = tmp_path / "empty.log"
     log.write_text('V1115 09:17:13.180000 27326 torch/_logging/_internal.py:1328] {"chromium_event": {}}\n\t{}\n')
-    with pytest.raises(SourceError, match="without any graph"):
+    with pytest.raises(SourceError, match="without graphs"):
         opscope.open_recording(log)
 
 
@@ -186,16 +186,16 @@ with opscope.record(sys.argv[1]) as rec:
 
 
 @pytest.mark.frameworks
-def test_a_log_and_a_recording_of_the_same_run_hold_the_same_graphs(tmp_path: Path) -> None:
+def test_a_log_and_a_recording_of_the_same_run_have_the_same_graphs(tmp_path: Path) -> None:
     """Torch writes its log while opscope records: two witnesses of one compilation."""
     pytest.importorskip("torch")
-    folder = tmp_path / "trace"
-    folder.mkdir()
+    trace = tmp_path / "trace"
+    trace.mkdir()
     run = [sys.executable, "-c", SCRIPT, str(tmp_path / "run.opscope")]
-    subprocess.run(run, check=True, env={**os.environ, "TORCH_TRACE": str(folder)}, capture_output=True)
-    recorded, logged = opscope.open_recording(tmp_path / "run.opscope"), opscope.open_recording(folder)
+    subprocess.run(run, check=True, env={**os.environ, "TORCH_TRACE": str(trace)}, capture_output=True)
+    recorded, logged = opscope.open_recording(tmp_path / "run.opscope"), opscope.open_recording(trace)
     assert isinstance(recorded, Recording) and isinstance(logged, Recording)
-    for name in ("graph of Dynamo", "joint graph", "forward and backward"):
+    for name in ("Dynamo graph", "joint graph", "forward and backward"):
         (mine,), (theirs,) = ([s for s in recording if s.name == name] for recording in (recorded, logged))
         assert list(mine.program.graphs) == list(theirs.program.graphs), name
         for graph in mine.program:
@@ -205,5 +205,5 @@ def test_a_log_and_a_recording_of_the_same_run_hold_the_same_graphs(tmp_path: Pa
 
 def test_the_command_prints_a_row_per_graph() -> None:
     ran = subprocess.run([sys.executable, "-m", "opscope", "passes", str(SAMPLE), "--json"], capture_output=True, text=True, check=True)
-    listed = json.loads(ran.stdout)
-    assert len(listed) == len(read_dump(SAMPLE)) and {row["module"] for row in listed} >= {"forward 0/0"}
+    rows = json.loads(ran.stdout)
+    assert len(rows) == len(read_dump(SAMPLE)) and {row["module"] for row in rows} >= {"forward 0/0"}

@@ -1,4 +1,4 @@
-"""Folders written with --xla_dump_to: order, nesting, what is left out, and reading in several processes."""
+"""Directories written with --xla_dump_to: order, nesting, skipped files, and reading in several processes."""
 
 from __future__ import annotations
 
@@ -33,79 +33,79 @@ def test_steps_come_in_order_with_their_pipelines(tmp_path: Path) -> None:
     assert recording[0].content == recording[1].content == recording[2].content != recording[3].content
 
 
-def test_other_files_are_left_out_by_name_and_reason(tmp_path: Path) -> None:
+def test_other_files_are_skipped_with_name_and_reason(tmp_path: Path) -> None:
     skipped = read_dump(write_dump(tmp_path / "dump")).skipped
     assert len(skipped) == 2
     assert any("buffer-assignment" in line and "memory" in line for line in skipped)
     assert any(".ll: generated code" in line for line in skipped)
 
 
-def test_a_broken_text_is_left_out_and_the_rest_is_read(tmp_path: Path) -> None:
-    folder = write_dump(tmp_path / "dump")
-    (folder / "module_0007.jit_step.0002.inner.after_algsimp.before_pipeline-end.txt").write_text(BEFORE[:700])
-    recording = read_dump(folder)
+def test_a_broken_text_is_skipped_and_the_rest_is_read(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump")
+    (dump / "module_0007.jit_step.0002.inner.after_algsimp.before_pipeline-end.txt").write_text(BEFORE[:700])
+    recording = read_dump(dump)
     assert len(recording) == 6
     assert any("after_algsimp" in line for line in recording.skipped)
 
 
-def test_several_modules_and_packed_files(tmp_path: Path) -> None:
-    folder = write_dump(write_dump(tmp_path / "dump"), "module_0001.jit_add.3")
-    plain = folder / "module_0001.jit_add.3.0004.outer.after_fusion.before_pipeline-end.txt"
-    (folder / f"{plain.name}.gz").write_bytes(gzip.compress(plain.read_bytes()))
+def test_several_modules_and_compressed_files(tmp_path: Path) -> None:
+    dump = write_dump(write_dump(tmp_path / "dump"), "module_0001.jit_add.3")
+    plain = dump / "module_0001.jit_add.3.0004.outer.after_fusion.before_pipeline-end.txt"
+    (dump / f"{plain.name}.gz").write_bytes(gzip.compress(plain.read_bytes()))
     plain.unlink()
-    recording = read_dump(folder)
+    recording = read_dump(dump)
     assert recording.modules == ["module_0001.jit_add.3", "module_0007.jit_step"]
     assert len(recording) == 14
     assert recording[5].program == parse(AFTER)
     assert recording.before(recording[7]) is None
 
 
-def test_a_pass_of_several_modules_is_asked_for_by_number_with_the_modules_named() -> None:
+def test_a_pass_of_several_modules_is_chosen_by_number_and_the_error_names_the_modules() -> None:
     passes = [Snapshot(i, "fusion", module=f"module_{i}") for i in range(2)]
     with pytest.raises(OpscopeError, match=r"ran 2 times: give one of 0 \(module_0\); 1 \(module_1\)$"):
         Recording("dump", passes).snapshot("fusion")
 
 
-def test_processes_read_the_same_as_one_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_read_the_same_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("opscope.recording.dumps.workers._SMALL", 0)
-    folder = write_dump(tmp_path / "dump")
-    told: list[float] = []
-    alone, together = read_dump(folder, jobs=1), read_dump(folder, told.append, jobs=3)
+    dump = write_dump(tmp_path / "dump")
+    fractions: list[float] = []
+    alone, together = read_dump(dump, jobs=1), read_dump(dump, fractions.append, jobs=3)
     assert [s.program for s in alone] == [s.program for s in together]
-    assert told == sorted(told) and told[-1] == 1
+    assert fractions == sorted(fractions) and fractions[-1] == 1
 
 
 def test_one_pass_is_read_without_reading_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = write_dump(tmp_path / "dump")
-    whole = read_dump(folder)
-    read: list[str] = []
+    dump = write_dump(tmp_path / "dump")
+    whole = read_dump(dump)
+    names: list[str] = []
     text = Source.read_text
 
-    def noting(source: Source) -> str:
-        read.append(source.name)
+    def recorded(source: Source) -> str:
+        names.append(source.name)
         return text(source)
 
-    monkeypatch.setattr(Source, "read_text", noting)
-    passes = open_passes(folder)
+    monkeypatch.setattr(Source, "read_text", recorded)
+    passes = open_passes(dump)
     with pytest.raises(OpscopeError, match="no snapshot 999; there are 7, from 0 to 6"):
         passes.snapshot("999")
     with pytest.raises(OpscopeError, match="no pass 'x'"):
         passes.snapshot("x")
-    assert read == []
+    assert names == []
     assert passes.snapshot("5").program == whole.snapshot(5).program
-    assert len(read) == 1 and "0004.outer.after_fusion" in read[0]
+    assert len(names) == 1 and "0004.outer.after_fusion" in names[0]
     assert [(s.title, s.module, s.attrs) for s in passes] == [(s.title, s.module, s.attrs) for s in whole]
     assert passes.attrs == whole.attrs
 
 
-def test_passes_have_the_same_numbers_beside_a_cut_text(tmp_path: Path) -> None:
-    folder = write_dump(tmp_path / "dump")
-    next(folder.glob("*0002*")).write_text(BEFORE[:400])
-    assert [s.title for s in open_passes(folder)] == [s.title for s in read_dump(folder)]
-    assert len(open_passes(folder)) == 6
+def test_passes_keep_their_numbers_next_to_a_truncated_text(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump")
+    next(dump.glob("*0002*")).write_text(BEFORE[:400])
+    assert [s.title for s in open_passes(dump)] == [s.title for s in read_dump(dump)]
+    assert len(open_passes(dump)) == 6
 
 
-def test_a_folder_without_texts_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_directory_without_texts_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "module_0001.jit_f.before_optimizations.hlo.pb").write_bytes(b"\x0a")
     with pytest.raises(SourceError, match="xla_dump_hlo_as_text"):
         read_dump(tmp_path)
@@ -117,14 +117,14 @@ def test_a_pipeline_that_runs_twice_is_two_pipelines() -> None:
     assert pipelines(steps) == [("a",), ("a", "b"), ("a",), ("b",), ("b",)]
 
 
-def test_rows_count_what_each_pass_did(tmp_path: Path) -> None:
-    found = list(compared_rows(read_dump(write_dump(tmp_path / "dump"))))
-    assert [(row.added, row.removed, row.changed) for row in found[:4]] == [(0, 0, 0)] * 3 + [(0, 0, 1)]
-    assert (found[5].added, found[5].removed) == (2, 0)
-    assert found[6].unchanged
+def test_rows_count_the_changes_of_each_pass(tmp_path: Path) -> None:
+    rows = list(compared_rows(read_dump(write_dump(tmp_path / "dump"))))
+    assert [(row.added, row.removed, row.changed) for row in rows[:4]] == [(0, 0, 0)] * 3 + [(0, 0, 1)]
+    assert (rows[5].added, rows[5].removed) == (2, 0)
+    assert rows[6].unchanged
 
 
-def test_rows_tell_renaming_and_reordering_apart_from_changes() -> None:
+def test_rows_distinguish_renaming_and_reordering_from_changes() -> None:
     hidden, _ = renamed(AFTER)
     line = "  %zero.6 = f32[] constant(0)\n"
     moved = AFTER.replace(line, "").replace("  %dot.3 =", f"{line}  %dot.3 =")
@@ -142,7 +142,7 @@ def gpu_dump(corpus: Corpus) -> Path:
 
 @pytest.mark.slow
 def test_a_real_gpu_dump_is_small_and_whole(gpu_dump: Path, tmp_path: Path) -> None:
-    """The promise: at most 1/50 of the text, and every snapshot equal to its text."""
+    """At most 1/50 of the size of the texts, and every snapshot is equal to its text."""
     path = tmp_path / "gpu.opscope"
     recording = read_dump(gpu_dump, path=path)
     assert len(recording) == 108

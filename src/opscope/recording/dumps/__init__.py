@@ -1,9 +1,9 @@
-"""Dumps: what compilers write while they work, read as recordings. This file is the table of them.
+"""The table of dumps: directories and logs that compilers write, read as recordings.
 
 A dump's module has `is_dump(directory, names) -> bool`, which looks at the names of the files in a directory, and
-`read_dump(path, progress) -> Recording`. Where programs can be read one by one it also has `open_dump(directory) -> Recording | None`: each
-program is read when it is asked for, and None means that this cannot be done. Rows are data, so that listing the formats imports nothing.
-Other packages add rows through the entry-point group `opscope.dumps`.
+`read_dump(path, progress) -> Recording`. If programs can be read one by one, it also has `open_dump(directory) -> Recording | None`, which
+reads each program on first use and returns None if this directory does not allow it. Rows are data, so that listing the formats imports
+nothing. Other packages add rows through the entry-point group `opscope.dumps`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Dump(Plugin):
     """A row of the table of dumps."""
 
     file_sign: bytes = b""
-    """A regular expression that finds something in the first 64 kB of a file that is such a dump. Empty where only directories are."""
+    """A regular expression that matches in the first 64 kB of a dump that is a single file. Empty if dumps are always directories."""
 
     def takes_file(self, path: Path) -> bool:
-        """Whether a file is such a dump by itself."""
+        """Whether this file is a dump by itself."""
         if not self.file_sign or not path.is_file():
             return False
         with path.open("rb") as stream:
@@ -47,17 +47,17 @@ BUILT_IN: tuple[Dump, ...] = (
 
 
 def dumps() -> list[Dump]:
-    """Built-in rows first, then those of other packages."""
+    """The built-in rows, then those of other packages."""
     return [*BUILT_IN, *outside_rows("opscope.dumps")]
 
 
 def find_dump(path: Path, name: str | None = None) -> Dump | None:
-    """Whose dump a file or directory is: said by what is in it, where no name says it."""
+    """The row that reads a file or directory: by `name`, or else by its contents. None if it is not a dump."""
     if name is not None:
         for row in dumps():
             if row.name == name:
                 return row
-        raise OpscopeError(f"no dumps named {name!r}{suggest(name, [row.name for row in dumps()])}")
+        raise OpscopeError(f"no dump format named {name!r}{suggest(name, [row.name for row in dumps()])}")
     if path.is_dir():
         names = [each.name for each in path.iterdir()]
         return next((row for row in dumps() if row.load().is_dump(path, names)), None)

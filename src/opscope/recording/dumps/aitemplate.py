@@ -17,21 +17,21 @@ _FILE = re.compile(r"(\d+)-(\w+)_graph\.json")
 _ATTRS = {"producer": "AITemplate", "ids": "names"}
 
 
-def is_dump(folder: Path, names: Iterable[str]) -> bool:
-    """Whether a folder has AITemplate's numbered debug dumps."""
+def is_dump(directory: Path, names: Iterable[str]) -> bool:
+    """Whether a directory contains AITemplate's numbered debug dumps."""
     return any(_FILE.fullmatch(name) for name in names)
 
 
-def read_dump(folder: Path, progress: Progress | None = None) -> Recording:
-    """The numbered graphs of a folder in order."""
-    files = numbered_files(folder, _FILE)
-    others = {path.name for path in folder.iterdir() if path.name.endswith("_graph.json")} - {file.path.name for file in files}
-    skipped = [f"{name}: without a number, so without a place in the order" for name in sorted(others)]
-    return read_numbered(folder, files, _read_one, _ATTRS, progress, skipped=skipped)
+def read_dump(directory: Path, progress: Progress | None = None) -> Recording:
+    """The numbered graphs of a directory, in order."""
+    files = numbered_files(directory, _FILE)
+    others = {path.name for path in directory.iterdir() if path.name.endswith("_graph.json")} - {file.path.name for file in files}
+    skipped = [f"{name}: has no number, so its position is unknown" for name in sorted(others)]
+    return read_numbered(directory, files, _read_one, _ATTRS, progress, skipped=skipped)
 
 
-def open_dump(folder: Path) -> Recording | None:
-    return open_numbered(folder, numbered_files(folder, _FILE), _read_one, _ATTRS)
+def open_dump(directory: Path) -> Recording | None:
+    return open_numbered(directory, numbered_files(directory, _FILE), _read_one, _ATTRS)
 
 
 def _read_one(path: Path) -> Program:

@@ -18,20 +18,20 @@ _ATTRS = {"producer": "hidet", "ids": "positions"}
 _TIME = re.compile(r"^\s*(\w+)\s+([\d.]+)\s*(?:s|seconds)?\s*$")
 
 
-def is_dump(folder: Path, names: Iterable[str]) -> bool:
-    """Whether a folder was written by hidet's save_graph_instrument."""
+def is_dump(directory: Path, names: Iterable[str]) -> bool:
+    """Whether hidet's save_graph_instrument wrote this directory."""
     return any(_FILE.fullmatch(name) and name.startswith("0_") for name in names)
 
 
-def read_dump(folder: Path, progress: Progress | None = None) -> Recording:
-    """The numbered JSON files of a folder, with the seconds of `profile.log` where it is there."""
-    profile = _profile(folder / "profile.log")
-    files = numbered_files(folder, _FILE)
-    return read_numbered(folder, files, _read_one, _ATTRS, progress, seconds=lambda name: next(profile.get(name, iter(())), None))
+def read_dump(directory: Path, progress: Progress | None = None) -> Recording:
+    """The numbered JSON files of a directory, with the seconds from `profile.log` if it exists."""
+    profile = _profile(directory / "profile.log")
+    files = numbered_files(directory, _FILE)
+    return read_numbered(directory, files, _read_one, _ATTRS, progress, seconds=lambda name: next(profile.get(name, iter(())), None))
 
 
-def open_dump(folder: Path) -> Recording | None:
-    return open_numbered(folder, numbered_files(folder, _FILE), _read_one, _ATTRS)
+def open_dump(directory: Path) -> Recording | None:
+    return open_numbered(directory, numbered_files(directory, _FILE), _read_one, _ATTRS)
 
 
 def _read_one(path: Path) -> Program:
@@ -39,11 +39,11 @@ def _read_one(path: Path) -> Program:
 
 
 def _profile(log: Path) -> dict[str, Iterator[float]]:
-    """Seconds of each pass, in the order in which passes of one name ended."""
-    found: dict[str, list[float]] = {}
+    """The seconds of each pass; of several passes with one name, in the order in which they ended."""
+    seconds: dict[str, list[float]] = {}
     if log.exists():
         for line in log.read_text(errors="replace").splitlines():
-            timed = _TIME.match(line)
-            if timed:
-                found.setdefault(timed[1], []).append(float(timed[2]))
-    return {name: iter(times) for name, times in found.items()}
+            match = _TIME.match(line)
+            if match:
+                seconds.setdefault(match[1], []).append(float(match[2]))
+    return {name: iter(times) for name, times in seconds.items()}

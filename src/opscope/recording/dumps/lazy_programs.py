@@ -1,4 +1,4 @@
-"""A dump folder of which only some programs are wanted: each file is read when its program is asked for."""
+"""A dump whose files are read one by one, when their programs are first used."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from opscope.recording.model import Recording, Snapshot
 _TAIL = 16
 
 
-class Listed(NamedTuple):
-    """A file of a dump and the pass that it stands for."""
+class PassFile(NamedTuple):
+    """A file of a dump, and the pass that wrote it."""
 
     path: Path
     name: str
@@ -24,17 +24,17 @@ class Listed(NamedTuple):
 
 
 def is_closed(path: Path) -> bool:
-    """Whether a text ends with a brace. One that was cut would be left out, and then the passes after it have other numbers."""
+    """Whether a text ends with a brace. A truncated text would be skipped, and the passes after it would get other numbers."""
     with path.open("rb") as stream:
         stream.seek(-min(_TAIL, path.stat().st_size), os.SEEK_END)
         return stream.read().rstrip().endswith(b"}")
 
 
-def lazy_recording(folder: Path, files: Iterable[Listed], read: Callable[[Path], Program], attrs: Mapping[str, Any]) -> Recording:
-    """The passes by their files' names. Nobody has counted their nodes, nor found out which of them are equal."""
-    listed = list(files)
+def lazy_recording(directory: Path, files: Iterable[PassFile], read: Callable[[Path], Program], attrs: Mapping[str, Any]) -> Recording:
+    """The passes, by the names of their files. Node counts and which programs are equal stay unknown."""
+    passes = list(files)
     snapshots = [
-        Snapshot(i, name, pipeline, module, content=i, attrs={"file": path.name}, _program=lambda i: read(listed[i].path))
-        for i, (path, name, pipeline, module) in enumerate(listed)
+        Snapshot(i, name, pipeline, module, content=i, attrs={"file": path.name}, _program=lambda i: read(passes[i].path))
+        for i, (path, name, pipeline, module) in enumerate(passes)
     ]
-    return Recording(str(folder), snapshots, {**attrs, "source": folder.name, "finished": True})
+    return Recording(str(directory), snapshots, {**attrs, "source": directory.name, "finished": True})

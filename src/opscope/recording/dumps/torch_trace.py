@@ -1,10 +1,10 @@
-"""Structured logs of torch.compile (`TORCH_TRACE=folder`) as recordings: each compile id is a module, each graph in it a snapshot.
+"""Structured logs of torch.compile (`TORCH_TRACE=directory`) as recordings: each compile id is a module, each of its graphs a snapshot.
 
     V1115 09:17:14.329000 27326 torch/_functorch/…:1797] {"aot_joint_graph": {}, "frame_id": 0, "has_payload": "20ae…", …}
     <tab>class inner_f(torch.nn.Module):
     <tab>    def forward(…
 
-A record is a line with JSON; its payload follows, indented by a tab. Logs that were cut give what is there.
+A record is a line with JSON; its payload follows, indented by a tab. Of a truncated log, the part that is there is read.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _RECORD = re.compile(r"^[VDIWE]\d{4} (?P<time>[\d:.]+) \d+ \S+?:\d+\] (?P<json>\
 _RANK = re.compile(r"rank_(\d+)")
 
 _STAGES: dict[str, tuple[tuple[str, ...], str]] = {
-    "dynamo_output_graph": (("dynamo",), "graph of Dynamo"),
+    "dynamo_output_graph": (("dynamo",), "Dynamo graph"),
     "before_pre_grad_graph": (("pre-grad",), "before"),
     "inductor_pre_grad_graph": (("pre-grad",), "before"),
     "after_pre_grad_graph": (("pre-grad",), "after"),
     "aot_joint_graph": (("aot autograd",), "joint graph"),
-    "aot_inference_graph": (("aot autograd",), "graph of AOTAutograd"),
+    "aot_inference_graph": (("aot autograd",), "AOTAutograd graph"),
     "before_joint_graph": (("joint",), "before"),
     "after_joint_graph": (("joint",), "after"),
     "aot_forward_graph": (("partition",), "forward"),
@@ -48,18 +48,18 @@ class _Record(NamedTuple):
     kind: str
     facts: dict[str, Any]
     payload: str
-    """Only where it holds a graph."""
+    """Empty unless it is a graph."""
     at: int
-    """Where in the file it ends."""
+    """The offset in the file at which it ends."""
 
 
-def is_dump(folder: Path, names: Iterable[str]) -> bool:
-    """Whether a folder holds such logs."""
-    return any(TORCH.takes_file(folder / name) for name in names if name.endswith(".log"))
+def is_dump(directory: Path, names: Iterable[str]) -> bool:
+    """Whether a directory contains such logs."""
+    return any(TORCH.takes_file(directory / name) for name in names if name.endswith(".log"))
 
 
 def read_dump(source: str | Path, progress: Progress | None = None) -> Recording:
-    """One log, or a folder of them: several processes, or the ranks of a distributed run."""
+    """Read one log, or a directory of logs: of several processes, or of the ranks of a distributed run."""
     source = Path(source)
     logs = [source] if source.is_file() else sorted(path for path in source.glob("*.log") if TORCH.takes_file(path))
     writer = StoreWriter(attrs={"producer": "torch.compile (structured log)", "ids": "names", "source": source.name})
@@ -78,12 +78,16 @@ def read_dump(source: str | Path, progress: Progress | None = None) -> Recording
         done += path.stat().st_size
     recording = writer.finished(str(source), skipped)
     if not len(recording):
-        raise SourceError("is a log of torch without any graph: was it cut, or did everything come out of a cache?", str(source))
+        raise SourceError(
+            "is a torch.compile log without graphs: it is truncated, or every graph came from a cache; "
+            "run again with TORCHINDUCTOR_FORCE_DISABLE_CACHES=1",
+            str(source),
+        )
     return recording
 
 
 def _records(path: Path) -> Iterator[_Record]:
-    """The records of a log one by one; payloads that hold no graph are passed over without being kept."""
+    """Iterate over the records of a log. Payloads other than graphs are skipped, not stored."""
     kind, at = "", 0
     facts: dict[str, Any] = {}
     payload: list[str] = []
@@ -97,11 +101,11 @@ def _records(path: Path) -> Iterator[_Record]:
             if kind:
                 yield _Record(kind, facts, "".join(payload), at)
             kind, facts, payload = "", {}, []
-            found = _RECORD.match(raw.decode("utf-8", "replace"))
-            if found:
+            match = _RECORD.match(raw.decode("utf-8", "replace"))
+            if match:
                 try:
-                    facts = json.loads(found["json"])
-                except (ValueError, RecursionError):  # cut in the middle, or mixed with another process's line
+                    facts = json.loads(match["json"])
+                except (ValueError, RecursionError):  # truncated, or interleaved with another process's line
                     continue
                 kind = _kind(facts)
     if kind:
@@ -109,7 +113,7 @@ def _records(path: Path) -> Iterator[_Record]:
 
 
 def _kind(facts: dict[str, Any]) -> str:
-    """What a record is about: its first key, or the name of the artifact that it holds."""
+    """The kind of a record: its first key, or the name of its artifact."""
     artifact = facts.get("artifact")
     name = artifact.get("name") if isinstance(artifact, dict) else next(iter(facts), "")
     return name if name in _STAGES or name == "dynamo_start" else "other"
@@ -148,7 +152,7 @@ class _Chains:
             chain.end()
 
     def _program(self, record: _Record, title: str) -> Program:
-        """The same text again (before and after a stage that did nothing) is parsed once."""
+        """A text that repeats (before and after a stage that changed nothing) is parsed once."""
         text = record.payload
         if text not in self._parsed:
             self._parsed = {text: program_of_text(text, title)}
@@ -156,27 +160,27 @@ class _Chains:
 
 
 class _Chain:
-    """One compile id, followed like a live compilation: first one graph, then forward and backward."""
+    """One compile id, handled like a live compilation: first one graph, then forward and backward."""
 
     def __init__(self, writer: StoreWriter, title: str) -> None:
         self._writer = writer
         self._title = title
         self._whole: Program | None = None
         self._parts: dict[str, Program] = {}
-        self._lonely_forward = False
+        self._awaits_backward = False
 
     def take(self, kind: str, program: Program) -> None:
         pipeline, name = _STAGES[kind]
         origins: Iterable[Origin] = ()
         if kind == "aot_forward_graph":
             self._parts = {FORWARD: program}
-            self._lonely_forward = True
-            return  # its backward is the next record
+            self._awaits_backward = True
+            return  # the backward is the next record
         if kind == "aot_backward_graph":
             self._parts[BACKWARD] = program
             origins = self._split()
         elif self._parts:
-            if self._lonely_forward:
+            if self._awaits_backward:
                 self._add(("partition",), "forward", self._split())
             part = self._part_of(program)
             keys = [(graph.name, node.id) for graph in program for node in graph]
@@ -188,16 +192,16 @@ class _Chain:
         self._add(pipeline, name, origins)
 
     def end(self) -> None:
-        if self._lonely_forward:
+        if self._awaits_backward:
             self._add(("partition",), "forward", self._split())
 
     def _split(self) -> list[Origin]:
-        self._lonely_forward = False
+        self._awaits_backward = False
         whole, self._whole = self._whole, None
         return [] if whole is None else list(partition_origins(whole, self._parts))
 
     def _part_of(self, program: Program) -> str:
-        """Logs do not say which half a graph is; its inputs do."""
+        """Which half a graph is. Logs do not say; its inputs do."""
         backward = self._parts.get(BACKWARD)
         inputs = _inputs(program)
         is_backward = FORWARD not in self._parts or (backward is not None and inputs == _inputs(backward))
@@ -213,7 +217,7 @@ def _inputs(program: Program) -> list[str]:
 
 
 def _compile_id(facts: dict[str, Any]) -> str:
-    """`0/1` as torch writes it: frame and recompilation; `!2/0/1` inside compiled autograd."""
+    """The id as torch writes it: `0/1` is frame and recompilation, `!2/0/1` is inside compiled autograd."""
     autograd = facts.get("compiled_autograd_id")
     frame = f"{facts.get('frame_id', '-')}/{facts.get('frame_compile_id', '-')}"
     return frame if autograd is None else f"!{autograd}/{frame}"

@@ -1,4 +1,4 @@
-"""Reading many HLO texts at once."""
+"""Reads many HLO texts in several processes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from opscope.recording.processes import answers_in_order, serve
 from opscope.recording.store.program_blob import Packed, pack, unpack
 
 _SMALL = 3 << 20
-"""Below this many bytes starting processes costs more than it saves."""
+"""Below this many bytes, starting processes costs more than it saves."""
 
 
 def packed_in_order(paths: list[Path], progress: Progress | None, jobs: int = 0) -> Iterator[Packed | str]:
-    """Each file as a packed program, or the sentence why it could not be read; in the order of the files."""
+    """Each file as a packed program, or the reason why it could not be read, in the order of the files."""
     sizes = [path.stat().st_size for path in paths]
     total = sum(sizes) or 1
     done = 0
-    alone = jobs == 1 or total < _SMALL
-    results = _alone(paths) if alone else answers_in_order("opscope.recording.dumps.workers", [str(p.resolve()) for p in paths], jobs)
+    in_this_process = jobs == 1 or total < _SMALL
+    results = (
+        _read_here(paths)
+        if in_this_process
+        else answers_in_order("opscope.recording.dumps.workers", [str(p.resolve()) for p in paths], jobs)
+    )
     for size, result in zip(sizes, results, strict=True):
         done += size
         if progress:
@@ -28,7 +32,7 @@ def packed_in_order(paths: list[Path], progress: Progress | None, jobs: int = 0)
         yield result if isinstance(result, str) else unpack(result)
 
 
-def _alone(paths: list[Path]) -> Iterator[bytes | str]:
+def _read_here(paths: list[Path]) -> Iterator[bytes | str]:
     for path in paths:
         try:
             yield read_packed(str(path))
@@ -42,7 +46,7 @@ def read_packed(path: str) -> bytes:
 
     programs = parse_hlo(Source(Path(path)).read_text())
     if len(programs) != 1:
-        raise OpscopeError(f"{len(programs)} modules in it instead of one")
+        raise OpscopeError(f"contains {len(programs)} modules; a pass of a dump has one")
     return pack(programs[0])
 
 

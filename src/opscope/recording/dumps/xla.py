@@ -1,8 +1,8 @@
-"""A folder written with `--xla_dump_to` as a recording: modules, pipelines and steps in order.
+"""A directory written with `--xla_dump_to` as a recording: modules, pipelines and passes in order.
 
     module_0022.jit_step.0011.simplification.after_algsimp.before_simplify-sorts.txt
 
-Files are read in several processes. The same text again (passes that only began, or changed nothing) is read once.
+Files are read in several processes. A text that repeats (because a pass only started, or changed nothing) is read once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opscope.errors import SourceError
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.dumps.cache import cached
-from opscope.recording.dumps.lazy_programs import Listed, is_closed, lazy_recording
+from opscope.recording.dumps.lazy_programs import PassFile, is_closed, lazy_recording
 from opscope.recording.dumps.workers import packed_in_order
 from opscope.recording.model import Recording
 from opscope.recording.store.store import StoreWriter, open_store
@@ -29,24 +29,24 @@ _AFTER = re.compile(r"(?P<module>module_\d+\.[^.]+(?:\.\d+)*)\.(?P<target>.*?)_?
 _TEXT = re.compile(r"\.txt(\.gz)?$")
 _FIRST, _LAST = -1, 1 << 60
 _TAIL = 16
-_WORTH_KEEPING = 8 << 20
-"""Folders with so many bytes of text take seconds to read."""
+_WORTH_CACHING = 8 << 20
+"""A dump with this many bytes of text takes seconds to read."""
 _ATTRS = {"producer": "XLA", "ids": "names"}
 
 _OTHER_KINDS = (
-    (re.compile(r"buffer-assignment|live-range|memory-usage"), "XLA's notes on memory"),
+    (re.compile(r"buffer-assignment|live-range|memory-usage"), "XLA's memory report"),
     (re.compile(r"\.ll$|\.o$|\.ptx$|\.s$|obj-file"), "generated code"),
     (re.compile(r"thunk_"), "XLA's list of thunks"),
-    (re.compile(r"fusion_dump|_fusion\.(html|pyz)$"), "XLA's notes on fusion"),
+    (re.compile(r"fusion_dump|_fusion\.(html|pyz)$"), "XLA's fusion report"),
     (re.compile(r"debug_options$|\.textproto$"), "compile options"),
     (re.compile(r"\.pb(\.gz)?$"), "binary HLO; dump as text with xla_dump_hlo_as_text"),
     (re.compile(r"\.(html|dot|svg)$"), "a picture"),
-    (re.compile(r"\.mlir$"), "MLIR: open it on its own"),
+    (re.compile(r"\.mlir$"), "MLIR; open it separately"),
 )
 
 
 class Step(NamedTuple):
-    """One text of the dump, by its file's name."""
+    """One text of the dump, as its file name describes it."""
 
     path: Path
     module: str
@@ -55,16 +55,16 @@ class Step(NamedTuple):
     name: str
 
 
-def find_steps(folder: Path) -> tuple[list[Step], list[str]]:
-    """The texts in the order in which they were written, and what else is there with the reason why it is left out."""
+def find_steps(directory: Path) -> tuple[list[Step], list[str]]:
+    """The texts in the order in which XLA wrote them, and the other files, each with the reason why it is skipped."""
     steps: list[Step] = []
     skipped: list[str] = []
-    for path in sorted(folder.iterdir()):
+    for path in sorted(directory.iterdir()):
         step = None if path.is_dir() else _step(path)
         if step is not None:
             steps.append(step)
         else:
-            skipped.append(f"{path.name}: {_why_not(path)}")
+            skipped.append(f"{path.name}: {_reason_to_skip(path)}")
     steps.sort(key=lambda step: (step.module, step.number))
     return steps, skipped
 
@@ -73,32 +73,31 @@ def _step(path: Path) -> Step | None:
     if not _TEXT.search(path.name):
         return None
     name = _TEXT.sub("", path.name)
-    found = _STEP.fullmatch(name)
-    if found:
-        passed = found["after"]
-        return Step(path, found["module"], int(found["step"]), found["pipeline"], passed)
-    found = _BEFORE.fullmatch(name)
-    if found:
-        return Step(path, found["module"], _FIRST, "", "before optimizations")
-    found = _AFTER.fullmatch(name)
-    if found:
-        return Step(path, found["module"], _LAST, "", "after optimizations")
+    match = _STEP.fullmatch(name)
+    if match:
+        return Step(path, match["module"], int(match["step"]), match["pipeline"], match["after"])
+    match = _BEFORE.fullmatch(name)
+    if match:
+        return Step(path, match["module"], _FIRST, "", "before optimizations")
+    match = _AFTER.fullmatch(name)
+    if match:
+        return Step(path, match["module"], _LAST, "", "after optimizations")
     return None
 
 
-def _why_not(path: Path) -> str:
+def _reason_to_skip(path: Path) -> str:
     if path.is_dir():
-        return "a folder"
+        return "a directory"
     for kind, what in _OTHER_KINDS:
         if kind.search(path.name):
             return what
-    return "a state outside of the numbered passes" if path.name.startswith("module_") else "not named like a dump of XLA"
+    return "not one of the numbered passes" if path.name.startswith("module_") else "not named like an XLA dump"
 
 
 def pipelines(steps: list[Step]) -> list[tuple[str, ...]]:
-    """For each step of one module the pipelines that it stands in, from the outside in.
+    """For each step of one module, the pipelines that it is part of, outermost first.
 
-    A pipeline runs from its `pipeline-start` to its last step; what begins and ends in between is inside it.
+    A pipeline runs from its `pipeline-start` to its last step; pipelines that start and end in between are nested in it.
     """
     runs: list[list[int]] = []
     open_run: dict[str, int] = {}
@@ -123,19 +122,19 @@ def pipelines(steps: list[Step]) -> list[tuple[str, ...]]:
     return paths
 
 
-def read_dump(folder: str | Path, progress: Progress | None = None, path: str | Path | None = None, jobs: int = 0) -> Recording:
-    """A dump folder as a recording: written to `path` while it is read, or kept in the cache if it is large, or in memory."""
-    folder = Path(folder)
-    steps, skipped = find_steps(folder)
+def read_dump(directory: str | Path, progress: Progress | None = None, path: str | Path | None = None, jobs: int = 0) -> Recording:
+    """Read a dump as a recording: in a file at `path`, or else in the cache if it is large, or else in memory."""
+    directory = Path(directory)
+    steps, skipped = find_steps(directory)
     if not steps:
-        hint = "; it has binary HLO only, dump with xla_dump_hlo_as_text" if any(".pb:" in s for s in skipped) else ""
-        raise SourceError(f"no texts of XLA passes in it{hint}", str(folder))
+        hint = "only binary HLO; dump text with xla_dump_hlo_as_text" if any(".pb:" in s for s in skipped) else "no texts of XLA passes"
+        raise SourceError(f"contains {hint}", str(directory))
     files = [step.path for step in steps]
-    if path is None and sum(each.stat().st_size for each in files) >= _WORTH_KEEPING:
-        kept = cached(folder, folder.iterdir(), lambda part: _write(part, folder, steps, skipped, progress, jobs))
-        if kept is not None:
-            return _named(open_store(kept), str(folder))
-    return _named(_write(path, folder, steps, skipped, progress, jobs).recording(), str(folder if path is None else path))
+    if path is None and sum(each.stat().st_size for each in files) >= _WORTH_CACHING:
+        cache_file = cached(directory, directory.iterdir(), lambda part: _write(part, directory, steps, skipped, progress, jobs))
+        if cache_file is not None:
+            return _named(open_store(cache_file), str(directory))
+    return _named(_write(path, directory, steps, skipped, progress, jobs).recording(), str(directory if path is None else path))
 
 
 def _named(recording: Recording, name: str) -> Recording:
@@ -144,40 +143,40 @@ def _named(recording: Recording, name: str) -> Recording:
 
 
 def _write(
-    path: str | Path | None, folder: Path, steps: list[Step], skipped: list[str], progress: Progress | None, jobs: int
+    path: str | Path | None, directory: Path, steps: list[Step], skipped: list[str], progress: Progress | None, jobs: int
 ) -> StoreWriter:
-    """The texts as snapshots; what cannot be read is left out, with the reason."""
-    writer = StoreWriter(path, attrs={**_ATTRS, "source": folder.name})
+    """Write the texts as snapshots. A text that cannot be read is skipped, with the reason."""
+    writer = StoreWriter(path, attrs={**_ATTRS, "source": directory.name})
     placed = _placed(steps)
     digests = [_digest(step.path) for step, _ in placed]
     fresh = list(dict.fromkeys(digests))
     of_digest = dict(zip(reversed(digests), reversed([step.path for step, _ in placed]), strict=True))
     results = packed_in_order([of_digest[digest] for digest in fresh], progress, jobs)
-    known: dict[bytes, Any] = {}
+    contents: dict[bytes, Any] = {}
     for (step, where), digest in zip(placed, digests, strict=True):
-        if digest not in known:
-            known[digest] = next(results)
-        program = known[digest]
+        if digest not in contents:
+            contents[digest] = next(results)
+        program = contents[digest]
         if isinstance(program, str):
             skipped.append(f"{step.path.name}: {program}")
             continue
         index = writer.add(program, step.name, pipeline=where, module=step.module, attrs={"file": step.path.name})
-        known[digest] = writer.content_of(index)
+        contents[digest] = writer.content_of(index)
     writer.set(skipped=skipped)
     writer.close()
     return writer
 
 
-def open_dump(folder: Path) -> Recording | None:
-    """The passes of a dump, each text read when its program is asked for; so nobody has counted their nodes.
+def open_dump(directory: Path) -> Recording | None:
+    """The passes of a dump, each text read on first use, so that node counts stay unknown.
 
-    None where a text does not look whole: it might be left out, and then the passes after it have other numbers.
+    None if a text looks truncated: it would be skipped, and the passes after it would get other numbers.
     """
-    steps, skipped = find_steps(folder)
+    steps, skipped = find_steps(directory)
     if not steps or not all(_looks_whole(step.path) for step in steps):
         return None
-    files = [Listed(step.path, step.name, where, step.module) for step, where in _placed(steps)]
-    return lazy_recording(folder, files, _read_one, {**_ATTRS, "skipped": skipped})
+    files = [PassFile(step.path, step.name, where, step.module) for step, where in _placed(steps)]
+    return lazy_recording(directory, files, _read_one, {**_ATTRS, "skipped": skipped})
 
 
 def _read_one(path: Path) -> Program:
@@ -186,12 +185,12 @@ def _read_one(path: Path) -> Program:
 
     programs = parse_hlo(Source(path).read_text())
     if len(programs) != 1:
-        raise SourceError(f"{len(programs)} modules in it instead of one", str(path))
+        raise SourceError(f"contains {len(programs)} modules; a pass of a dump has one", str(path))
     return programs[0]
 
 
 def _looks_whole(path: Path) -> bool:
-    """Whether a text ends as a module does. What is packed would have to be unpacked to know."""
+    """Whether a text ends like a module. A compressed text counts as not whole, because checking it means decompressing it."""
     if path.suffix == ".gz" or path.stat().st_size < _TAIL:
         return False
     with path.open("rb") as stream:
@@ -199,7 +198,7 @@ def _looks_whole(path: Path) -> bool:
 
 
 def _placed(steps: list[Step]) -> list[tuple[Step, tuple[str, ...]]]:
-    """Steps module by module, each with its pipelines."""
+    """The steps by module, each with its pipelines."""
     by_module: dict[str, list[Step]] = defaultdict(list)
     for step in steps:
         by_module[step.module].append(step)
@@ -211,7 +210,7 @@ def _digest(path: Path) -> bytes:
         return hashlib.file_digest(stream, "sha1").digest()
 
 
-def is_dump(folder: Path, names: Iterable[str] | None = None) -> bool:
-    """Whether a folder holds texts of XLA passes."""
-    names = (path.name for path in folder.iterdir()) if names is None else names
+def is_dump(directory: Path, names: Iterable[str] | None = None) -> bool:
+    """Whether a directory contains texts of XLA passes."""
+    names = (path.name for path in directory.iterdir()) if names is None else names
     return any(_TEXT.search(name) and (_STEP.match(name) or _BEFORE.match(name) or _AFTER.match(name)) for name in names)

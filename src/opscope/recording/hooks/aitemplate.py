@@ -1,7 +1,7 @@
 """AITemplate's passes, recorded while it compiles.
 
-Every stage of AITemplate hands its graph to one function, `graph_utils.dump_graph_debug_str_to_file`, whether dumping is switched
-on or not. Recording is standing in for that function.
+Every stage of AITemplate passes its graph to one function, `graph_utils.dump_graph_debug_str_to_file`, whether dumping is on or off.
+The recorder replaces that function.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NUMBER = re.compile(r"^\d+-")
 
 
 def watch_transforms(recorder: Recorder, module: str = "") -> None:
-    """Record each transform from now on, until the recording ends."""
+    """Record every transform until the recording ends."""
     try:
         from aitemplate.utils import graph_utils
     except ImportError:
-        raise OpscopeError("AITemplate is not installed here; its debug dumps (LOGLEVEL=DEBUG) can be opened without it") from None
+        raise OpscopeError("AITemplate is not installed; its debug dumps (LOGLEVEL=DEBUG) can be opened without it") from None
     original = graph_utils.dump_graph_debug_str_to_file
     names = OpNames()
     remarks = Remarks(recorder)

@@ -1,6 +1,6 @@
-"""One JAX function, recorded while XLA compiles it: no environment variables, and nothing left on disk.
+"""Records one JAX function while XLA compiles it, without environment variables and without leaving files on disk.
 
-XLA writes its texts into a folder of our own, by compile options of this one call; the folder is read as any dump and removed.
+Compile options of this one call make XLA dump into a temporary directory, which is read like any other dump and removed.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ def record_jax(
     compiler_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Compile `function` for `args` and record each pass. `every_pass` keeps also those that changed nothing.
+    """Compile `function` for `args` and record each pass, with `every_pass` also those that changed nothing.
 
-    Other options are keyword arguments of the function. Returns what `lower(…).compile()` returns.
+    Other options are keyword arguments of the function. Returns the result of `lower(…).compile()`.
     """
     import jax
 
     jitted = function if hasattr(function, "lower") else jax.jit(function)
     lowered = jitted.lower(*args, **options)
-    folder = Path(tempfile.mkdtemp(prefix="opscope_xla_"))
+    directory = Path(tempfile.mkdtemp(prefix="opscope_xla_"))
     try:
-        wanted = {"xla_dump_to": str(folder), "xla_dump_hlo_pass_re": ".+" if every_pass else ".*", "xla_dump_hlo_as_text": True}
-        compiled = lowered.compile({**(compiler_options or {}), **wanted})
-        if not any(folder.iterdir()):
-            raise OpscopeError("XLA wrote no dump: the function came from JAX's compilation cache; switch it off for this call")
+        dump_options = {"xla_dump_to": str(directory), "xla_dump_hlo_pass_re": ".+" if every_pass else ".*", "xla_dump_hlo_as_text": True}
+        compiled = lowered.compile({**(compiler_options or {}), **dump_options})
+        if not any(directory.iterdir()):
+            raise OpscopeError("XLA wrote no dump, because the function came from JAX's compilation cache; disable the cache for this call")
         with Remarks(recorder).safely("XLA's dump"):
             recorder.set(producer=f"XLA through JAX {jax.__version__}", ids="names")
-            for snapshot in read_dump(folder):
+            for snapshot in read_dump(directory):
                 title = module or snapshot.module.partition(".")[2]
                 recorder.snapshot(snapshot.program, snapshot.name, pipeline=snapshot.pipeline, module=title)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
     return compiled

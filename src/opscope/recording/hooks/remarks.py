@@ -1,4 +1,4 @@
-"""What a recording lacks, in sentences. Recording never makes the user's own run fail."""
+"""Remarks on what a recording lacks. Recording never makes the user's own run fail."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Remarks:
     def add(self, sentence: str) -> None:
         if sentence not in self.sentences:
             self.sentences.append(sentence)
-            with suppress(Exception):  # a full disk ends the recording, not the run
+            with suppress(Exception):  # a full disk must end the recording, not the run
                 self._recorder.set(remarks=list(self.sentences))
 
     @contextmanager
     def safely(self, what: str) -> Iterator[None]:
-        """Turn any error of recording into a remark."""
+        """Turn any error inside the block into a remark."""
         try:
             yield
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Classes of a compiler that hooks must reach, however deep they are derived."""
+"""All subclasses of a class, which hooks need in order to reach every rule of a compiler."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def subclasses(cls: Any) -> list[Any]:
-    """All that derive from a class, directly or not."""
-    found, waiting = [], [cls]
+    """Direct and indirect subclasses."""
+    classes, waiting = [], [cls]
     while waiting:
         for sub in waiting.pop().__subclasses__():
-            found.append(sub)
+            classes.append(sub)
             waiting.append(sub)
-    return found
+    return classes

@@ -1,13 +1,13 @@
-"""torch.compile, recorded: every graph that Dynamo makes, followed through Inductor's passes.
+"""Records torch.compile: every graph that Dynamo produces, through all of Inductor's passes.
 
     with opscope.record("run.opscope") as rec:
         loss = rec.torch(model, batch)      # compiles and runs it
         loss.backward()
 
     with opscope.record("run.opscope"):
-        train_step()                        # whatever torch.compile compiles in here
+        train_step()                        # everything that torch.compile compiles in here
 
-One module of the recording is one graph, from Dynamo to the end: graph breaks and recompilations make several.
+Each graph of Dynamo is one module of the recording; graph breaks and recompilations add more.
 """
 
 from __future__ import annotations

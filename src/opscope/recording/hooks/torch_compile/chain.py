@@ -1,4 +1,4 @@
-"""One graph that Dynamo handed to the compiler, followed from stage to stage: one module of the recording."""
+"""One graph of Dynamo, followed from stage to stage. It is one module of the recording."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 WHOLE_GRAPH = ""
 BETWEEN = "between passes"
-"""What happened where no hook looks: between two passes that are observed."""
+"""The name of changes that no hook sees, between two observed passes."""
 
 
 class Part:
-    """One graph of a chain as it was last seen: all of it, or after the partition the forward or backward half."""
+    """The latest state of one graph of a chain: the whole graph or, after the partition, the forward or backward half."""
 
     def __init__(self, program: Program, keys: dict[Any, NodeKey], state: list[Any], results: list[str] | None = None) -> None:
         self.program = program
         self.results = result_names(program) if results is None else results
-        """What the other half calls the results of this one."""
+        """The names that the other half uses for the results of this one."""
         self.keys = keys
         self.state = state
         self.rewrites = Rewrites()
@@ -41,31 +41,31 @@ class Chain:
         self.parts: dict[str, Part] = {}
         self._last: Program | None = None
         self.spent = 0.0
-        """Seconds that recording itself took, so that passes are not charged with it."""
+        """Seconds spent on recording itself, which are subtracted from those of the passes."""
         self._before_aot: Any = None
         self._places = Places()
 
     def snapshot(self, module: Any, name: str, pipeline: Path, part: str = WHOLE_GRAPH, seconds: float | None = None) -> None:
-        """The state of a part after a pass. Nothing is read again where nothing was touched."""
+        """Record the state of a part after a pass. An unchanged graph is not read again."""
         started = time.perf_counter()
-        known = self.parts.get(part)
+        last = self.parts.get(part)
         state = _state(module)
-        if known is None or not _same(known.state, state):
+        if last is None or not _same(last.state, state):
             self._take(module, part, state, name, pipeline, seconds)
         else:
             self._recorder.snapshot(self._last, name, pipeline=pipeline, module=self.title, seconds=seconds)
         self.spent += time.perf_counter() - started
 
     def catch_up(self, module: Any, pipeline: Path, part: str = WHOLE_GRAPH, name: str = BETWEEN) -> None:
-        """A snapshot only if something changed since the last one."""
+        """Record a snapshot if the graph has changed since the last one."""
         started = time.perf_counter()
-        known, state = self.parts.get(part), _state(module)
-        if known is None or not _same(known.state, state):
+        last, state = self.parts.get(part), _state(module)
+        if last is None or not _same(last.state, state):
             self._take(module, part, state, name, pipeline, None, only_changes=True)
         self.spent += time.perf_counter() - started
 
     def aot(self, module: Any, pipeline: Path, name: str) -> None:
-        """AOTAutograd traced Dynamo's graph anew: operators became those of ATen, and their backward was added."""
+        """AOTAutograd has retraced Dynamo's graph: operators became ATen operators, and their backward was added."""
         old = self.parts.get(WHOLE_GRAPH)
         if old is None or self._before_aot is module.graph:
             self.catch_up(module, pipeline)
@@ -79,13 +79,13 @@ class Chain:
         self.spent += time.perf_counter() - started
 
     def partition(self, forward: Any, backward: Any, pipeline: Path, name: str, seconds: float | None) -> None:
-        """The joint graph fell into two."""
+        """The joint graph was split into forward and backward."""
         started = time.perf_counter()
         whole = self.parts.pop(WHOLE_GRAPH, None)
         for part, module in ((FORWARD, forward), (BACKWARD, backward)):
             program = self._places.applied(program_of(module, self.title, self.inputs))
             self.parts[part] = Part(program, keys_of(module, program), _state(module))
-        halves = {part: made.program for part, made in self.parts.items()}
+        halves = {part: half.program for part, half in self.parts.items()}
         origins = partition_origins(whole.program, halves) if whole else ()
         self._write(name, pipeline, seconds, origins)
         self.spent += time.perf_counter() - started
@@ -93,55 +93,55 @@ class Chain:
     def lowered(
         self, program: Program, origins: Iterable[Origin], name: str, pipeline: Path, part: str, seconds: float | None = None
     ) -> None:
-        """A part in another language: the scheduler's nodes instead of fx. They belong to the modules of what they compute."""
-        known, origins = self.parts.get(part), list(origins)
+        """A part after lowering: the scheduler's nodes instead of fx nodes. They belong to the modules of the nodes that they compute."""
+        last, origins = self.parts.get(part), list(origins)
         results = None
-        if known is not None:
-            program = lowered_places(origins, known.program).applied(program)
-            results = known.results if len(known.results) == len(program.main.outputs) else None
+        if last is not None:
+            program = lowered_places(origins, last.program).applied(program)
+            results = last.results if len(last.results) == len(program.main.outputs) else None
         self.parts[part] = Part(program, {}, [], results)
         self._write(name, pipeline, seconds, placed(origins, part))
 
     def rewrites(self, part: str) -> Rewrites | None:
-        known = self.parts.get(part)
-        return known.rewrites if known else None
+        last = self.parts.get(part)
+        return last.rewrites if last else None
 
     def _take(
         self, module: Any, part: str, state: list[Any], name: str, pipeline: Path, seconds: float | None, only_changes: bool = False
     ) -> None:
         program = program_of(module, self.title, self.inputs)
-        known, keys = self.parts.get(part), keys_of(module, program)
+        last, keys = self.parts.get(part), keys_of(module, program)
         origins: list[Origin] = []
-        if known is not None:
-            origins += known.rewrites.origins(known.keys, keys)
-            lives_on = [key for node, key in keys.items() if known.keys.get(node) == key]
-            origins += retargeted(known.program, program, lives_on)
-            self._places.learn(origins, known.program)
+        if last is not None:
+            origins += last.rewrites.origins(last.keys, keys)
+            survivors = [key for node, key in keys.items() if last.keys.get(node) == key]
+            origins += retargeted(last.program, program, survivors)
+            self._places.learn(origins, last.program)
         program = self._places.applied(program)
         self.parts[part] = Part(program, keys, state)
-        if only_changes and known is not None and known.program == program:
-            return  # a copy of the graph: other objects, same content
+        if only_changes and last is not None and last.program == program:
+            return  # a copy of the graph: different objects, same content
         self._write(name, pipeline, seconds, placed(origins, part))
 
     def _write(self, name: str, pipeline: Path, seconds: float | None, origins: Iterable[Origin] = ()) -> None:
         whole = self.parts.get(WHOLE_GRAPH)
         halves = self.parts.items()
-        names = {part: made.results for part, made in halves}
-        self._last = whole.program if whole else joined(self.title, {part: made.program for part, made in halves}, names)
+        names = {part: half.results for part, half in halves}
+        self._last = whole.program if whole else joined(self.title, {part: half.program for part, half in halves}, names)
         self._recorder.snapshot(self._last, name, pipeline=pipeline, module=self.title, seconds=seconds, provenance=list(origins))
 
 
 def _state(module: Any) -> list[Any]:
-    """What a pass can change, by identity: fx makes new tuples whenever arguments change. Nothing is compared by value, because
-    comparing symbolic sizes would add guards to what is being compiled."""
-    found: list[Any] = []
+    """Everything that a pass can change, to compare by identity: fx creates new tuples whenever arguments change. Comparing by value would
+    compare symbolic sizes, which adds guards to the compilation."""
+    fields: list[Any] = []
     for inner in module.modules():
         graph = getattr(inner, "graph", None)
         if graph is None or not hasattr(graph, "nodes"):
             continue
         for node in graph.nodes:
-            found += (node, node.name, node.target, node.args, node.kwargs, node.meta.get("val"))
-    return found
+            fields += (node, node.name, node.target, node.args, node.kwargs, node.meta.get("val"))
+    return fields
 
 
 def _same(a: list[Any], b: list[Any]) -> bool:

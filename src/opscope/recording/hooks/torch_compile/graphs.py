@@ -1,4 +1,4 @@
-"""The graphs of one compilation as Programs: inputs by the names they have in the model, forward and backward side by side."""
+"""The graphs of one compilation as Programs: inputs with their names in the model, forward and backward side by side."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _REGISTERED = re.compile(r"\._(?:parameters|buffers)\['([^']+)'\]")
 
 
 def inputs_of_dynamo(module: Any) -> list[Placeholder]:
-    """What Dynamo says about each input of its graph, in order: parameters and buffers with their names in the model."""
+    """The inputs of Dynamo's graph, in order; parameters and buffers have their names in the model."""
     return [_input(node) for node in module.graph.nodes if node.op == "placeholder"]
 
 
 def _input(node: Any) -> Placeholder:
     source = getattr(node.meta.get("grapharg"), "source", None)
-    spelled = getattr(source, "name", "")
-    text = str(spelled() if callable(spelled) else spelled)
+    source_name = getattr(source, "name", "")
+    text = str(source_name() if callable(source_name) else source_name)
     name = attribute_path(_REGISTERED.sub(r".\1", text))
     if "._buffers[" in text:
         return Placeholder("buffer", name)
     value = node.meta.get("example_value")
     if "._parameters[" in text or type(value).__name__ == "Parameter":
         return Placeholder("parameter", name, trainable=bool(getattr(value, "requires_grad", True)))
-    found = re.fullmatch(r"L\['(\w+)'\]", text)
-    return Placeholder("input", found[1] if found else name)
+    match = re.fullmatch(r"L\['(\w+)'\]", text)
+    return Placeholder("input", match[1] if match else name)
 
 
 def program_of(module: Any, title: str, inputs: list[Placeholder]) -> Program:
-    """A graph module of any stage. AOTAutograd numbers its inputs as Dynamo does."""
+    """The Program of a graph module of any stage. AOTAutograd numbers its inputs as Dynamo does."""
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     described = any("desc" in node.meta for node in placeholders)
     named = {
@@ -57,31 +57,31 @@ def _described(description: Any, inputs: list[Placeholder]) -> Placeholder:
 
 
 def input_number(description: Any) -> int | None:
-    """Which of Dynamo's inputs an input of AOTAutograd's graph is."""
+    """The number of the Dynamo input that an input of AOTAutograd's graph stands for; None if there is none."""
     return int(description.idx) if type(description).__name__ == "PlainAOTInput" else None
 
 
 def keys_of(module: Any, program: Program) -> dict[Any, NodeKey]:
-    """Where each fx node stands in the program that was made of its module, called graphs too."""
-    found: dict[Any, NodeKey] = {}
+    """The key of each fx node in the program of its module, including nodes of called graphs."""
+    keys: dict[Any, NodeKey] = {}
     waiting: deque[tuple[str, Any]] = deque([(ENTRY, module)])
-    seen = {ENTRY}
+    visited = {ENTRY}
     while waiting:
         name, inner = waiting.popleft()
         graph = program.graphs[name]
         for node in inner.graph.nodes:
             if node.name in graph:
-                found[node] = (name, node.name)
+                keys[node] = (name, node.name)
             if node.op in ("get_attr", "call_module"):
                 called = node.target if name == ENTRY else f"{name}.{node.target}"
-                if called in program.graphs and called not in seen:
-                    seen.add(called)
+                if called in program.graphs and called not in visited:
+                    visited.add(called)
                     waiting.append((called, attribute(inner, node.target)))
-    return found
+    return keys
 
 
 def part_graph(part: str, name: str) -> str:
-    """What a graph of one part is called in the whole: the forward's entry is the graph "forward"."""
+    """The name of a part's graph in the joined program: the entry of the forward is the graph "forward"."""
     return name if not part else part if name == ENTRY else f"{part}.{name}"
 
 
@@ -90,34 +90,34 @@ def result_names(program: Program) -> list[str]:
 
 
 def joined(title: str, parts: Mapping[str, Program], results_of: Mapping[str, Sequence[str]] = EMPTY) -> Program:
-    """Forward and backward as graphs that a small one calls, tied together by the values that are saved for the backward.
+    """A program whose entry calls forward and backward, connected by the values that are saved for backward.
 
-    `results_of` has the names under which the other half knows a half's results, where they are not those of the nodes.
+    `results_of` has the names that the other half uses for a half's results, if they differ from those of the nodes.
     """
     builder = ProgramBuilder(title, ENTRY)
     main = builder.graph(ENTRY)
-    given: set[str] = set()
+    arguments: set[str] = set()
     saved: dict[str, ValueRef] = {}
     results: list[ValueRef] = []
     for part, program in parts.items():
         inner = program.main
         inputs = [saved.get(node.id, (node.id, 0)) for node in inner.parameters + _gradients(inner)]
         for node in inner.parameters + _gradients(inner):
-            if node.id not in saved and node.id not in given:
-                given.add(node.id)
+            if node.id not in saved and node.id not in arguments:
+                arguments.add(node.id)
                 main.add(node._replace(links=(), details=_names_only(node)))
         positions = {node.id: node for node in inner.nodes}
         types = [_type(positions[name], index) for name, index in inner.outputs]
         main.node(part, part, inputs, types, calls=[part])
         saved = {name: (part, i) for i, name in enumerate(results_of.get(part) or result_names(program))}
         results += saved.values()
-    taken = {name for node in main.nodes if node.role == "op" for name in node.inputs}
-    main.outputs = [value for value in results if value not in taken]
+    operands = {name for node in main.nodes if node.role == "op" for name in node.inputs}
+    main.outputs = [value for value in results if value not in operands]
     main.node("output", "output", main.outputs, role="output")
     for part, program in parts.items():
         builder.attrs.update(program.attrs)
         for graph in program:
-            _take_over(builder.graph(part_graph(part, graph.name)), graph, part)
+            _copy_graph(builder.graph(part_graph(part, graph.name)), graph, part)
     return builder.build()
 
 
@@ -126,7 +126,7 @@ def _gradients(graph: Graph) -> tuple[Node, ...]:
 
 
 def _names_only(node: Node) -> KnownDetails:
-    """An input outside of its module: the halves have it where it belongs."""
+    """The details of an input without its module, which it has inside the halves."""
     return KnownDetails({name: value for name, value in node.attrs.items() if name in ("name", "label", "trainable")})
 
 
@@ -134,7 +134,7 @@ def _type(node: Node, index: int) -> TensorType:
     return node.outputs[0 if index == WHOLE else index] if node.outputs else TensorType("(None)")
 
 
-def _take_over(builder: GraphBuilder, graph: Graph, part: str) -> None:
+def _copy_graph(builder: GraphBuilder, graph: Graph, part: str) -> None:
     for node in graph.nodes:
         builder.add(node._replace(calls=tuple([part_graph(part, called) for called in node.calls])) if node.calls else node)
     builder.outputs = list(graph.outputs)

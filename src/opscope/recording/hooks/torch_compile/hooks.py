@@ -1,7 +1,7 @@
-"""Where torch.compile is listened to. Everything that is replaced in torch is put back when the recording or the block ends.
+"""Hooks into torch.compile. Every function of torch that is replaced is restored when the recording or the block ends.
 
-The functions below are torch's own and private: each is looked up before it is replaced, and where one is not there the recording
-goes on without it and says so.
+These functions are private to torch, so each is looked up before it is replaced; if one is missing, the recording continues without it and
+has a remark.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SINCE = (2, 6)
 
 
 class Stage(NamedTuple):
-    """What this thread's compiler is at: whose passes the observers tell about."""
+    """What the compiler of this thread is working on, and thus where observed passes belong."""
 
     chain: Chain
     part: str
@@ -39,104 +39,104 @@ class Stage(NamedTuple):
 
 
 class Hooks:
-    """Stands in for Inductor's entry points while it is installed."""
+    """Replaces Inductor's entry points while it is installed."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self.codegen = False
         self.remarks = TorchRemarks(recorder)
-        self._here = threading.local()
+        self._local = threading.local()
         self._undo: list[Callable[[], None]] = []
         self._titles: set[str] = set()
         self.installed = False
         self.everything = False
-        """Whether all of torch.compile is recorded, or only what `rec.torch` compiles."""
+        """Whether to record everything that torch.compile compiles, or only what `rec.torch` does."""
 
     @property
     def compiled(self) -> int:
-        """How many graphs came by."""
+        """How many graphs were compiled."""
         return len(self._titles)
 
     @property
     def stage(self) -> Stage | None:
-        return getattr(self._here, "stage", None)
+        return getattr(self._local, "stage", None)
 
     def install(self) -> None:
         import torch
         from torch._inductor import compile_fx
 
         self.installed = True
-        for name, watched in (
+        for name, wrap in (
             ("compile_fx", self._compile_fx),
             ("_recursive_pre_grad_passes", self._pre_grad),
             ("_recursive_joint_graph_passes", self._joint),
             ("partition_fn", self._partition),
             ("_recursive_post_grad_passes", self._post_grad),
         ):
-            self._replace(compile_fx, name, watched)
+            self._replace(compile_fx, name, wrap)
         PassWatcher(self).install()
         self._recorder.set(producer=f"torch.compile of PyTorch {torch.__version__}", ids="names")
 
     def remove(self) -> None:
-        """Put everything back. A compilation that is still to come (a backward) finds torch as it was."""
+        """Restore everything. A later compilation (of a backward) finds torch as it was."""
         self.installed = False
         while self._undo:
             self._undo.pop()()
 
-    def _replace(self, owner: Any, name: str, watched: Callable[[Any], Any]) -> None:
+    def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
         if not hasattr(owner, name):
             self.remarks.missing(f"{owner.__name__}.{name}")
             return
-        self.replace(owner, name, watched)
+        self.replace(owner, name, wrap)
 
-    def replace(self, owner: Any, name: str, watched: Callable[[Any], Any]) -> None:
+    def replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
         original = vars(owner)[name]
-        setattr(owner, name, functools.wraps(original)(watched(original)))
+        setattr(owner, name, functools.wraps(original)(wrap(original)))
         self._undo.append(lambda: setattr(owner, name, original))
 
     @contextmanager
     def _at(self, chain: Chain, part: str, pipeline: Path, root: Any) -> Iterator[None]:
         outer = self.stage
-        self._here.stage = Stage(chain, part, pipeline, root)
+        self._local.stage = Stage(chain, part, pipeline, root)
         try:
             yield
         finally:
-            self._here.stage = outer
+            self._local.stage = outer
 
     @contextmanager
     def _compiling(self, chain: Chain, part: str) -> Iterator[None]:
-        outer = getattr(self._here, "chain", None), getattr(self._here, "part", "")
-        self._here.chain, self._here.part = chain, part
+        outer = getattr(self._local, "chain", None), getattr(self._local, "part", "")
+        self._local.chain, self._local.part = chain, part
         try:
             yield
         finally:
-            self._here.chain, self._here.part = outer
+            self._local.chain, self._local.part = outer
 
     @contextmanager
-    def asked(self) -> Iterator[None]:
-        """What this thread compiles inside the block was asked for with `rec.torch`."""
-        self._here.asked = True
+    def requested(self) -> Iterator[None]:
+        """Mark what this thread compiles inside the block as requested with `rec.torch`."""
+        self._local.requested = True
         try:
             yield
         finally:
-            self._here.asked = False
+            self._local.requested = False
 
     @property
-    def _wanted(self) -> bool:
-        return self.installed and (self.everything or getattr(self._here, "asked", False))
+    def _is_recording(self) -> bool:
+        return self.installed and (self.everything or getattr(self._local, "requested", False))
 
     @property
     def _chain(self) -> Chain | None:
-        return getattr(self._here, "chain", None)
+        return getattr(self._local, "chain", None)
 
     def _compile_fx(self, original: Any) -> Any:
         def compile_fx(model: Any, example_inputs: Any, inner_compile: Any = None, **options: Any) -> Any:
-            if not self._wanted or self._chain is not None or not hasattr(model, "graph"):
-                given = {} if inner_compile is None else {"inner_compile": inner_compile}
-                return original(model, example_inputs, **given, **options)
+            if not self._is_recording or self._chain is not None or not hasattr(model, "graph"):
+                inner_option = {} if inner_compile is None else {"inner_compile": inner_compile}
+                return original(model, example_inputs, **inner_option, **options)
             chain = Chain(self._recorder, self._title(model), model)
             with self.remarks.safely("Dynamo's graph"):
-                chain.snapshot(model, "graph of Dynamo", ("dynamo",))
+                chain.snapshot(model, "Dynamo graph", ("dynamo",))
             inner = self._lowering(chain, inner_compile) if self.codegen else self._passes_only(chain)
             with self._compiling(chain, ""), without_caches(not self.codegen):
                 return original(model, example_inputs, inner, **options)
@@ -144,7 +144,7 @@ class Hooks:
         return compile_fx
 
     def _title(self, model: Any) -> str:
-        """`MLP.forward 0/1`: what is compiled, and Dynamo's compile id: frame / recompilation."""
+        """A title such as `MLP.forward 0/1`: the function, and Dynamo's compile id (frame / recompilation)."""
         number = str(getattr(model, "meta", {}).get("dynamo_compile_id") or "")
         title = " ".join(filter(None, (_compiled_function(), number))) or "graph"
         unique, count = title, 2
@@ -153,8 +153,8 @@ class Hooks:
         self._titles.add(unique)
         return unique
 
-    def _followed(self, module: Any, pipeline: Path, part: str, run: Callable[[], Any]) -> Any:
-        """Run the passes of one stage; what no observer saw before, between and after them is caught up with."""
+    def _record_stage(self, module: Any, pipeline: Path, part: str, run: Callable[[], Any]) -> Any:
+        """Run the passes of one stage, and record the changes before and after them that no observer sees."""
         chain, stage = self._chain, self.stage
         if not self.installed or chain is None or (stage is not None and is_part_of(module, stage.root)):
             return run()
@@ -168,7 +168,7 @@ class Hooks:
 
     def _pre_grad(self, original: Any) -> Any:
         def pre_grad(module: Any, *args: Any, **options: Any) -> Any:
-            return self._followed(module, ("pre-grad",), "", lambda: original(module, *args, **options))
+            return self._record_stage(module, ("pre-grad",), "", lambda: original(module, *args, **options))
 
         return pre_grad
 
@@ -178,8 +178,8 @@ class Hooks:
             if chain is not None and self.installed and stage is None:
                 differentiated = any(node.op == "placeholder" and node.name.startswith("tangents") for node in module.graph.nodes)
                 with self.remarks.safely("AOTAutograd's graph"):
-                    chain.aot(module, ("aot autograd",), "joint graph" if differentiated else "graph of AOTAutograd")
-            return self._followed(module, ("joint",), "", lambda: original(module, *args, **options))
+                    chain.aot(module, ("aot autograd",), "joint graph" if differentiated else "AOTAutograd graph")
+            return self._record_stage(module, ("joint",), "", lambda: original(module, *args, **options))
 
         return joint
 
@@ -187,7 +187,7 @@ class Hooks:
         def partition(module: Any, joint_inputs: Any, **options: Any) -> Any:
             chain = self._chain
             if chain is None or not self.installed or options.get("partitioner_fn_override") is not None:
-                return original(module, joint_inputs, **options)  # of a graph that is called by the one that is followed
+                return original(module, joint_inputs, **options)  # of a graph that is called by the recorded one
             forward, backward = original(module, joint_inputs, **options)
             with self.remarks.safely("the partition"):
                 chain.partition(forward, backward, ("partition",), "forward and backward", None)
@@ -197,16 +197,16 @@ class Hooks:
 
     def _post_grad(self, original: Any) -> Any:
         def post_grad(module: Any, *args: Any, **options: Any) -> Any:
-            part = getattr(self._here, "part", "")
+            part = getattr(self._local, "part", "")
             pipeline = ("post-grad", part) if part else ("post-grad",)
-            return self._followed(module, pipeline, part, lambda: original(module, *args, **options))
+            return self._record_stage(module, pipeline, part, lambda: original(module, *args, **options))
 
         return post_grad
 
     def _passes_only(self, chain: Chain) -> Any:
-        """Stands in for code generation: runs Inductor's passes on the graph, and gives back the graph as it was before them.
+        """Replaces code generation: runs Inductor's passes on the graph, and returns the graph as it was before them.
 
-        After the passes a graph may hold what only Inductor's code generation can run.
+        After the passes, a graph may contain operations that only Inductor's generated code can run.
         """
 
         def inner_compile(module: Any, example_inputs: Any, **options: Any) -> Any:
@@ -220,13 +220,13 @@ class Hooks:
 
         return inner_compile
 
-    def _lowering(self, chain: Chain, given: Any = None) -> Any:
-        """Inductor's own code generation, with the scheduler watched before and after it fuses."""
+    def _lowering(self, chain: Chain, inner: Any = None) -> Any:
+        """Inductor's own code generation, with the scheduler recorded before and after fusion."""
         from torch._inductor.compile_fx import compile_fx_inner
 
         from opscope.recording.hooks.torch_compile.scheduler import watching_scheduler
 
-        compile_inner = given or compile_fx_inner
+        compile_inner = inner or compile_fx_inner
 
         def inner_compile(module: Any, example_inputs: Any, **options: Any) -> Any:
             if not self.installed:
@@ -239,7 +239,7 @@ class Hooks:
 
 
 def _half(chain: Chain, options: dict[str, Any]) -> str:
-    """Which part of a chain Inductor is told to compile."""
+    """The part of a chain that Inductor is compiling."""
     return WHOLE_GRAPH if WHOLE_GRAPH in chain.parts else BACKWARD if options.get("is_backward") else FORWARD
 
 
@@ -248,7 +248,7 @@ def is_part_of(module: Any, root: Any) -> bool:
 
 
 def _compiled_function() -> str:
-    """The function that Dynamo is compiling: its code object stands in a frame above us."""
+    """The function that Dynamo is compiling: a frame above us has its code object."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "_compile" and frame.f_globals.get("__name__") == "torch._dynamo.convert_frame":
@@ -259,7 +259,7 @@ def _compiled_function() -> str:
 
 
 def post_grad_passes(module: Any, example_inputs: Any, is_inference: bool) -> None:
-    """What Inductor does with a graph before it lowers it."""
+    """Run what Inductor runs on a graph before it lowers it."""
     import torch
     from torch._inductor import compile_fx
     from torch._inductor.virtualized import V
@@ -275,28 +275,29 @@ def post_grad_passes(module: Any, example_inputs: Any, is_inference: bool) -> No
 
 @contextmanager
 def without_caches(backward_too: bool) -> Iterator[None]:
-    """A graph that comes out of a cache passes no pass. Settings of torch are per thread, so this goes around each compilation."""
+    """Disable torch's caches, because a cached graph runs no passes. Torch's settings are per thread, so this wraps each compilation."""
     import torch._functorch.config as functorch
     import torch._inductor.config as inductor
 
     with ExitStack() as settings:
-        settings.enter_context(inductor.patch(_known(inductor, force_disable_caches=True)))
-        wanted: dict[str, Any] = {"enable_autograd_cache": False}
-        if backward_too:  # now, and not when a backward first runs: it may never run
-            wanted["force_non_lazy_backward_lowering"] = True
-        settings.enter_context(functorch.patch(_known(functorch, **wanted)))
+        settings.enter_context(inductor.patch(_supported(inductor, force_disable_caches=True)))
+        functorch_options: dict[str, Any] = {"enable_autograd_cache": False}
+        if backward_too:  # compile the backward now: it may never run
+            functorch_options["force_non_lazy_backward_lowering"] = True
+        settings.enter_context(functorch.patch(_supported(functorch, **functorch_options)))
         yield
 
 
-def _known(config: Any, **wanted: Any) -> dict[str, Any]:
-    return {name: value for name, value in wanted.items() if hasattr(config, name)}
+def _supported(config: Any, **options: Any) -> dict[str, Any]:
+    """The options that this version of torch has."""
+    return {name: value for name, value in options.items() if hasattr(config, name)}
 
 
 @contextmanager
 def watching(recorder: Recorder, codegen: bool = False) -> Iterator[None]:
-    """Record whatever torch.compile compiles inside the block.
+    """Record everything that torch.compile compiles inside the block.
 
-    Without code generation what was compiled inside is forgotten by torch afterwards, so that the next call compiles it in full.
+    Without code generation, torch forgets these compilations afterwards, so that the next call compiles in full.
     """
     hooks = _hooks_of(recorder)
     before = hooks.codegen, hooks.everything, hooks.compiled
@@ -304,7 +305,9 @@ def watching(recorder: Recorder, codegen: bool = False) -> Iterator[None]:
     try:
         yield
         if hooks.compiled == before[2]:
-            hooks.remarks.add("nothing was compiled in the block: what was compiled before is not compiled again (torch._dynamo.reset())")
+            hooks.remarks.add(
+                "nothing was compiled in the block; call torch._dynamo.reset() first to compile again what was compiled earlier"
+            )
     finally:
         if not codegen and hooks.compiled > before[2]:
             import torch._dynamo
@@ -314,20 +317,20 @@ def watching(recorder: Recorder, codegen: bool = False) -> Iterator[None]:
 
 
 def listen(recorder: Recorder) -> None:
-    """Record what torch.compile compiles while the recording is open, without being asked. Nothing of torch is loaded for that."""
+    """Record everything that torch.compile compiles while the recording is open. This imports nothing of torch."""
     wrapper = getattr(sys.modules.get("torch"), "_TorchCompileInductorWrapper", None)
     if wrapper is None:
         return
-    original, opened = wrapper.__call__, ExitStack()
+    original, blocks = wrapper.__call__, ExitStack()
 
     def compiling(self: Any, *args: Any, **options: Any) -> Any:
         if recorder not in _OF_RECORDER or not _OF_RECORDER[recorder].everything:
-            opened.enter_context(watching(recorder))
+            blocks.enter_context(watching(recorder))
         return original(self, *args, **options)
 
     def stop() -> None:
         wrapper.__call__ = original
-        opened.close()
+        blocks.close()
 
     wrapper.__call__ = compiling
     recorder.on_close(stop)
@@ -342,21 +345,21 @@ def record_torch(
     codegen: bool = False,
     compile_options: dict[str, Any] | None = None,
 ) -> Any:
-    """Compile a module or function, run it on these arguments, and record what the compiler does. Returns what the run gave.
+    """Compile a module or function, run it on these arguments, and record what the compiler does. Returns the result of the run.
 
-    The hooks stay until the recording ends: a backward that runs later is compiled then.
+    The hooks stay until the recording ends, because a backward may be compiled later.
     """
     hooks = _hooks_of(recorder)
     before = hooks.compiled
     hooks.codegen = codegen
     result = _compiled(function, hooks, compile_options or {})(*args, **kwargs)
     if hooks.compiled == before:
-        hooks.remarks.add("nothing was compiled: torch.compile ran the function as it is")
+        hooks.remarks.add("nothing was compiled; torch.compile ran the function eagerly")
     return result
 
 
 def _compiled(function: Any, hooks: Hooks, options: dict[str, Any]) -> Any:
-    """The function, to be compiled by a backend of its own: what torch compiled for it before is neither taken nor touched."""
+    """The function with its own backend, so that earlier compilations of it are neither used nor changed."""
     import torch
 
     mode, settings = options.pop("mode", None), options.pop("options", None)
@@ -365,7 +368,7 @@ def _compiled(function: Any, hooks: Hooks, options: dict[str, Any]) -> Any:
     def inductor(module: Any, example_inputs: Any) -> Any:
         from torch._inductor import compile_fx
 
-        with hooks.asked():
+        with hooks.requested():
             return compile_fx.compile_fx(module, example_inputs, config_patches=patches)
 
     if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
@@ -377,16 +380,16 @@ _OF_RECORDER: WeakKeyDictionary[Recorder, Hooks] = WeakKeyDictionary()
 
 
 def _hooks_of(recorder: Recorder) -> Hooks:
-    """The hooks of a recording: installed when they are first needed, removed when it ends."""
+    """The hooks of a recording, installed on first use and removed when it ends."""
     if recorder in _OF_RECORDER:
         return _OF_RECORDER[recorder]
     try:
         import torch
     except ImportError:
-        raise OpscopeError("PyTorch is not installed here: pip install torch") from None
+        raise OpscopeError("PyTorch is not installed; run `pip install torch`") from None
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < _SINCE:
-        raise OpscopeError(f"recording torch.compile needs PyTorch {_SINCE[0]}.{_SINCE[1]} or later; this is {torch.__version__}")
+        raise OpscopeError(f"recording torch.compile needs PyTorch {_SINCE[0]}.{_SINCE[1]} or later; {torch.__version__} is installed")
     hooks = Hooks(recorder)
     recorder.on_close(hooks.remove)
     hooks.install()

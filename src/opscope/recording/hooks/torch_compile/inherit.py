@@ -1,4 +1,4 @@
-"""Nodes that a pattern made know no module and no source line: torch copies neither. They take both from what they replaced."""
+"""Gives the nodes that a pattern creates the module and source line of the nodes that they replace; torch copies neither."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ class Place(NamedTuple):
 
 
 class Places:
-    """What was inherited, by node name: names outlive the copies and the partition of a graph."""
+    """Inherited places by node name, because names survive copying and partitioning a graph."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Place] = {}
+        self._by_name: dict[str, Place] = {}
 
     def learn(self, origins: Iterable[Origin], old: Program) -> None:
         for origin in origins:
             if origin.evidence == "rewrite" and origin.new:
                 place = _common_place([old[graph][id] for graph, id in origin.old])
                 if place.scope or place.source:
-                    self._known.update((id, place) for _, id in origin.new)
+                    self._by_name.update((id, place) for _, id in origin.new)
 
     def applied(self, program: Program) -> Program:
-        """The program, with a place for each node that has none of its own and inherited one."""
-        if not self._known:
+        """The program, with inherited places for the nodes that have none of their own."""
+        if not self._by_name:
             return program
         graphs = {name: replace(graph, nodes=tuple([self._placed(node) for node in graph.nodes])) for name, graph in program.graphs.items()}
         return replace(program, graphs=MappingProxyType(graphs))
 
     def _placed(self, node: Node) -> Node:
-        place = self._known.get(node.id)
+        place = self._by_name.get(node.id)
         if place is None or node.role != "op" or node.scope:
             return node
         return node._replace(details=KnownDetails(node.attrs, place.scope, node.source or place.source))
 
 
 def lowered_places(origins: Sequence[Origin], old: Program) -> Places:
-    """Places of the scheduler's nodes: a buffer has that of what it computes, a kernel what its buffers share."""
+    """Places of the scheduler's nodes: a buffer has the place of the nodes that it computes, a kernel the place that its buffers share."""
     places = Places()
     places.learn(origins, old)
     kernels: dict[NodeKey, list[NodeKey]] = {}
@@ -62,7 +62,7 @@ def lowered_places(origins: Sequence[Origin], old: Program) -> Places:
 
 
 def _common_place(nodes: Sequence[Node]) -> Place:
-    """The innermost module that holds all of them, as far as they have one, and the lines that most of them came from."""
+    """The innermost module that contains all nodes that have one, and the most frequent source lines."""
     scopes = [node.scope for node in nodes if node.scope]
     scope = common_scope(scopes) if 2 * len(scopes) > len(nodes) else ()
     sources = Counter(node.source for node in nodes if node.source)

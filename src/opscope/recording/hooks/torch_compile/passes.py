@@ -1,4 +1,4 @@
-"""Every named pass and every pattern rewrite, where Inductor itself announces them."""
+"""Records every named pass and every pattern rewrite, through Inductor's own observers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Running:
-    """A pass between its beginning and its end."""
+    """A pass that is running."""
 
     def __init__(self, observer: Any, stage: Stage, outer: tuple[str, ...]) -> None:
         self.observer = observer
@@ -50,10 +50,10 @@ class PassWatcher:
         try:
             from torch.fx.passes.graph_transform_observer import GraphTransformObserver
         except ImportError:
-            self._hooks.remarks.missing("GraphTransformObserver", "passes are not told apart, only stages")
+            self._hooks.remarks.missing("GraphTransformObserver", "only stages are recorded, not single passes")
             return
-        for name, watched in (("__enter__", self._entered), ("__exit__", self._left)):
-            self._hooks.replace(GraphTransformObserver, name, watched)
+        for name, wrap in (("__enter__", self._entered), ("__exit__", self._left)):
+            self._hooks.replace(GraphTransformObserver, name, wrap)
         for name in ("apply_gm_pass", "apply_graph_pass"):
             if hasattr(GraphTransformObserver, name):
                 self._hooks.replace(GraphTransformObserver, name, self._applied)
@@ -82,15 +82,15 @@ class PassWatcher:
         return leave
 
     def _applied(self, original: Any) -> Any:
-        """Notes the function of a pass, for where it is written."""
+        """Remember the function of a pass, for its source line."""
 
         def apply(observer: Any, function: Any) -> Any:
-            def noted(given: Any) -> Any:
+            def call(argument: Any) -> Any:
                 if self._running and self._running[-1].observer is observer:
                     self._running[-1].where = function
-                return function(given)
+                return function(argument)
 
-            return original(observer, noted)
+            return original(observer, call)
 
         return apply
 
@@ -98,7 +98,7 @@ class PassWatcher:
         try:
             from torch._inductor.pattern_matcher import PatternEntry
         except ImportError:
-            self._hooks.remarks.missing("PatternEntry", "which pattern replaced which nodes is not known")
+            self._hooks.remarks.missing("PatternEntry", "rewrites are recorded without their patterns")
             return
         for entry in subclasses(PatternEntry):
             if "apply" in vars(entry):
@@ -115,14 +115,14 @@ class PassWatcher:
                 result = original(entry, match, graph, node)
             with self._hooks.remarks.safely("a rewrite"):
                 erased = [old for old in matched if old._erased]
-                if created or erased:  # a handler may look closer at its match and leave it alone
+                if created or erased:  # a handler may decide to leave its match alone
                     rewrites.add(matched if created else erased, created, rule_of_pattern(entry))
             return result
 
         return apply
 
     def _stage_of(self, module: Any) -> Stage | None:
-        """The stage that a graph module is worked on in, if it is the one that is followed and not a pattern being traced."""
+        """The current stage, if the graph module is the recorded one and not a pattern being traced."""
         from opscope.recording.hooks.torch_compile.hooks import is_part_of
 
         stage = self._hooks.stage

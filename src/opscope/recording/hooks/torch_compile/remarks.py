@@ -1,4 +1,4 @@
-"""Remarks about what a version of torch lacks."""
+"""Remarks on functions that this version of torch lacks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from opscope.recording.hooks.remarks import Remarks
 
 
 class TorchRemarks(Remarks):
-    def missing(self, what: str, loss: str = "its stage is not in the recording") -> None:
-        """Note that this version of torch lacks a private function."""
+    def missing(self, what: str, loss: str = "its stage is not recorded") -> None:
+        """Add a remark that this version of torch lacks a private function."""
         import torch
 
         self.add(f"PyTorch {torch.__version__} has no {what}: {loss}")

@@ -21,12 +21,12 @@ LOWERED = "Inductor: lowered"
 
 @contextmanager
 def watching_scheduler(chain: Chain, part: str, remarks: TorchRemarks) -> Iterator[None]:
-    """Listen before and after fusion, around whatever the user has set there."""
+    """Record the scheduler before and after fusion. Hooks that the user has set there still run."""
     import torch._inductor.config as config
 
     names = ("_pre_fusion_custom_pass", "_post_fusion_custom_pass")
     if not all(hasattr(config, name) for name in names):
-        remarks.missing("_pre_fusion_custom_pass", "the scheduler is not in the recording")
+        remarks.missing("_pre_fusion_custom_pass", "the scheduler is not recorded")
         yield
         return
     before, after = [getattr(config, name) for name in names]
@@ -34,15 +34,15 @@ def watching_scheduler(chain: Chain, part: str, remarks: TorchRemarks) -> Iterat
     started = 0.0
 
     def inputs(part: str) -> dict[str, Node]:
-        known = chain.parts.get(part)
-        return {node.id: node for node in known.program.main if not node.inputs} if known else {}
+        last = chain.parts.get(part)
+        return {node.id: node for node in last.program.main if not node.inputs} if last else {}
 
     def pre_fusion(nodes: Any) -> Any:
         nonlocal started
         nodes = nodes if before is None else before(nodes)
         with remarks.safely("the scheduler"):
-            known = chain.parts.get(part)
-            fx = {key[1]: key for key in known.keys.values() if key[0] == ENTRY} if known else {}
+            last = chain.parts.get(part)
+            fx = {key[1]: key for key in last.keys.values() if key[0] == ENTRY} if last else {}
             program = program_of_schedule(nodes, chain.title, inputs(part))
             chain.lowered(program, _lowering_origins(nodes, fx), "before fusion", pipeline, part)
         started = time.perf_counter()
@@ -69,7 +69,7 @@ def _is_fused(node: Any) -> bool:
 
 
 def _lowering_origins(nodes: Iterable[Any], fx: dict[str, NodeKey]) -> Iterator[Origin]:
-    """Every buffer knows the fx nodes that it computes."""
+    """Origins of buffers: each lists the fx nodes that it computes."""
     for node in nodes:
         old = tuple([fx[name] for name in _origin_names(node) if name in fx])
         if old:
@@ -89,33 +89,33 @@ def _origin_names(node: Any) -> list[str]:
 
 
 def program_of_schedule(nodes: list[Any], title: str, inputs: Mapping[str, Node]) -> Program:
-    """What the scheduler holds. A fused kernel calls a graph of the buffers that it computes; `inputs` are known by name already."""
+    """The scheduler's nodes as a Program. A fused kernel calls a graph of its buffers; `inputs` are the inputs of the fx graph, by name."""
     from torch._inductor.virtualized import V
 
     program = ProgramBuilder(title, ENTRY)
     main = program.graph(ENTRY)
-    made: dict[str, ValueRef] = {}
+    values: dict[str, ValueRef] = {}
     for name in V.graph.graph_input_names:
         if name in inputs:
             main.add(inputs[name]._replace(links=()))
         else:
             main.node(name, "input", (), _types(V.graph.graph_inputs.get(name)), role="input")
-        made[name] = (name, 0)
+        values[name] = (name, 0)
     for node in nodes:
         if _is_fused(node):
-            _kernel(program, main, node, made)
+            _kernel(program, main, node, values)
         else:
-            _buffer(main, node, made)
-    main.outputs = [made[name] for name in V.graph.get_output_names() if name in made]
+            _buffer(main, node, values)
+    main.outputs = [values[name] for name in V.graph.get_output_names() if name in values]
     main.node("output", "output", main.outputs, role="output")
     return program.build()
 
 
-def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, made: dict[str, ValueRef]) -> None:
+def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, values: dict[str, ValueRef]) -> None:
     name = node.get_name()
     inner = program.graph(name)
-    own = {written for member in _members(node) for written in member.get_buffer_names()}
-    outside = [read for read in _reads(node) if read not in own and read in made]
+    buffers = {buffer for member in _members(node) for buffer in member.get_buffer_names()}
+    outside = [read for read in _reads(node) if read not in buffers and read in values]
     inside: dict[str, ValueRef] = {}
     for read in outside:
         inner.node(read, "input", (), _types(_buffer_of(read)), role="input")
@@ -126,11 +126,11 @@ def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, made: dict[s
     inner.outputs = [inside[buffer] for buffer in written]
     attrs = {"origins": _origin_names(node), "buffers": written}
     types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
-    main.node(name, "fused kernel", [made[read] for read in outside], types, attrs=attrs, calls=[name])
-    made.update((buffer, (name, i)) for i, buffer in enumerate(written))
+    main.node(name, "fused kernel", [values[read] for read in outside], types, attrs=attrs, calls=[name])
+    values.update((buffer, (name, i)) for i, buffer in enumerate(written))
 
 
-def _buffer(graph: GraphBuilder, node: Any, made: dict[str, ValueRef]) -> None:
+def _buffer(graph: GraphBuilder, node: Any, values: dict[str, ValueRef]) -> None:
     ir = getattr(node, "node", None)
     written = sorted(node.get_buffer_names())
     attrs: dict[str, Any] = {"origins": _origin_names(node), "buffers": written, "scheduler": type(node).__name__}
@@ -138,12 +138,12 @@ def _buffer(graph: GraphBuilder, node: Any, made: dict[str, ValueRef]) -> None:
     if kernel:
         attrs["kernel"] = str(kernel)
     types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
-    graph.node(node.get_name(), _kind(node, ir), [made[read] for read in _reads(node) if read in made], types, attrs=attrs)
-    made.update((buffer, (node.get_name(), i)) for i, buffer in enumerate(written))
+    graph.node(node.get_name(), _kind(node, ir), [values[read] for read in _reads(node) if read in values], types, attrs=attrs)
+    values.update((buffer, (node.get_name(), i)) for i, buffer in enumerate(written))
 
 
 def _kind(node: Any, ir: Any) -> str:
-    """What a buffer is computed by: a loop (pointwise, reduction), or a kernel that Inductor calls."""
+    """How a buffer is computed: by a loop (pointwise, reduction), or by a kernel that Inductor calls."""
     kernel = getattr(ir, "python_kernel_name", None)
     if kernel:
         return str(kernel)
@@ -161,7 +161,7 @@ def _buffer_of(name: str) -> Any:
 
 
 def _types(buffer: Any) -> tuple[TensorType, ...]:
-    """The type of a buffer; one that has none (a mutation, a tuple of kernels) still counts as one output."""
+    """The type of a buffer. One without a type (a mutation, a tuple of kernels) still counts as one output."""
     try:
         return (TensorType(str(buffer.get_dtype()).removeprefix("torch."), tuple([dimension(size) for size in buffer.get_size()])),)
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):
