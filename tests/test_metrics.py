@@ -50,14 +50,14 @@ def test_a_metric_that_says_nothing_is_refused(fields: dict[str, Any], message: 
 @pytest.mark.parametrize(
     ("metrics", "column", "message", "path"),
     [
-        ([], ("m", "y", 1), "'m' in graph 'g' names no metric of the program", "graphs[0].metrics.m"),
-        ([Metric("m")], ("m", "z", 1), "metric 'm' of graph 'g' names no node: 'z'", "graphs[0].metrics.m"),
+        ([], ("m", "y", 1), "'m' in graph 'g' is not a metric of the program", "graphs[0].metrics.m"),
+        ([Metric("m")], ("m", "z", 1), "metric 'm' is on 'z', which is not a node of graph 'g'", "graphs[0].metrics.m"),
         ([Metric("m")], ("m", "y", float("nan")), "metric 'm' of 'y' must be a finite number, not nan", "graphs[0].metrics.m.y"),
         ([Metric("m")], ("m", "y", 10**400), "metric 'm' of 'y' must be a finite number", "graphs[0].metrics.m.y"),
         ([Metric("m")], ("m", "y", True), "metric 'm' of 'y' must be a number, not True", "graphs[0].metrics.m.y"),
         ([Metric("m")], ("m", "y", "1"), "metric 'm' of 'y' must be a number, not '1'", "graphs[0].metrics.m.y"),
         ([Metric("m"), Metric("m", "s")], (), "duplicate metric 'm'", "metrics.m"),
-        ([Metric("r", combine="ratio:m/n")], (), "metric 'r' is a ratio of 'm', which names no metric", "metrics.r.combine"),
+        ([Metric("r", combine="ratio:m/n")], (), "metric 'r' is a ratio of 'm', which is not a metric", "metrics.r.combine"),
         (
             [Metric("m"), Metric("r", combine="ratio:m/m"), Metric("s", combine="ratio:m/r")],
             (),
@@ -99,10 +99,10 @@ def test_people_put_their_own_numbers_on_nodes_and_find_them_in_the_file(tmp_pat
 @pytest.mark.parametrize(
     ("metric", "values", "message"),
     [
-        (Metric("m"), {"z": 1}, "metric 'm' names no node: 'z' in graph 'main'"),
-        (Metric("m"), {("other", "y"): 1}, "metric 'm' names no node: 'y' in graph 'other'"),
+        (Metric("m"), {"z": 1}, "metric 'm' is on 'z' in graph 'main', which is not a node"),
+        (Metric("m"), {("other", "y"): 1}, "metric 'm' is on 'y' in graph 'other', which is not a node"),
         (Metric("m"), {"y": float("inf")}, "metric 'm' of 'y' must be a finite number, not inf"),
-        (Metric("r", combine="ratio:a/b"), {}, "a ratio of 'a', which names no metric"),
+        (Metric("r", combine="ratio:a/b"), {}, "a ratio of 'a', which is not a metric"),
         (Metric("r", combine="ratio:a/b"), {"y": 1}, "metric 'r' is a ratio, which has no numbers of its own"),
     ],
 )

@@ -88,11 +88,11 @@ NODE = ("graphs", 1, "nodes", 3)
     ("path", "value", "message"),
     [
         ((*NODE, "inputs", 1, 0), 7, "graphs[1].nodes[3].inputs[1][0]: must be the id of a node (text), not a number"),
-        ((*NODE, "inputs", 1, 0), "nobody", "graphs[1].nodes[3].inputs[1]: input 'nobody' of 'add.3' names no node"),
-        ((*NODE, "inputs", 1, 1), 2, "graphs[1].nodes[3].inputs[1]: input 'pair' of 'add.3' asks for output 2"),
+        ((*NODE, "inputs", 1, 0), "nobody", "graphs[1].nodes[3].inputs[1]: input 'nobody' of 'add.3' is not a node"),
+        ((*NODE, "inputs", 1, 1), 2, "graphs[1].nodes[3].inputs[1]: 'add.3' uses output 2 of 'pair'"),
         ((*NODE, "calls"), ["x"], "graphs[1].nodes[3].calls[0]: 'add.3' in graph 'main.7' calls 'x'"),
-        ((*NODE, "control", 0), "x", "graphs[1].nodes[3].control[0]: control edge of 'add.3' names no node"),
-        ((*NODE, "links", 1, 2), "x", "graphs[1].nodes[3].links[1]: link 'same_as' of 'add.3' names no node"),
+        ((*NODE, "control", 0), "x", "graphs[1].nodes[3].control[0]: control predecessor 'x' of 'add.3' is not a node"),
+        ((*NODE, "links", 1, 2), "x", "graphs[1].nodes[3].links[1]: link 'same_as' of 'add.3' leads to x/"),
         ((*NODE, "role"), "user", "graphs[1].nodes[3].role: must be one of op, parameter"),
         ((*NODE, "outputs", 0, "shape", 1), 1.5, "graphs[1].nodes[3].outputs[0].shape[1]: must be a number or text"),
         ((*NODE, "source", 0, "line"), "12", "graphs[1].nodes[3].source[0].line: must be a whole number, not text"),
@@ -100,10 +100,10 @@ NODE = ("graphs", 1, "nodes", 3)
         (("graphs", 1, "nodes", 2, "id"), "pair", "graphs[1].nodes[2].id: duplicate id 'pair'"),
         (("graphs", 1, "nodes", 2, "id"), None, "graphs[1].nodes[2].id: is missing"),
         (("graphs", 1, "name"), "fused_computation.1", "graphs[1].name: duplicate graph"),
-        (("graphs", 1, "outputs", 0, 0), "x", "graphs[1].outputs[0]: output 'x' #0 of graph 'main.7' names no value"),
-        (("graphs", 1, "groupings", "partition", "x"), [], "graphs[1].groupings.partition: grouping 'partition' of graph 'main.7'"),
-        (("entry",), "main", "entry: entry 'main' names no graph; there are: fused_computation.1, main.7"),
-        (("graphs",), [], "graphs: no graph in it"),
+        (("graphs", 1, "outputs", 0, 0), "x", "graphs[1].outputs[0]: output 'x' #0 of graph 'main.7' is not a value"),
+        (("graphs", 1, "groupings", "partition", "x"), [], "graphs[1].groupings.partition: grouping 'partition' contains 'x'"),
+        (("entry",), "main", "entry: entry 'main' is not a graph of the program; there are: fused_computation.1, main.7"),
+        (("graphs",), [], "graphs: contains no graph"),
         (("version",), 2, "version: 2 is from a newer opscope; this one reads up to 1. Upgrade opscope"),
         (("format",), "netron", 'format: must be "opscope"'),
         (("programs",), [], 'name: is not allowed next to "programs"'),
@@ -201,7 +201,7 @@ def test_schema_and_reader_agree_on_what_is_well_formed(path: tuple[Any, ...], v
     assert by_reader == by_schema
 
 
-ABOUT_REFERENCES = ("names no", "duplicate", "asks for output", "is no graph of the program")
+ABOUT_REFERENCES = ("is not a node", "is not a value", "is not a metric", "duplicate", "uses output", "is not a graph of the program")
 
 
 @pytest.mark.slow

@@ -50,10 +50,10 @@ def test_a_built_program_cannot_be_changed() -> None:
 def test_the_builder_names_the_line_of_what_is_wrong() -> None:
     for wrong, message in (
         (Node("a", "add"), "duplicate id 'a'"),
-        (Node("b", "add", (("c", 0),)), "input 'c' of 'b' names no node"),
-        (Node("b", "add", (("a", 1),)), "asks for output 1, but it has 1"),
-        (Node("b", "call", calls=("nowhere",)), "calls 'nowhere', which is no graph"),
-        (Node("b", "add", control=("c",)), "control edge of 'b' names no node"),
+        (Node("b", "add", (("c", 0),)), "input 'c' of 'b' is not a node"),
+        (Node("b", "add", (("a", 1),)), "'b' uses output 1 of 'a', which has 1"),
+        (Node("b", "call", calls=("nowhere",)), "calls 'nowhere', which is not a graph"),
+        (Node("b", "add", control=("c",)), "control predecessor 'c' of 'b' is not a node"),
     ):
         builder = ProgramBuilder("p")
         graph = builder.graph("g")
@@ -62,7 +62,7 @@ def test_the_builder_names_the_line_of_what_is_wrong() -> None:
         with pytest.raises(SourceError, match=message) as caught:
             builder.build()
         assert caught.value.line == 11
-    with pytest.raises(SourceError, match="entry 'h' names no graph; there are: g"):
+    with pytest.raises(SourceError, match="entry 'h' is not a graph of the program; there are: g"):
         builder = ProgramBuilder("p", "h")
         builder.graph("g")
         builder.build()

@@ -1,8 +1,8 @@
-"""Clusters of quantized arithmetic: dequantize → one operation with its auxiliary ones → quantize, whichever backend wrote them.
+"""Clusters of quantized arithmetic: dequantize → one operation with its auxiliary ones → quantize, for any backend.
 
-A quantized program says "multiply int8 matrices" in float: its inputs are dequantized, the float operation follows, its result is
-quantized again. A backend takes such a cluster for one integer operation. Where a backend marked its clusters itself, its marks
-count; elsewhere they are found here by their shape, in time linear in the graph.
+A quantized program expresses "multiply int8 matrices" in float: the inputs are dequantized, the float operation follows, and its result
+is quantized again. A backend treats such a cluster as one integer operation. If a backend has marked its clusters, its marks count;
+otherwise clusters are recognized by their shape, in time linear in the graph.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ Kind = Quantization | Literal["main"]
 
 
 def kind_of(op: str) -> Kind:
-    """What an operation is to quantization, by any dialect's name for it (ATen, torchao, edge, ONNX, StableHLO)."""
+    """The role of an operation in quantization, by its name in any dialect (ATen, torchao, edge, ONNX, StableHLO)."""
     facts = facts_of(op)
     return facts.quantization or ("auxiliary" if facts.category == "shape" else "main")
 
 
 def find_clusters(graph: Graph) -> dict[str, str]:
-    """Cluster of each node that is in one; a cluster is named after its main operation: `conv_cluster`.
+    """The cluster of each node that is in one; a cluster is named after its main operation: `conv_cluster`.
 
-    A cluster is closed on both sides: nothing but dequantized values and weights come in, nothing but values to be quantized go
-    out. Where the input is quantized on the fly (`choose_qparams`), the float result may go anywhere. What stands between two
-    main operations without being quantized is float arithmetic, and no cluster.
+    A cluster is closed on both sides: only dequantized values and weights come in, and only values to be quantized go out. If the input
+    is quantized on the fly (`choose_qparams`), the float result may go anywhere. Two main operations with no quantization between them
+    are float arithmetic, not a cluster.
     """
     if not any(kind_of(op) == "dequantize" for op in {node.op for node in graph}):
         return {}
     kinds = {node.id: kind_of(node.op) for node in graph if node.role == "op"}
     clusters: dict[str, str] = {}
     for region in _regions(graph, kinds):
-        found = _cluster(graph, kinds, region)
-        if found:
-            name, members = found
+        cluster = _cluster(graph, kinds, region)
+        if cluster:
+            name, members = cluster
             for member in members:
                 clusters.setdefault(member, name)
-    _take_in_constants(graph, clusters)
+    _add_constants(graph, clusters)
     return clusters
 
 
 def _regions(graph: Graph, kinds: Mapping[str, Kind]) -> Iterable[list[Node]]:
-    """Operations that hand values to each other without quantizing them, in the graph's order."""
+    """Operations that pass values to each other without quantizing them, in the graph's order."""
     leader: dict[str, str] = {node_id: node_id for node_id, kind in kinds.items() if kind in ("main", "auxiliary")}
 
     def find(node_id: str) -> str:
@@ -96,25 +96,25 @@ def _cluster(graph: Graph, kinds: Mapping[str, Kind], region: list[Node]) -> tup
 
 
 def _is_weight(node: Node) -> bool:
-    """A float value that is part of the model (a bias), and not data that runs through it."""
+    """Whether this is part of the model (a bias) rather than data that flows through it."""
     return node.role in ("constant", "parameter", "buffer")
 
 
 def _quantized_on_the_fly(graph: Graph, kinds: Mapping[str, Kind], dequantize: str) -> list[str]:
-    """What makes the input of a dynamically quantized operation: its scale is computed just before."""
-    made: dict[str, None] = {}
+    """The nodes that quantize the input of a dynamically quantized operation, whose scale is computed just before."""
+    nodes: dict[str, None] = {}
     for source, _ in graph[dequantize].inputs:
         if kinds.get(source) != "quantize":
             continue
         for scale, _ in graph[source].inputs:
             origins = [scale, *(name for name, _ in graph[scale].inputs)] if kinds.get(scale) == "auxiliary" else [scale]
             if any(kinds.get(origin) == "parameters" for origin in origins):
-                made.update(dict.fromkeys([*reversed(origins), source]))
-    return list(made)
+                nodes.update(dict.fromkeys([*reversed(origins), source]))
+    return list(nodes)
 
 
-def _take_in_constants(graph: Graph, clusters: dict[str, str]) -> None:
-    """Weights, scales and zero points sit with the only cluster that uses them."""
+def _add_constants(graph: Graph, clusters: dict[str, str]) -> None:
+    """Add weights, scales and zero points to the only cluster that uses them."""
     for node in graph:
         if node.id not in clusters and _is_weight(node):
             homes = {clusters.get(user) for user in graph.users.get(node.id, ())}
@@ -123,7 +123,7 @@ def _take_in_constants(graph: Graph, clusters: dict[str, str]) -> None:
 
 
 def with_clusters(program: Program) -> Program:
-    """The program with the grouping "qdq cluster" where it has quantized clusters that nobody marked, and inside its partitions."""
+    """The program with the grouping "qdq cluster" if it has unmarked quantized clusters, also inside its partitions."""
     graphs = {name: _grouped(graph) for name, graph in program.graphs.items()}
     same = all(graphs[name] is graph for name, graph in program.graphs.items())
     return program if same else replace(program, graphs=MappingProxyType(graphs))

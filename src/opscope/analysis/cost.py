@@ -1,8 +1,8 @@
-"""What running a graph once costs: floating-point operations, and bytes read and written.
+"""The cost of running a graph once: floating-point operations, and bytes read and written.
 
-The counting is XLA's: a multiply-add is two operations, everything elementwise is one per element (a tanh too), a fusion is its
-body, a loop its body as often as it is known to run, a branch its dearest side. Whatever cannot be known from the program (a
-custom call, a loop of unknown length, a dimension that is not a number) is counted as `unknown` and not guessed.
+Costs are counted as XLA does: a multiply-add is two operations, an elementwise operation is one per element (a tanh too), a fusion
+costs what its body costs, a loop its body times the known trip count, a conditional its most expensive branch. What does not follow
+from the program (a custom call, a loop of unknown length, a dimension that is not a number) is counted as `unknown`, not guessed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from opscope.program import Graph, Node, Program, TensorType
 
 
 class Cost(NamedTuple):
-    """`unknown` is how many operations of unknown cost are not in the other numbers."""
+    """`unknown` is the number of operations of unknown cost, which the other numbers do not include."""
 
     flops: int = 0
     bytes: int = 0
@@ -33,7 +33,7 @@ class Cost(NamedTuple):
 
 
 FREE = Cost()
-"""Of everything that is not an operation, and of plumbing."""
+"""The cost of anything that is not an operation, and of plumbing."""
 
 _NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
 _ADDED_PRODUCTS = frozenset(["addmm", "baddbmm", "addmv", "gemm"])
@@ -52,7 +52,7 @@ _Rule = Callable[[Graph, Node], int | None]
 
 
 class CostModel:
-    """Costs of one program. Each graph is counted once, callees before callers, however deep the calls go."""
+    """Costs of one program. Each graph is counted once, callees before callers, without recursion."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -85,15 +85,15 @@ class CostModel:
 
     @property
     def inlined(self) -> set[str]:
-        """Graphs that run inside an operation only (a fusion's body, a reducer): their values stay in registers."""
+        """Graphs that only run inside an operation (a fusion's body, a reducer): their values stay in registers."""
         return self._applied - self._run
 
     def node(self, graph: Graph, node: Node) -> Cost:
-        """Cost of running one node once, with all that it calls."""
+        """Cost of running one node once, with everything that it calls."""
         return self._nodes[graph.name][graph.position[node.id]]
 
     def nodes(self, graph: Graph) -> list[Cost]:
-        """The same for all nodes of a graph, in their order."""
+        """The costs of all nodes of a graph, in order."""
         return self._nodes[graph.name]
 
     def _count(self, graph: Graph, node: Node, sizes: Sizes) -> Cost:
@@ -117,7 +117,7 @@ class CostModel:
         return Cost(flops or 0, moved or 0, unknown + (flops is None or moved is None))
 
     def _fused_by(self, node: Node) -> Fused | None:
-        """How the body of a fusion uses its operands, looked at once however many call it."""
+        """How the body of a fusion uses its operands. Cached, because several fusions may call one body."""
         called = node.calls[0] if node.calls else ""
         if called not in self._fused and called in self.program.graphs:
             self._fused[called] = fused_bytes(self.program.graphs[called])
@@ -125,7 +125,7 @@ class CostModel:
 
 
 def _control_flow(node: Node, control: Control, bodies: list[Cost]) -> Cost:
-    """Calls, loops and branches: all their cost is inside."""
+    """The cost of a call, loop or conditional, which is all in its bodies."""
     if control == "cond":
         return Cost(*(max(body[i] for body in bodies) for i in range(3)))
     once = _sum(bodies)
@@ -140,13 +140,13 @@ def _sum(costs: list[Cost]) -> Cost:
 
 
 def _input_types(graph: Graph, node: Node) -> list[TensorType]:
-    return [each for ref in node.inputs for each in values(graph, ref)]
+    return [kind for ref in node.inputs for kind in values(graph, ref)]
 
 
 def _elements(types: list[TensorType]) -> int | None:
     total = 0
-    for each in types:
-        count = size_of(each)[0]
+    for kind in types:
+        count = size_of(kind)[0]
         if count is None:
             return None
         total += count
@@ -155,7 +155,7 @@ def _elements(types: list[TensorType]) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _rule_of(op: str) -> _Rule:
-    """How to count the operations of a node that runs no other graph; the rule gives None where they are not known."""
+    """How to count the operations of a node that calls no graph; the rule returns None if they are unknown."""
     name = plain_name(op)
     if name in _RULES:
         return _RULES[name]
@@ -166,18 +166,18 @@ def _rule_of(op: str) -> _Rule:
         return _mapped
     if category in _NO_FLOPS:
         return _nothing
-    return _first_operand if _PLAIN_REDUCTIONS.fullmatch(name) else _not_known
+    return _first_operand if _PLAIN_REDUCTIONS.fullmatch(name) else _unknown
 
 
 def _dot(graph: Graph, node: Node) -> int | None:
-    """Two operations for each output element and contracted element; the contracted dimensions stand in an attribute."""
+    """Two operations for each output element and contracted element; an attribute has the contracted dimensions."""
     inputs = _input_types(graph, node)
     out = _elements(list(node.outputs))
     attrs = node.attrs
     for key, pattern in _CONTRACTED:
-        found = pattern.match(str(attrs[key]).strip("{}")) if key in attrs else None
-        if found and inputs and out is not None:
-            dims = [int(d) for d in found[1].split(",") if d.strip()]
+        match = pattern.match(str(attrs[key]).strip("{}")) if key in attrs else None
+        if match and inputs and out is not None:
+            dims = [int(d) for d in match[1].split(",") if d.strip()]
             shape = inputs[0].shape
             sizes = [shape[d] for d in dims if d < len(shape)]
             return 2 * out * prod(d for d in sizes if isinstance(d, int)) if all(isinstance(d, int) for d in sizes) else None
@@ -189,14 +189,14 @@ def _dot(graph: Graph, node: Node) -> int | None:
 def _product(graph: Graph, node: Node) -> int | None:
     """Two operations for each multiply-add, and one for each element that is added to the products."""
     inputs, out = _input_types(graph, node), _elements(list(node.outputs[:1]))
-    count = mult_adds(node.op, [each.shape for each in inputs], [each.shape for each in node.outputs], node.attrs)
+    count = mult_adds(node.op, [kind.shape for kind in inputs], [kind.shape for kind in node.outputs], node.attrs)
     if count is None or out is None:
         return None
     return 2 * count + (out if plain_name(node.op) in _ADDED_PRODUCTS and len(inputs) > 2 else 0)
 
 
 def _convolution(graph: Graph, node: Node) -> int | None:
-    """Compilers of XLA's family tell which dimension is which; elsewhere the order is known."""
+    """HLO, StableHLO and JAX label the dimensions; elsewhere their order is fixed."""
     if not node.attrs.keys() & {"dim_labels", "dimension_numbers", "dim_numbers"}:
         return _product(graph, node)
     inputs = _input_types(graph, node)
@@ -206,7 +206,7 @@ def _convolution(graph: Graph, node: Node) -> int | None:
 
 
 def _sort(graph: Graph, node: Node) -> int | None:
-    """Comparisons of a sort by comparing; what one comparison costs is left out."""
+    """The comparisons of a comparison sort; the cost of one comparison is left out."""
     count = _elements(_input_types(graph, node)[:1])
     return None if count is None else count * max(count - 1, 0).bit_length()
 
@@ -215,7 +215,7 @@ def _nothing(graph: Graph, node: Node) -> int | None:
     return 0
 
 
-def _not_known(graph: Graph, node: Node) -> int | None:
+def _unknown(graph: Graph, node: Node) -> int | None:
     return None
 
 
@@ -242,7 +242,7 @@ _RULES: dict[str, _Rule] = {
 
 
 def _reduced(graph: Graph, node: Node) -> int | None:
-    """A reduction applies its function once less than it has elements, for each result."""
+    """For each result, a reduction of n elements applies its function n - 1 times."""
     inputs, out = _elements(_input_types(graph, node)[:1]), _elements(list(node.outputs[:1]))
     return inputs - out if inputs is not None and out is not None else None
 
@@ -271,13 +271,13 @@ _APPLIED: dict[str, _Rule] = {
     "map": _mapped,
     "scatter": _scattered,
 }
-"""How often an operation applies the small function that it calls (`to_apply`)."""
+"""How many times an operation applies the function that it calls (`to_apply`)."""
 
 
 def _trip_count(node: Node) -> int | None:
     attrs: Any = node.attrs
-    found = _TRIP_COUNT.search(str(attrs.get("backend_config", "")))
-    if found:
-        return int(found[1])
+    match = _TRIP_COUNT.search(str(attrs.get("backend_config", "")))
+    if match:
+        return int(match[1])
     length = attrs.get("length") if facts_of(node.op).control == "scan" else None
     return int(length) if isinstance(length, int) or (isinstance(length, str) and length.isdigit()) else None

@@ -1,4 +1,4 @@
-"""FLOPs and bytes of every operation as metrics, so that the viewer, pictures and files show what `opscope info` adds up."""
+"""FLOPs and bytes of every operation as metrics: the viewer, pictures and files show what `opscope info` totals."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ FLOPS = Metric("flops", "FLOP", "sum", "estimated")
 BYTES = Metric("bytes", "B", "sum", "estimated")
 """Read and written by one run."""
 INTENSITY = Metric("intensity", "FLOP/B", "ratio:flops/bytes", "estimated")
-"""Arithmetic intensity: a low one means that memory is what limits an operation."""
+"""Arithmetic intensity: an operation with a low one is limited by memory."""
 
 
 def with_costs(program: Program) -> Program:
-    """The program with estimated FLOPs and bytes, except those that it has already (a file that was saved with them).
+    """The program with estimated FLOPs and bytes, unless it already has them (a file that was saved with them).
 
-    An operation of unknown cost has no number, one that costs nothing has 0. What is inside a fusion or a reduction moves no bytes of its
-    own: its values never reach memory.
+    An operation of unknown cost has no number, and one that costs nothing has 0. The nodes inside a fusion or a reduction have no bytes:
+    their values never reach memory.
     """
-    wanted = [metric for metric in (FLOPS, BYTES) if metric.name not in program.metrics]
-    if not wanted:
+    missing = [metric for metric in (FLOPS, BYTES) if metric.name not in program.metrics]
+    if not missing:
         return program
     costs = CostModel(program)
     flops: dict[str, dict[str, float]] = {}
@@ -31,7 +31,7 @@ def with_costs(program: Program) -> Program:
         in_memory = () if graph.name in inlined else operations
         moved[graph.name] = {id: cost.bytes for id, cost in in_memory if cost.bytes or not cost.unknown}
     columns = {FLOPS: flops, BYTES: moved}
-    counted = [metric for metric in wanted if any(any(column.values()) for column in columns[metric].values())]
+    counted = [metric for metric in missing if any(any(column.values()) for column in columns[metric].values())]
     added: dict[Metric, dict[str, dict[str, float]]] = {metric: columns[metric] for metric in counted}
     names = program.metrics.keys() | {metric.name for metric in counted}
     if INTENSITY.name not in names and {FLOPS.name, BYTES.name} <= names:

@@ -1,7 +1,7 @@
-"""Local derivative rules in the notation of a textbook: for y = f(x), what backpropagation does with dy.
+"""Local derivative rules in textbook notation: for y = f(x), what backpropagation does with dy.
 
-The rules are data (`derivatives.json`), and every text in it is also code: the tests evaluate exactly what a person is shown. What has no
-derivative (a comparison, a random number) is there too, with the reason.
+The rules are data (`derivatives.json`), and every formula in it is also code: the tests evaluate exactly what the viewer shows.
+Operations without a derivative (a comparison, a random number) are listed too, with the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opscope.program import Node, Program
 class Rule(NamedTuple):
     """`y` in terms of its operands, and the gradient of each operand in terms of dy.
 
-    The keys of `sample` are the operands in order. An operation that takes them in another one, or takes more, is named in `orders`.
+    The keys of `sample` are the operands in order. An operation that takes them in another order, or takes more, is listed in `orders`.
     """
 
     ops: tuple[str, ...]
@@ -46,14 +46,14 @@ _MEANT = {
     "aten.pow.Tensor_Scalar": "integer_pow", "PowBackward0": "integer_pow",
     "MaxBackward0": "reduce_max", "MaxBackward1": "reduce_max", "MinBackward0": "reduce_min", "MinBackward1": "reduce_min",
 }  # fmt: skip
-"""Operations that mean another one than their name without its overload does."""
+"""Operations whose meaning differs from that of their name without its overload."""
 REDUCING = frozenset(["reduce", "reduce_window", "scatter", "all_reduce"])
-"""Operations that apply a small computation, which says how two values are combined."""
+"""Operations that apply a small computation, which combines two values."""
 
 
 @cache
 def rule_name(op: str) -> str:
-    """The name under which an operation's rule is listed, whatever framework names it: `aten.exp.default`, `stablehlo.exponential`."""
+    """The name under which an operation's rule is listed, for any framework's name: `aten.exp.default`, `stablehlo.exponential`."""
     if op in _MEANT:
         return _MEANT[op]
     name = plain_name(op)
@@ -65,12 +65,12 @@ def rule_for(op: str) -> Rule | None:
 
 
 def reason_for(op: str) -> str:
-    """Why no gradient flows through an operation; empty where one does, or nobody knows."""
+    """Why no gradient flows through an operation; empty if one does, or if unknown."""
     return SILENT.get(rule_name(op), "")
 
 
 def reducer_key(program: Program, node: Node) -> str:
-    """ "reduce:maximum" for an operation whose meaning lies in the small computation that it applies; empty for others."""
+    """ "reduce:maximum" for an operation whose meaning depends on the computation that it applies; empty for others."""
     if not node.calls or plain_name(node.op) not in REDUCING or not program[node.calls[0]].outputs:
         return ""
     body = program[node.calls[0]]
@@ -78,16 +78,16 @@ def reducer_key(program: Program, node: Node) -> str:
 
 
 def explanations(program: Program) -> dict[str, dict[str, Any]]:
-    """What to say of each operation of a program (and of each reducer), for those that have a rule or a reason to have none."""
-    found: dict[str, dict[str, Any]] = {}
+    """Rules for the operations (and reducers) of a program that have one, and reasons for those that have no derivative."""
+    entries: dict[str, dict[str, Any]] = {}
     keys = {key for graph in program for node in graph.nodes if (key := reducer_key(program, node))}
     for op in sorted({node.op for graph in program for node in graph.nodes} | keys):
         outer, _, inner = op.rpartition(":")
         rule = rule_for(f"{rule_name(outer)}:{rule_name(inner)}") if op in keys else rule_for(op)
         if rule is not None:
-            found[op] = {"y": rule.y, "vjp": rule.vjp, "note": rule.note, "operands": list(rule.sample)}
+            entries[op] = {"y": rule.y, "vjp": rule.vjp, "note": rule.note, "operands": list(rule.sample)}
             if rule_name(op) in rule.orders:
-                found[op]["order"] = rule.orders[rule_name(op)]
+                entries[op]["order"] = rule.orders[rule_name(op)]
         elif reason_for(op):
-            found[op] = {"y": "", "vjp": {}, "note": reason_for(op), "operands": []}
-    return found
+            entries[op] = {"y": "", "vjp": {}, "note": reason_for(op), "operands": []}
+    return entries

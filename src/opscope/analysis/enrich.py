@@ -1,8 +1,8 @@
 """What analysis adds to a program, in one place: quantized clusters, links from backward to forward operations, estimated costs.
 
-Whoever shows or saves a program calls `enrich` first, so that pictures, pages and JSON say the same. Reading, comparing and counting
-do without it: on a large program it takes longer than reading. Groupings are quick to find, and what a person expects on a program
-that was just loaded: `load` and `capture` give it with them.
+Code that shows or saves a program calls `enrich` first, so that pictures, pages and JSON agree. Reading, comparing and counting do
+without it: on a large program it takes longer than reading. Groupings are quick to find, and people expect them on a program that
+was just loaded, so `load` and `capture` add them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from opscope.analysis.gradients import with_backward_links
 from opscope.program import Program
 
 _STEPS = (with_clusters, with_backward_links, with_costs)
-"""Each leaves alone what the program already has."""
+"""None of them replaces what the program already has."""
 _RESULT = "_enriched"
 
 
@@ -23,10 +23,10 @@ def with_groupings(program: Program) -> Program:
 
 
 def enrich(program: Program) -> Program:
-    """The program with all that analysis adds. It is worked out once, and kept beside the program as a cached property would be."""
-    known: Program | None = vars(program).get(_RESULT)
-    if known is not None:
-        return known
+    """The program with everything that analysis adds. Computed once and cached on the program, like a cached property."""
+    cached: Program | None = vars(program).get(_RESULT)
+    if cached is not None:
+        return cached
     enriched = program
     for step in _STEPS:
         enriched = step(enriched)

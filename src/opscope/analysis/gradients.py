@@ -1,10 +1,10 @@
 """Which half of a training step a node belongs to, and which forward nodes a backward node differentiates.
 
-Frameworks mark where an operation came from (JAX wraps its scope in `transpose(jvp(…))`, PyTorch keeps the forward node), but
-they do not say which forward operation a backward one belongs to. Evidence does, in this order: the same scope once the wrappers
-are gone and the same place in the program ("place"), the same scope alone ("scope"), the same line alone ("source"), the same
-operands. What linearization adds to the forward half for the sake of the backward half (the -1/2 · y/x of an rsqrt) carries the
-place of its operation too, but is not what was differentiated; nor are the insides of reducers.
+Frameworks record where an operation came from (JAX wraps its scope in `transpose(jvp(…))`, PyTorch keeps the forward node), but not
+which forward operation a backward one belongs to. That follows from evidence, in this order: the same scope without the wrappers and
+the same source location ("place"), the same scope alone ("scope"), the same line alone ("source"), the same operands. Helpers that
+linearization adds to the forward half for use in the backward half (the -1/2 · y/x of an rsqrt) have the location of their operation
+too, but they are not what was differentiated; nor are the insides of reducers.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from opscope.program import DIRECTION_ATTR, Details, Graph, Link, Node, NodeKey,
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
 BACKWARD_OF = "backward_of"
 MOST_LINKS = 8
-"""More forward candidates than this explain nothing; the nearest are kept."""
+"""More forward candidates than this explain nothing; only the nearest are linked."""
 OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigmoid", "sqrt", "tanh"})
-"""Operations whose derivative is written with their own result."""
+"""Operations whose derivative is expressed by their own result."""
 
 
-def directions(program: Program, known: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
-    """For each graph, the direction of each node: forward, backward, update, or "" throughout where nothing is differentiated.
+def directions(program: Program, attribute_directions: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
+    """For each graph, the direction of each node: forward, backward or update; all "" if nothing is differentiated.
 
-    `known` holds what the nodes' own attributes say where the caller has read them already.
+    `attribute_directions` has the directions in the nodes' attributes, if the caller has already read them.
     """
-    if known is None:
-        known = {graph.name: [str(node.attrs.get(DIRECTION_ATTR, "")) for node in graph] for graph in program}
-    if not any(BACKWARD in marks for marks in known.values()):
-        return {name: [""] * len(marks) for name, marks in known.items()}
+    if attribute_directions is None:
+        attribute_directions = {graph.name: [str(node.attrs.get(DIRECTION_ATTR, "")) for node in graph] for graph in program}
+    if not any(BACKWARD in marks for marks in attribute_directions.values()):
+        return {name: [""] * len(marks) for name, marks in attribute_directions.items()}
     for graph in reversed(program.callees_first()):
-        marks = known[graph.name]
+        marks = attribute_directions[graph.name]
         callers = program.callers.get(graph.name, ())
         inherited = ""
         if callers:
             caller_graph, caller = callers[0]
-            inherited = known[caller_graph][program[caller_graph].position[caller]]
+            inherited = attribute_directions[caller_graph][program[caller_graph].position[caller]]
         _spread(graph, marks, inherited)
-    return known
+    return attribute_directions
 
 
 def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
-    """Nodes without a mark take it from their operands, and those that no marked one reaches (parameters, constants and what is
-    made of them alone) from their users. A named operation after the backward half is the optimizer's."""
+    """Give unmarked nodes the mark of their operands, and those that no marked node reaches (parameters, constants and what is computed
+    from them alone) the mark of their users. An operation with a scope after the backward half belongs to the optimizer."""
     position = graph.position
     if inherited and not any(marks):
         marks[:] = [inherited] * len(marks)
@@ -73,7 +73,7 @@ def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
 
 
 class BackwardLink(NamedTuple):
-    """A backward node, the forward nodes it differentiates, and what says so: place, scope, source or operands."""
+    """A backward node, the forward nodes it differentiates, and the evidence: place, scope, source or operands."""
 
     graph: str
     node: str
@@ -82,23 +82,23 @@ class BackwardLink(NamedTuple):
 
 
 def backward_links(program: Program) -> list[BackwardLink]:
-    """Every node that is marked backward, with its forward nodes. Unlinked ones have none, and the evidence "none"."""
+    """Every node that is marked backward, with its forward nodes. A node without any has the evidence "none"."""
     index = _ForwardIndex()
-    origins: dict[int, _Origin] = {}  # nodes share their details, and a compiled module has few different ones
+    origins: dict[int, _Origin] = {}  # nodes share details, and a compiled module has few different ones
     waiting = []
     reducers = _reducers(program)
     for graph in program:
         if graph.name in reducers:
             continue
-        own = []
+        graph_origins = []
         for node in graph:
             details = node.details
             origin = origins.get(id(details))
             if origin is None:
                 origin = origins[id(details)] = _origin(node)
-            own.append(origin)
-        helpers = _helpers(graph, own)
-        for node, origin, helper in zip(graph, own, helpers, strict=True):
+            graph_origins.append(origin)
+        helpers = _helpers(graph, graph_origins)
+        for node, origin, helper in zip(graph, graph_origins, helpers, strict=True):
             if origin.direction == FORWARD:
                 index.add(graph, node, origin, helper)
             elif origin.direction == BACKWARD:
@@ -107,12 +107,12 @@ def backward_links(program: Program) -> list[BackwardLink]:
 
 
 def _reducers(program: Program) -> set[str]:
-    """Graphs that say how two values are combined: no steps of the program."""
+    """Graphs that only combine two values; they are not steps of the program."""
     return {name for graph in program for node in graph if node.calls and plain_name(node.op) in REDUCING for name in node.calls}
 
 
 def _helpers(graph: Graph, origins: Sequence[_Origin]) -> list[bool]:
-    """Which forward nodes exist for the backward half alone: nothing else reads them, directly or through others of the kind."""
+    """Which forward nodes exist only for the backward half: nothing else reads them, directly or through other helpers."""
     helps = [False] * len(origins)
     users, position = graph.users, graph.position
     for i in range(len(origins) - 1, -1, -1):
@@ -123,7 +123,7 @@ def _helpers(graph: Graph, origins: Sequence[_Origin]) -> list[bool]:
 
 
 def with_backward_links(program: Program) -> Program:
-    """The same program with the links written on its nodes (as `backward_of`). Nodes that have such a link keep theirs."""
+    """The program with links from backward to forward nodes (`backward_of`). A node that already has such links keeps them."""
     added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
     for link in backward_links(program):
         targets = (Link(BACKWARD_OF, node, "" if graph == link.graph else graph) for graph, node in link.forward)
@@ -150,9 +150,9 @@ _MOST_COMPARED = 24
 
 
 class _Origin(NamedTuple):
-    """What a node's details say of where it comes from: keys to find relatives by, from the surest to the loosest.
+    """Where a node comes from, according to its details: keys to find related nodes by, from the strongest to the weakest.
 
-    Each kind of evidence has a key that includes the primitive and one that does not: a multiply's derivative multiplies.
+    Each kind of evidence has a key with the primitive and one without: the derivative of a multiply is a multiply.
     """
 
     direction: str
@@ -164,7 +164,7 @@ def _origin(node: Node) -> _Origin:
     attrs, scope, frames = node.attrs, node.scope, node.source
     name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or node.op)
     primitive = name.partition(";")[0].rpartition("/")[2]
-    stack = attrs.get("metadata.stack_frame_id")  # XLA's numbers know columns too, so they part `(x - m) * rsqrt(v)`
+    stack = attrs.get("metadata.stack_frame_id")  # XLA's frames include columns, so they separate `(x - m) * rsqrt(v)`
     places: list[tuple[str, _Key]] = []
     if stack:
         places.append(("place", (scope, stack)))
@@ -178,11 +178,12 @@ def _origin(node: Node) -> _Origin:
 
 
 class _Relatives(NamedTuple):
-    """Forward nodes, and what relates a backward node to them. `told` says whether the primitive does too."""
+    """Forward nodes, and the evidence that relates a backward node to them."""
 
     nodes: tuple[NodeKey, ...]
     evidence: str
-    told: bool
+    same_primitive: bool
+    """Whether the primitive is the same too."""
 
 
 class _ForwardIndex:
@@ -194,7 +195,7 @@ class _ForwardIndex:
         self.place: dict[NodeKey, _Key] = {}
         self._rows: dict[tuple[int, bool], list[list[NodeKey]]] = {}
         self._relatives: dict[int, _Relatives] = {}
-        self._found: dict[NodeKey, tuple[_Key, tuple[NodeKey, ...]]] = {}
+        self._linked: dict[NodeKey, tuple[_Key, tuple[NodeKey, ...]]] = {}
 
     def add(self, graph: Graph, node: Node, origin: _Origin, helper: bool) -> None:
         place = (graph.name, node.id)
@@ -208,7 +209,7 @@ class _ForwardIndex:
             row.append(place)
 
     def find(self, graph: Graph, node: Node, origin: _Origin) -> tuple[tuple[NodeKey, ...], str]:
-        """For a backward node whose backward operands were asked for before it."""
+        """Forward nodes and evidence for a backward node. Its backward operands must have been looked up before it."""
         relatives = self._relatives.get(id(origin))
         if relatives is None:
             relatives = self._relatives[id(origin)] = self._related(origin)
@@ -216,36 +217,37 @@ class _ForwardIndex:
             operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
             return tuple(operands[:MOST_LINKS]), "operands" if operands else "none"
         place = origin.keys[0][2]
-        found = self._results_read(graph, node, place)
-        if relatives.told or not found:
-            others = () if relatives.told else self._continued(graph, node, place)
-            found += others or self._nearest(node, relatives.nodes)
-            found = tuple(dict.fromkeys(found))[:MOST_LINKS]
-        self._found[graph.name, node.id] = place, found
-        return found, relatives.evidence
+        forward = self._results_read(graph, node, place)
+        if relatives.same_primitive or not forward:
+            others = () if relatives.same_primitive else self._continued(graph, node, place)
+            forward += others or self._nearest(node, relatives.nodes)
+            forward = tuple(dict.fromkeys(forward))[:MOST_LINKS]
+        self._linked[graph.name, node.id] = place, forward
+        return forward, relatives.evidence
 
     def _related(self, origin: _Origin) -> _Relatives:
-        """By the surest evidence there is; helpers only where that evidence names nothing else."""
-        for evidence, sure, loose in origin.keys:
+        """Forward nodes by the strongest evidence there is; helpers only if that evidence leads to nothing else."""
+        for evidence, strict, loose in origin.keys:
             for helper in (False, True):
-                for key in (sure, loose):
+                for key in (strict, loose):
                     nodes = self.by_key.get((helper, key))
                     if nodes:
-                        return _Relatives(tuple(nodes[:_MOST_COMPARED]), evidence, key is sure)
+                        return _Relatives(tuple(nodes[:_MOST_COMPARED]), evidence, key is strict)
         return _Relatives((), "", False)
 
     def _continued(self, graph: Graph, node: Node, place: _Key) -> tuple[NodeKey, ...]:
-        """A second step of one derivative (the sum after the product, for a broadcast operand) differentiates what the first did."""
-        steps = (self._found.get((graph.name, name)) for name, _ in node.inputs)
+        """The forward nodes of the step before: a second step of one derivative (the sum after the product, for a broadcast operand)
+        differentiates what the first one did."""
+        steps = (self._linked.get((graph.name, name)) for name, _ in node.inputs)
         return tuple(dict.fromkeys(key for step in steps if step and step[0] == place for key in step[1]))[:MOST_LINKS]
 
     def _results_read(self, graph: Graph, node: Node, place: _Key) -> tuple[NodeKey, ...]:
-        """Operations of this place that are differentiated by their own result, which the node reads: dx = dy ⊙ exp(x)."""
+        """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x)."""
         read = dict.fromkeys((graph.name, name) for name, _ in node.inputs)
         return tuple([key for key in read if self.place.get(key) == place and plain_name(self.node[key].op) in OWN_RESULT])
 
     def _nearest(self, node: Node, candidates: tuple[NodeKey, ...]) -> tuple[NodeKey, ...]:
-        """Those that the backward node reads, or shares an operand with, if there are any; else those that do the same work."""
+        """The candidates that the backward node reads or shares an operand with, if any; otherwise those with the same operation."""
         if len(candidates) == 1:
             return candidates
         operands = {name for name, _ in node.inputs}

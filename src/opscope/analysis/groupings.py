@@ -1,7 +1,7 @@
 """The hierarchies over a program's nodes that a viewer can switch between.
 
-"module" is the nodes' scope. A Program may bring others (a partition). Three more follow from what nodes say of themselves:
-where they stand in the user's source, what operation they are, and whether they belong to the forward or the backward half.
+"module" is the nodes' scope. A Program may have others (a partition). Three more follow from the nodes themselves: their line in the
+user's source, their operation, and whether they belong to the forward or the backward half.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ DIRECTION = "direction"
 SOURCE_LINE = "source line"
 OP = "op"
 EXACT = frozenset((PARTITION, CLUSTER))
-"""Groupings that say exactly who is in a group: a node that a backend does not take is not drawn among those that it takes."""
+"""Groupings with exact membership: a node that a backend does not take is not drawn among those that it takes."""
 
 
 class GroupTree:
-    """One hierarchy: a group's parent is numbered before it, and each graph has groups of its own."""
+    """One hierarchy. A group's number is larger than its parent's, and each graph has its own groups."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -31,29 +31,29 @@ class GroupTree:
         self.parents: list[int] = []
         self.graphs: list[int] = []
         self.of_node: array[int] = array("i")
-        self._known: dict[Path, int] = {}
+        self._numbers: dict[Path, int] = {}
         self._graph = -1
 
     def start_graph(self, graph: int) -> None:
         self._graph = graph
-        self._known = {(): -1}
+        self._numbers = {(): -1}
 
     def put(self, path: Path) -> None:
-        """Place the next node (in program order) into the group at `path`, made if it is new."""
+        """Put the next node (in program order) into the group at `path`, which is created if needed."""
         self.of_node.append(self.number(path))
 
     def number(self, path: Path) -> int:
-        """The group at `path`, made if it is new; -1 for the empty path."""
-        group = self._known.get(path)
+        """The group at `path`, created if needed; -1 for the empty path."""
+        group = self._numbers.get(path)
         return self._make(path) if group is None else group
 
     def _make(self, path: Path) -> int:
         group = -1
         for length in range(1, len(path) + 1):
             prefix = path[:length]
-            parent, group = group, self._known.get(prefix, -1)
+            parent, group = group, self._numbers.get(prefix, -1)
             if group < 0:
-                group = self._known[prefix] = len(self.names)
+                group = self._numbers[prefix] = len(self.names)
                 self.names.append(prefix[-1])
                 self.parents.append(parent)
                 self.graphs.append(self._graph)
@@ -64,39 +64,39 @@ class GroupTrees:
     """All hierarchies of a program, filled node by node so that a node's details are decoded only once."""
 
     def __init__(self, program: Program) -> None:
-        own = dict.fromkeys(name for graph in program for name in graph.groupings)
+        declared = dict.fromkeys(name for graph in program for name in graph.groupings)
         self._program = program
         self._module = GroupTree(MODULE)
-        self._own = [GroupTree(name) for name in own]
+        self._declared = [GroupTree(name) for name in declared]
         self._lines = GroupTree(SOURCE_LINE)
         self._ops = GroupTree(OP)
         self._scopes: list[list[Path | None]] = []
-        """None: the node has said nothing. The empty path of a node that names its half is a word: it stands in no module."""
+        """None for a node with neither scope nor direction. The empty path of a node with a direction means that it is in no module."""
         self._directions: list[list[str]] = []
         self._maps: list[Mapping[str, Path]] = []
 
     def start_graph(self, graph: int, groupings: Mapping[str, Mapping[str, Path]]) -> None:
-        for tree in (self._module, *self._own, self._lines, self._ops):
+        for tree in (self._module, *self._declared, self._lines, self._ops):
             tree.start_graph(graph)
-        self._maps = [groupings.get(tree.name, {}) for tree in self._own]
+        self._maps = [groupings.get(tree.name, {}) for tree in self._declared]
         self._scopes.append([])
         self._directions.append([])
 
     def put(self, node_id: str, op: str, attrs: Mapping[str, Any], scope: Path, source: tuple[Frame, ...]) -> None:
         self._module.put(scope)
-        for tree, paths in zip(self._own, self._maps, strict=True):
+        for tree, paths in zip(self._declared, self._maps, strict=True):
             tree.put(paths.get(node_id, ()))
         self._lines.put(line_path(source[0]) if source else ())
         self._ops.put((op,))
-        said = attrs.get(DIRECTION_ATTR)
-        direction = said if isinstance(said, str) else ""
+        value = attrs.get(DIRECTION_ATTR)
+        direction = value if isinstance(value, str) else ""
         self._scopes[-1].append(scope if scope or direction else None)
         self._directions[-1].append(direction)
 
     def trees(self) -> list[GroupTree]:
-        """The default first: where a program has a backward half, its halves come before its modules, because data runs
-        through every module twice and a picture of modules alone would run in circles."""
-        trees = [self._module, *self._own]
+        """The hierarchies, the default first. If a program has a backward half, its halves come before its modules: data passes through
+        every module twice, and a picture of modules alone would run in circles."""
+        trees = [self._module, *self._declared]
         if any(direction == "backward" for graph in self._directions for direction in graph):
             trees.insert(0, self._direction_tree())
         if self._lines.names:
@@ -104,11 +104,11 @@ class GroupTrees:
         return [*trees, self._ops]
 
     def _direction_tree(self) -> GroupTree:
-        """The half first, then the modules. Nodes that have said nothing (parameters, constants) stay outside: the view puts them
-        beside who uses them."""
+        """The half first, then the modules. Nodes without scope and direction (parameters, constants) stay outside: the view puts them
+        next to their users."""
         tree = GroupTree(DIRECTION)
-        known = directions(self._program, dict(zip(self._program.graphs, self._directions, strict=True)))
-        for graph, (scopes, marks) in enumerate(zip(self._scopes, known.values(), strict=True)):
+        directions_by_graph = directions(self._program, dict(zip(self._program.graphs, self._directions, strict=True)))
+        for graph, (scopes, marks) in enumerate(zip(self._scopes, directions_by_graph.values(), strict=True)):
             tree.start_graph(graph)
             shared = len(_common_prefix(scopes))
             for scope, mark in zip(scopes, marks, strict=True):
@@ -119,7 +119,7 @@ class GroupTrees:
 
 
 def _common_prefix(paths: list[Path | None]) -> Path:
-    """What all paths start with; nodes without one have no say."""
+    """The common prefix of all paths, ignoring None."""
     shared: Path | None = None
     for path in paths:
         if path is not None and path != shared:
@@ -133,6 +133,6 @@ def _common_prefix(paths: list[Path | None]) -> Path:
 
 
 def line_path(frame: Frame) -> Path:
-    """A line's place in the "source line" grouping: the file, then function and line."""
+    """The path of a line in the "source line" grouping: the file, then function and line."""
     file = "/".join(frame.file.replace("\\", "/").rsplit("/", 2)[-2:])
     return (file, f"{frame.function}:{frame.line}" if frame.function else f"line {frame.line}")

@@ -28,9 +28,9 @@ class OpCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Info:
-    """Counts over all graphs; `flops` and `bytes` are those of running the entry once, without `unknown` operations.
+    """Counts over all graphs. `flops` and `bytes` are the cost of running the entry once, without `unknown` operations.
 
-    HLO and JAX functions do not tell a model's parameters from what else the entry takes: there `inputs` and `buffers` are 0.
+    HLO and JAX functions do not distinguish a model's parameters from the entry's other inputs: there, `inputs` and `buffers` are 0.
     """
 
     name: str
@@ -53,15 +53,15 @@ class Info:
     unknown_ops: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        found = asdict(self)
-        found["graphs"] = [graph._asdict() for graph in self.graphs]
-        found["ops"] = [op._asdict() for op in self.ops]
-        return found
+        fields = asdict(self)
+        fields["graphs"] = [graph._asdict() for graph in self.graphs]
+        fields["ops"] = [op._asdict() for op in self.ops]
+        return fields
 
 
 def _sizes(kind: str, nodes: list[Node]) -> dict[str, int]:
-    types = [each for node in nodes for each in node.outputs]
-    elements, stored = sum(each.elements or 0 for each in types), sum(each.bytes or 0 for each in types)
+    types = [output for node in nodes for output in node.outputs]
+    elements, stored = sum(output.elements or 0 for output in types), sum(output.bytes or 0 for output in types)
     return {f"{kind}s": len(nodes), f"{kind}_elements": elements, f"{kind}_bytes": stored}
 
 
@@ -75,22 +75,22 @@ def info_of(program: Program) -> Info:
         cost = costs.graph(graph.name)
         called = len(callers.get(graph.name, ()))
         graphs.append(GraphInfo(graph.name, len(graph), len(graph.parameters), cost.flops, cost.bytes, called))
-    taken: dict[str, list[Node]] = {"parameter": [], "input": [], "buffer": []}
+    arguments: dict[str, list[Node]] = {"parameter": [], "input": [], "buffer": []}
     for node in program.main.parameters:
-        taken[node.role].append(node)
+        arguments[node.role].append(node)
     by_op: dict[str, OpCount] = {}
     for (op, role), count in ops.most_common():
-        known = by_op.get(op)
-        by_op[op] = OpCount(op, count + (known.nodes if known else 0), known.kind if known else CATEGORIES[category_of(op, role)])
+        counted = by_op.get(op)
+        by_op[op] = OpCount(op, count + (counted.nodes if counted else 0), counted.kind if counted else CATEGORIES[category_of(op, role)])
     return Info(
         name=program.name,
         entry=program.entry,
         nodes=program.node_count,
         graphs=tuple(graphs),
-        ops=tuple(sorted(by_op.values(), key=lambda each: (-each.nodes, each.op))),
-        **_sizes("parameter", taken["parameter"]),
-        **_sizes("input", taken["input"]),
-        **_sizes("buffer", taken["buffer"]),
+        ops=tuple(sorted(by_op.values(), key=lambda entry: (-entry.nodes, entry.op))),
+        **_sizes("parameter", arguments["parameter"]),
+        **_sizes("input", arguments["input"]),
+        **_sizes("buffer", arguments["buffer"]),
         flops=costs.total.flops,
         bytes=costs.total.bytes,
         unknown=costs.total.unknown,

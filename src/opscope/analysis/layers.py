@@ -1,7 +1,7 @@
-"""The layers of a captured torch program, as far as its graph tells them: the rows of a measured run, without running anything.
+"""The layers of a captured torch program, as far as its graph shows them: the rows of a measured run, without running anything.
 
-A group is a call of a module. What comes in and goes out are the values that cross its border, parameters are the nodes of that name,
-multiply-adds follow from shapes. What autograd would keep is in no forward graph, and is left open.
+A group is a call of a module. Its inputs and outputs are the values that cross its boundary, its parameters are nodes, and multiply-adds
+follow from shapes. A forward graph does not show what autograd would save, so that stays open.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from opscope.program import DIRECTION_ATTR, WHOLE, Graph, Node, Path, Program, T
 from opscope.readers.torch.measure import Layer, Measured
 
 _ACCUMULATE = "AccumulateGrad"
-"""What a graph behind a tensor has in place of a parameter."""
+"""What an autograd graph has in place of a parameter."""
 
 
 def has_modules(program: Program) -> bool:
-    """Was it captured from modules of torch, and traced into them? Then its groups are their calls, and its parameters are nodes."""
+    """Whether a program was captured from torch modules and traced into them: then its groups are their calls."""
     return bool(program.attrs.get("modules")) and not any("module" in node.attrs for node in program.main if node.role == "op")
 
 
 def layers_of(program: Program) -> Measured:
     """One layer for every group of the entry, callers first, and the totals."""
     graph = program.main
-    found = _Layers(program)
+    layers = _Layers(program)
     for node in graph.nodes:
         if node.role in ("op", "output") and node.attrs.get(DIRECTION_ATTR) != "backward":
-            found.operation(graph, node)
+            layers.operation(graph, node)
     for node in graph.parameters:
-        found.parameter(node)
-    return found.measured(program)
+        layers.parameter(node)
+    return layers.measured(program)
 
 
 class _Call(NamedTuple):
-    """A layer, and what is still being collected for it."""
+    """A layer, and what is being collected for it."""
 
     layer: Layer
     inputs: dict[ValueRef, TensorType]
@@ -53,12 +53,12 @@ class _Layers:
         self.program = program
         self.classes = program.attrs["modules"]
         self.computes = program.main.attrs.get("kind") != "autograd"
-        """Functions of autograd are not given the operands that they work on: only what comes out of them is known."""
+        """Whether nodes have all their operands. Autograd functions do not: only their outputs are known."""
         self.calls = [_Call.of(Layer("", program.name, 0, -1))]
         self.number: dict[Path, int] = {(): 0}
 
     def at(self, scope: Path) -> _Call:
-        """The call behind a scope; it and those around it are made if they are new."""
+        """The call for a scope, created with its enclosing calls if needed."""
         depth = len(scope)
         while scope[:depth] not in self.number:
             depth -= 1
@@ -69,7 +69,7 @@ class _Layers:
         return self.calls[self.number[scope]]
 
     def _layer(self, title: str, around: int, depth: int) -> Layer:
-        """ "mlp@1: MLP" inside of "layers.3" is the second call of "layers.3.mlp"."""
+        """ "mlp@1: MLP" inside "layers.3" is the second call of "layers.3.mlp"."""
         label, _, cls = title.rpartition(": ")
         name, at, repeat = label.rpartition("@")
         name = name if at else label
@@ -107,7 +107,8 @@ class _Layers:
             call.kernels.add(kernel)
 
     def _count_called(self, node: Node) -> int | None:
-        """Of graphs that run once; how often others run, and which branch is taken, no graph tells. Without products it is nothing."""
+        """The multiply-adds of called graphs, for those that run once. How often others run, or which branch, is unknown; without
+        products it does not matter."""
         total = 0
         for name in node.calls:
             for inner in self.program[name]:
@@ -119,7 +120,7 @@ class _Layers:
         return total
 
     def _cross(self, source: Node, index: int, into: Path) -> None:
-        """A value leaves the groups around its source that do not hold its user, and enters those around its user."""
+        """Record a value as an output of the groups around its source and an input of those around its user, except common groups."""
         out_of = source.scope
         common = 0
         while common < min(len(out_of), len(into)) and out_of[common] == into[common]:
@@ -174,7 +175,7 @@ def _elements(node: Node) -> int:
 
 
 def _is_parameter(node: Node) -> bool:
-    """A leaf behind a tensor may be anything: only those with a name are the model's."""
+    """Whether a node is a model parameter. In an autograd graph, only leaves with a name are."""
     return node.role == "parameter" and node.op != "leaf"
 
 

@@ -1,4 +1,4 @@
-"""What loops carry from round to round: a result of the body is an operand of its next round."""
+"""What loops carry from one iteration to the next: a result of the body is an operand of the next iteration."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from opscope.ops import Control, facts_of
 from opscope.program import Node
 
 _FIRST: dict[Control, int] = {"while": 0, "for": 3}
-"""Operands before the carried ones: scf.for takes its bounds and step first."""
+"""The number of operands before the carried ones: scf.for takes its bounds and step first."""
 
 
 def first_carried(node: Node) -> int:
-    """The operand of a loop that becomes its first result; the others follow. -1 for what is not a loop.
+    """The operand of a loop that becomes its first result; the others follow. -1 for anything but a loop.
 
-    JAX puts the constants of a loop's body (and of its condition) before what it carries, and says how many there are.
+    JAX puts the constants of a loop's body (and of its condition) before the carried values, and says how many there are.
     """
     control = facts_of(node.op).control
     if control == "scan":

@@ -1,6 +1,6 @@
-"""Bytes that an operation reads and writes. One that touches a part of a big operand moves that part, not all of it.
+"""Bytes that an operation reads and writes. An operation that touches part of a large operand moves only that part.
 
-The same holds inside a fusion, as in XLA's own analysis: a loop that reads a row of a table, or writes one, is charged the row.
+The same holds inside a fusion, as in XLA's own analysis: a loop that reads or writes one row of a table is charged for the row.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from opscope.program import WHOLE, Graph, Node, TensorType, ValueRef
 
 _SLICES = frozenset(["slice", "dynamic_slice", "gather"])
 _UPDATES = frozenset(["dynamic_update_slice", "scatter"])
-"""Operations that change a part of their first operand, in place where they can."""
+"""Operations that change a part of their first operand, in place if possible."""
 
 
 class Fused(NamedTuple):
-    """What a fusion's body moves where that is less than all: by operand what it reads of it, by result what it writes."""
+    """Bytes that a fusion's body moves, where that is less than the whole value: read, by operand, and written, by result."""
 
     read: dict[int, int]
     written: dict[int, int]
@@ -29,12 +29,12 @@ Sizes = Mapping[str, tuple[int | None, ...]]
 
 
 def output_sizes(graph: Graph) -> Sizes:
-    """Bytes of all values of a graph, looked up once for each node and not once for each use."""
+    """Bytes of all values of a graph, looked up once per node instead of once per use."""
     return {node.id: _sizes(node.outputs) for node in graph.nodes}
 
 
 def bytes_moved(sizes: Sizes, node: Node, name: str, fused: Fused | None = None) -> int | None:
-    """What a node reads and writes, or None where a size is not a number. `sizes` are those of its graph."""
+    """Bytes that a node reads and writes, or None if a size is not a number. `sizes` are those of its graph."""
     inputs: list[int | None] = []
     for source, index in node.inputs:
         available = sizes[source]
@@ -53,9 +53,9 @@ def bytes_moved(sizes: Sizes, node: Node, name: str, fused: Fused | None = None)
 
 
 def fused_bytes(body: Graph) -> Fused:
-    """Looks at how a fusion's body uses its parameters; bitcasts are the same bytes under another type."""
+    """How a fusion's body uses its parameters. A bitcast is the same bytes under another type."""
     roots = _roots(body)
-    same: dict[str, str] = {each.id: each.id for each in body.parameters}
+    same: dict[str, str] = {parameter.id: parameter.id for parameter in body.parameters}
     parts: dict[str, int | None] = {}
     written: dict[int, int] = {}
     for node in body.nodes:
@@ -77,23 +77,23 @@ def fused_bytes(body: Graph) -> Fused:
             parts[parameter] = _sum([parts.get(parameter, 0), part])
     read: dict[int, int] = {}
     if any(parts.values()):
-        for index, each in enumerate(sorted(body.parameters, key=_number)):
-            part, whole = parts.get(each.id), bytes_of(each.outputs)
+        for index, operand_node in enumerate(sorted(body.parameters, key=_number)):
+            part, whole = parts.get(operand_node.id), bytes_of(operand_node.outputs)
             if part is not None and whole is not None:
                 read[index] = min(part, whole)
     return Fused(read, written)
 
 
 def _roots(body: Graph) -> dict[str, int]:
-    """Which result each node is that is one, as it is or through bitcasts."""
+    """Result indices of the nodes that are results, directly or through bitcasts."""
     outputs = body.outputs
     if len(outputs) == 1 and plain_name(body[outputs[0][0]].op) == "tuple":
         outputs = body[outputs[0][0]].inputs
-    found = {name: index for index, (name, _) in enumerate(outputs)}
+    indices = {name: index for index, (name, _) in enumerate(outputs)}
     for node in reversed(body.nodes):
-        if node.id in found and node.inputs and plain_name(node.op) == "bitcast":
-            found[node.inputs[0][0]] = found[node.id]
-    return found
+        if node.id in indices and node.inputs and plain_name(node.op) == "bitcast":
+            indices[node.inputs[0][0]] = indices[node.id]
+    return indices
 
 
 def _only_returned(body: Graph, node: Node) -> bool:
@@ -101,27 +101,27 @@ def _only_returned(body: Graph, node: Node) -> bool:
 
 
 def _number(parameter: Node) -> int:
-    """HLO may write parameters in any order; operands are bound by number."""
+    """A parameter's number: HLO may list parameters in any order, and operands are bound by number."""
     return int(parameter.attrs.get("parameter_number", 0))
 
 
 def bytes_of(types: Iterable[TensorType]) -> int | None:
-    return _sum([size_of(each)[1] for each in types])
+    return _sum([size_of(kind)[1] for kind in types])
 
 
 @lru_cache(maxsize=65536)
 def _sizes(types: tuple[TensorType, ...]) -> tuple[int | None, ...]:
-    return tuple([size_of(each)[1] for each in types])
+    return tuple([size_of(kind)[1] for kind in types])
 
 
 @lru_cache(maxsize=65536)
-def size_of(each: TensorType) -> tuple[int | None, int | None]:
-    """Elements and bytes. Programs have few different types; a nested tuple is moved by those who look inside."""
-    return each.elements, 0 if each.dtype.startswith("(") else each.bytes
+def size_of(kind: TensorType) -> tuple[int | None, int | None]:
+    """Elements and bytes. Cached, because programs have few different types. A nested tuple is counted where its elements are used."""
+    return kind.elements, 0 if kind.dtype.startswith("(") else kind.bytes
 
 
 def values(graph: Graph, ref: ValueRef) -> list[TensorType]:
-    """The types of what an operand refers to."""
+    """The types that an operand refers to."""
     name, index = ref
     outputs = graph[name].outputs
     if index == WHOLE:

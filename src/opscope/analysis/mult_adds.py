@@ -1,8 +1,8 @@
-"""Multiply-adds of one operation of a torch or ONNX graph, from its shapes: what torch's own counter finds while the operation runs.
+"""Multiply-adds of one operation of a torch or ONNX graph, from its shapes: the same number that torch's counter reports for a run.
 
-That counter knows products (matrix products, convolutions, attention, recurrent layers) and nothing else, so that everything else is
-0 here. What is a product but has no rule, or a size that is no number, is None: not known. One figure differs: the gradient of a
-grouped convolution's weight is counted per group, as it is computed; torch's counter counts it as if there were one group.
+That counter covers only products (matrix products, convolutions, attention, recurrent layers), so everything else is 0 here. A product
+without a rule, or with a size that is not a number, is None: unknown. One case differs: the gradient of a grouped convolution's weight
+is counted per group, as it is computed; torch's counter treats it as one group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 def mult_adds(op: str, inputs: Sequence[Sizes], outputs: Sequence[Sizes], attrs: Mapping[str, Any]) -> int | None:
-    """How many, or None where that cannot be known."""
+    """The number of multiply-adds, or None if unknown."""
     if not is_product(op):
         return 0
     rule = (_BACKWARD if _goes_back(op) else _RULES).get(plain_name(op))
@@ -26,22 +26,22 @@ def mult_adds(op: str, inputs: Sequence[Sizes], outputs: Sequence[Sizes], attrs:
         return None
     try:
         return rule(inputs, outputs[0], attrs)  # type: ignore[arg-type]
-    except (IndexError, KeyError, ValueError):  # an operand is missing, or is not what the operation's name promises
+    except (IndexError, KeyError, ValueError):  # an operand is missing, or is not what the operation's name implies
         return None
 
 
 def is_product(op: str) -> bool:
-    """Whether an operation's cost is that of its multiply-adds."""
+    """Whether an operation's cost is its multiply-adds."""
     return plain_name(op) in _RULES or CATEGORIES[category_of(op)] == "matmul"
 
 
 def _goes_back(op: str) -> bool:
-    """A gradient has the plain name of what it is the gradient of, and other operands."""
+    """Whether an operation is a gradient. It has the plain name of its forward operation, but other operands."""
     return "backward" in op.lower()
 
 
 def kernel_of(op: str, inputs: Sequence[Sizes], attrs: Mapping[str, Any]) -> tuple[int, ...]:
-    """The window of a convolution or a pooling; empty for everything else."""
+    """The window of a convolution or pooling; empty for other operations."""
     if plain_name(op) in _CONVOLUTIONS and len(inputs) > 1 and not _goes_back(op):
         return tuple(size for size in inputs[1][2:] if isinstance(size, int))
     size = attrs.get("kernel_size")
@@ -62,13 +62,13 @@ def _gemm(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> i
 
 
 def _convolution(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """Every element of the result meets the whole window of its group; transposed, every element of the input does."""
+    """Every element of the result (of the input, if transposed) is multiplied by the whole window of its group."""
     image, weight = inputs[0], inputs[1]
     return prod(image if attrs.get("transposed") is True else output) * prod(weight[1:])
 
 
 def _convolution_backward(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """The gradients of image and weight, where they are asked for, have the same products as the convolution."""
+    """The gradients of image and weight, if requested, have the same products as the convolution."""
     gradient, image, weight = inputs[:3]
     return sum(map(bool, attrs["output_mask"][:2])) * _convolution((image, weight), gradient, attrs)
 
@@ -78,36 +78,36 @@ def _transposed(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]
 
 
 def _attention(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """Scores, and their sum over the values."""
+    """Query times key, and scores times value."""
     (*batch, rows, width), key, value = inputs[:3]
     return prod(batch) * rows * key[-2] * (width + value[-1])
 
 
 def _attention_backward(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """The scores again, their gradient, and those of query, key and value."""
+    """The scores again, their gradient, and the gradients of query, key and value."""
     (*batch, rows, width), key, value = inputs[1:4]
     return prod(batch) * rows * key[-2] * (3 * width + 2 * value[-1])
 
 
 def _recurrent(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """Every step of every sequence meets every matrix once."""
+    """Every step of every sequence is multiplied by every matrix once."""
     steps, *rest = inputs
     return prod(steps[:-1]) * sum(prod(shape) for shape in rest if len(shape) == 2)
 
 
 def _mkldnn_recurrent(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """One layer and direction: its two matrices stand first, states that are matrices too come later."""
+    """One layer and direction: its two matrices come first; the states, which are matrices too, come later."""
     return _recurrent(inputs[:3], output, attrs)
 
 
 def _bilinear(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """Every pair of inputs meets the whole weight, which is the one with three dimensions and stands second where it is spelled out."""
+    """Every pair of inputs is multiplied by the whole weight, which is the second operand in `_trilinear` and the third otherwise."""
     weight = inputs[1] if "expand1" in attrs else inputs[2]
     return prod(inputs[0][:-1]) * prod(weight)
 
 
 def _einsum(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """One product for every combination of indices; more than two factors are multiplied in an order that is not in the graph."""
+    """One product for every combination of indices. The order of more than two factors is not in the graph."""
     factors = str(attrs["equation"]).replace(" ", "").partition("->")[0].split(",")
     if len(inputs) != 2:
         raise ValueError("no rule")

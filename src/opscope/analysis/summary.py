@@ -1,8 +1,8 @@
-"""A model as a table: one row per layer, totals below. Prints in a terminal, shows in a notebook, becomes a dict or CSV.
+"""A model as a table: one row per layer, totals below. It can be printed, shown in a notebook, or converted to a dict or CSV.
 
 opscope.summary(model, input_size=(1, 3, 224, 224))
 opscope.summary(model, input_data={"input_ids": ids}, depth=2, columns=("output", "params", "mult_adds"))
-opscope.summary(opscope.load("model.pt2"))                     # what a graph tells without a run
+opscope.summary(opscope.load("model.pt2"))                     # what a graph shows without a run
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One layer as it is shown: parameters of hidden children count here."""
+    """One layer as shown, including the parameters of hidden children."""
 
     layer: Layer
     parent_path: str
     prefix: str
-    """Branches of the tree in front of its name."""
+    """The branches of the tree in front of the name."""
     parameters: int
     trainable: int
     shared: int
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Attribute path below its caller, and class: "query: Linear". A second call of the same module is "query@1: Linear"."""
+        """The attribute path below the caller, and the class: "query: Linear". The second call of a module is "query@1: Linear"."""
         layer = self.layer
         return Call(layer.path, layer.cls, layer.repeat).title(self.parent_path) if layer.path else layer.cls
 
@@ -70,7 +70,7 @@ def _count(number: int | None) -> str:
 
 
 def _half(flops: int | None) -> int | None:
-    """Multiply-adds: each is two operations."""
+    """Multiply-adds: each is two floating-point operations."""
     return None if flops is None else flops // 2
 
 
@@ -100,16 +100,16 @@ TORCHINFO_NAMES = {
 
 
 MEASURED = "summary"
-"""Where a Program keeps the table that was measured for it, as `Summary.to_dict()` gives it."""
+"""The attribute of a Program with the table that was measured for it, in the form of `Summary.to_dict()`."""
 
 TORCHINFO_OPTIONS = {
-    "batch_dim": "input_size has the batch in it",
-    "batch_size": "input_size has the batch in it",
-    "col_names": "it is columns=",
+    "batch_dim": "input_size includes the batch",
+    "batch_size": "input_size includes the batch",
+    "col_names": "use columns=",
     "col_width": "columns are as wide as they need to be",
-    "mode": "the model runs as it is: call model.eval() or model.train()",
+    "mode": "the model runs in its current mode; call model.eval() or model.train() first",
     "row_settings": "every row has its path and class",
-    "verbose": "the table is printed by print()",
+    "verbose": "use print() to print the table",
 }
 
 
@@ -125,16 +125,16 @@ class Summary:
 
     @cached_property
     def program(self) -> Program:
-        """The graph of the model with this table in it: what `opscope.save` writes and `opscope.show` shows."""
+        """The graph of the model, with this table in it; `opscope.save` and `opscope.show` use it."""
         if self._capture is None:
-            raise OpscopeError("a summary without inputs has no graph to show; give input_size or input_data")
+            raise OpscopeError("a summary without inputs has no graph to show; pass input_size or input_data")
         program = self._capture()
         whole = Summary(self.measured, None, self.column_names)
         return replace(program, attrs={**program.attrs, MEASURED: whole.to_dict()})
 
     @property
     def totals(self) -> dict[str, int | None]:
-        """Counts and bytes of the whole model. Tied parameters count once; None is what is not known."""
+        """Counts and bytes of the whole model. Tied parameters count once; None means unknown."""
         whole = self.measured
         memory = (whole.input_bytes, whole.saved_bytes, whole.parameter_bytes, whole.buffer_bytes)
         return {
@@ -151,7 +151,7 @@ class Summary:
         }
 
     def total_lines(self) -> list[tuple[str, str]]:
-        """The totals in words, as all forms of the table show them."""
+        """The totals as text, for every form of the table."""
         return total_lines(self.totals, self.measured.ran)
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,8 +159,8 @@ class Summary:
         rows = []
         for row in self.rows:
             layer = row.layer
-            known = {"label": row.label, "path": layer.path, "class": layer.cls, "depth": layer.depth, "called": layer.called}
-            rows.append(known | {"repeat": layer.repeat, "shared": row.shared} | {key: c.value(row) for key, c in COLUMNS.items()})
+            fields = {"label": row.label, "path": layer.path, "class": layer.cls, "depth": layer.depth, "called": layer.called}
+            rows.append(fields | {"repeat": layer.repeat, "shared": row.shared} | {key: c.value(row) for key, c in COLUMNS.items()})
         return {"model": self.measured.name, "rows": rows, "totals": self.totals}
 
     def to_csv(self, path: Any = None) -> str:
@@ -181,7 +181,7 @@ class Summary:
 
 
 def total_lines(totals: Mapping[str, int | None], ran: bool = True) -> list[tuple[str, str]]:
-    """Totals in words: parameters always, the rest as far as a run or a graph told it."""
+    """Totals as text: parameters always, the rest as far as a run or a graph provides it."""
     held = (totals["parameter_bytes"] or 0) + (totals["buffer_bytes"] or 0)
     lines: list[tuple[str, int | None, Callable[[int], str]]] = [
         ("Mult-adds", totals["mult_adds"], "{:,}".format),
@@ -207,9 +207,9 @@ def summary(
     **kwargs: Any,
 ) -> Summary:
     """The table of a torch module. `input_size` includes the batch; `input_data` is a tensor, a tuple of arguments or a dict of
-    keywords; further keywords go to the module. Without inputs it lists parameters only. `depth=None` shows every level.
+    keywords; other keywords are passed to the module. Without inputs it lists parameters only. `depth=None` shows every level.
 
-    A Program that was captured from a module, or read from a `.pt2` file, gives the table as far as its graph tells it."""
+    For a Program that was captured from a module or read from a `.pt2` file, the table has what the graph shows."""
     from opscope.readers import capture_object
     from opscope.readers.torch.inputs import make_inputs
 
@@ -219,16 +219,16 @@ def summary(
             raise OpscopeError(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
     if isinstance(model, Program):
         if not has_modules(model):
-            raise OpscopeError(f"{model.name} was not captured from torch modules, or not traced into them; `opscope info` counts it")
+            raise OpscopeError(f"{model.name} was not captured from torch modules, or not traced into them; use `opscope info` instead")
         return Summary(layers_of(model), depth, [name for name in chosen if name != "saved"], lambda: model)
     model = getattr(model, "_orig_mod", model)  # torch.compile's wrapper
     if not hasattr(model, "named_modules"):
         raise OpscopeError(f"summary takes a torch module or a Program captured from one, not a {type(model).__name__}")
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in model.parameters()):
-        raise OpscopeError(f"{type(model).__name__} has parameters without a size yet (lazy modules); run it once with real inputs first")
+        raise OpscopeError(f"{type(model).__name__} has uninitialized parameters (lazy modules); run it once with real inputs first")
     for name in kwargs:
         if name in TORCHINFO_OPTIONS and name not in signature(model.forward).parameters:
-            raise OpscopeError(f"{name} is torchinfo's; here {TORCHINFO_OPTIONS[name]}")
+            raise OpscopeError(f"{name} is an option of torchinfo; in opscope, {TORCHINFO_OPTIONS[name]}")
     args, keywords = make_inputs(model, input_size, input_data, dtypes, device, kwargs)
     if args is None:
         chosen = [name for name in chosen if name in ("params", "share", "trainable", "kernel")]
@@ -237,8 +237,8 @@ def summary(
     except RunFailed as error:
         if input_size is not None and dtypes is None and "indices" in str(error):
             raise OpscopeError(
-                f"{type(model).__name__} takes integers, and input_size makes floating-point numbers; "
-                "add dtypes=[torch.long], or give input_data"
+                f"{type(model).__name__} takes integers, but input_size generates floating-point numbers; "
+                "add dtypes=[torch.long], or pass input_data"
             ) from error
         raise
     capture = None if args is None else lambda: capture_object(model, *args, **keywords)
@@ -246,7 +246,7 @@ def summary(
 
 
 def _rows(measured: Measured, depth: int | None) -> list[Row]:
-    """Layers down to a depth, each with what hidden layers below it have. Callers stand before the layers they call."""
+    """Layers down to a depth, each including the hidden layers below it. Callers come before the layers they call."""
     layers = measured.layers
     shown = [depth is None or layer.depth <= depth for layer in layers]
     home = list(range(len(layers)))
@@ -254,8 +254,8 @@ def _rows(measured: Measured, depth: int | None) -> list[Row]:
     for position, layer in enumerate(layers):
         if not shown[position]:
             home[position] = home[layer.parent]
-        own = (layer.own_parameters, layer.own_trainable, layer.shared_parameters, layer.saved_bytes)
-        for index, number in enumerate(own):
+        counts = (layer.own_parameters, layer.own_trainable, layer.shared_parameters, layer.saved_bytes)
+        for index, number in enumerate(counts):
             sums[home[position]][index] += number
     last_child: dict[int, int] = {layer.parent: position for position, layer in enumerate(layers) if shown[position]}
     rows: list[Row] = []
@@ -267,8 +267,8 @@ def _rows(measured: Measured, depth: int | None) -> list[Row]:
         prefix = "".join("│  " if more else "   " for more in continues) + ("└─ " if is_last else "├─ ") if layer.depth else ""
         if layer.depth:
             continues.append(not is_last)
-        parameters, trainable, shared, kept = sums[position]
-        saved = None if measured.saved_bytes is None else kept
+        parameters, trainable, shared, bytes_saved = sums[position]
+        saved = None if measured.saved_bytes is None else bytes_saved
         share = parameters / measured.parameters if measured.parameters else 0.0
         parent_path = layers[layer.parent].path if layer.parent >= 0 else ""
         rows.append(Row(layer, parent_path, prefix, parameters, trainable, shared, saved, share))
@@ -276,7 +276,7 @@ def _rows(measured: Measured, depth: int | None) -> list[Row]:
 
 
 def _tree_order(layers: Sequence[Layer], shown: Sequence[bool]) -> list[int]:
-    """Every layer after its caller and before its caller's next: layers that were never called come in late."""
+    """Layers in tree order. Layers that were never called come late in the list, so its order is not enough."""
     children: dict[int, list[int]] = {}
     for position, layer in enumerate(layers):
         if shown[position]:

@@ -1,4 +1,4 @@
-"""The summary of a program as the viewer's table of modules shows it: columns, cells that are numbers or text, totals in words."""
+"""The summary of a program for the viewer's table of modules: columns, cells with numbers or text, and totals as text."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _UNITS = {"params": "count", "share": "share", "inside": "count", "mult_adds": "
 
 
 class SummaryTable(NamedTuple):
-    """Rows stand for calls of modules, callers first."""
+    """One row per module call, callers first."""
 
     columns: list[dict[str, str]]
     rows: list[list[str | float | None]]
     scopes: list[Path]
-    """The group that each row stands for; empty for the model itself."""
+    """The group of each row; empty for the model itself."""
     totals: list[tuple[str, str]]
 
 
 def table_of(program: Program) -> SummaryTable | None:
-    """What was measured, or else what the graph tells; None for a program without modules. Columns without any value are left out."""
+    """The measured table, or one derived from the graph; None for a program without modules. Empty columns are left out."""
     try:
         return _table(program.attrs[MEASURED])
-    except (KeyError, TypeError, AttributeError):  # there is none, or the program's file calls something else so
+    except (KeyError, TypeError, AttributeError):  # there is none, or the program's file uses the name for something else
         return _table(Summary(layers_of(program), None, ()).to_dict()) if has_modules(program) else None
 
 

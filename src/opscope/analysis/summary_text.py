@@ -1,4 +1,4 @@
-"""The forms of a summary: text for a terminal, HTML for a notebook, CSV for everything else."""
+"""The output formats of a summary: text for a terminal, HTML for a notebook, CSV for everything else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDEST_CELL = 48
 
 
 def as_text(summary: Summary) -> str:
-    """Columns as wide as they need to be, rules above and below, totals at the end."""
+    """A table with columns as wide as they need to be, rules above and below the rows, and totals at the end."""
     headings = ["Layer", *(column.heading for column in summary.columns)]
     right = [False, *(column.right for column in summary.columns)]
     rows = [[row.prefix + row.label, *(ellipsize(column.text(row), WIDEST_CELL) for column in summary.columns)] for row in summary.rows]

@@ -1,4 +1,4 @@
-"""Windows of convolutions and pooling: how many products a convolution really computes, padding left out."""
+"""Windows of convolutions and pooling: how many products a convolution really computes, without padding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from opscope.program import TensorType
 
 _MOST_STEPS = 200_000
-"""Positions that are counted one by one; beyond, padding is counted as if it were data."""
+"""Up to this many positions are counted one by one; beyond it, padding is counted as if it were data."""
 
 
 def window_size(attrs: Mapping[str, Any]) -> int | None:
@@ -20,7 +20,7 @@ def window_size(attrs: Mapping[str, Any]) -> int | None:
 
 
 def convolution_taps(lhs: TensorType, kernel: TensorType, out: TensorType, attrs: Mapping[str, Any]) -> int | None:
-    """Two operations per product of a convolution that tells which dimension is which: one of HLO, StableHLO or JAX."""
+    """Two operations per product, for a convolution with labelled dimensions: HLO, StableHLO or JAX."""
     if not all(isinstance(d, int) for t in (lhs, kernel, out) for d in t.shape):
         return None
     elements = out.elements or 0
@@ -34,8 +34,8 @@ def convolution_taps(lhs: TensorType, kernel: TensorType, out: TensorType, attrs
     window = _movement(attrs, len(space))
     taps = 1
     for n, label in enumerate(sorted(space)):
-        size, taken, made = lhs.shape[lhs_at[label]], kernel.shape[kernel_at[label]], out.shape[out_at[label]]
-        taps *= _valid_taps(int(size), int(taken), int(made), _steps(window, n))
+        size, kernel_size, out_size = lhs.shape[lhs_at[label]], kernel.shape[kernel_at[label]], out.shape[out_at[label]]
+        taps *= _valid_taps(int(size), int(kernel_size), int(out_size), _steps(window, n))
     without_space = elements // max(1, prod(int(out.shape[out_at[label]]) for label in space))
     return 2 * without_space * taps * int(kernel.shape[kernel_at["i"]])
 
@@ -50,7 +50,7 @@ class _Steps(NamedTuple):
 
 
 def _valid_taps(size: int, kernel: int, out: int, steps: _Steps) -> int:
-    """Pairs of (output position, kernel position) that meet data, along one dimension."""
+    """Pairs of (output position, kernel position) that fall on data, along one dimension."""
     if kernel * out > _MOST_STEPS:
         return kernel * out
     last = (size - 1) * steps.spread
@@ -63,16 +63,16 @@ def _valid_taps(size: int, kernel: int, out: int, steps: _Steps) -> int:
 
 
 def _labels(attrs: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Of image, kernel and result: `b01f_01io->b01f`, `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`, or where JAX says that each is."""
+    """Dimension labels of image, kernel and result: `b01f_01io->b01f`, `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`, or JAX's specs."""
     text = str(attrs.get("dim_labels") or attrs.get("dimension_numbers") or attrs.get("dim_numbers"))
-    found = re.fullmatch(r"(\w+)_(\w+)->(\w+)", text) or re.search(r"\[([\w, ]+)\]x\[([\w, ]+)\]->\[([\w, ]+)\]", text)
-    if found:
-        return tuple(re.sub("[, ]", "", part) for part in found.groups())  # type: ignore[return-value]
+    match = re.fullmatch(r"(\w+)_(\w+)->(\w+)", text) or re.search(r"\[([\w, ]+)\]x\[([\w, ]+)\]->\[([\w, ]+)\]", text)
+    if match:
+        return tuple(re.sub("[, ]", "", part) for part in match.groups())  # type: ignore[return-value]
     places = [_numbers(spec) for spec in re.findall(r"_spec=\(([\d, ]+)\)", text)]
     if len(places) != 3:
         return "", "", ""
-    named = (zip(at, first + "0123456789", strict=False) for at, first in zip(places, ("bf", "oi", "bf"), strict=True))
-    return tuple("".join(label for _, label in sorted(each)) for each in named)  # type: ignore[return-value]
+    labelled = (zip(at, first + "0123456789", strict=False) for at, first in zip(places, ("bf", "oi", "bf"), strict=True))
+    return tuple("".join(label for _, label in sorted(spec_labels)) for spec_labels in labelled)  # type: ignore[return-value]
 
 
 def _numbers(value: Any) -> list[str]:
@@ -81,7 +81,7 @@ def _numbers(value: Any) -> list[str]:
 
 
 def _movement(attrs: Mapping[str, Any], dimensions: int) -> dict[str, list[str]]:
-    """How a window moves, named as HLO names it; StableHLO and JAX have an attribute for each."""
+    """How a window moves, in HLO's terms; StableHLO and JAX have one attribute for each."""
     if "dim_labels" in attrs:
         return _window(attrs)
     names = {"stride": "window_strides", "pad": "padding", "lhs_dilate": "lhs_dilation", "rhs_dilate": "rhs_dilation"}

@@ -1,12 +1,11 @@
-"""The model: what every reader makes and everything else looks at.
+"""The model: every reader creates it, and everything else works on it.
 
-A Program is a set of named Graphs; a Graph is a list of Nodes; a Node is one operation, parameter, constant or output whose
-inputs are *values* (node id, output index). All of it is immutable. The only way to make one is `ProgramBuilder`, which checks
-that ids are unique and that every reference leads somewhere, so that nobody after it has to.
+A Program is a set of named Graphs; a Graph is a list of Nodes; a Node is one operation, parameter, constant or output whose inputs are
+*values* (node id, output index). All of it is immutable. Readers create it with `ProgramBuilder`, which checks that ids are unique and
+that every reference resolves, so that later code need not check again.
 
-Nodes are tuples, and what a node carries beside the data flow (attributes, scope, source frames) sits behind `Details`, which
-a reader may decode only when asked: a compiled module has 100,000 nodes with a kilobyte of attributes each, and a person looks
-at ten.
+Nodes are tuples. What a node has besides data flow (attributes, scope, source frames) is in `Details`, which a reader may decode on
+demand: a compiled module has 100,000 nodes with a kilobyte of attributes each, and a person looks at ten.
 """
 
 from __future__ import annotations

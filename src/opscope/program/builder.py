@@ -1,4 +1,4 @@
-"""The only way to make a Program. It checks that ids are unique and that every reference leads somewhere, and says where not."""
+"""How readers create a Program. The builder checks that ids are unique and that every reference resolves, and reports where not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class GraphBuilder:
-    """Collects one graph. `line` is where the node stands in the source, for messages."""
+    """Collects one graph. `line` is the line of a node in the source, for error messages."""
 
     def __init__(self, name: str, line: int = 0, index: int = 0) -> None:
         self.name = name
@@ -36,7 +36,7 @@ class GraphBuilder:
         return node
 
     def take(self, nodes: Iterable[Node]) -> None:
-        """All the nodes at once, of a source that has no lines or keeps them itself."""
+        """Add many nodes at once, from a source without lines or one that tracks them itself."""
         self.nodes.extend(nodes)
         self.lines.extend(repeat(0, len(self.nodes) - len(self.lines)))
 
@@ -56,17 +56,17 @@ class GraphBuilder:
         links: Iterable[Link] = (),
         line: int = 0,
     ) -> Node:
-        """Add a node whose details are all known."""
+        """Add a node with its details."""
         frames = tuple(source)
         details = KnownDetails(attrs, scope, frames) if attrs or scope or frames else NO_DETAILS
-        made = Node(id, op, tuple(inputs), tuple(outputs), role, tuple(calls), tuple(control), tuple(links), details)
-        return self.add(made, line)
+        node = Node(id, op, tuple(inputs), tuple(outputs), role, tuple(calls), tuple(control), tuple(links), details)
+        return self.add(node, line)
 
     def group(self, grouping: str, node_id: str, path: Path) -> None:
         self.groupings.setdefault(grouping, {})[node_id] = path
 
     def measure(self, metric: str, node_id: str, value: float) -> None:
-        """A node's number of a metric that the program defines."""
+        """Set a node's number for a metric that the program defines."""
         self.metrics.setdefault(metric, {})[node_id] = value
 
     def _fail(self, index: int, message: str, part: str = "") -> SourceError:
@@ -75,8 +75,8 @@ class GraphBuilder:
     def _fail_graph(self, message: str, part: str) -> SourceError:
         return SourceError(message, line=self.line, path=f"graphs[{self.index}]{part}")
 
-    def _is_sound(self, counts: dict[str, int]) -> bool:
-        """Whether every reference leads somewhere, in one quick pass; what exactly is wrong, `_complain` finds out."""
+    def _is_valid(self, counts: dict[str, int]) -> bool:
+        """Whether every reference resolves, in one quick pass. If not, `_raise_first_error` finds out what is wrong."""
         if len(counts) != len(self.nodes):
             return False
         for _, _, inputs, _, _, _, control, links, _ in self.nodes:
@@ -89,8 +89,8 @@ class GraphBuilder:
                 return False
         return True
 
-    def _complain(self) -> None:
-        """Raise for the first node that is not sound."""
+    def _raise_first_error(self) -> None:
+        """Raise an error for the first node that is not valid."""
         position: dict[str, int] = {}
         for i, node in enumerate(self.nodes):
             if position.setdefault(node.id, i) != i:
@@ -100,32 +100,33 @@ class GraphBuilder:
             for name, index in node.inputs:
                 at = position.get(name)
                 if at is None:
-                    message = f"input {name!r} of {node.id!r} names no node of graph {self.name!r}"
+                    message = f"input {name!r} of {node.id!r} is not a node of graph {self.name!r}"
                     raise self._fail(i, message, _nth("inputs", node.inputs, (name, index)))
                 count = len(nodes[at].outputs)
                 if index >= count > 0 or index < WHOLE:
-                    message = f"input {name!r} of {node.id!r} asks for output {index}, but it has {count}"
+                    message = f"{node.id!r} uses output {index} of {name!r}, which has {count}"
                     raise self._fail(i, message, _nth("inputs", node.inputs, (name, index)))
             for name in node.control:
                 if name not in position:
-                    raise self._fail(i, f"control edge of {node.id!r} names no node: {name!r}", _nth("control", node.control, name))
+                    message = f"control predecessor {name!r} of {node.id!r} is not a node of graph {self.name!r}"
+                    raise self._fail(i, message, _nth("control", node.control, name))
             for link in node.links:
                 if not link.graph and link.node not in position:
-                    message = f"link {link.kind!r} of {node.id!r} names no node: {link.node!r}"
+                    message = f"link {link.kind!r} of {node.id!r} leads to {link.node!r}, which is not a node of graph {self.name!r}"
                     raise self._fail(i, message, _nth("links", node.links, link))
 
     def build(self) -> Graph:
         counts = {node.id: len(node.outputs) or sys.maxsize for node in self.nodes}
-        if not self._is_sound(counts):
-            self._complain()
+        if not self._is_valid(counts):
+            self._raise_first_error()
         for name, index in self.outputs:
             if not WHOLE <= index < counts.get(name, WHOLE):
-                message = f"output {name!r} #{index} of graph {self.name!r} names no value"
+                message = f"output {name!r} #{index} of graph {self.name!r} is not a value of the graph"
                 raise self._fail_graph(message, _nth("outputs", self.outputs, (name, index)))
         for grouping, paths in self.groupings.items():
             for name in paths:
                 if name not in counts:
-                    message = f"grouping {grouping!r} of graph {self.name!r} names no node: {name!r}"
+                    message = f"grouping {grouping!r} contains {name!r}, which is not a node of graph {self.name!r}"
                     raise self._fail_graph(message, f".groupings.{grouping}")
         return Graph(
             self.name,
@@ -140,7 +141,8 @@ class GraphBuilder:
         column = {}
         for name, value in values.items():
             if name not in ids:
-                raise self._fail_graph(f"metric {metric!r} of graph {self.name!r} names no node: {name!r}", f".metrics.{metric}")
+                message = f"metric {metric!r} is on {name!r}, which is not a node of graph {self.name!r}"
+                raise self._fail_graph(message, f".metrics.{metric}")
             try:
                 column[name] = number(value)
             except ValueError as error:
@@ -149,7 +151,7 @@ class GraphBuilder:
 
 
 class ProgramBuilder:
-    """Collects a program graph by graph and checks what only the whole can tell: entry, called graphs, links."""
+    """Collects a program graph by graph, and checks what needs the whole program: the entry, called graphs, links between graphs."""
 
     def __init__(self, name: str, entry: str = "") -> None:
         self.name = name
@@ -160,7 +162,7 @@ class ProgramBuilder:
 
     def graph(self, name: str, line: int = 0) -> GraphBuilder:
         if name in self._graphs:
-            message = f"duplicate graph {name!r}; graphs of a program need different names"
+            message = f"duplicate graph {name!r}; each graph of a program needs its own name"
             raise SourceError(message, line=line, path=f"graphs[{len(self._graphs)}].name")
         return self._graphs.setdefault(name, GraphBuilder(name, line, len(self._graphs)))
 
@@ -168,27 +170,29 @@ class ProgramBuilder:
         return name in self._graphs
 
     def metric(self, metric: Metric) -> None:
-        """Define a metric; graphs then `measure` it."""
+        """Define a metric; graphs set its numbers with `measure`."""
         if metric.name in self.metrics:
             raise SourceError(f"duplicate metric {metric.name!r}; a program defines each metric once", path=f"metrics.{metric.name}")
         self.metrics[metric.name] = metric
 
     def build(self) -> Program:
         if not self._graphs:
-            raise SourceError("no graph in it; nothing to show", path="graphs")
+            raise SourceError("contains no graph; a program needs at least one", path="graphs")
         entry = self.entry or next(reversed(self._graphs))
         if entry not in self._graphs:
-            raise SourceError(f"entry {entry!r} names no graph; there are: {', '.join(list(self._graphs)[:8])}", path="entry")
+            raise SourceError(
+                f"entry {entry!r} is not a graph of the program; there are: {', '.join(list(self._graphs)[:8])}", path="entry"
+            )
         graphs = {name: builder.build() for name, builder in self._graphs.items()}
         for name, builder in self._graphs.items():
             for i, node in enumerate(builder.nodes):
                 for called in node.calls:
                     if called not in graphs:
-                        message = f"{node.id!r} in graph {name!r} calls {called!r}, which is no graph of the program"
+                        message = f"{node.id!r} in graph {name!r} calls {called!r}, which is not a graph of the program"
                         raise builder._fail(i, message, _nth("calls", node.calls, called))
                 for link in node.links:
                     if link.graph and (link.graph not in graphs or link.node not in graphs[link.graph]):
-                        message = f"link {link.kind!r} of {node.id!r} names no node: {link.graph}/{link.node}"
+                        message = f"link {link.kind!r} of {node.id!r} leads to {link.graph}/{link.node}, which is not a node of the program"
                         raise builder._fail(i, message, _nth("links", node.links, link))
         self._check_metrics()
         return Program(self.name, MappingProxyType(graphs), entry, MappingProxyType(self.attrs), MappingProxyType(self.metrics))
@@ -202,7 +206,7 @@ class ProgramBuilder:
         for builder in self._graphs.values():
             for name in builder.metrics:
                 if name not in self.metrics:
-                    message = f"{name!r} in graph {builder.name!r} names no metric of the program; define it there"
+                    message = f"{name!r} in graph {builder.name!r} is not a metric of the program; define it first"
                     raise builder._fail_graph(message, f".metrics.{name}")
                 if self.metrics[name].ratio:
                     raise builder._fail_graph(f"metric {name!r} is a ratio, which has no numbers of its own", f".metrics.{name}")
@@ -213,5 +217,5 @@ def _frozen(columns: Mapping[str, dict[str, T]]) -> Mapping[str, Mapping[str, T]
 
 
 def _nth(field: str, values: Sequence[Any], value: Any) -> str:
-    """Where a value stands in a field, for the path of an error."""
+    """The position of a value in a field, for the path of an error."""
     return f".{field}[{values.index(value)}]"

@@ -1,4 +1,4 @@
-"""The one order over calls: what is called comes before what calls it."""
+"""The order of calls: callees before callers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Graph = TypeVar("Graph", bound=Hashable)
 
 
 def callees_first(starts: Iterable[Graph], callees: Callable[[Graph], Iterable[Graph]]) -> list[Graph]:
-    """What can be reached from `starts`, each after everything that it calls.
+    """Everything that can be reached from `starts`, each after everything that it calls.
 
-    A circle of calls is cut where it closes, so `starts` begin with what nobody calls. Read backwards, callers come before what they
-    call, and callees in the order in which they are first called.
+    A cycle of calls is cut where it closes, so `starts` should begin with what nothing calls. In reverse, callers come before callees,
+    and callees in the order in which they are first called.
     """
     order: list[Graph] = []
     entered: set[Graph] = set()

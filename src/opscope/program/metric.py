@@ -1,10 +1,10 @@
-"""Metric: a quantity that nodes have, such as FLOPs, seconds or bytes. Every number that opscope shows about a node is one.
+"""Metric: a quantity on nodes, such as FLOPs, seconds or bytes. Every number that opscope shows about a node is a metric.
 
-A Program defines its metrics once, by name. The numbers are on each Graph: a column per metric, `{node id: number}`, with only the
-nodes that have one. A metric says how its numbers combine, so that a group of nodes has a number too, whoever shows it.
+A Program defines its metrics once, by name. The numbers are on each Graph: one column per metric, `{node id: number}`, with only the
+nodes that have one. A metric says how its numbers combine, so that a group of nodes has the same number wherever it is shown.
 
-A number is of one run of the node, with all that the node calls: a loop's FLOPs include those of its body, for every iteration. A group
-therefore combines the nodes of its own graph and nothing of the graphs that these call.
+A number describes one run of the node, with everything that the node calls: a loop's FLOPs include those of its body, for every
+iteration. So a group combines the nodes of its own graph, and nothing of the graphs that they call.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise OpscopeError("a metric needs a name")
+            raise OpscopeError("a metric needs a name, such as flops")
         if not self.unit:
             raise OpscopeError(f'metric {self.name!r} needs a unit: "s", "B", "FLOP", or "1" for a plain number')
         if self.origin not in ORIGINS:
@@ -55,13 +55,13 @@ class Metric:
 
     @property
     def ratio(self) -> tuple[str, str] | None:
-        """Names of the two metrics that a ratio divides."""
+        """The names of the two metrics that a ratio divides."""
         above, slash, below = self.combine.removeprefix(_RATIO).partition("/")
         return (above, below) if self.combine.startswith(_RATIO) and slash and above and below and "/" not in below else None
 
 
 def number(value: Any) -> float:
-    """A finite number as Python's own int or float, or a ValueError that says what it is instead."""
+    """A finite number as a Python int or float; raises a ValueError that says what it is instead."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise ValueError(f"must be a number, not {value!r}")
     try:
@@ -74,9 +74,9 @@ def number(value: Any) -> float:
 
 
 def check_ratio(metric: Metric, metrics: Mapping[str, Metric]) -> None:
-    """A ratio divides two metrics of the same program that have numbers."""
+    """Check that a ratio divides two metrics of the program that are not ratios."""
     for name in metric.ratio or ():
         if name not in metrics:
-            raise OpscopeError(f"metric {metric.name!r} is a ratio of {name!r}, which names no metric of the program")
+            raise OpscopeError(f"metric {metric.name!r} is a ratio of {name!r}, which is not a metric of the program")
         if metrics[name].ratio:
             raise OpscopeError(f"metric {metric.name!r} is a ratio of {name!r}, which is itself a ratio")

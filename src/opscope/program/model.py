@@ -1,7 +1,7 @@
-"""Node, Graph and Program: immutable, indexed when somebody asks, and readable as text.
+"""Node, Graph and Program: immutable, indexed on demand, and readable as text.
 
-A Graph reads like a list of its nodes and a Program like a list of its graphs: iteration, `len()`, `[0]`, `[1:3]` and `in`. Both also know
-their parts by name: `graph["add.3"]`, `"add.3" in graph`.
+A Graph behaves like a list of its nodes and a Program like a list of its graphs: iteration, `len()`, `[0]`, `[1:3]` and `in`. Both also
+support lookup by name: `graph["add.3"]`, `"add.3" in graph`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Node(NamedTuple):
 
     @property
     def is_argument(self) -> bool:
-        """Does its graph take it from outside: a parameter, an input, a buffer?"""
+        """Whether it is an argument of its graph: a parameter, an input or a buffer."""
         return self.role in ARGUMENT_ROLES
 
     @property
@@ -54,18 +54,18 @@ class Node(NamedTuple):
 
     @property
     def type_text(self) -> str:
-        """What it yields: "f32[2, 3]", or "(f32[2], s32[])" for several outputs."""
+        """The output type: "f32[2, 3]", or "(f32[2], s32[])" for several outputs."""
         texts = [str(t) for t in self.outputs]
         return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
     @property
     def operands(self) -> list[str]:
-        """What it takes, as text: "dot.3", "while.7#2" for the third output, "while.7#*" for all of them together."""
+        """The inputs as text: "dot.3", "while.7#2" for the third output, "while.7#*" for all outputs together."""
         return [name if index == 0 else f"{name}#{'*' if index == WHOLE else index}" for name, index in self.inputs]
 
     @property
     def short_text(self) -> str:
-        """One line without attributes, but a constant with its value and a parameter with its number."""
+        """One line without attributes, except a constant's value and a parameter's number."""
         payload = self.attrs.get("value" if self.role == "constant" else "parameter_number" if self.is_argument else "")
         inner = self.operands if payload is None else [*self.operands, _short(payload)]
         return f"{self.id}: {self.type_text} = {self.op}({', '.join(inner)})"
@@ -87,7 +87,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in the source's own order, which is topological where the source's is. Cycles are allowed."""
+    """Nodes in the order of the source, which is usually topological. Cycles are allowed."""
 
     name: str
     nodes: tuple[Node, ...]
@@ -95,16 +95,16 @@ class Graph:
     groupings: Mapping[str, Mapping[str, Path]] = field(default_factory=lambda: EMPTY)
     attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     metrics: Mapping[str, Column] = field(default_factory=lambda: EMPTY)
-    """By metric, the numbers of the nodes that have one; what they mean is in the program's `metrics`."""
+    """By metric, the numbers of the nodes that have one. The program's `metrics` define their meaning."""
 
     @cached_property
     def position(self) -> Mapping[str, int]:
-        """Where each id stands in `nodes`."""
+        """The index of each id in `nodes`."""
         return MappingProxyType({node.id: i for i, node in enumerate(self.nodes)})
 
     @cached_property
     def users(self) -> Mapping[str, tuple[str, ...]]:
-        """Ids of the nodes that take each node's values, in order, once each. Nodes without users are absent."""
+        """For each node, the ids of the nodes that use its values, in order, once each. Nodes without users are absent."""
         users: dict[str, dict[str, None]] = {}
         for node in self.nodes:
             for name, _ in node.inputs:
@@ -113,7 +113,7 @@ class Graph:
 
     @cached_property
     def parameters(self) -> tuple[Node, ...]:
-        """What the graph takes: its parameters, inputs and buffers."""
+        """The arguments of the graph: its parameters, inputs and buffers."""
         return tuple(node for node in self.nodes if node.is_argument)
 
     @overload
@@ -121,11 +121,11 @@ class Graph:
     @overload
     def __getitem__(self, key: slice) -> tuple[Node, ...]: ...
     def __getitem__(self, key: str | int | slice) -> Node | tuple[Node, ...]:
-        """A node by its id or its place, or several by a slice."""
+        """A node by id or index, or several by slice."""
         return self.nodes[self.position[key] if isinstance(key, str) else key]
 
     def __contains__(self, item: object) -> bool:
-        """Whether it has a node of that id, or that node."""
+        """Whether the graph has a node with this id, or this node."""
         if not isinstance(item, Node):
             return item in self.position
         place = self.position.get(item.id)
@@ -173,11 +173,11 @@ class Program(Displayed):
     @overload
     def __getitem__(self, key: slice) -> tuple[Graph, ...]: ...
     def __getitem__(self, key: str | int | slice) -> Graph | tuple[Graph, ...]:
-        """A graph by its name or its place, or several by a slice."""
+        """A graph by name or index, or several by slice."""
         return self.graphs[key] if isinstance(key, str) else self._in_order[key]
 
     def __contains__(self, item: object) -> bool:
-        """Whether it has a graph of that name, or that graph."""
+        """Whether the program has a graph with this name, or this graph."""
         return self.graphs.get(item.name) == item if isinstance(item, Graph) else item in self.graphs
 
     def __iter__(self) -> Iterator[Graph]:
@@ -192,7 +192,7 @@ class Program(Displayed):
 
     @property
     def node_count(self) -> int:
-        """How many nodes all graphs have together."""
+        """The number of nodes in all graphs."""
         return sum(len(graph) for graph in self)
 
     @cached_property
@@ -206,41 +206,41 @@ class Program(Displayed):
         return MappingProxyType({name: tuple(by) for name, by in callers.items()})
 
     def callees_first(self, starts: Iterable[str] | None = None) -> list[Graph]:
-        """All graphs, or those that `starts` name and what they call, each after everything that it calls."""
+        """All graphs, or those named by `starts` and what they call, each after everything that it calls."""
         if starts is None:
             starts = [*(name for name in self.graphs if name not in self.callers and name != self.entry), self.entry, *self.graphs]
         names = callees_first(starts, lambda name: (called for node in self.graphs[name] for called in node.calls))
         return [self.graphs[name] for name in names]
 
     def with_metric(self, metric: Metric, values: NodeValues = EMPTY) -> Program:
-        """The program with numbers on some of its nodes, in place of a metric of the same name if it has one.
+        """The program with a metric on some of its nodes. It replaces a metric of the same name.
 
-        `values` are by node id, for nodes of the entry graph, or by (graph name, node id), for any.
+        The keys of `values` are node ids, for nodes of the entry graph, or (graph name, node id).
         """
         columns: dict[str, dict[str, float]] = {}
         for key, value in values.items():
             graph, node = (self.entry, key) if isinstance(key, str) else key
             if graph not in self.graphs or node not in self.graphs[graph]:
-                raise OpscopeError(f"metric {metric.name!r} names no node: {node!r} in graph {graph!r}")
+                raise OpscopeError(f"metric {metric.name!r} is on {node!r} in graph {graph!r}, which is not a node of the program")
             try:
                 columns.setdefault(graph, {})[node] = number(value)
             except ValueError as error:
                 raise OpscopeError(f"metric {metric.name!r} of {node!r} {error}") from None
         if columns and metric.ratio:
-            raise OpscopeError(f"metric {metric.name!r} is a ratio, which has no numbers of its own")
+            raise OpscopeError(f"metric {metric.name!r} is a ratio, which has no numbers of its own; pass no values")
         return self.with_columns({metric: columns})
 
     def with_columns(self, columns: Mapping[Metric, Mapping[str, Column]]) -> Program:
-        """The same for code that has whole columns, by graph, and knows that they are sound. They are taken as they are, not copied."""
+        """Like `with_metric`, for code that has whole columns by graph and knows that they are valid. They are not copied or checked."""
         defined = {metric.name: metric for metric in columns}
         metrics = {**self.metrics, **defined}
         for metric in metrics.values():
             check_ratio(metric, metrics)
         graphs = {}
         for name, graph in self.graphs.items():
-            kept = {each: column for each, column in graph.metrics.items() if each not in defined}
+            others = {metric_name: column for metric_name, column in graph.metrics.items() if metric_name not in defined}
             added = {metric.name: MappingProxyType(by_graph[name]) for metric, by_graph in columns.items() if name in by_graph}
-            graphs[name] = replace(graph, metrics=MappingProxyType(kept | added))
+            graphs[name] = replace(graph, metrics=MappingProxyType(others | added))
         return replace(self, graphs=MappingProxyType(graphs), metrics=MappingProxyType(metrics))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What nodes are made of: value references, tensor types, source frames, links, and the details that are decoded when asked for."""
+"""The parts of nodes: value references, tensor types, source frames, links, and details that are decoded on demand."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 Role = Literal["op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer"]
 ROLES: tuple[Role, ...] = ("op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer")
 ARGUMENT_ROLES = frozenset[Role](("parameter", "input", "buffer"))
-"""What a graph is given: the model's parameters and buffers, and the data that runs through it. A source that does not tell them
-apart (HLO, a JAX function) calls all of them parameters."""
+"""The arguments of a graph: the model's parameters and buffers, and the data that flows through it. Sources that do not distinguish
+them (HLO, JAX functions) call all of them parameters."""
 
 ValueRef: TypeAlias = tuple[str, int]
-"""(node id, output index). The index WHOLE means all outputs together: a tuple that is passed on as one value."""
+"""(node id, output index). The index WHOLE means all outputs together: a tuple passed on as one value."""
 WHOLE = -1
 
 NodeKey: TypeAlias = tuple[str, str]
@@ -30,16 +30,16 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 DIRECTION_ATTR = "opscope.direction"
 """The half of a training step that a node belongs to: "forward" or "backward".
 
-What opscope itself says of a node has a name that no source uses: `direction` is an attribute of HLO's compare and of ONNX's LSTM.
+Attributes set by opscope have names that no source uses: `direction` is an attribute of HLO's compare and of ONNX's LSTM.
 """
 TRANSFORMS_ATTR = "opscope.transforms"
-"""The transformations of JAX that a node went through: "transpose, jvp"."""
+"""The JAX transformations that a node went through: "transpose, jvp"."""
 
 
 class TensorType(NamedTuple):
-    """What one output is. Dimensions that are not numbers ("s0", "<=10", "?") are text.
+    """The type of one output. Dimensions that are not numbers ("s0", "<=10", "?") are text.
 
-    A type that is no tensor ("token", a nested tuple's text "(f32[2], s32[])") is a dtype without a shape.
+    A type other than a tensor ("token", a nested tuple's text "(f32[2], s32[])") is a dtype without a shape.
     """
 
     dtype: str
@@ -51,26 +51,26 @@ class TensorType(NamedTuple):
 
     @property
     def elements(self) -> int | None:
-        """How many elements, or None while a dimension is not known."""
-        known = [d for d in self.shape if isinstance(d, int)]
-        return prod(known) if len(known) == len(self.shape) else None
+        """The number of elements, or None if a dimension is unknown."""
+        sizes = [d for d in self.shape if isinstance(d, int)]
+        return prod(sizes) if len(sizes) == len(self.shape) else None
 
     @property
     def bytes(self) -> int | None:
-        """Packed size, or None where the dtype or a dimension is not known."""
+        """The packed size, or None if the dtype or a dimension is unknown."""
         elements, bits = self.elements, dtype_bits(self.dtype)
         return None if elements is None or bits is None else (elements * bits + 7) // 8
 
 
 @lru_cache(maxsize=512)
 def dtype_bits(dtype: str) -> int | None:
-    """Bits of one element, for the names that XLA, PyTorch, NumPy and ONNX use; None if unknown."""
+    """Bits per element, for the dtype names of XLA, PyTorch, NumPy and ONNX; None if unknown."""
     if dtype in ("pred", "bool"):
         return 8
     if dtype == "token":
         return 0
-    found = re.fullmatch(r"q?b?(?:f|float|s|i|u|int|uint|c|complex|bits)(\d+)(?:e\d.*|_.*)?", dtype)
-    return int(found[1]) if found else None
+    match = re.fullmatch(r"q?b?(?:f|float|s|i|u|int|uint|c|complex|bits)(\d+)(?:e\d.*|_.*)?", dtype)
+    return int(match[1]) if match else None
 
 
 DtypeKind = Literal["other", "float", "complex", "integer", "boolean", "key"]
@@ -86,12 +86,12 @@ _KINDS: tuple[tuple[str, DtypeKind], ...] = (
 
 @lru_cache(maxsize=512)
 def dtype_kind(dtype: str) -> DtypeKind:
-    """What kind of number one element is, by the names of the same frameworks."""
+    """The kind of number that an element is, for the same dtype names."""
     return next((kind for pattern, kind in _KINDS if re.fullmatch(pattern, dtype)), "other")
 
 
 class Frame(NamedTuple):
-    """One line of the user's program. A node's frames run from the innermost outwards."""
+    """One line of the user's program. A node's frames start with the innermost."""
 
     file: str
     line: int = 0
@@ -102,7 +102,7 @@ class Frame(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A relation beside the data flow, such as ("backward_of", "dot.2"). `graph` is empty for a node of the same graph."""
+    """A relation other than data flow, such as ("backward_of", "dot.2"). `graph` is empty for a node of the same graph."""
 
     kind: str
     node: str
@@ -110,7 +110,7 @@ class Link(NamedTuple):
 
 
 class Details:
-    """Attributes, scope and source frames of a node. Readers of big text subclass this and decode on demand."""
+    """Attributes, scope and source frames of a node. Readers of large text subclass this and decode on demand."""
 
     __slots__ = ()
 
