@@ -150,7 +150,7 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
         (["export", "step.json"], "opscope export: Missing option '-o' / '--output'. See `opscope export --help`."),
         (["export", "step.json", "-o", "x.docx"], "x.docx: suffix '.docx' is unknown; there are: ."),
         (["export", "step.json", "-o", "x"], "x: has no suffix to choose a format by; there are: ."),
-        (["export", "step.json", "-o", "no/x.dot"], "no: no such folder; make it first"),
+        (["export", "step.json", "-o", "no/x.dot"], "no: no such directory; create it first"),
         (["export", "step.json", "-o", "x.dot", "--to", "excel"], "no format named 'excel' can be written; there are: "),
         (["export", "step.json", "-o", "x.dot", "--graph", "main"], "step.json: no graph named 'main'; did you mean 'main.7'?"),
         (["export", "step.json", "-o", "x.dot", "--around", "add3"],

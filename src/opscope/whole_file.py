@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are complete."""
+"""Files that appear under their name only when they are complete, and what they may replace."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from opscope.errors import OpscopeError
 
 STANDARD_OUTPUT = Path("-")
 
@@ -32,17 +34,44 @@ def whole_file(target: Path) -> Iterator[Path]:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part
-        _forget_journals(target)
+        if _is_database(target) or _is_database(part):
+            remove_journals(target)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _forget_journals(target: Path) -> None:
-    """The journals of a database that is about to be replaced go with it: rolled back into its successor, they would damage that one."""
-    if target.is_file():
-        with target.open("rb") as stream:
-            replaced_is_database = stream.read(16) == b"SQLite format 3\0"
-        if replaced_is_database:
-            for suffix in ("-journal", "-wal", "-shm"):
-                Path(f"{target}{suffix}").unlink(missing_ok=True)
+def check_target(target: Path) -> None:
+    """Refuse a name under which no file can be written."""
+    if target.is_dir():
+        raise OpscopeError(f"{target}: is a directory; name a file in it")
+    if not target.parent.is_dir():
+        raise OpscopeError(f"{target.parent}: no such directory; create it first")
+
+
+def refuse_to_replace(target: Path, format: str, begins: tuple[bytes, ...], source: Path | None = None) -> None:
+    """Keep what a person would miss: the source, and a file that does not begin as the format does. Without `begins`, any file."""
+    if not target.is_file():
+        return
+    help = "choose another name, or use --force (in Python overwrite=True) to replace it"
+    if source is not None and source.exists() and source.samefile(target):
+        raise OpscopeError(f"{target}: is the source itself; {help}")
+    with target.open("rb") as stream:
+        head = stream.read(256).lstrip().lower()
+    if head and not begins:
+        raise OpscopeError(f"{target}: already exists; {help}")
+    if head and not head.startswith(begins):
+        raise OpscopeError(f"{target}: already exists and does not look like a file of the format {format}; {help}")
+
+
+def remove_journals(database: Path) -> None:
+    """Journals of the database that was here would be rolled back into the one that takes its place, and damage it."""
+    for suffix in ("-journal", "-wal", "-shm"):
+        Path(f"{database}{suffix}").unlink(missing_ok=True)
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(16) == b"SQLite format 3\0"

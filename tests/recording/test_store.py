@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from programs import everything, programs
 
+import opscope
 from opscope.errors import OpscopeError, SourceError
 from opscope.program import Frame, Program, ProgramBuilder, TensorType
 from opscope.recording.model import Origin
@@ -225,3 +226,29 @@ def test_a_recording_in_memory_can_be_saved(tmp_path: Path) -> None:
     saved = open_recording(tmp_path / "saved.opscope")
     assert [(s.name, s.pipeline, s.seconds) for s in saved] == [("one", ("p",), 1.0), ("two", ("p",), None)]
     assert saved[1].program == chain(5, changed=2) and saved.attrs["producer"] == "toy"
+
+
+def test_record_refuses_and_replaces_by_the_rule_of_export(tmp_path: Path) -> None:
+    path = tmp_path / "run.opscope"
+    path.write_text("my notes")
+    with pytest.raises(OpscopeError, match=r"run\.opscope: already exists; .* \(in Python overwrite=True\)"):
+        StoreWriter(path)
+    with pytest.raises(OpscopeError, match="is a directory; name a file in it"):
+        StoreWriter(tmp_path, overwrite=True)
+    with pytest.raises(OpscopeError, match="no such directory; create it first"):
+        StoreWriter(tmp_path / "no" / "run.opscope")
+    os.mkfifo(tmp_path / "pipe.opscope")
+    with pytest.raises(OpscopeError, match="is not a regular file"):
+        StoreWriter(tmp_path / "pipe.opscope", overwrite=True)
+
+
+def test_a_journal_without_its_recording_is_not_rolled_back_into_a_new_one(tmp_path: Path) -> None:
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.snapshot(everything(), "only")
+    recording = opscope.open_recording(tmp_path / "run.opscope")
+    journal, kept = tmp_path / "copy.opscope-journal", tmp_path / "copy.json-journal"
+    for orphan in (journal, kept):
+        orphan.write_bytes(b"left behind")
+    opscope.save(recording, tmp_path / "copy.opscope")
+    opscope.save(everything(), tmp_path / "copy.json")
+    assert not journal.exists() and kept.exists()

@@ -34,8 +34,9 @@ def command(
     opscope export step.hlo -o step.json                 data that opscope reads back
     opscope export dump_dir -o run.opscope               every pass in one file
     """
-    from opscope.render import find_writer, refuse_to_replace, write
+    from opscope.render import find_writer, write
     from opscope.view_options import ViewOptions
+    from opscope.whole_file import refuse_to_replace
 
     options = ViewOptions(**views)
     if output == "-" and to_format is None:

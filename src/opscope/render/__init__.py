@@ -20,7 +20,7 @@ from opscope.plugin import Plugin, Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.view_options import ViewOptions
-from opscope.whole_file import whole_file
+from opscope.whole_file import check_target, refuse_to_replace, whole_file
 
 
 @dataclass(frozen=True)
@@ -96,21 +96,6 @@ def find_writer(target: Path, format: str | None = None) -> Writer:
     raise OpscopeError(f"{target}: {what}; there are: {suffixes} (or --to NAME, in Python format=NAME)")
 
 
-def refuse_to_replace(target: Path, format: str, begins: tuple[bytes, ...], source: Path | None = None) -> None:
-    """Keep what a person would miss: the source, a recording, and a file that does not begin like one of the format."""
-    if not target.is_file():
-        return
-    help = "choose another name, or use --force (in Python overwrite=True) to replace it"
-    if source is not None and source.exists() and source.samefile(target):
-        raise OpscopeError(f"{target}: is the source itself; {help}")
-    with target.open("rb") as stream:
-        head = stream.read(256).lstrip().lower()
-    if head and not begins:
-        raise OpscopeError(f"{target}: already exists; {help}")
-    if head and not head.startswith(begins):
-        raise OpscopeError(f"{target}: already exists and does not look like a file of the format {format}; {help}")
-
-
 def write(
     shown: Sequence[Program | Recording],
     target: Path,
@@ -126,10 +111,7 @@ def write(
     programs = [_for_writer(row, each, options) for each in shown]
     if not row.several:
         only_program("", programs)
-    if not target.parent.is_dir():
-        raise OpscopeError(f"{target.parent}: no such folder; make it first")
-    if target.is_dir():
-        raise OpscopeError(f"{target}: is a folder; name a file in it")
+    check_target(target)
     with whole_file(target) as part:
         row.load().write(programs, part, options, progress)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import sqlite3
 import threading
@@ -22,10 +21,11 @@ from opscope.program import EMPTY, Frame, Program
 from opscope.program import Path as Scope
 from opscope.recording.model import Origin, Recording, Snapshot
 from opscope.recording.store.codec import DAMAGED, KINDS, Decoder, Encoder
-from opscope.recording.store.database import SCHEMA, RecordingFile, journal_of
+from opscope.recording.store.database import SCHEMA, RecordingFile
 from opscope.recording.store.pages import pack_json, unpack_json
 from opscope.recording.store.program_blob import Packed, absorb
 from opscope.recording.store.values import from_json, to_json
+from opscope.whole_file import check_target, refuse_to_replace, remove_journals
 
 
 class StoreWriter:
@@ -214,12 +214,11 @@ def _only(rows: list[Any], name: str) -> Any:
 
 
 def _clear(path: Path, overwrite: bool) -> None:
-    if path.is_dir():
-        raise OpscopeError(f"{path} is a directory; name a file to record into")
-    if path.exists() and not overwrite:
-        raise OpscopeError(f"{path} already exists; choose another name, or pass overwrite=True to replace it")
-    if not path.parent.is_dir():
-        raise OpscopeError(f"{path.parent} is not a directory; create it first")
-    for old in (path, journal_of(path)):
-        if old.exists():
-            os.unlink(old)
+    """A recording is written in place, so that a compiler that crashes leaves what it did: the old one goes first."""
+    check_target(path)
+    if not overwrite:
+        refuse_to_replace(path, "opscope", ())
+    if path.exists() and not path.is_file():
+        raise OpscopeError(f"{path}: is not a regular file; name one to record into")
+    path.unlink(missing_ok=True)
+    remove_journals(path)
