@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from conftest import Run
 from hypothesis import given, settings
 from programs import everything, programs
 
@@ -273,3 +274,10 @@ def test_command_line(run, tmp_path: Path) -> None:
     assert missing.returncode == 2
     assert "dot.1" in missing.stderr
     assert not (tmp_path / "q.svg").exists()
+
+
+@pytest.mark.parametrize(("module", "package", "name"), [("py_mini_racer", "mini-racer", "x.svg"), ("resvg_py", "resvg-py", "x.png")])
+def test_a_dependency_that_was_removed_is_named_as_pip_knows_it(run: Run, tmp_path: Path, module: str, package: str, name: str) -> None:
+    (tmp_path / f"{module}.py").write_text("raise ImportError")
+    done = run("export", "demo:detach", "-o", name)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and f"pip install {package}" in done.stderr

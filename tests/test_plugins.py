@@ -19,11 +19,15 @@ EDGES = Reader("edges", "edges_plugin.reader", "lists of edges", (".edges",))
 EDGEC = [Dump("edgec", "edges_plugin.dump", "dumps of edgec")]
 NEEDY = Reader("needy", "edges_plugin.reader", "edges that need more", (".needy",), ("no_such_module",), "needy-edges")
 WRONG = "not a row"
+MIXED = EDGEC
+UNTUPLED = Reader("untupled", "edges_plugin.reader", "one suffix", (".edges"))
 """
 ENTRY_POINTS = """[opscope.readers]
 edges = edges_plugin:EDGES
 needy = edges_plugin:NEEDY
 wrong = edges_plugin:WRONG
+mixed = edges_plugin:MIXED
+untupled = edges_plugin:UNTUPLED
 absent = edges_plugin.nowhere:ROW
 
 [opscope.dumps]
@@ -81,5 +85,8 @@ def test_formats_lists_them_and_says_what_is_wrong_with_others(run: Run, plugin:
     assert (needy["available"], needy["install"]) == (False, "pip install needy-edges")
     assert "edges" in [row["name"] for row in formats["reads"]] and "edgec" in [row["name"] for row in formats["passes"]]
     assert formats["readers"] == formats["reads"] and formats["writers"] == formats["writes"] and formats["dumps"] == formats["passes"]
-    assert "plug-in wrong (opscope.readers) could not be loaded: it is not a row of a table" in done.stderr
+    complaint = "plug-in {} (opscope.readers) could not be loaded: "
+    assert complaint.format("wrong") + "'not a row' is a str, but opscope.readers takes Reader(…)" in done.stderr
+    assert complaint.format("mixed") + "Dump(name='edgec', " in done.stderr and "is a Dump, but opscope.readers takes" in done.stderr
+    assert complaint.format("untupled") + "suffixes of 'untupled' is a str, not a tuple; write ('.edges',)" in done.stderr
     assert "plug-in absent (opscope.readers) could not be loaded: No module named 'edges_plugin.nowhere'" in done.stderr

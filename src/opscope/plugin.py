@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
+
+from opscope.ellipsis import ellipsize
+from opscope.errors import OpscopeError
 
 Progress: TypeAlias = Callable[[float], None]
 """Called now and then with the part that is done, 0…1."""
@@ -29,6 +32,8 @@ class Plugin:
     """Modules without which it cannot work."""
     package: str = ""
     """What pip installs to bring them: a package, or an extra such as "opscope[jax]"."""
+    group: ClassVar[str] = ""
+    """The entry-point group through which other packages add such rows, if they can."""
 
     def load(self) -> ModuleType:
         return import_module(self.module)
@@ -52,16 +57,36 @@ class Plugin:
 
 @cache
 def outside_rows(group: str) -> tuple[Any, ...]:
-    """Rows that other packages add through an entry-point group: each entry is a row, or several."""
+    """Rows that other packages add through an entry-point group: each entry is a row, or a list of them."""
     rows: list[Any] = []
     for entry in entry_points(group=group):
         try:
             loaded = entry.load()
-            added = [loaded] if isinstance(loaded, Plugin) else list(loaded)
-            if not all(isinstance(row, Plugin) for row in added):
-                raise TypeError("it is not a row of a table, such as Reader(…)")
+            added = loaded if isinstance(loaded, list | tuple) else [loaded]
+            for row in added:
+                _check_row(row, group)
         except Exception as error:  # a broken plug-in must not take the others down
             print(f"opscope: plug-in {entry.name} ({group}) could not be loaded: {error}", file=sys.stderr)
             continue
         rows += added
     return tuple(rows)
+
+
+def _check_row(row: Any, group: str) -> None:
+    """Say now what is wrong with a row, rather than later when something is read."""
+    if not isinstance(row, Plugin) or row.group != group:
+        text = ellipsize(repr(row), 60)
+        raise TypeError(f"{text} is a {type(row).__name__}, but opscope.readers takes Reader(…) and opscope.dumps takes Dump(…)")
+    for field in fields(row):
+        value, several = getattr(row, field.name), isinstance(field.default, tuple)
+        if isinstance(field.default, str | bytes | tuple) and not isinstance(value, type(field.default)):
+            hint = f"; write ({value!r},)" if several and isinstance(value, str) else ""
+            raise TypeError(f"{field.name} of {row.name!r} is a {type(value).__name__}, not a {type(field.default).__name__}{hint}")
+
+
+def dependency(module: str, package: str, what: str) -> Any:
+    """A module of a package that opscope depends on; where somebody removed it, the error names the package."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise OpscopeError(f"{what} need the package {package}, which is installed with opscope: pip install {package}") from None

@@ -34,6 +34,7 @@ class Verdict(NamedTuple):
 class Reader(Plugin):
     """A row of the table of readers."""
 
+    group = "opscope.readers"
     objects: tuple[str, ...] = ()
     """Top-level modules of the live objects that this reader captures ("torch")."""
     dialects: tuple[Dialect, ...] = ()
@@ -66,7 +67,7 @@ BUILT_IN: tuple[Reader, ...] = (
 
 def readers() -> list[Reader]:
     """The built-in rows, then those of other packages."""
-    return [*BUILT_IN, *outside_rows("opscope.readers")]
+    return [*BUILT_IN, *outside_rows(Reader.group)]
 
 
 def find_reader(source: Source, name: str | None = None) -> Reader:

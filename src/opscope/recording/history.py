@@ -16,7 +16,7 @@ from opscope.recording.model import Recording, Snapshot
 if TYPE_CHECKING:
     from opscope.recording.diff import Change
 
-FOLLOWER = Plugin("history", "opscope.render.history", "nodes followed through passes", needs=("py_mini_racer",))
+FOLLOWER = Plugin("history", "opscope.render.history", "nodes followed through passes")
 
 
 class Step(NamedTuple):

@@ -23,6 +23,7 @@ _HEAD_BYTES = 1 << 16
 class Dump(Plugin):
     """A row of the table of dumps."""
 
+    group = "opscope.dumps"
     file_sign: bytes = b""
     """A regular expression that matches in the first 64 kB of a dump that is a single file. Empty if dumps are always directories."""
 
@@ -48,7 +49,7 @@ BUILT_IN: tuple[Dump, ...] = (
 
 def dumps() -> list[Dump]:
     """The built-in rows, then those of other packages."""
-    return [*BUILT_IN, *outside_rows("opscope.dumps")]
+    return [*BUILT_IN, *outside_rows(Dump.group)]
 
 
 def find_dump(path: Path, name: str | None = None) -> Dump | None:

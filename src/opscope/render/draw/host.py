@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from opscope.errors import OpscopeError
-from opscope.plugin import Progress
+from opscope.plugin import Progress, dependency
 
 Step: TypeAlias = tuple[str, Any]
 """A step of `web/src/core/api.ts` and its argument (anything that JSON can say)."""
@@ -50,7 +50,7 @@ class _Isolate:
 
     def __init__(self) -> None:
         global _first_user
-        racer = _import_racer()
+        racer = dependency("py_mini_racer", "mini-racer", "pictures")
         bundle = _bundle()
         with _starting:
             _first_user = os.getpid()
@@ -84,14 +84,6 @@ class _Isolate:
         if answer.startswith("-"):
             raise OpscopeError(answer[1:])
         return answer[1:]
-
-
-def _import_racer() -> Any:
-    try:
-        import py_mini_racer
-    except ImportError:
-        raise OpscopeError("pictures need the package mini-racer: pip install mini-racer") from None
-    return py_mini_racer
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from opscope.errors import OpscopeError
-from opscope.plugin import Progress
+from opscope.plugin import Progress, dependency
 from opscope.program import Program
 from opscope.render.draw.picture import Drawn, draw
 from opscope.render.writers.svg import FAMILY, FONTS
@@ -26,7 +26,7 @@ def png_bytes(program: Program, options: ViewOptions | None = None, progress: Pr
 
 def rasterize(drawn: Drawn, scale: float) -> bytes:
     """Pixels of a drawn SVG."""
-    import resvg_py
+    resvg_py = dependency("resvg_py", "resvg-py", "PNG files")
 
     pixels = drawn.width * scale * drawn.height * scale
     if pixels > MOST_PIXELS:
