@@ -1,10 +1,11 @@
 /**
  * Before and after in one program: everything that exists after a pass, and what was removed as ghosts. A ghost is where it was,
- * takes its values from what its operands became, and has control edges (which carry nothing) to its former users.
+ * takes its values from what its operands became, and has control edges (which carry nothing) to its former users. Where the place of
+ * an operand has a meaning and one is in another graph now, the others have control edges, too.
  */
 import { filledColumn, nodeColumns } from "../columns";
 import { type MetricData, withRatios } from "../metrics";
-import { joinedOps } from "../ops";
+import { Forwards, joinedOps } from "../ops";
 import { NO_OPERAND } from "../parameters";
 import { isArgument } from "../roles";
 import type { Csr, Csr2, Grouping, Looks, ProgramData, StringTable } from "../types";
@@ -296,6 +297,7 @@ class Merging {
         });
         return;
       }
+      if (this.losesPlaces(ghost, graphAt[number])) return;
       each(old.inputs, ghost, (i) => {
         const from = this.numberInGraph(old.inputs.value[i], graphAt[number]);
         if (from < 0) return;
@@ -306,11 +308,25 @@ class Merging {
     return { ...rows, extra: Int32Array.from(extra) };
   }
 
+  /** Does a ghost tell its operands apart by their places (a tuple, a call), and lack one of them? */
+  private losesPlaces(ghost: number, graph: number): boolean {
+    const { calls, inputs, nodeOp, ops } = this.old;
+    if (ops.forwards[nodeOp[ghost]] === Forwards.Nothing && calls.start[ghost + 1] === calls.start[ghost]) return false;
+    for (let i = inputs.start[ghost]; i < inputs.start[ghost + 1]; i++) if (this.numberInGraph(inputs.value[i], graph) < 0) return true;
+    return false;
+  }
+
   private control(): Csr {
     const { old, now, numberOfGhost } = this;
     const graphAt = this.graphOfMerged();
     return this.rows((push) => (node, before, number) => {
       if (node >= 0) each(now.control, node, (i) => push(this.numberOfAfter[now.control.value[i]]));
+      if (node < 0 && this.losesPlaces(before, graphAt[number])) {
+        each(old.inputs, before, (i) => {
+          const from = this.numberInGraph(old.inputs.value[i], graphAt[number]);
+          if (from >= 0) push(from);
+        });
+      }
       if (node < 0 || before < 0) return;
       each(old.inputs, before, (i) => {
         const ghost = numberOfGhost[old.inputs.value[i]];
