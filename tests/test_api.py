@@ -66,14 +66,14 @@ def test_a_recording_is_saved_and_never_replaced_by_accident(run: Path, tmp_path
         opscope.save(opscope.open_recording(run), copy)
     opscope.save(opscope.open_recording(run).only(0), copy, overwrite=True)
     assert [snapshot.name for snapshot in opscope.open_recording(copy)] == ["before"]
-    with pytest.raises(opscope.OpscopeError, match=r"hold the passes of a recording, and jit_step is one program"):
+    with pytest.raises(opscope.OpscopeError, match=r"contain the passes of a recording, but jit_step is a single program"):
         opscope.save(everything(), tmp_path / "program.opscope")
 
 
 def test_save_replaces_files_of_its_own_kind_only(tmp_path: Path) -> None:
     notes, target = tmp_path / "notes.json", tmp_path / "step.json"
     notes.write_text("my notes")
-    with pytest.raises(opscope.OpscopeError, match=r"already exists and does not look like a file of the format json"):
+    with pytest.raises(opscope.OpscopeError, match=r"already exists and does not look like a json file"):
         opscope.save(everything(), notes)
     assert notes.read_text() == "my notes"
     opscope.save(everything(), notes, overwrite=True)

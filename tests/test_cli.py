@@ -148,10 +148,10 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["export", "step.json"], "opscope export: Missing option '-o' / '--output'. See `opscope export --help`."),
-        (["export", "step.json", "-o", "x.docx"], "x.docx: suffix '.docx' is unknown; there are: ."),
+        (["export", "step.json", "-o", "x.docx"], "x.docx: unknown suffix '.docx'; there are: ."),
         (["export", "step.json", "-o", "x"], "x: has no suffix to choose a format by; there are: ."),
         (["export", "step.json", "-o", "no/x.dot"], "no: no such directory; create it first"),
-        (["export", "step.json", "-o", "x.dot", "--to", "excel"], "no format named 'excel' can be written; there are: "),
+        (["export", "step.json", "-o", "x.dot", "--to", "excel"], "no writer for format 'excel'; there are: "),
         (["export", "step.json", "-o", "x.dot", "--graph", "main"], "step.json: no graph named 'main'; did you mean 'main.7'?"),
         (["export", "step.json", "-o", "x.dot", "--around", "add3"],
          "step.json: no node named 'add3' in graph 'main.7'; did you mean 'add.3'?"),
@@ -160,13 +160,13 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
         (["export", "step.json", "-o", "x.dot", "--paths", "pair", "ad"], "step.json: no node named 'ad'"),
         (["export", "step.json", "-o", "x.dot", "--group-by", "p"],
          "step.json: no grouping named 'p'; there are: module, partition, source line, op, direction"),
-        (["export", "step.json", "-o", "x.json", "--depth", "2"], "--depth cannot be honoured in json files"),
+        (["export", "step.json", "-o", "x.json", "--depth", "2"], "--depth does not apply to json files"),
         (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; choose another name, or use --force"),
         (["info", "step.json", "--from", "tarot"], "no reader for format 'tarot'; there are: native, hlo"),
         (["info", "step.json", "--colour"], "opscope info: No such option '--colour'"),
         (["repository"], "opscope: 'repository' is neither a command nor a file. See `opscope --help`."),
         (["veiw", "step.json"], "opscope: 'veiw' is neither a command nor a file; did you mean view?"),
-        (["info", "no_such_module:f"], "no_such_module:f: no module named 'no_such_module' here, and no file of that name either"),
+        (["info", "no_such_module:f"], "no_such_module:f: there is neither a module 'no_such_module' here nor a file of that name"),
     ],
 )  # fmt: skip
 def test_mistakes_are_answered_in_one_line(run: Run, step: Path, arguments: list[str], sentence: str) -> None:

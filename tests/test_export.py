@@ -251,7 +251,7 @@ def test_what_was_asked_for_has_a_strong_border() -> None:
 def test_a_picture_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the limit V8 would end the whole process, and a notebook with it."""
     monkeypatch.setattr(host, "MEMORY_LIMIT", 40_000_000)
-    with pytest.raises(OpscopeError, match="does not fit into memory"):
+    with pytest.raises(OpscopeError, match="does not fit in memory"):
         svg_text(chain(40_000), ViewOptions(flatten=True))
     monkeypatch.undo()
     assert svg_text(small())

@@ -114,5 +114,5 @@ def test_files_that_are_no_json_are_told_with_their_place(program: Program, tmp_
     broken.write_text("[\n {]")
     with pytest.raises(OpscopeError, match=r"rules\.json:2:3: not valid JSON"):
         opscope.save(program, tmp_path / "a.svg", style=broken)
-    with pytest.raises(OpscopeError, match="--style cannot be honoured in dot files"):
+    with pytest.raises(OpscopeError, match="--style does not apply to dot files"):
         opscope.save(program, tmp_path / "a.dot", style="clusters")

@@ -66,14 +66,14 @@ def test_every_option_is_a_keyword_a_flag_and_a_field_of_what_is_drawn(row: Row)
 def test_a_writer_refuses_what_it_would_ignore(writer: str, tmp_path: Path) -> None:
     for row in ROWS:
         if writer not in row.writers and (not row.needs or writer in next(each for each in ROWS if each.name == row.needs).writers):
-            with pytest.raises(OpscopeError, match=f"^{row.flag} cannot be honoured in {writer} files; leave it out, or write "):
+            with pytest.raises(OpscopeError, match=f"^{row.flag} does not apply to {writer} files; leave it out, or write "):
                 opscope.save(everything(), tmp_path / "x", format=writer, **given(row))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_viewer_refuses_what_it_would_ignore() -> None:
     for option in ({"scale": 3}, {"wrap": True}):
-        with pytest.raises(OpscopeError, match="cannot be honoured in the viewer"):
+        with pytest.raises(OpscopeError, match="does not apply to the viewer"):
             opscope.show(everything(), **option)
     with pytest.raises(OpscopeError, match="name a pass of a recording"):
         opscope.show(everything(), diff="overlay")
@@ -91,11 +91,11 @@ def test_an_unknown_keyword_gets_a_sentence_with_the_nearest_name(function: str,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"theme": "blue"}, "--theme is one of light, dark, not 'blue'"),
-        ({"scale": 100}, "--scale is 0.05 to 32, not 100"),
-        ({"depth": -1}, "--depth is 0 or more, not -1"),
-        ({"hops": 3}, "--hops says more about --around; give --around too"),
-        ({"limit": 5}, "--limit says more about --paths; give --paths too"),
+        ({"theme": "blue"}, "--theme must be one of light, dark, not 'blue'"),
+        ({"scale": 100}, "--scale must be 0.05 to 32, not 100"),
+        ({"depth": -1}, "--depth must be 0 or more, not -1"),
+        ({"hops": 3}, "--hops only applies with --around; add --around, or leave it out"),
+        ({"limit": 5}, "--limit only applies with --paths; add --paths, or leave it out"),
         ({"forward_backward": True, "rankdir": "LR"}, "--forward-backward draws top to bottom; leave out --rankdir LR"),
     ],
 )

@@ -5,7 +5,7 @@
     opscope.save(program, "step.svg")                 # or .html, .pdf, .dot …, by suffix
     recording = opscope.open_recording("dump_dir")    # what a compiler's passes did
 
-Everything is imported when it is first used: `import opscope` costs a few milliseconds and loads no framework.
+Everything is imported on first use: `import opscope` takes a few milliseconds and loads no framework.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Displayed:
-    """For classes that `opscope.show` takes. The viewer belongs to an outer layer, so it is looked up by name when a notebook asks."""
+    """For classes that `opscope.show` accepts. The viewer belongs to an outer layer, so it is looked up by name on demand."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """For Jupyter, VS Code and Colab."""
@@ -15,7 +15,7 @@ class Displayed:
         return bundle
 
     def _mime_(self) -> tuple[str, str]:
-        """For marimo, which shows several kinds as tabs and wants one."""
+        """For marimo, which would show several kinds as tabs: one is enough."""
         bundle = self._repr_mimebundle_()
         kind = "text/html" if "text/html" in bundle else "text/plain"
         return kind, bundle[kind]

@@ -1,10 +1,10 @@
-"""Long texts, shortened for people."""
+"""Long texts, shortened for display."""
 
 from __future__ import annotations
 
 
 def ellipsize(text: str, most: int, *, middle: bool = False) -> str:
-    """A text of at most so many characters: "…" stands for the end that was cut off, or for the middle."""
+    """The text, cut to at most `most` characters: "…" replaces the end, or the middle."""
     if len(text) <= most:
         return text
     if not middle:

@@ -1,4 +1,4 @@
-"""Errors that a person reads: one line that says what is wrong and what would help."""
+"""Errors for users: one line that says what is wrong and what would help."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 
 class OpscopeError(Exception):
-    """Something that the user can mend. The command line prints it as one line and exits with 2."""
+    """Something that the user can fix. The command line prints it as one line and exits with 2."""
 
 
 class SourceError(OpscopeError):
-    """A source that cannot be read, with the place where reading stopped: `SOURCE:LINE:COL: message`; or that lacks what was asked for.
+    """A source that cannot be read, with the position of the error (`SOURCE:LINE:COL: message`), or that lacks what was requested.
 
-    `path` is the place within the model ("graphs[0].nodes[3].inputs[1]"), for sources that are the model written down.
+    `path` is the position in the model ("graphs[0].nodes[3].inputs[1]"), for opscope's own JSON.
     """
 
     def __init__(self, message: str, source: str = "", line: int = 0, column: int = 0, path: str = "") -> None:
@@ -34,13 +34,13 @@ class SourceError(OpscopeError):
         return f"{place}: {self.message}" if place else self.message
 
     def at(self, source: str) -> SourceError:
-        """The same error, in a named source (readers of text do not know their file's name)."""
+        """The same error, in a named source (readers of text do not know the file name)."""
         return self if self.source else SourceError(self.message, source, self.line, self.column, self.path)
 
 
 @contextmanager
 def in_source(source: str) -> Iterator[None]:
-    """What goes wrong inside is about this source."""
+    """Attribute errors inside to this source."""
     try:
         yield
     except SourceError as error:
@@ -51,7 +51,7 @@ def in_source(source: str) -> Iterator[None]:
 
 @contextmanager
 def blamed_on_source(what: str, help: str = "", source: str = "") -> Iterator[None]:
-    """Plain code stumbles over data of another shape than it was written for. That is said of the source, in one line."""
+    """Report errors of plain code on malformed data as one line about the source."""
     try:
         yield
     except SourceError as error:

@@ -1,4 +1,4 @@
-"""Building a hundred thousand small objects without the garbage collector looking at them again and again."""
+"""Creating a hundred thousand small objects without repeated passes of the garbage collector."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Pauses garbage collection, for code that makes many objects and no cycles. Reading JSON becomes twice as fast.
+    """Pause garbage collection, for code that creates many objects and no cycles. Reading JSON becomes twice as fast.
 
-    Afterwards they count as old at once (freezing and unfreezing does that without looking at any), instead of all being walked
-    over as young ones at the next object that anybody makes.
+    Afterwards all objects count as old (freezing and unfreezing moves them without visiting any), so the next collection does not walk
+    over them as young ones.
     """
     was_on = gc.isenabled()
     gc.disable()

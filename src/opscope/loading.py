@@ -1,4 +1,4 @@
-"""From what a person names to Programs: a file, a folder, standard input, or `module:callable` with a live object behind it."""
+"""From a source's name to Programs: a file, a directory, standard input, or `module:callable` for a live object."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 
 
 def load(source: str | PathLike[str], *, module: str | None = None, format: str | None = None, progress: Progress | None = None) -> Program:
-    """The program of a source, or the one of a module by the module's name or the program's own.
+    """The program of a source. `module` chooses one of several, by the name of the module or of its program.
 
-    A source with several modules is refused with their names, unless `module` names one: `load_all` gives all of them. A recording, and a
-    directory of a compiler's dumps, is refused too: `open_recording` gives it, and `run.opscope@12` is the program after one of its passes.
+    A source with several modules needs `module`; `load_all` returns all of them. Recordings and directories of compiler dumps are opened
+    by `open_recording`; `run.opscope@12` is the program after one of the passes.
     """
     name = fspath(source)
     if not split_at(name)[1] and is_recording_source(name, format):
@@ -40,16 +40,16 @@ def load(source: str | PathLike[str], *, module: str | None = None, format: str 
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program:
-    """A live object as a Program, with what analysis can say about it: the clusters of a quantized model are a grouping."""
+    """A live object as a Program, with the groupings that analysis finds, such as the clusters of a quantized model."""
     return with_groupings(capture_object(obj, *args, **options))
 
 
 def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
-    """What `save` and `show` take: Programs and Recordings, one or several, a Summary, or anything that `capture` takes."""
+    """The argument of `save` and `show` as a list: Programs, Recordings, a Summary, or anything that `capture` accepts."""
     if isinstance(x, Summary):
         x = x.program
     several = list(x) if isinstance(x, (list, tuple)) else [x]
-    if several and not inputs and all(isinstance(each, (Program, Recording)) for each in several):
+    if several and not inputs and all(isinstance(item, (Program, Recording)) for item in several):
         return several
     return [capture(x, *inputs)]
 
@@ -57,7 +57,7 @@ def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
 def load_all(
     source: str | PathLike[str], *, module: str | None = None, format: str | None = None, progress: Progress | None = None
 ) -> list[Program]:
-    """Every program of a source, in its order, or the one of a module. Of a recording, what each module became in the end."""
+    """Every program of a source, in order, or only that of a module. For a recording, the final program of each module."""
     name = fspath(source)
     modules = _by_module(name, format, progress)
     programs = [with_groupings(program) for _, program in modules]
@@ -69,7 +69,7 @@ def load_all(
 
 
 def only_program(source: str, programs: Sequence[Shown]) -> Shown:
-    """The one program, or recording, of a source."""
+    """The only program, or recording, of a source."""
     if len(programs) == 1:
         return programs[0]
     names = listed([program.name for program in programs])
@@ -77,10 +77,10 @@ def only_program(source: str, programs: Sequence[Shown]) -> Shown:
 
 
 def _by_module(name: str, format: str | None, progress: Progress | None) -> list[tuple[str, Program]]:
-    """Programs, each with the name of what was compiled: in a recording that is not always the program's own."""
-    found = _OBJECT.fullmatch(name)
-    if found and not source_path(name).exists():
-        return _named(_programs_of(name, _resolve(name, found[1], found[2])))
+    """Programs, each with the name of its module: in a recording, the program may have another name."""
+    match = _OBJECT.fullmatch(name)
+    if match and not source_path(name).exists():
+        return _named(_programs_of(name, _resolve(name, match[1], match[2])))
     base, which = split_at(name)
     if which:
         snapshot = open_passes(base, progress, format=format).snapshot(which)
@@ -95,7 +95,7 @@ def _named(programs: list[Program]) -> list[tuple[str, Program]]:
 
 
 def _last_programs(recording: Recording) -> list[tuple[str, Program]]:
-    """What each module of a recording became in the end."""
+    """The final program of each module of a recording."""
     last = {snapshot.module: snapshot for snapshot in recording}
     if not last:
         raise SourceError(NOTHING_RECORDED, recording.name)
@@ -103,42 +103,43 @@ def _last_programs(recording: Recording) -> list[tuple[str, Program]]:
 
 
 def _resolve(name: str, module_name: str, attribute: str) -> Any:
-    """The object behind `module:callable`, looked for in the current folder first, as `python -m` does."""
+    """The object that `module:callable` names. The current directory is searched first, as with `python -m`."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = import_module(module_name)
+        obj: Any = import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and module_name.startswith(error.name):
-            raise SourceError(f"no module named {error.name!r} here, and no file of that name either", name) from None
+            raise SourceError(f"there is neither a module {error.name!r} here nor a file of that name; check the spelling", name) from None
         raise SourceError(f"importing {module_name} failed: {error}", name) from error
     except Exception as error:
         raise SourceError(f"importing {module_name} failed: {type(error).__name__}: {error}", name) from error
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise SourceError(f"{getattr(found, '__name__', found)} has no {part!r}", name)
-        found = getattr(found, part)
-    return found
+        if not hasattr(obj, part):
+            raise SourceError(f"{getattr(obj, '__name__', obj)} has no {part!r}", name)
+        obj = getattr(obj, part)
+    return obj
 
 
-def _programs_of(name: str, found: Any) -> list[Program]:
-    """A function or class that needs no arguments is called for what it makes: a model, a model with its inputs, a Program."""
-    if (inspect.isroutine(found) or inspect.isclass(found)) and _needs_nothing(found):
+def _programs_of(name: str, target: Any) -> list[Program]:
+    """The programs of an object. A function or class that needs no arguments is called, and returns a model, a model with its inputs,
+    or a Program."""
+    if (inspect.isroutine(target) or inspect.isclass(target)) and _needs_no_arguments(target):
         try:
-            found = found()
+            target = target()
         except Exception as error:
             raise SourceError(f"raised {type(error).__name__}: {error}", name) from error
-    if isinstance(found, Program):
-        return [found]
-    if isinstance(found, list) and found and all(isinstance(each, Program) for each in found):
-        return found
-    obj, *inputs = found if type(found) is tuple and found else (found,)
+    if isinstance(target, Program):
+        return [target]
+    if isinstance(target, list) and target and all(isinstance(item, Program) for item in target):
+        return target
+    obj, *inputs = target if type(target) is tuple and target else (target,)
     with in_source(name):
         return [_captured(obj, inputs)]
 
 
 def _captured(obj: Any, inputs: list[Any]) -> Program:
-    """`(model, x)` is ours; `(model, (x,))`, as torch.export takes it, is what is meant where the model cannot take a tuple."""
+    """Capture a model with its inputs: `(model, x)`. If the model cannot take a tuple, `(model, (x,))` as in torch.export works too."""
     try:
         return capture(obj, *inputs)
     except OpscopeError as error:
@@ -150,9 +151,9 @@ def _captured(obj: Any, inputs: list[Any]) -> Program:
             raise error from None
 
 
-def _needs_nothing(found: Any) -> bool:
+def _needs_no_arguments(function: Any) -> bool:
     try:
-        parameters = inspect.signature(found).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return False
     return all(p.default is not p.empty or p.kind is p.VAR_KEYWORD for p in parameters)

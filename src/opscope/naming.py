@@ -1,4 +1,4 @@
-"""Names that a person gives: which module is meant, and what was probably meant where there is no such name."""
+"""Names that users type: which module they mean, and what they probably meant if there is no such name."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _MOST_COMPARED = 20_000
 """Comparing a name with a hundred thousand others takes seconds."""
 _MOST_SUGGESTED = 3
 _SHORTEST_PART = 3
-"""Fewer letters are in too many names."""
+"""Shorter parts occur in too many names."""
 
 
 def find_module(name: str, names: Sequence[str]) -> int:
-    """The number of the module: the one of that name, or the only one whose name ends with it (XLA writes `module_0042.jit_step`)."""
+    """The index of the module with this name, or of the only one whose name ends with it (XLA writes `module_0042.jit_step`)."""
     if name in names:
         return names.index(name)
-    ending = [i for i, each in enumerate(names) if each.endswith(f".{name}")]
+    ending = [i for i, candidate in enumerate(names) if candidate.endswith(f".{name}")]
     if len(ending) == 1:
         return ending[0]
     if ending:
@@ -29,26 +29,26 @@ def find_module(name: str, names: Sequence[str]) -> int:
 
 
 def closest(name: str, names: Iterable[str]) -> list[str]:
-    """The few names that were probably meant: those that hold the name or are held by it, then those that look like it."""
+    """The few names that were probably meant: those that contain the name or are contained in it, then similar ones."""
     from difflib import get_close_matches
 
     candidates = list(names)
     key = name.lower()
-    alike = (each for each in candidates if _holds(each.lower(), key) or _holds(key, each.lower()))
+    alike = (candidate for candidate in candidates if _contains(candidate.lower(), key) or _contains(key, candidate.lower()))
     close = list(islice(alike, _MOST_SUGGESTED))
     if len(close) < _MOST_SUGGESTED:
         close += get_close_matches(name, candidates[:_MOST_COMPARED], _MOST_SUGGESTED)
     return list(dict.fromkeys(close))[:_MOST_SUGGESTED]
 
 
-def _holds(text: str, part: str) -> bool:
+def _contains(text: str, part: str) -> bool:
     return len(part) >= _SHORTEST_PART and part in text
 
 
 def suggest(name: str, names: Iterable[str], otherwise: str | None = None, spelled: Callable[[str], str] = repr) -> str:
     """The end of a one-line error about an unknown name: "; did you mean 'dot.10' or 'dot.11'?".
 
-    Where nothing is close, `otherwise`, and without that the first of the names.
+    If no name is close, it is `otherwise`, or by default the first few names.
     """
     candidates = list(names)
     close = closest(name, candidates)

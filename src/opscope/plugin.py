@@ -1,4 +1,4 @@
-"""A row of data that stands for a module: readers, writers and dumps are listed, or refused with what to install, without an import."""
+"""A row of data that describes a module, so that readers, writers and dumps can be listed, or refused with an install hint, unimported."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 
 Progress: TypeAlias = Callable[[float], None]
-"""Called now and then with the part that is done, 0…1."""
+"""Called from time to time with the fraction done, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """What is known of a reader or writer before its module is loaded."""
+    """What is known about a reader or writer before its module is loaded."""
 
     name: str
     module: str
     what: str
     suffixes: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    """Modules without which it cannot work."""
+    """Modules that it needs."""
     package: str = ""
-    """What pip installs to bring them: a package, or an extra such as "opscope[jax]"."""
+    """What to pip install to get them: a package, or an extra such as "opscope[jax]"."""
     group: ClassVar[str] = ""
-    """The entry-point group through which other packages add such rows, if they can."""
+    """The entry-point group through which other packages can add rows; empty if they cannot."""
 
     def load(self) -> ModuleType:
         return import_module(self.module)
 
     @property
     def missing(self) -> list[str]:
-        """What it needs and is not installed."""
+        """Needed modules that are not installed."""
         return [name for name in self.needs if find_spec(name) is None]
 
     @property
     def install_hint(self) -> str:
-        """How to install what is missing; nothing where no package has it."""
+        """How to install what is missing; empty if no package has it."""
         return f"pip install {shlex.quote(self.package)}" if self.package else ""
 
     @property
     def refusal(self) -> str:
-        """The sentence that says what is missing, if anything is."""
+        """A message about what is missing; empty if nothing is."""
         hint = f": {self.install_hint}" if self.package else ""
         return f"{self.what} needs {', '.join(self.missing)}{hint}" if self.missing else ""
 
@@ -65,7 +65,7 @@ def outside_rows(group: str) -> tuple[Any, ...]:
             added = loaded if isinstance(loaded, list | tuple) else [loaded]
             for row in added:
                 _check_row(row, group)
-        except Exception as error:  # a broken plug-in must not take the others down
+        except Exception as error:  # a broken plug-in must not disable the others
             print(f"opscope: plug-in {entry.name} ({group}) could not be loaded: {error}", file=sys.stderr)
             continue
         rows += added

@@ -1,6 +1,6 @@
-"""Sizes and counts as people read them: decimal units (a megabyte is a million bytes), k M G T P E, three digits.
+"""Readable sizes and counts: decimal units (a megabyte is a million bytes), k M G T P E, three digits.
 
-The viewer writes them the same way (`web/src/core/text/quantities.ts`), so that a size read in a terminal is found in the picture.
+The viewer writes them the same way (`web/src/core/text/quantities.ts`), so a size from the terminal can be found in the picture.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
 def short_number(value: float) -> str:
-    """1,234 as it is; from a hundred thousand on with k, M, G, T, P, E."""
+    """1,234 in full; from a hundred thousand on, with k, M, G, T, P or E."""
     return f"{value:,.0f}" if abs(value) < 100_000 else _scaled(value).rstrip()
 
 

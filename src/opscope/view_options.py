@@ -1,9 +1,9 @@
-"""The view options: what of a program is shown, and how. This is the one table of them.
+"""The view options: what to show of a program, and how. This is the only table of them.
 
-Each field of `ViewOptions` is a row: its name, type and default make the Python keyword argument, and `Row(…)` adds the rest. From
-the table come the options of `opscope view` and `opscope export`, the keyword arguments of `opscope.show` and `opscope.save`, what each
+Each field of `ViewOptions` is a row: its name, type and default define the Python keyword argument, and `Row(…)` adds the rest. The
+table defines the options of `opscope view` and `opscope export`, the keyword arguments of `opscope.show` and `opscope.save`, what each
 writer honours, the fields of the viewer's address, the types and defaults in TypeScript (`web/src/core/program/viewOptions.ts`) and the
-table in `docs/cli.md`. `make options` rewrites the last two, and a test holds them current.
+table in `docs/cli.md`. `make options` rewrites the last two, and a test checks that they are current.
 
 This module imports nothing heavy, because `opscope export --help` needs it.
 """
@@ -37,7 +37,7 @@ GRAPHS = (*DRAWN, "dot")
 
 @dataclass(frozen=True)
 class Row:
-    """What a view option is beside its name, type and default."""
+    """What a view option has besides its name, type and default."""
 
     help: str
     """What it does, in one line, for `--help`."""
@@ -45,13 +45,13 @@ class Row:
     """What the documentation adds."""
     metavar: str = ""
     url: str = ""
-    """Its key in the viewer's address; empty: it is not part of what is seen there."""
+    """Its key in the viewer's address; empty if it is not part of the address."""
     goes: Goes = "spec"
-    """`spec`: into the ViewSpec, which says what is seen. `request`: beside it, which says how. `python`: nowhere, Python does it."""
+    """`spec`: into the ViewSpec, which says what to show. `request`: next to it, saying how. `python`: nowhere, Python handles it."""
     writers: tuple[str, ...] = GRAPHS
-    """Who honours it (names of `render.WRITERS`; `html` is the viewer everywhere). The others refuse it."""
+    """The writers that honour it (names of `render.WRITERS`; `html` is the viewer everywhere). The others refuse it."""
     needs: str = ""
-    """The option without which it means nothing."""
+    """The option that it depends on."""
     least: float | None = None
     most: float | None = None
     # Read from the field:
@@ -66,7 +66,7 @@ class Row:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """With the one that says no, where it has one."""
+        """The flag, and its negation if it has one."""
         return (self.flag, f"--no-{self.flag[2:]}") if self.kind == "switch" else (self.flag,)
 
     @property
@@ -78,12 +78,12 @@ class Row:
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """What of a program is shown, and how. The defaults are what a person sees who asks for nothing."""
+    """What to show of a program, and how."""
 
     graph: Annotated[str | None, Row("Show this graph instead of the entry.", metavar="NAME", url="g", writers=(*GRAPHS, "hlo"))] = None
-    depth: Annotated[int | None, Row("Open groups and called graphs down to this depth.", metavar="N", url="d", least=0)] = None
-    flatten: Annotated[bool, Row("Draw no groups; fusions, calls and loops stay boxes (--depth opens them).", url="flat")] = False
-    calls: Annotated[bool, Row("Open called graphs (fusions, loops) where --depth reaches them.", url="calls")] = True
+    depth: Annotated[int | None, Row("Expand groups and called graphs down to this depth.", metavar="N", url="d", least=0)] = None
+    flatten: Annotated[bool, Row("Draw no groups; fusions, calls and loops stay boxes (--depth expands them).", url="flat")] = False
+    calls: Annotated[bool, Row("Expand called graphs (fusions, loops) within --depth.", url="calls")] = True
     around: Annotated[
         tuple[str, ...], Row("Show only this node and its neighbours; repeatable.", metavar="NODE", url="near", writers=(*GRAPHS, "hlo"))
     ] = ()
@@ -96,12 +96,12 @@ class ViewOptions:
             needs="around",
             least=0,
             writers=(*GRAPHS, "hlo"),
-            more="A hop is an arrow of the picture: what is not drawn (tuples, bitcasts) is not a hop. As in `interactive_graphviz`, it "
-            "does not go on through constants, through what more than 16 nodes use, or to the other elements of a tuple.",
+            more="A hop is one drawn edge; hidden nodes (tuples, bitcasts) do not count. As in `interactive_graphviz`, the walk stops at "
+            "constants and at nodes with more than 16 users, and does not cross into the other elements of a tuple.",
         ),
     ] = 2
     stop_at: Annotated[
-        tuple[str, ...], Row("Do not look beyond this node with --around; repeatable.", metavar="NODE", url="stop", needs="around")
+        tuple[str, ...], Row("Do not go beyond this node with --around; repeatable.", metavar="NODE", url="stop", needs="around")
     ] = ()
     paths: Annotated[
         tuple[str, str] | None,
@@ -110,7 +110,7 @@ class ViewOptions:
     limit: Annotated[
         int,
         Row(
-            "With --paths, leave out the longest paths when there are more nodes than this.",
+            "With --paths, leave out the longest paths beyond this many nodes.",
             metavar="N",
             url="most",
             needs="paths",
@@ -124,7 +124,7 @@ class ViewOptions:
             metavar="NAME",
             url="by",
             writers=(*GRAPHS, "model-explorer"),
-            more="Any grouping that the program brings can be named too.",
+            more="Any grouping of the program works too.",
         ),
     ] = None
     colour_by: Annotated[
@@ -140,27 +140,27 @@ class ViewOptions:
     forward_backward: Annotated[
         bool,
         Row(
-            "Draw forward and backward in two columns, layer beside layer.",
+            "Draw forward and backward in two columns, aligned by layer.",
             url="beside",
             writers=DRAWN,
-            more="Needs a program that has both halves (a train step); others are drawn as usual.",
+            more="Needs a program with both halves (a training step); others are drawn as usual.",
         ),
     ] = False
     rankdir: Annotated[Rankdir, Row("Draw top to bottom or left to right.", url="dir", goes="request")] = "TB"
     theme: Annotated[Theme | None, Row("Light or dark colours. By default light; the viewer follows the system.", goes="request")] = None
     background: Annotated[
-        Background, Row("What a picture is painted on: papers want white or nothing.", goes="request", writers=PICTURES)
+        Background, Row("Background of a picture; white or transparent suits papers.", goes="request", writers=PICTURES)
     ] = "theme"
     scale: Annotated[
-        float, Row("Size of a PNG or PDF: 2 doubles it.", metavar="S", goes="python", least=0.05, most=32, writers=("png", "pdf"))
+        float, Row("Scale factor of a PNG or PDF.", metavar="S", goes="python", least=0.05, most=32, writers=("png", "pdf"))
     ] = 1.0
     wrap: Annotated[
-        bool | None, Row("Break a tall picture into columns. By default only beyond 4 : 1.", goes="request", writers=PICTURES)
+        bool | None, Row("Break a tall picture into columns. By default only beyond 4:1.", goes="request", writers=PICTURES)
     ] = None
     operands: Annotated[
         bool | None,
         Row(
-            "Number the operands at arrow heads. By default where there are few.",
+            "Number the operands at arrowheads. By default if there are few.",
             url="nth",
             writers=DRAWN,
             more="Operands whose order does not matter are never numbered.",
@@ -169,20 +169,20 @@ class ViewOptions:
     names: Annotated[
         bool,
         Row(
-            "Title operations by their ids (dot.105) instead of by what they are.",
+            "Label operations with their ids (dot.105) instead of their names.",
             url="names",
-            more="What they are moves to the second line. The viewer's Names button (`m`) does the same.",
+            more="The name moves to the second line. The viewer's Names button (`m`) does the same.",
         ),
     ] = False
     values: Annotated[Values, Row("Draw values as edges, or as boxes between operations.", url="values")] = "edges"
     diff: Annotated[
         Moment | None,
         Row(
-            "Of a pass (run.opscope@12): colour what it did.",
+            "Highlight what a pass changed (run.opscope@12).",
             url="show",
             goes="request",
             writers=DRAWN,
-            more="`overlay` also draws what it removed.",
+            more="`overlay` also draws what the pass removed.",
         ),
     ] = None
     style: Annotated[
@@ -198,7 +198,7 @@ class ViewOptions:
     node_data: Annotated[
         tuple[NodeData, ...],
         Row(
-            "Colour by values of nodes; repeatable in the viewer.",
+            "Colour nodes by the values in this file; repeatable in the viewer.",
             metavar="FILE",
             goes="python",
             writers=DRAWN,
@@ -212,13 +212,13 @@ class ViewOptions:
             object.__setattr__(self, row.name, value)
         for row in self.given:
             if row.needs and not getattr(self, row.needs):
-                raise OpscopeError(f"{row.flag} says more about --{row.needs}; give --{row.needs} too")
+                raise OpscopeError(f"{row.flag} only applies with --{row.needs}; add --{row.needs}, or leave it out")
         if self.forward_backward and self.rankdir != "TB":
             raise OpscopeError(f"--forward-backward draws top to bottom; leave out --rankdir {self.rankdir}")
 
     @classmethod
     def of(cls, function: str, keywords: Mapping[str, Any]) -> ViewOptions:
-        """The options that a public function was given as keyword arguments."""
+        """The options from the keyword arguments of a public function."""
         names = [row.name for row in ROWS]
         for name in keywords:
             if name not in names:
@@ -232,28 +232,28 @@ class ViewOptions:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The ViewSpec for the drawing core (`web/src/core/program/types.ts`). Options that were not given are absent."""
+        """The ViewSpec for the drawing core (`web/src/core/program/types.ts`). Options at their default are absent."""
         return self._named("spec")
 
     @property
     def request(self) -> dict[str, Any]:
-        """What the drawing core is told beside the spec."""
+        """What the drawing core gets besides the spec."""
         return self._named("request")
 
     def _named(self, goes: Goes) -> dict[str, Any]:
-        """Options by their TypeScript names, as JSON has them."""
+        """Options as JSON, by their TypeScript names."""
         chosen = {row.camel: getattr(self, row.name) for row in self.given if row.goes == goes}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in chosen.items()}
 
     def require(self, writer: str, what: str) -> None:
-        """Refuse what a writer would ignore. `what` is how a person calls it: "html files", "the viewer"."""
+        """Refuse options that a writer would ignore. `what` is its name in the message: "html files", "the viewer"."""
         for row in self.given:
             if writer not in row.writers:
-                raise OpscopeError(f"{row.flag} cannot be honoured in {what}; leave it out, or write {' or '.join(row.writers)}")
+                raise OpscopeError(f"{row.flag} does not apply to {what}; leave it out, or write {' or '.join(row.writers)}")
 
 
 def _checked(row: Row, value: Any) -> Any:
-    """The value as the field's type has it: one text is as good as a list of one. What cannot be honoured is refused."""
+    """The value in the field's type: a single text becomes a list of one. Invalid values are refused."""
     if row.kind in ("texts", "files") and not isinstance(value, (tuple, list)):
         return (value,)
     if row.kind in ("texts", "files", "pair") and isinstance(value, list):
@@ -261,11 +261,12 @@ def _checked(row: Row, value: Any) -> Any:
     if value == row.default:
         return value
     if row.kind == "choice" and value not in row.choices:
-        raise OpscopeError(f"{row.flag} is one of {', '.join(row.choices)}, not {value!r}")
+        raise OpscopeError(f"{row.flag} must be one of {', '.join(row.choices)}, not {value!r}")
     if row.kind in ("integer", "number"):
         least, most = row.least, row.most
         if (least is not None and value < least) or (most is not None and value > most):
-            raise OpscopeError(f"{row.flag} is {f'{least:g} to {most:g}' if most is not None else f'{least:g} or more'}, not {value!r}")
+            bounds = f"{least:g} to {most:g}" if most is not None else f"{least:g} or more"
+            raise OpscopeError(f"{row.flag} must be {bounds}, not {value!r}")
     return value
 
 
@@ -274,7 +275,7 @@ def _kind(hint: Any, default: Any) -> tuple[Kind, tuple[str, ...]]:
         return "texts", ()
     if get_origin(hint) is tuple:
         return "files", ()
-    alternatives = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
+    alternatives = [arg for arg in get_args(hint) if arg is not NoneType] if NoneType in get_args(hint) else [hint]
     kinds: dict[Any, Kind] = {int: "integer", float: "number", str: "text", tuple[str, str]: "pair"}
     if len(alternatives) > 1:
         return "file", ()

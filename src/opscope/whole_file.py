@@ -16,9 +16,9 @@ STANDARD_OUTPUT = Path("-")
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """A path to write to inside the block. What is there afterwards becomes `target`; if the block fails, `target` stays as it was.
+    """A path to write to inside the block. Afterwards the file becomes `target`; if the block fails, `target` stays as it was.
 
-    What cannot be replaced, standard output or a device, gets a copy of the bytes.
+    A target that cannot be replaced (standard output, a device) gets a copy of the bytes.
     """
     target = target if target == STANDARD_OUTPUT else Path(os.path.realpath(target))
     if target == STANDARD_OUTPUT or (target.exists() and not target.is_file()):
@@ -42,7 +42,7 @@ def whole_file(target: Path) -> Iterator[Path]:
 
 
 def check_target(target: Path) -> None:
-    """Refuse a name under which no file can be written."""
+    """Refuse a path where no file can be written."""
     if target.is_dir():
         raise OpscopeError(f"{target}: is a directory; name a file in it")
     if not target.parent.is_dir():
@@ -50,7 +50,7 @@ def check_target(target: Path) -> None:
 
 
 def refuse_to_replace(target: Path, format: str, begins: tuple[bytes, ...], source: Path | None = None) -> None:
-    """Keep what a person would miss: the source, and a file that does not begin as the format does. Without `begins`, any file."""
+    """Refuse to replace what people would miss: the source, or a file that does not begin like the format. Without `begins`, any file."""
     if not target.is_file():
         return
     help = "choose another name, or use --force (in Python overwrite=True) to replace it"
@@ -61,11 +61,11 @@ def refuse_to_replace(target: Path, format: str, begins: tuple[bytes, ...], sour
     if head and not begins:
         raise OpscopeError(f"{target}: already exists; {help}")
     if head and not head.startswith(begins):
-        raise OpscopeError(f"{target}: already exists and does not look like a file of the format {format}; {help}")
+        raise OpscopeError(f"{target}: already exists and does not look like a {format} file; {help}")
 
 
 def remove_journals(database: Path) -> None:
-    """Journals of the database that was here would be rolled back into the one that takes its place, and damage it."""
+    """Remove the journals of a replaced database: they would be rolled back into the new one and damage it."""
     for suffix in ("-journal", "-wal", "-shm"):
         Path(f"{database}{suffix}").unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
-"""Files of a Program: pictures, pages, and what other tools read. This file is the table of writers and the way in: `save`.
+"""Files of a Program: pictures, pages, and files for other tools. This file has the table of writers and the entry point, `save`.
 
-A writer module has `write(programs, target, options, progress)`, where `target` is a Path to be made. Rows are data, so that listing the
-formats imports nothing. The first row with a suffix is what that suffix means; the others are asked for by name (`--to`).
+A writer module has `write(programs, target, options, progress)`, where `target` is the path to write. Rows are data, so listing the
+formats imports nothing. A suffix means the first row that has it; the others are chosen by name (`--to`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from opscope.whole_file import check_target, refuse_to_replace, whole_file
 
 @dataclass(frozen=True)
 class Writer(Plugin):
-    """A row of the table of writers. Which view options it honours is said in `opscope.view_options`."""
+    """A row of the table of writers. `opscope.view_options` says which view options it honours."""
 
     begins: tuple[bytes, ...] = ()
-    """How its files begin, lower case, so that a file of another kind is not replaced by accident. Without it no file is."""
+    """How its files begin, in lower case, so that another kind of file is not replaced by accident. If empty, no file is replaced."""
     several: bool = False
-    """Can one file hold several programs?"""
+    """Whether one file can contain several programs."""
     passes: bool = False
-    """Does it hold the passes of a recording? The others hold the program after the last one."""
+    """Whether it writes the passes of a recording. Other writers write the program after the last pass."""
     programs: bool = True
-    """Does it hold programs that are not part of a recording?"""
+    """Whether it writes programs that are not part of a recording."""
 
 
 WRITERS: tuple[Writer, ...] = (
@@ -82,17 +82,17 @@ WRITERS: tuple[Writer, ...] = (
 
 
 def find_writer(target: Path, format: str | None = None) -> Writer:
-    """By name where one is given, else by the suffix of the file to be made."""
+    """The writer of a format, by name if one is given, otherwise by the suffix of the target."""
     if format is not None:
         for row in WRITERS:
             if row.name == format:
                 return row
-        raise OpscopeError(f"no format named {format!r} can be written{suggest(format, [row.name for row in WRITERS])}")
+        raise OpscopeError(f"no writer for format {format!r}{suggest(format, [row.name for row in WRITERS])}")
     for row in WRITERS:
         if target.suffix.lower() in row.suffixes:
             return row
     suffixes = ", ".join(dict.fromkeys(suffix for row in WRITERS for suffix in row.suffixes))
-    what = f"suffix {target.suffix!r} is unknown" if target.suffix else "has no suffix to choose a format by"
+    what = f"unknown suffix {target.suffix!r}" if target.suffix else "has no suffix to choose a format by"
     raise OpscopeError(f"{target}: {what}; there are: {suffixes} (or --to NAME, in Python format=NAME)")
 
 
@@ -103,12 +103,12 @@ def write(
     writer: Writer | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Make a file with a writer, or with that of its suffix. It appears under its name only when it is complete."""
+    """Write a file with the given writer, or with that of its suffix. It appears under its name only when it is complete."""
     row = writer or find_writer(target)
     if row.refusal:
         raise OpscopeError(f"writing {row.refusal}")
     options.require(row.name, f"{row.name} files")
-    programs = [_for_writer(row, each, options) for each in shown]
+    programs = [_for_writer(row, item, options) for item in shown]
     if not row.several:
         only_program("", programs)
     check_target(target)
@@ -117,19 +117,19 @@ def write(
 
 
 def _for_writer(row: Writer, shown: Program | Recording, options: ViewOptions) -> Program | Recording:
-    """The recording for writers that hold passes, and for a picture of what a pass did; the program for the others."""
+    """The recording for writers of passes, and for a picture of what a pass did; the program for other writers."""
     if isinstance(shown, Recording):
         return shown if row.passes or options.diff is not None else shown.snapshot(-1).program
     if not row.programs:
-        raise OpscopeError(f"{row.name} files hold the passes of a recording, and {shown.name} is one program; write .json")
+        raise OpscopeError(f"{row.name} files contain the passes of a recording, but {shown.name} is a single program; write .json instead")
     return shown
 
 
 def save(x: Any, path: str | PathLike[str], *inputs: Any, format: str | None = None, overwrite: bool = False, **options: Any) -> None:
-    """Write a Program, several, a Recording, a Summary, or an object that `capture` takes with its inputs, by the suffix of the path.
+    """Write a Program, several, a Recording, a Summary, or an object that `capture` accepts with its inputs. The suffix chooses the format.
 
-    An existing file is replaced if it is of the kind that is being written; anything else, and a recording, only with `overwrite`.
-    `options` are the fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
+    An existing file is replaced if it has the same format; any other file, and a recording, only with `overwrite`. `options` are the
+    fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
     """
     target = Path(path)
     chosen = ViewOptions.of("save", options)

@@ -1,4 +1,4 @@
-"""Follows nodes through the passes of a recording, by the core in V8 (`opscope.recording.history` names this module)."""
+"""Follows nodes through the passes of a recording, with the core in V8 (`opscope.recording.history` loads this module by name)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from opscope.render.wire.compare_passes import compared
 
 
 def follow(recording: Recording, key: NodeKey, snapshot: Snapshot) -> list[Step]:
-    """What every pass of the snapshot's module did to a node of it."""
-    own = [each for each in recording if each.module == snapshot.module]
-    diffs = [comparison.diff for comparison in compared(recording, snapshots=own)]
-    question = {"lengths": [len(diff) for diff in diffs], "pass": own.index(snapshot), "node": _Numbers(snapshot.program).number(key)}
+    """What every pass of the snapshot's module did to one of its nodes."""
+    passes = [other for other in recording if other.module == snapshot.module]
+    diffs = [comparison.diff for comparison in compared(recording, snapshots=passes)]
+    question = {"lengths": [len(diff) for diff in diffs], "pass": passes.index(snapshot), "node": _Numbers(snapshot.program).number(key)}
     (answer,) = host.run(b"".join(diffs), [("history", question)])
-    return [_step(own[row["pass"] - 1], own[row["pass"]], row["step"]) for row in json.loads(answer)]
+    return [_step(passes[row["pass"] - 1], passes[row["pass"]], row["step"]) for row in json.loads(answer)]
 
 
 def _step(before: Snapshot, after: Snapshot, step: dict[str, Any]) -> Step:
@@ -32,7 +32,7 @@ def _step(before: Snapshot, after: Snapshot, step: dict[str, Any]) -> Step:
 
 
 class _Numbers:
-    """Nodes of a program as the wire numbers them: graph by graph, in order."""
+    """The wire's numbers of a program's nodes: graph by graph, in order."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

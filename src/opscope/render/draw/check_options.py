@@ -1,4 +1,4 @@
-"""Are the things that view options name in the program? What is not is refused, with the closest names that are."""
+"""Checks that a program has what view options name. If not, the error suggests the closest names."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from opscope.view_options import ViewOptions
 
 
 def check_options(options: ViewOptions, source: Program | Recording) -> None:
-    """Refuse what cannot be shown of this source. Of a recording nothing is checked: a name may be of any of its passes."""
+    """Refuse options that this source cannot satisfy. A recording is not checked: a name may belong to any of its passes."""
     if isinstance(source, Recording):
         return
     if options.diff is not None:
-        raise OpscopeError("--diff shows what a pass did: name a pass of a recording (run.opscope@12)")
+        raise OpscopeError("--diff shows what a pass did; name a pass of a recording, such as run.opscope@12")
     checked_graph(options, source)
 
 
 def checked_graph(options: ViewOptions, program: Program) -> Graph:
-    """The graph to be shown, with the nodes and the grouping that the options name."""
+    """The graph to show, once its nodes and the grouping in the options are checked."""
     name = options.graph or program.entry
     if name not in program.graphs:
         raise SourceError(f"no graph named {name!r}{suggest(name, program.graphs)}")
@@ -31,14 +31,14 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
             help = _elsewhere(program, node) or suggest(node, graph.position)
             raise SourceError(f"no node named {node!r} in graph {name!r}{help}")
     if options.group_by is not None:
-        brought = dict.fromkeys(grouping for each in enrich(program) for grouping in each.groupings)
-        groupings = [MODULE, *brought, SOURCE_LINE, OP, DIRECTION]
+        declared = dict.fromkeys(name for graph_ in enrich(program) for name in graph_.groupings)
+        groupings = [MODULE, *declared, SOURCE_LINE, OP, DIRECTION]
         if options.group_by not in groupings:
             raise SourceError(f"no grouping named {options.group_by!r}; there are: {listed(groupings)}")
     return graph
 
 
 def _elsewhere(program: Program, node: str) -> str:
-    """A node of that name in another graph is the likeliest mistake of all."""
+    """A hint if another graph has a node of that name, which is the most likely mistake."""
     homes = [graph.name for graph in program if node in graph]
     return f"; graph {homes[0]!r} has one: --graph {homes[0]}" if homes else ""

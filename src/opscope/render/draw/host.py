@@ -1,8 +1,8 @@
 """V8 inside this process, running the drawing core (`web/src/core`): no browser, no Node.js.
 
-Every picture gets an isolate of its own (a few milliseconds), so threads never share one, and it is closed when the picture is
-done, because an open one can hang the interpreter's exit. V8 does not survive a fork: a child of a process that has already used
-it asks a fresh interpreter to do the work.
+Every picture gets its own isolate (a few milliseconds), so threads never share one, and it is closed when the picture is done, because
+an open isolate can hang the interpreter at exit. V8 does not survive a fork: a child of a process that has already used it has a fresh
+interpreter do the work.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from opscope.errors import OpscopeError
 from opscope.plugin import Progress, dependency
 
 Step: TypeAlias = tuple[str, Any]
-"""A step of `web/src/core/api.ts` and its argument (anything that JSON can say)."""
+"""A step of `web/src/core/api.ts` and its argument (any JSON value)."""
 
 MEMORY_LIMIT = 1_400_000_000
-"""Bytes of V8's heap. Beyond it a picture is refused; without it V8 would end the whole process at about 1.5 GB."""
+"""Bytes of V8's heap. A picture that needs more is refused; without the limit, V8 would abort the process at about 1.5 GB."""
 
 _BUNDLE = Path(__file__).parents[2] / "static" / "core.js"
 _first_user: int | None = None
@@ -32,7 +32,7 @@ _starting = threading.Lock()
 
 
 def run(wire: bytes, steps: Sequence[Step], progress: Progress | None = None) -> list[str]:
-    """Hand the bytes over and take the steps one by one, with a report before each. The answers, in order."""
+    """Pass the bytes to V8 and run the steps one by one, reporting progress before each. Returns the answers in order."""
     if _first_user not in (None, os.getpid()):
         return _run_elsewhere(wire, steps)
     answers = []
@@ -79,7 +79,7 @@ class _Isolate:
             answer: str = self._v8.call("opscopeCore.call", step, json.dumps(argument))
         except self._out_of_memory:
             raise OpscopeError(
-                "the picture does not fit into memory; show less of the program (--depth 1, --around NODE, --graph NAME)"
+                "the picture does not fit in memory; show less of the program (--depth 1, --around NODE, --graph NAME)"
             ) from None
         if answer.startswith("-"):
             raise OpscopeError(answer[1:])
@@ -91,11 +91,11 @@ def _bundle() -> str:
     try:
         return _BUNDLE.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise OpscopeError("the drawing core is not built; in a checkout run: cd web && npm ci && node build.mjs") from None
+        raise OpscopeError("the drawing core is not built; in a checkout, run: cd web && npm ci && node build.mjs") from None
 
 
 def _run_elsewhere(wire: bytes, steps: Sequence[Step]) -> list[str]:
-    """The same in a fresh interpreter: this process was forked from one in which V8 was already running."""
+    """Run the steps in a fresh interpreter, because this process was forked from one in which V8 was already running."""
     request = json.dumps({"size": len(wire), "steps": steps}).encode() + b"\n" + wire
     command = [sys.executable, "-m", "opscope.render.draw.host"]
     done = subprocess.run(command, input=request, capture_output=True, env=_child_environment(), check=False)
@@ -107,14 +107,14 @@ def _run_elsewhere(wire: bytes, steps: Sequence[Step]) -> list[str]:
 
 
 def _child_environment() -> dict[str, str]:
-    """So that the child finds this very package, also where it is imported from a path that only this process knows."""
+    """The environment in which a child imports this same package, even from a path that only this process has."""
     package_home = str(Path(__file__).parents[3])
     others = os.environ.get("PYTHONPATH", "")
     return {**os.environ, "PYTHONPATH": package_home + (os.pathsep + others if others else "")}
 
 
 def _serve_one() -> int:
-    """What the fresh interpreter does: one request from stdin, its answers to stdout."""
+    """Entry point of the fresh interpreter: one request from stdin, its answers to stdout."""
     request = json.loads(sys.stdin.buffer.readline())
     wire = sys.stdin.buffer.read(request["size"])
     try:

@@ -1,4 +1,4 @@
-"""From a Program and view options to a drawn picture, by the TypeScript core in V8. SVG, PNG and PDF all start here."""
+"""From a Program and view options to a picture, drawn by the TypeScript core in V8. SVG, PNG and PDF all start here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opscope.view_options import ViewOptions
 
 
 class Drawn(NamedTuple):
-    """A picture as text, its size in pixels, and what the person should know about it ("37 neighbours are not shown")."""
+    """A picture as text, its size in pixels, and remarks about it ("37 neighbours are not shown")."""
 
     text: str
     width: int
@@ -39,7 +39,7 @@ def draw(
 ) -> Drawn:
     """The picture of one program, or of what the last pass of a recording did: SVG text, or the content stream of a PDF page.
 
-    `as_="seen"` draws it as the viewer's Save SVG does: in one piece, and every frame by itself.
+    `as_="seen"` draws it as the viewer's Save SVG does: in one piece, with every frame drawn separately.
     """
     program: Program = source.snapshot(-1).program if isinstance(source, Recording) else source
     if isinstance(source, Recording):
@@ -60,7 +60,7 @@ def draw(
 
 
 def _request(options: ViewOptions) -> dict[str, Any]:
-    """The request for the drawing core (`FileRequest` in `web/src/core/api.ts`). Options that were not given are absent."""
+    """The request for the drawing core (`FileRequest` in `web/src/core/api.ts`). Options at their default are absent."""
     request: dict[str, Any] = {"spec": options.spec, **options.request}
     if options.style is not None:
         request["style"] = style_rules(options.style)

@@ -1,6 +1,6 @@
-"""Styles that come with opscope: rules like those of anybody else, which a person can look at, change and export in the viewer.
+"""Styles that come with opscope: ordinary rules, which people can inspect, change and export in the viewer.
 
-They know operations by name, so they are written here and travel with each page.
+They refer to operations by name, so they are defined here and sent with each page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PARTITIONS: tuple[_Colours, ...] = (
     (("#F2EEFB", "#221D30"), ("#AE9BDC", "#63529B")),
     (("#F6F3E2", "#26241A"), ("#BFB265", "#77703A")),
 )
-"""Neighbours are far apart on the colour wheel."""
+"""Adjacent entries are far apart on the colour wheel."""
 _DEQUANTIZE: _Colours = (("#E3F1EF", "#1A302D"), ("#5FA79C", "#3F8378"))
 _QUANTIZE: _Colours = (("#D3EBE7", "#1F3F3A"), ("#2F8577", "#5BB3A5"))
 _CLUSTER: _Colours = (("#FFFFFF", "#1E2527"), ("#5FA79C", "#4A8F84"))
@@ -31,7 +31,7 @@ class PredefinedStyle(NamedTuple):
     """A named list of rules."""
 
     title: str
-    """What the viewer writes on the button that applies it."""
+    """The label of the viewer's button that applies it."""
     rules: list[dict[str, Any]]
 
 
@@ -46,7 +46,7 @@ def _rule(node_type: str, pattern: str, colours: _Colours) -> dict[str, Any]:
 
 
 def _partition(number: int) -> dict[str, Any]:
-    """Partitions 0 to 6 have a colour each; from there on the colours begin again."""
+    """Partitions 0 to 6 have one colour each; after that the colours repeat."""
     numbers = "|".join(str(number + i * len(_PARTITIONS)) for i in range(40))
     return _rule("layer_nodes", rf"^partition (?:{numbers})\b", _PARTITIONS[number])
 

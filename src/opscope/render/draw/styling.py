@@ -1,6 +1,6 @@
-"""Style rules and node data, as files or as Python data, for whoever draws. What they mean is the drawing core's to say.
+"""Style rules and node data, from files or Python data. The drawing core interprets them.
 
-A style is a list of rules in Model Explorer's format, a file of them, or the name of a predefined one. Node data is a file in
+A style is a list of rules in Model Explorer's format, a file of such rules, or the name of a predefined style. Node data is a file in
 Model Explorer's node-data format, or such data.
 """
 
@@ -18,21 +18,21 @@ from opscope.view_options import NodeData, Style
 
 
 def style_rules(style: Style) -> list[Any]:
-    """The rules as the core takes them."""
+    """The rules in the form that the core expects."""
     if not isinstance(style, (str, PathLike)):
         return [dict(rule) for rule in style]
     name = fspath(style)
     if name in PREDEFINED_STYLES and not Path(name).exists():
         return PREDEFINED_STYLES[name].rules
-    known = f"; predefined styles: {', '.join(PREDEFINED_STYLES)}"
-    rules = _read_json(name, known)
+    help = f"; predefined styles: {', '.join(PREDEFINED_STYLES)}"
+    rules = _read_json(name, help)
     if not isinstance(rules, list):
-        raise SourceError(f"style rules are a list, as Model Explorer's style editor exports them{known}", name)
+        raise SourceError(f"expected a list of style rules, as Model Explorer's style editor exports them{help}", name)
     return rules
 
 
 def data_files(node_data: NodeData | Sequence[NodeData]) -> list[dict[str, Any]]:
-    """Each file with its name, as the core takes it."""
+    """Each file with its name, in the form that the core expects."""
     several = [node_data] if isinstance(node_data, (str, PathLike, Mapping)) else list(node_data)
     return [
         {"name": "node data", "file": dict(one)} if isinstance(one, Mapping) else {"name": Path(one).name, "file": _read_json(fspath(one))}
@@ -41,7 +41,7 @@ def data_files(node_data: NodeData | Sequence[NodeData]) -> list[dict[str, Any]]
 
 
 def page_settings(style: Style | None, node_data: Sequence[NodeData]) -> dict[str, Any]:
-    """The same for a page's settings. The first run is what colours begin with."""
+    """Style rules and node data for a page's settings. The page starts with the colours of the first run."""
     settings: dict[str, Any] = {} if style is None else {"styles": style_rules(style)}
     files = data_files(node_data)
     if files:
@@ -50,7 +50,7 @@ def page_settings(style: Style | None, node_data: Sequence[NodeData]) -> dict[st
 
 
 def first_run(node_data: Sequence[NodeData]) -> str | None:
-    """The name of the first run, by the core's rule: its own, else the file's without the suffix."""
+    """The name of the first run, by the core's rule: its own name, or the file's without the suffix."""
     for one in data_files(node_data)[:1]:
         file = one["file"]
         run = file if "results" in file else next(iter(file.values()), None) if isinstance(file, dict) else None
@@ -70,7 +70,7 @@ def _read_json(name: str, help: str = "") -> Any:
 
 
 def only_one(node_data: Sequence[NodeData]) -> dict[str, Any]:
-    """A picture has one colour per box."""
+    """The only file of node data: a picture has one colour per box."""
     if len(node_data) > 1:
         raise OpscopeError(f"a picture shows one file of node data, not {len(node_data)}; write .html to switch between them")
     return data_files(node_data)[0]

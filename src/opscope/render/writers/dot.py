@@ -1,7 +1,7 @@
-"""Graphviz DOT: the view that a picture would show, for papers and tools that take DOT.
+"""Graphviz DOT: the view that a picture would show, for papers and tools that read DOT.
 
-Everything is open unless `--depth` says otherwise, and repeats are not folded: who asks for DOT wants the graph. It is made by
-the TypeScript core (`web/src/core/writers/dot.ts`), so that what a view shows is decided in one place.
+Everything is expanded unless `--depth` says otherwise, and repeats are not folded, because DOT is for the whole graph. The TypeScript
+core (`web/src/core/writers/dot.ts`) writes it, so that one place decides what a view shows.
 """
 
 from __future__ import annotations

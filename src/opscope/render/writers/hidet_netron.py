@@ -1,6 +1,6 @@
-"""hidet's netron JSON, for its own viewer and for tools that read hidet's dumps: each argument spelled out where it is used.
+"""hidet's netron JSON, for its own viewer and for tools that read hidet's dumps: each argument is written out where it is used.
 
-It holds one graph. A called graph becomes text in the attribute `fused_graph`, as hidet does it.
+A file contains one graph. A called graph becomes text in the attribute `fused_graph`, as in hidet's own files.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _node(program: Program, graph: Graph, node: Node) -> dict[str, Any]:
 
 def _parameter(name: str, graph: Graph, ref: ValueRef) -> dict[str, Any]:
     node = graph[ref[0]]
-    own = ref[0] if node.is_argument or node.role == "constant" else f"{ref[0]}:{max(ref[1], 0)}"
-    argument: dict[str, Any] = {"name": own}
+    value_name = ref[0] if node.is_argument or node.role == "constant" else f"{ref[0]}:{max(ref[1], 0)}"
+    argument: dict[str, Any] = {"name": value_name}
     type_ = node.outputs[max(ref[1], 0)] if node.outputs else TensorType("?")
     dims = [str(dim) for dim in type_.shape]
     argument["type"] = {"string": f"{type_.dtype}{dims}", "shape": {"dimensions": dims}, "dataType": type_.dtype}
@@ -64,7 +64,7 @@ def _parameter(name: str, graph: Graph, ref: ValueRef) -> dict[str, Any]:
 
 
 def _flow_text(graph: Graph) -> str:
-    """A called graph as hidet prints one."""
+    """A called graph, as hidet prints it."""
 
     def typed(node: Node) -> str:
         return ", ".join(f"{node.id if i == 0 else f'{node.id}_{i}'}: {t.dtype}[{_dims(t)}][cpu]" for i, t in enumerate(node.outputs))

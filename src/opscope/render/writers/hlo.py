@@ -1,7 +1,7 @@
-"""HLO text again: a part of a module as a module of its own, which XLA's parser takes.
+"""HLO text: a part of a module as a module of its own, which XLA's parser accepts.
 
-Only programs that were read from HLO can be written: their attributes are still the text that XLA printed. What the part needs from
-outside becomes its parameters.
+Only programs that were read from HLO can be written: their attributes are still the text that XLA printed. Values that the part needs
+from outside become its parameters.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from opscope.readers.hlo.details import HloDetails
 from opscope.render.draw.check_options import checked_graph
 from opscope.view_options import ViewOptions
 
-_BESIDE_THE_POINT = ("original_value", "origin")
-"""Attributes that point into tables of the whole module, which an extract does not carry."""
+_MODULE_WIDE = ("original_value", "origin")
+"""Attributes that refer to tables of the whole module, which an extract does not have."""
 _FRAME_ID = re.compile(r"\s*\bstack_frame_id=\d+")
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
-    """`opscope export x.hlo -o y.hlo --around NODE`: the node with what leads to it."""
+    """`opscope export x.hlo -o y.hlo --around NODE`: the node with its operands."""
     program = programs[0]
     graph = checked_graph(options, program)
     root = options.around[0] if options.around else (graph.outputs[0][0] if graph.outputs else graph.nodes[-1].id)
@@ -35,16 +35,16 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
 def extract(program: Program, graph: Graph, root: str, height: int | None = None, *, metadata: bool = False) -> str:
     """A module whose root is `root`, with at most `height` levels of operands above it (None: all of them)."""
     if graph.nodes and not any(isinstance(node.details, HloDetails) for node in program.main):
-        raise OpscopeError(f"{program.name} was not read from HLO text, so there is no HLO to extract")
+        raise OpscopeError(f"{program.name} was not read from HLO text, so there is no HLO to extract; write another format")
     inside = _levels_above(graph, root, height)
-    kept = [graph[name] for name in sorted(inside, key=graph.position.__getitem__)]
-    outside = dict.fromkeys(name for node in kept for name, _ in node.inputs if name not in inside)
-    bodies = program.callees_first(called for node in kept for called in node.calls)
+    nodes = [graph[name] for name in sorted(inside, key=graph.position.__getitem__)]
+    outside = dict.fromkeys(name for node in nodes for name, _ in node.inputs if name not in inside)
+    bodies = program.callees_first(called for node in nodes for called in node.calls)
     tuples = _tuple_typed([graph, *bodies])
     lines = [f"HloModule {_word(root)}_extracted", ""]
     for body in bodies:
         if body.name == graph.name:
-            raise OpscopeError(f"{root!r} calls the computation it stands in; nothing can be extracted")
+            raise OpscopeError(f"{root!r} calls its own computation, which cannot be extracted; choose another node")
         lines += [f"{body.name} {{", *_lines(body, body.nodes, _root_of(body), tuples, metadata), "}", ""]
     number = 0
     entry = [f"ENTRY {_word(root)}_entry {{"]
@@ -52,7 +52,7 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
         entry.append(f"  {name} = {_type(graph[name], (graph.name, name) in tuples)} parameter({number})")
         number += 1
     renumbered: list[Node] = []
-    for node in kept:
+    for node in nodes:
         if node.is_argument:
             entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
             number += 1
@@ -66,7 +66,7 @@ def _levels_above(graph: Graph, root: str, height: int | None) -> set[str]:
     inside = {root}
     level = [root]
     while level and (height is None or height > 0):
-        above = dict.fromkeys(name for each in level for name, _ in graph[each].inputs)
+        above = dict.fromkeys(name for user in level for name, _ in graph[user].inputs)
         level = [name for name in above if name not in inside]
         inside.update(level)
         height = None if height is None else height - 1
@@ -74,17 +74,17 @@ def _levels_above(graph: Graph, root: str, height: int | None) -> set[str]:
 
 
 def _tuple_typed(graphs: Iterable[Graph]) -> set[tuple[str, str]]:
-    """Nodes whose type is a tuple: others pass them on whole, or take one of their elements."""
-    found: set[tuple[str, str]] = set()
+    """Nodes whose type is a tuple: others use them whole, or take one of their elements."""
+    tuples: set[tuple[str, str]] = set()
     for graph in graphs:
         for node in graph:
             if len(node.outputs) != 1 or node.op == "tuple":
-                found.add((graph.name, node.id))
+                tuples.add((graph.name, node.id))
             for name, index in node.inputs:
                 if index == WHOLE or node.op == "get-tuple-element":
-                    found.add((graph.name, name))
-        found.update((graph.name, name) for name, index in graph.outputs if index == WHOLE)
-    return found
+                    tuples.add((graph.name, name))
+        tuples.update((graph.name, name) for name, index in graph.outputs if index == WHOLE)
+    return tuples
 
 
 def _root_of(graph: Graph) -> str:
@@ -96,11 +96,11 @@ def _mark(node: Node, root: str) -> str:
 
 
 def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str, str]], metadata: bool) -> list[str]:
-    kept = {node.id for node in nodes}
+    written = {node.id for node in nodes}
     lines = []
     for node in nodes:
         details = node.details
-        tail = _tail(node, details.tail, kept, metadata) if isinstance(details, HloDetails) else ""
+        tail = _tail(node, details.tail, written, metadata) if isinstance(details, HloDetails) else ""
         inner = details.payload if isinstance(details, HloDetails) and (node.is_argument or node.role == "constant") else ""
         operands = inner or ", ".join(name for name, _ in node.inputs)
         typed = _type(node, (graph.name, node.id) in tuples)
@@ -108,17 +108,17 @@ def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str
     return lines
 
 
-def _tail(node: Node, text: str, kept: set[str], metadata: bool) -> str:
+def _tail(node: Node, text: str, written: set[str], metadata: bool) -> str:
     parts = []
     for key, start, end in read_attributes(text, 0)[0]:
         value = text[start:end]
-        if key in _BESIDE_THE_POINT or (key == "metadata" and not metadata):
+        if key in _MODULE_WIDE or (key == "metadata" and not metadata):
             continue
         if key == "metadata":
             value = _with_source_line(value, node)
         elif key == "control-predecessors":
             names = [name.strip().lstrip("%") for name in value.strip("{}").split(",")]
-            names = [name for name in names if name in kept]
+            names = [name for name in names if name in written]
             if not names:
                 continue
             value = f"{{{', '.join(names)}}}"
@@ -129,7 +129,7 @@ def _tail(node: Node, text: str, kept: set[str], metadata: bool) -> str:
 
 
 def _with_source_line(metadata: str, node: Node) -> str:
-    """The innermost source line in words, in place of a number in the table of frames, which an extract does not carry."""
+    """Metadata with the innermost source line in place of its number in the table of frames, which an extract does not have."""
     plain = _FRAME_ID.sub("", metadata)
     if plain == metadata or "source_file=" in plain or not node.source:
         return plain

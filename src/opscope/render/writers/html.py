@@ -1,7 +1,7 @@
-"""One HTML file that is the whole viewer: opens from anywhere, asks nobody for anything.
+"""One HTML file with the whole viewer: it opens anywhere and makes no network requests.
 
-The page holds one script (viewer and engine), the programs as compressed text in inert elements, and a Content-Security-Policy that
-allows exactly this script and no request. Nothing of a program is ever part of the markup: names travel inside the base64.
+The page contains one script (viewer and engine), the programs as compressed text in inert elements, and a Content-Security-Policy that
+allows exactly this script and no request. Nothing of a program is ever part of the markup: names are inside the base64.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ STYLE = (
     "html,body{margin:0;height:100%;background:#FCFCFD}#opscope{height:100%}"
     "@media(prefers-color-scheme:dark){html,body{background:#131316}}"
 )
-NO_SCRIPT = "This picture is drawn by a script in this file, and scripts are switched off here."
+NO_SCRIPT = "A script in this file draws the picture. Enable JavaScript to see it."
 _TITLE_LENGTH = 200
 
 
 @cache
 def viewer_script() -> str:
-    """The bundled viewer. Built by `make web` (npm run build) and part of every wheel."""
+    """The bundled viewer. `node build.mjs` in web/ builds it, and it is part of every wheel."""
     script = files("opscope").joinpath("static", "viewer.js")
     try:
         text = script.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise OpscopeError("the viewer is not built; run `npm run build` in web/") from None
+        raise OpscopeError("the viewer is not built; in a checkout, run: cd web && npm ci && node build.mjs") from None
     if "</script" in text.lower() or "<!--" in text:
-        raise OpscopeError("the viewer's script cannot stand inside a page; it was not built by web/build.mjs")
+        raise OpscopeError("the viewer's script cannot be embedded in a page; build it with web/build.mjs")
     return text
 
 
 def policy(script: str, connect: str = "", worker: str = "blob:") -> str:
-    """Nothing is allowed but what the page brings along."""
+    """A Content-Security-Policy that allows only what the page itself contains."""
     rules = {
         "default-src": "'none'",
         "script-src": script,
@@ -68,7 +68,7 @@ def policy(script: str, connect: str = "", worker: str = "blob:") -> str:
 
 
 def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str] = (), csp: str = "") -> Iterator[str]:
-    """The page in pieces. `script` is the whole element that starts the viewer, `csp` a policy where no header can carry it."""
+    """The page in pieces. `script` is the whole element that starts the viewer, `csp` a policy for pages without HTTP headers."""
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     if csp:
         yield f'<meta http-equiv="Content-Security-Policy" content="{html.escape(csp)}">\n'
@@ -83,7 +83,7 @@ def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str]
 def document(
     programs: Sequence[Program | Recording], options: ViewOptions | None = None, *, progress: Progress | None = None, **config: Any
 ) -> Iterator[str]:
-    """The self-contained page of some programs and recordings, in pieces: a big one need not be in memory twice."""
+    """The self-contained page of some programs and recordings, in pieces, so that a large one is not in memory twice."""
     script = viewer_script()
     names = [f"opscope-data-{i}" for i in range(len(programs))]
     sources = [{"name": program.name, "data": name} for program, name in zip(programs, names, strict=True)]
@@ -96,13 +96,13 @@ def document(
 
 
 def packed_wire(program: Program | Recording, details: bool = True, progress: Progress | None = None) -> bytes:
-    """The wire of a program or recording, compressed; the same bytes for the same program."""
+    """The compressed wire of a program or recording. The same program always has the same bytes."""
     wire = encode_recording(program, progress) if isinstance(program, Recording) else encode_wire(enrich(program), details)
     return gzip.compress(wire, compresslevel=7, mtime=0)
 
 
 def initial(options: ViewOptions) -> dict[str, Any]:
-    """What the viewer shows first: the part of its state (`web/src/ui/state/view.ts`) that view options make, and the page's settings."""
+    """What the viewer shows first: the part of its state (`web/src/ui/state/view.ts`) that view options set, and the page's settings."""
     state = options.spec | options.request
     theme = state.pop("theme", None)
     run = first_run(options.node_data)
@@ -116,14 +116,14 @@ def initial(options: ViewOptions) -> dict[str, Any]:
 
 
 def write(programs: Sequence[Program | Recording], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
-    """The writer's entry (see `opscope.render`)."""
+    """The writer's entry point (see `opscope.render`)."""
     check_options(options, programs[0])
     with target.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(document(programs, options, progress=progress))
 
 
 def json_for_script(value: Any) -> str:
-    """JSON that can stand inside a script element: no markup in it, whatever the names are."""
+    """JSON that is safe inside a script element: it contains no markup, whatever the names are."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

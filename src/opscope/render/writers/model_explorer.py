@@ -16,6 +16,6 @@ from opscope.view_options import ViewOptions
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     checked_graph(options, programs[0])
     encoded = [encode(enrich(program), options.group_by) for program in programs]
-    several = [item for each in encoded for item in (each if isinstance(each, list) else [each])]
+    several = [item for collection in encoded for item in (collection if isinstance(collection, list) else [collection])]
     whole = encoded[0] if len(encoded) == 1 else several
     target.write_text(json.dumps(whole, ensure_ascii=False), "utf-8")

@@ -1,4 +1,4 @@
-"""Netron's own generic JSON, which stock Netron opens in files named `.netron`: values by index, one module per graph, the entry first."""
+"""Netron's generic JSON, which Netron opens from `.netron` files: values by index, one module per graph, the entry first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLOURS = {
     "communication": "control",
     "control": "control",
 }
-"""Netron's category for each of ours."""
+"""Netron's category for each of opscope's."""
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
@@ -41,17 +41,17 @@ def _module(graph: Graph) -> dict[str, Any]:
     values: list[dict[str, Any]] = []
 
     def value(ref: ValueRef) -> int:
-        found = index.get(ref)
-        if found is None:
+        number = index.get(ref)
+        if number is None:
             node = graph[ref[0]]
-            found = index[ref] = len(values)
+            number = index[ref] = len(values)
             described: dict[str, Any] = {"name": ref[0] if ref[1] in (0, WHOLE) else f"{ref[0]}:{ref[1]}"}
             if node.outputs:
                 described["type"] = _type(node.outputs[max(ref[1], 0)])
                 if node.role == "constant":
                     described["initializer"] = {"type": described["type"]}
             values.append(described)
-        return found
+        return number
 
     shown = [node for node in graph.nodes if not (node.is_argument or node.role == "constant")]
     return {

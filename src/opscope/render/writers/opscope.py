@@ -1,4 +1,4 @@
-"""A recording as a file, with what each pass did, so that it opens at once."""
+"""A recording as a file, including the comparisons of its passes, so that it opens quickly."""
 
 from __future__ import annotations
 

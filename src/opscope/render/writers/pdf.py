@@ -1,7 +1,7 @@
-"""PDF: one page as large as the picture, vectors throughout, text that can be selected and searched.
+"""PDF: one page as large as the picture, vector graphics only, with text that can be selected and searched.
 
-The core writes the drawing commands; this file puts a document around them. Fonts are embedded whole (40 kB each) and addressed by
-Unicode code unit, so that the text needs no other encoding than its own.
+The core writes the drawing commands; this file wraps them in a document. Fonts are embedded whole (40 kB each) and addressed by
+Unicode code unit, so text needs no other encoding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opscope.view_options import ViewOptions
 
 POINTS_PER_PIXEL = 0.75
 LARGEST_PAGE = 14_400
-"""Points. Larger pages count in units of several points each."""
+"""In points. Larger pages use units of several points each."""
 
 
 def pdf_bytes(program: Program, options: ViewOptions | None = None, progress: Progress | None = None) -> bytes:
@@ -35,7 +35,7 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
 
 
 def document(content: str, width: float, height: float, scale: float, title: str) -> bytes:
-    """A document with one page of that many pixels. `content` draws with y downwards."""
+    """A document with one page of that many pixels. In `content`, y points down."""
     unit = max(1, -(-int(max(width, height) * POINTS_PER_PIXEL) // LARGEST_PAGE))
     per_pixel = POINTS_PER_PIXEL / unit
     wide, high = width * per_pixel, height * per_pixel
@@ -60,7 +60,7 @@ def document(content: str, width: float, height: float, scale: float, title: str
 
 
 class _Objects:
-    """Numbered objects and, at the end, the table that says where each begins."""
+    """Numbered objects and, at the end, the table of their offsets."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = [b"%PDF-1.6\n%\xe2\xe3\xcf\xd3\n"]
@@ -100,9 +100,9 @@ class _Font(NamedTuple):
     name: str
     data: bytes
     glyph_of: dict[int, int]
-    """Glyph number of each code unit."""
+    """The glyph number of each code unit."""
     advances: list[int]
-    """Widths of the glyphs, in font units."""
+    """The widths of the glyphs, in font units."""
     units: int
     ascent: int
     descent: int
@@ -114,7 +114,7 @@ class _Font(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _font(style: str) -> _Font:
-    """What a PDF needs to know of a TrueType file."""
+    """What a PDF needs from a TrueType file."""
     data = (FONTS / f"OpscopeSans-{style}.ttf").read_bytes()
     count = struct.unpack_from(">H", data, 4)[0]
     tables = {}
@@ -139,7 +139,7 @@ def _character_map(data: bytes, cmap: int) -> dict[int, int]:
         if struct.unpack_from(">H", data, at)[0] == 4:
             break
     else:
-        raise ValueError("the bundled font has no character map of format 4")
+        raise ValueError("the bundled font has no format 4 character map")
     segments = struct.unpack_from(">H", data, at + 6)[0] // 2
     ends = at + 14
     starts, deltas, ranges = ends + 2 * segments + 2, ends + 4 * segments + 2, ends + 6 * segments + 2
@@ -181,7 +181,7 @@ def _write_font(file: _Objects, font: _Font, weight: int) -> int:
 
 
 def _identity_ranges() -> str:
-    """Code units are their own Unicode; a range may not cross a change of its first byte, and a block holds a hundred at most."""
+    """Code units map to themselves. A range may not cross a change of the first byte, and a block has at most a hundred ranges."""
     rows = [f"<{page:02x}00> <{page:02x}ff> <{page:02x}00>" for page in range(256) if not 0xD8 <= page <= 0xDF]
     blocks = [rows[i : i + 100] for i in range(0, len(rows), 100)]
     return "".join(f"{len(block)} beginbfrange\n" + "\n".join(block) + "\nendbfrange\n" for block in blocks)

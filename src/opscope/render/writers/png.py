@@ -1,4 +1,4 @@
-"""PNG: the SVG through resvg with the bundled font, so that no system font and no browser is needed."""
+"""PNG: the SVG rendered by resvg with the bundled font, so that neither a system font nor a browser is needed."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from opscope.render.writers.svg import FAMILY, FONTS
 from opscope.view_options import ViewOptions
 
 MOST_PIXELS = 400_000_000
-"""A picture of 20,000 × 20,000. Beyond that few programs open it, and memory runs out."""
+"""A picture of 20,000 × 20,000 pixels. Few programs open larger ones, and memory runs out."""
 
 _BEYOND_FONT = re.compile(r"[\u0400-\u1fff\u2e80-\ud7ff\uf900-\ufaff\U00010000-\U0010ffff]")
 
 
 def png_bytes(program: Program, options: ViewOptions | None = None, progress: Progress | None = None) -> bytes:
-    """The picture of a program, `options.scale` pixels per unit."""
+    """The picture of a program, with `options.scale` pixels per unit."""
     chosen = options or ViewOptions()
     return rasterize(draw(program, chosen, "svg", progress=progress), chosen.scale)
 
 
 def rasterize(drawn: Drawn, scale: float) -> bytes:
-    """Pixels of a drawn SVG."""
+    """A drawn SVG as PNG."""
     resvg_py = dependency("resvg_py", "resvg-py", "PNG files")
 
     pixels = drawn.width * scale * drawn.height * scale
@@ -40,7 +40,7 @@ def rasterize(drawn: Drawn, scale: float) -> bytes:
         width=max(1, round(drawn.width * scale)),
         height=max(1, round(drawn.height * scale)),
         font_files=[str(path) for path in sorted(FONTS.glob("*.ttf"))],
-        # Names in scripts that the bundled font lacks are drawn with whatever the machine has.
+        # Names in scripts that the bundled font lacks are drawn with system fonts.
         skip_system_fonts=_BEYOND_FONT.search(drawn.text) is None,
         sans_serif_family=FAMILY,
     )

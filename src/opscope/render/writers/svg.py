@@ -1,4 +1,4 @@
-"""SVG: text that can be selected, tooltips, and the font inside, so that it looks the same wherever it is opened."""
+"""SVG: selectable text, tooltips, and an embedded font, so that it looks the same everywhere."""
 
 from __future__ import annotations
 

@@ -2,41 +2,41 @@
 export interface ViewOptions {
   /** Show this graph instead of the entry. */
   readonly graph: string | undefined;
-  /** Open groups and called graphs down to this depth. */
+  /** Expand groups and called graphs down to this depth. */
   readonly depth: number | undefined;
-  /** Draw no groups; fusions, calls and loops stay boxes (--depth opens them). */
+  /** Draw no groups; fusions, calls and loops stay boxes (--depth expands them). */
   readonly flatten: boolean;
-  /** Open called graphs (fusions, loops) where --depth reaches them. */
+  /** Expand called graphs (fusions, loops) within --depth. */
   readonly calls: boolean;
   /** Show only this node and its neighbours; repeatable. */
   readonly around: readonly string[];
   /** How far --around reaches. */
   readonly hops: number;
-  /** Do not look beyond this node with --around; repeatable. */
+  /** Do not go beyond this node with --around; repeatable. */
   readonly stopAt: readonly string[];
   /** Show only the paths between nodes A and B; the order of the two does not matter. */
   readonly paths: readonly [string, string] | undefined;
-  /** With --paths, leave out the longest paths when there are more nodes than this. */
+  /** With --paths, leave out the longest paths beyond this many nodes. */
   readonly limit: number;
   /** Group by this instead of modules: op, direction, source line, … */
   readonly groupBy: string | undefined;
-  /** Draw forward and backward in two columns, layer beside layer. */
+  /** Draw forward and backward in two columns, aligned by layer. */
   readonly forwardBackward: boolean;
   /** Draw top to bottom or left to right. */
   readonly rankdir: "TB" | "LR";
   /** Light or dark colours. By default light; the viewer follows the system. */
   readonly theme: "light" | "dark" | undefined;
-  /** What a picture is painted on: papers want white or nothing. */
+  /** Background of a picture; white or transparent suits papers. */
   readonly background: "theme" | "white" | "transparent";
-  /** Break a tall picture into columns. By default only beyond 4 : 1. */
+  /** Break a tall picture into columns. By default only beyond 4:1. */
   readonly wrap: boolean | undefined;
-  /** Number the operands at arrow heads. By default where there are few. */
+  /** Number the operands at arrowheads. By default if there are few. */
   readonly operands: boolean | undefined;
-  /** Title operations by their ids (dot.105) instead of by what they are. */
+  /** Label operations with their ids (dot.105) instead of their names. */
   readonly names: boolean;
   /** Draw values as edges, or as boxes between operations. */
   readonly values: "edges" | "boxes";
-  /** Of a pass (run.opscope@12): colour what it did. */
+  /** Highlight what a pass changed (run.opscope@12). */
   readonly diff: "before" | "after" | "overlay" | undefined;
 }
 
