@@ -1,4 +1,4 @@
-"""Makes the picture of docs/jax.md and README: the train step of a 4-layer transformer, forward beside backward. python docs/jax/make.py"""
+"""Makes the picture of docs/jax.md: the train step of a 4-layer transformer, forward and backward side by side. python docs/jax/make.py"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import opscope
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "benchmarks"))
 
-from make_hlo import make  # noqa: E402  (benchmarks are no package)
+from make_hlo import make  # noqa: E402  (benchmarks are not a package)
 
 
 def main() -> None:

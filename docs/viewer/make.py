@@ -1,11 +1,13 @@
-"""Makes the pictures of the viewer for README.md and docs/viewer.md: `python docs/viewer/make.py [NAME…]`.
+"""Makes the pictures of the viewer for README.md, docs/viewer.md and docs/passes.md: `python docs/viewer/make.py [NAME…]`.
 
-Needs Chromium, and `.bench/transformer2_lowered.hlo` and `.bench/transformer24.hlo`, which benchmarks/make_hlo.py makes.
+Needs Chromium, `.bench/transformer2_lowered.hlo` and `.bench/transformer24.hlo`, which benchmarks/make_hlo.py makes, and for the
+timeline the sample data next to the repository.
 """
 
 from __future__ import annotations
 
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,6 +20,7 @@ import opscope
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+SAMPLES = ROOT.parent / "shared" / "data"
 CHROMIUM = "/usr/bin/chromium"
 
 
@@ -71,13 +74,24 @@ def everything(page: Page) -> None:
     press(page, "Fold repeats", "Expand all")
 
 
+def timeline(page: Page) -> None:
+    """What one pass did: the nodes that became a fusion, and their history."""
+    passes = page.get_by_label("Filter passes", exact=True)
+    passes.fill("priority-fusion")
+    page.get_by_role("option", name="priority-fusion").click()
+    idle(page)
+    passes.fill("")
+    find(page, "id:fusion.16")
+
+
 class Picture(NamedTuple):
-    source: str
+    source: str | Path
     act: Callable[[Page], None]
     scheme: str = "light"
     width: int = 1600
     height: int = 1000
     scale: float = 1
+    directory: str = "viewer"
 
 
 PICTURES = {
@@ -86,7 +100,17 @@ PICTURES = {
     "compiled": Picture(".bench/transformer24.hlo", compiled, "dark"),
     "table": Picture("src/opscope/examples/train_step.hlo", table),
     "everything": Picture(".bench/transformer24.hlo", everything, "dark"),
+    "timeline": Picture(SAMPLES / "xla_gpu_scan_passes.tar.gz", timeline, directory="passes"),
 }
+
+
+def load(source: Path, directory: Path) -> opscope.Program | opscope.Recording:
+    """A program, or the recording of a packed directory of dumps."""
+    if not source.name.endswith(".tar.gz"):
+        return opscope.load(source)
+    with tarfile.open(source) as archive:
+        archive.extractall(directory, filter="data")
+    return opscope.open_recording(directory / source.name.removesuffix(".tar.gz"))
 
 
 def main(names: list[str]) -> None:
@@ -95,7 +119,7 @@ def main(names: list[str]) -> None:
         for name in names or PICTURES:
             picture = PICTURES[name]
             target = Path(directory, f"{name}.html")
-            opscope.save(opscope.load(ROOT / picture.source), target)
+            opscope.save(load(ROOT / picture.source, Path(directory)), target)
             page = browser.new_page(
                 viewport={"width": picture.width, "height": picture.height},
                 device_scale_factor=picture.scale,
@@ -104,7 +128,7 @@ def main(names: list[str]) -> None:
             page.goto(target.as_uri())
             idle(page)
             picture.act(page)
-            page.screenshot(path=HERE / f"{name}.png")
+            page.screenshot(path=HERE.parent / picture.directory / f"{name}.png")
             page.close()
         browser.close()
 

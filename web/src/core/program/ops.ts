@@ -1,11 +1,11 @@
 /**
- * What operations are, once for each name. Python's table of operations (`src/opscope/ops`) says it: nothing here knows an operation
+ * Facts about operations, once for each name, from Python's table of operations (`src/opscope/ops`): nothing here knows an operation
  * by its name. The members of each enum have the same names in the same order there; a test compares them.
  */
 import type { Sections } from "./sections";
 import type { ProgramData } from "./types";
 
-/** It computes nothing: it hands on one value of its first operand, or bundles its operands, so that output i is operand i. */
+/** Does it compute nothing? It forwards one value of its first operand, or all its operands, so that output i is operand i. */
 export const enum Forwards {
   Nothing = 0,
   Value = 1,
@@ -17,7 +17,7 @@ export const enum Control {
   Nothing = 0,
   /** Runs a graph as it is. */
   Call = 1,
-  /** One step made of several. */
+  /** One step that combines several. */
   Fusion = 2,
   /** Runs one of its graphs; the first operand says which. */
   Cond = 3,
@@ -26,7 +26,7 @@ export const enum Control {
   Scan = 6,
 }
 
-/** What the box of an operation says. */
+/** The title of an operation's box. */
 export const enum TitledBy {
   Op = 0,
   /** The graph that it calls. */
@@ -38,7 +38,7 @@ export const enum TitledBy {
 
 /** Columns over the operations of a program, by the numbers in `nodeOp`. */
 export interface OpTable {
-  /** String numbers: the name, what a box says, and what is written between two operands (of an empty string: nothing). */
+  /** String numbers: the name, the title, and the sign between two operands (an empty string: none). */
   readonly name: Int32Array;
   readonly title: Int32Array;
   readonly sign: Int32Array;
@@ -47,7 +47,7 @@ export interface OpTable {
   readonly titledBy: Uint8Array;
   /** 1: it only copies, converts or broadcasts its operand. */
   readonly spreads: Uint8Array;
-  /** 1: numbers at its operands would say nothing. */
+  /** 1: operand numbers have no meaning. */
   readonly unnumbered: Uint8Array;
 }
 
@@ -65,7 +65,7 @@ export function decodeOps(sections: Sections): OpTable {
   );
 }
 
-/** The operations of two programs; numbers of the second's strings grow by `stringShift`, its own by the length of the first. */
+/** The operations of two programs; string numbers of the second grow by `stringShift`, its operation numbers by the length of the first. */
 export function joinedOps(first: OpTable, second: OpTable, stringShift: number): OpTable {
   return table(
     (name) => Int32Array.from([...first[name], ...second[name].map((text) => text + stringShift)]),

@@ -1,12 +1,12 @@
-/** Which colour a box has when nothing else (heat, a diff) is asked for: its category, with three refinements. */
+/** The default colour of a box: that of its category, with three refinements. */
 import { Control } from "../program/ops";
 import { BoxKind, CATEGORIES, type Category, type ProgramData, type Visible } from "../program/types";
 import { isGroup } from "./boxText";
 import { PAINT_GROUP, PAINT_STUB } from "./types";
 
-/** A fusion is what its most telling operation is. */
-const TELLING: readonly Category[] = ["communication", "matmul", "reduce", "custom", "random", "data", "elementwise", "shape"];
-const RANK = CATEGORIES.map((category) => (TELLING.includes(category) ? TELLING.indexOf(category) : TELLING.length));
+/** A fusion has the colour of its most significant operation. */
+const SIGNIFICANT: readonly Category[] = ["communication", "matmul", "reduce", "custom", "random", "data", "elementwise", "shape"];
+const RANK = CATEGORIES.map((category) => (SIGNIFICANT.includes(category) ? SIGNIFICANT.indexOf(category) : SIGNIFICANT.length));
 
 /** Row of the theme's paints for every box of a view. */
 export function categoryPaints(program: ProgramData, visible: Visible): Uint8Array {
@@ -28,16 +28,16 @@ export function categoryPaints(program: ProgramData, visible: Visible): Uint8Arr
   return paints;
 }
 
-/** The most telling category in the body that a fusion calls, or undefined where nothing tells. */
-function fusionPaint(program: ProgramData, node: number, known: Map<number, number>): number | undefined {
+/** The most significant category in the body of a fusion, or undefined if there is none. */
+function fusionPaint(program: ProgramData, node: number, paintOfGraph: Map<number, number>): number | undefined {
   const graph = program.calls.value[program.calls.start[node]];
   if (graph === undefined || program.calls.start[node] === program.calls.start[node + 1]) return undefined;
-  let paint = known.get(graph);
+  let paint = paintOfGraph.get(graph);
   if (paint === undefined) {
-    let best = TELLING.length;
+    let best = SIGNIFICANT.length;
     for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) best = Math.min(best, RANK[program.nodeCategory[n]]);
-    paint = best < TELLING.length ? CATEGORIES.indexOf(TELLING[best]) : -1;
-    known.set(graph, paint);
+    paint = best < SIGNIFICANT.length ? CATEGORIES.indexOf(SIGNIFICANT[best]) : -1;
+    paintOfGraph.set(graph, paint);
   }
   return paint < 0 ? undefined : paint;
 }

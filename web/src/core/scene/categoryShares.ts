@@ -1,4 +1,4 @@
-/** What a closed group is made of: the share of each category of work inside, for the thin bar at its foot. */
+/** The composition of a collapsed group: the share of each category of work inside, for the thin bar at its bottom. */
 import { BoxKind, CATEGORIES, type ProgramData, type Visible } from "../program/types";
 import { isGroup } from "./boxText";
 import { calleesFirst } from "../program/callees";
@@ -7,11 +7,11 @@ import { Control } from "../program/ops";
 export interface Mix {
   /** Row of `shares` for each box of the view, or -1. */
   readonly row: Int32Array;
-  /** Shares by category, CATEGORIES.length to a row; they add up to 1, or are all 0 where there is no work inside. */
+  /** Shares by category, CATEGORIES.length to a row; they add up to 1, or are all 0 if there is no work inside. */
   readonly shares: Float32Array;
 }
 
-/** Values that are only held, reshaped or handed on say nothing about the work. */
+/** Values that are only held, reshaped or forwarded are not work. */
 const WORK = CATEGORIES.map((category) =>
   ["parameter", "constant", "output", "other", "shape", "function", "leaf", "saved", "base", "cut"].includes(category) ? 0 : 1,
 );
@@ -36,7 +36,7 @@ export function mixOf(program: ProgramData, visible: Visible): Mix {
   return { row, shares };
 }
 
-/** Adds up the nodes of the graphs that are shown, each call with all that it runs. */
+/** Adds up the nodes of the shown graphs, each call with everything that it runs. */
 function count(program: ProgramData, visible: Visible, plain: (node: number) => boolean, row: Int32Array, shares: Float32Array): void {
   const { calls, graphStart, nodeCategory } = program;
   const inside = workOfGraphs(program, plain);
@@ -53,7 +53,7 @@ function count(program: ProgramData, visible: Visible, plain: (node: number) => 
   }
 }
 
-/** The shown graph, and those that open calls show in it. */
+/** The shown graph, and those that open calls show inside it. */
 function shownGraphs(program: ProgramData, visible: Visible): Set<number> {
   const shown = new Set([visible.graph]);
   for (let box = 0; box < visible.boxCount; box++) {

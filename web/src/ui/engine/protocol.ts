@@ -69,7 +69,7 @@ export interface ViewRequest {
   readonly reveal?: number;
   /** Reveal not the node itself but the group around it at this depth (1: the outermost). */
   readonly revealLevel?: number;
-  /** Show only these nodes and what is within so many hops of them. */
+  /** Show only these nodes and what is within this many hops of them. */
   readonly near?: { readonly nodes: Int32Array; readonly hops: number };
   readonly pass?: PassRequest;
   /** Nobody has expanded or collapsed anything yet: collapse groups (answered in `closed`) until the picture is readable in this many pixels. */

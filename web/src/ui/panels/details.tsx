@@ -181,12 +181,7 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
             <span>{facts.called > 0 ? "nodes, including called graphs" : "nodes, including constants and parameters"}</span>
             <span class="n">{facts.nodes.toLocaleString("en-US")}</span>
           </li>
-          {facts.parameters > 0 && (
-            <li>
-              <span>parameters</span>
-              <span class="n">{parametersText(facts)}</span>
-            </li>
-          )}
+          <ParameterRows counts={facts} />
         </ul>
       </Section>
       <Metrics facts={facts.metrics} />
@@ -215,11 +210,17 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
             <span>graphs</span>
             <span class="n">{program.graphs.length.toLocaleString("en-US")}</span>
           </li>
-          {program.parameters > 0 && (
-            <li>
-              <span>{program.others > 0 ? "parameters" : "entry parameters"}</span>
-              <span class="n">{parametersText(program)}</span>
-            </li>
+          {program.others > 0 ? (
+            <ParameterRows counts={program} />
+          ) : (
+            program.parameters > 0 && (
+              <li>
+                <span>entry parameters</span>
+                <span class="n">
+                  {program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}
+                </span>
+              </li>
+            )
           )}
           {program.others > 0 && (
             <li>
@@ -238,10 +239,22 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
   );
 }
 
-/** "25.6 M (161 tensors, 102 MB)" */
-function parametersText({ parameters, parameterElements, parameterBytes }: ParameterCounts): string {
-  const tensors = `${parameters.toLocaleString("en-US")} ${parameters === 1 ? "tensor" : "tensors"}`;
-  return `${shortNumber(parameterElements)} (${tensors}, ${bytesText(parameterBytes)})`;
+function ParameterRows({ counts }: { readonly counts: ParameterCounts }): JSX.Element | null {
+  if (counts.parameters === 0) return null;
+  return (
+    <>
+      <li>
+        <span>parameters</span>
+        <span class="n">
+          {shortNumber(counts.parameterElements)} · {bytesText(counts.parameterBytes)}
+        </span>
+      </li>
+      <li>
+        <span>parameter tensors</span>
+        <span class="n">{counts.parameters.toLocaleString("en-US")}</span>
+      </li>
+    </>
+  );
 }
 
 function Several({ session }: { readonly session: Session }): JSX.Element {

@@ -1,9 +1,9 @@
 /**
- * Small values: what sits inside its user's box as text rather than in a box of its own.
+ * Small values: what is text inside its user's box instead of a separate box.
  *
- * A scalar constant, and whatever only spreads one (a broadcast, a conversion), is small for all its users. So is a parameter that
- * comes in from the side, if it is a scalar, or a vector with few users (the γ of a norm, a bias). Where it meets nothing but other
- * parameters, it must have fewer dimensions than what they make: a + b is drawn with two inputs, x · w + bias is not.
+ * A scalar constant, and whatever only broadcasts or converts one, is small for all its users. So is a parameter from the side, if it
+ * is a scalar, or a vector with few users (the γ of a norm, a bias). If it is combined with nothing but other parameters, it must
+ * have fewer dimensions than the result: a + b is drawn with two inputs, x · w + bias is not.
  */
 
 import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";

@@ -1,9 +1,9 @@
 /**
- * Which parameters are data (the model's input, a batch of tokens), and which come in from the side (weights, optimizer states,
- * targets)? Data starts the flow: following it from its first user on, it meets nothing but bare parameters. What comes from the
- * side meets a flow that is already there. Integers (indices, labels) are data wherever they go. Where two bare parameters meet
- * first (x · w), the first operand is. A parameter is still bare when it was only reshaped, broadcast or the like. All of this is a
- * guess, and only decides where a parameter is drawn.
+ * Which parameters are data (the model's input, a batch of tokens), and which come from the side (weights, optimizer states,
+ * targets)? Data begins the flow: from its first user on, it is combined with nothing but bare parameters. What comes from the side
+ * is combined with values that were computed before. Integers (indices, labels) are always data. If two bare parameters are combined
+ * first (x · w), the first operand is data. A parameter is still bare if it was only reshaped, broadcast or the like. All of this is
+ * a guess, and only decides where a parameter is drawn.
  */
 
 import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";
@@ -20,17 +20,17 @@ export const enum Input {
   MeetsBare = 2,
 }
 
-/** What kind of input each parameter is (MeetsBare: from the side, but all it meets are bare parameters). */
+/** The kind of input of each parameter (MeetsBare: from the side, but only combined with bare parameters). */
 export function findInputs(program: ProgramData, users: Csr): Uint8Array {
   const { nodeCount, nodeRole, inputs } = program;
-  /** What a node's value rests on: one parameter, NOTHING or SEVERAL. */
-  const rests = new Int32Array(nodeCount).fill(NOTHING);
+  /** The parameter that a node's value depends on, NOTHING or SEVERAL. */
+  const dependsOn = new Int32Array(nodeCount).fill(NOTHING);
   /** 1: a parameter, or one that was only reshaped. */
   const raw = new Uint8Array(nodeCount);
   const reshapes = reshaping(program);
   for (let n = 0; n < nodeCount; n++) {
     if (isArgument(nodeRole[n])) {
-      rests[n] = n;
+      dependsOn[n] = n;
       raw[n] = 1;
       continue;
     }
@@ -38,17 +38,17 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
     let untouched = true;
     for (let i = inputs.start[n]; i < inputs.start[n + 1] && on !== SEVERAL; i++) {
       const operand = inputs.value[i];
-      const under = rests[operand];
+      const under = dependsOn[operand];
       if (under === NOTHING) continue;
       on = on === NOTHING || on === under ? under : SEVERAL;
       untouched = untouched && raw[operand] === 1;
     }
-    rests[n] = on;
+    dependsOn[n] = on;
     if (on < 0 || !untouched) continue;
     if (reshapes(n)) raw[n] = 1;
   }
   const kind = new Uint8Array(nodeCount);
-  const company = companies(program, rests, raw);
+  const operandsOf = operandsByUser(program, dependsOn, raw);
   for (let n = 0; n < nodeCount; n++) {
     if (!isArgument(nodeRole[n])) continue;
     if (isInteger(program, n)) {
@@ -59,17 +59,17 @@ export function findInputs(program: ProgramData, users: Csr): Uint8Array {
     let user = -1;
     while (users.start[at + 1] > users.start[at]) {
       user = users.value[users.start[at]];
-      if (rests[user] !== n || user <= at) break;
+      if (dependsOn[user] !== n || user <= at) break;
       at = user;
     }
-    if (user >= 0) kind[n] = meeting(program, company(user), raw[at] === 1, n, at, user);
+    if (user >= 0) kind[n] = meeting(program, operandsOf(user), raw[at] === 1, n, at, user);
   }
-  smallBesideLarge(program, kind);
+  demoteSmallData(program, kind);
   return kind;
 }
 
-/** Where data has several dimensions, a lone number or vector is none, whatever it meets (a norm's running variance, a rate). */
-function smallBesideLarge(program: ProgramData, kind: Uint8Array): void {
+/** If data has several dimensions, a single number or vector is not data (the running variance of a norm, a learning rate). */
+function demoteSmallData(program: ProgramData, kind: Uint8Array): void {
   const { graphCount, graphStart } = program;
   for (let g = 0; g < graphCount; g++) {
     let large = false;
@@ -81,7 +81,7 @@ function smallBesideLarge(program: ProgramData, kind: Uint8Array): void {
   }
 }
 
-/** Tells whether a node only reshapes or converts: by its op, or, for a fusion, by all ops in it. */
+/** Does a node only reshape or convert? By its op, or, for a fusion, by all ops inside. */
 function reshaping(program: ProgramData): (node: number) => boolean {
   const { nodeOp, nodeRole, nodeCategory, calls, graphCount, graphStart, ops } = program;
   const plain = (n: number): boolean => ops.spreads[nodeOp[n]] === 1 || nodeCategory[n] === SHAPE;
@@ -97,40 +97,40 @@ function reshaping(program: ProgramData): (node: number) => boolean {
   };
 }
 
-/** Of the values that an operation takes: two different ones that parameters came through untouched, and two that were worked on. */
-interface Company {
+/** The parameters behind the operands of an operation: two that are still bare, and two that were computed with. */
+interface Operands {
   readonly raw: readonly [number, number];
-  readonly worked: readonly [number, number];
+  readonly computed: readonly [number, number];
 }
 
-/** Worked out once for each operation: one may take fifty thousand parameters. */
-function companies({ inputs }: ProgramData, rests: Int32Array, raw: Uint8Array): (user: number) => Company {
-  const known = new Map<number, Company>();
+/** Computed once for each operation: one may take fifty thousand parameters. */
+function operandsByUser({ inputs }: ProgramData, dependsOn: Int32Array, raw: Uint8Array): (user: number) => Operands {
+  const cache = new Map<number, Operands>();
   return (user) => {
-    let company = known.get(user);
-    if (!company) {
-      const found: [[number, number], [number, number]] = [
+    let operands = cache.get(user);
+    if (!operands) {
+      const pairs: [[number, number], [number, number]] = [
         [NOTHING, NOTHING],
         [NOTHING, NOTHING],
       ];
       for (let i = inputs.start[user]; i < inputs.start[user + 1]; i++) {
-        const under = rests[inputs.value[i]];
-        const pair = found[raw[inputs.value[i]] ? 0 : 1];
+        const under = dependsOn[inputs.value[i]];
+        const pair = pairs[raw[inputs.value[i]] ? 0 : 1];
         if (under === NOTHING || pair[0] === under) continue;
         if (pair[0] === NOTHING) pair[0] = under;
         else if (pair[1] === NOTHING) pair[1] = under;
       }
-      company = { raw: found[0], worked: found[1] };
-      known.set(user, company);
+      operands = { raw: pairs[0], computed: pairs[1] };
+      cache.set(user, operands);
     }
-    return company;
+    return operands;
   };
 }
 
-/** `at` is the last that rests on the parameter alone, `user` the one that brings something else in. */
-function meeting(program: ProgramData, { raw, worked }: Company, isRaw: boolean, parameter: number, at: number, user: number): Input {
+/** `at` is the last node that depends on the parameter alone, `user` the one that combines it with something else. */
+function meeting(program: ProgramData, { raw, computed }: Operands, isRaw: boolean, parameter: number, at: number, user: number): Input {
   const other = ([a, b]: readonly [number, number]): number => (a === parameter ? b : a);
-  if (other(worked) !== NOTHING) return Input.Side;
+  if (other(computed) !== NOTHING) return Input.Side;
   const meets = other(raw);
   if (meets === NOTHING || !isRaw) return Input.Data;
   const { inputs } = program;

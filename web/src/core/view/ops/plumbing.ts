@@ -1,7 +1,7 @@
 /**
- * Plumbing: nodes that only pass a value on. They disappear into edges.
+ * Plumbing: nodes that only forward a value. They disappear into edges.
  *
- * A pipe hands on one value of its first operand. A bundle is its operands: output i is operand i.
+ * A pipe forwards one value of its first operand. A tuple forwards its operands: output i is operand i.
  */
 
 import { Forwards } from "../../program/ops";
@@ -33,7 +33,7 @@ export function findPlumbing({ nodeCount, nodeOp, inputs, ops }: ProgramData): P
   return { kind, node, output };
 }
 
-/** Lets every pipe point past the pipes before it. Pipes that run in a circle are ordinary nodes. */
+/** Makes every pipe point past the pipes before it. Pipes in a cycle are ordinary nodes. */
 function shorten(kind: Uint8Array, node: Int32Array, output: Int32Array): void {
   const done = new Uint8Array(kind.length);
   const chain: number[] = [];
