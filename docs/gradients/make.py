@@ -1,7 +1,7 @@
 """Makes the three figures of docs/gradients.md from the rules that opscope itself shows: python docs/gradients/make.py
 
-Each figure is drawn as opscope draws a training step: forward runs down on the left, backward up on the right, and what is kept for
-backward runs across.
+Each figure is drawn as opscope draws a training step: forward runs down on the left, backward up on the right, and what is
+saved for backward runs across.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Literal
 
 from opscope.analysis.derivatives import rule_for
 from opscope.program import DIRECTION_ATTR, GraphBuilder, Link, Program, ProgramBuilder, TensorType
@@ -24,9 +25,10 @@ FULL = TensorType("f32", (8, 16))
 WEIGHT = TensorType("f32", (16, 16))
 SCALAR = TensorType("f32", ())
 SHAPES = {"matmul": {"a": TensorType("f32", (8, 32)), "b": TensorType("f32", (32, 16))}, "sum": {"y": TensorType("f32", (8,))}}
-"""Of operands and results that are not of the usual shape."""
+"""Shapes of operands and results other than the usual one."""
 BASIC = (("exp", "tanh"), ("sum", "softmax"), ("mul", "matmul"))
 GAP = 20
+Theme = Literal["light", "dark"]
 
 
 class Sheet:
@@ -36,7 +38,7 @@ class Sheet:
         self.builder = ProgramBuilder(name)
         self.graph: GraphBuilder = self.builder.graph(name)
 
-    def given(self, name: str, type: TensorType = FULL) -> str:
+    def parameter(self, name: str, type: TensorType = FULL) -> str:
         return self.graph.node(name, "parameter", (), [type], role="parameter").id
 
     def forward(self, formula: str, op: str, reads: list[str], type: TensorType = FULL) -> str:
@@ -62,16 +64,16 @@ def one_op(op: str) -> Program:
     dy = sheet.backward("dy", "input", [], y, result)
     for name, text in rule.vjp.items():
         letters = text.replace("dy", "").replace("exp", "").replace("softmax", "").replace("broadcast", "")
-        kept = [y] if "y" in letters else [other for other in rule.vjp if other in letters]
+        saved = [y] if "y" in letters else [other for other in rule.vjp if other in letters]
         work = {"sum": "broadcast", "matmul": "matmul"}.get(op, "mul")
-        sheet.backward(f"d{name} = {text}", work, [dy, *kept], name, shapes.get(name, FULL))
+        sheet.backward(f"d{name} = {text}", work, [dy, *saved], name, shapes.get(name, FULL))
     return sheet.builder.build()
 
 
 def chain_rule() -> Program:
     """Three operations after each other: backward multiplies the local derivatives, from the end to the beginning."""
     sheet = Sheet("the chain rule")
-    x, w = sheet.given("x"), sheet.given("w", WEIGHT)
+    x, w = sheet.parameter("x"), sheet.parameter("w", WEIGHT)
     a = sheet.forward("a = x · w", "matmul", [x, w])
     b = sheet.forward("b = tanh(a)", "tanh", [a])
     loss = sheet.forward("L = mean(b)", "mean", [b], SCALAR)
@@ -85,7 +87,7 @@ def chain_rule() -> Program:
 def used_many_times() -> Program:
     """One value, three uses: each sends a gradient back, and the value gets their sum."""
     sheet = Sheet("one value used many times")
-    x = sheet.given("x")
+    x = sheet.parameter("x")
     uses = [sheet.forward(f"{letter} = x · w{n}", "matmul", [x]) for letter, n in zip("qkv", "₁₂₃", strict=True)]
     loss = sheet.forward("L = f(q, k, v)", "mean", uses, SCALAR)
     start = sheet.backward("dL = 1", "ones", [], loss, SCALAR)
@@ -97,15 +99,15 @@ def used_many_times() -> Program:
     return sheet.builder.build()
 
 
-def figure(program: Program, theme: str, legend: bool = True, font: str = "") -> Drawn:
-    how = {"theme": theme, "title": program.name, "legend": legend, "wrap": False, "fontCss": font}
-    spec = ViewOptions(forward_backward=True, names=True, operands=False, depth=3).spec
-    steps = [("view", spec), ("layout", how), ("scene", how), ("svg", how)]
-    _, _, size, text = host.run(encode_wire(program, False), steps, None)
+def figure(program: Program, theme: Theme, legend: bool = True, font: str = "") -> Drawn:
+    options = ViewOptions(forward_backward=True, names=True, operands=False, depth=3, theme=theme)
+    request = {"spec": options.spec, **options.request, "legend": legend, "wrap": False}
+    how = {**options.request, "title": program.name, "fontCss": font}
+    _, size, text = host.run(encode_wire(program, False), [("load", None), ("draw", request), ("svg", how)], None)
     return Drawn(text, json.loads(size)["width"], json.loads(size)["height"], 0, 0, ())
 
 
-def basic_ops(theme: str, font: str) -> Drawn:
+def basic_ops(theme: Theme, font: str) -> Drawn:
     """Six operations in a grid, each drawn as the other figures are."""
     rows = [[figure(one_op(op), theme, legend=False) for op in row] for row in BASIC]
     widths = [max(row[i].width for row in rows) for i in range(len(BASIC[0]))]
@@ -126,7 +128,7 @@ def basic_ops(theme: str, font: str) -> Drawn:
     return Drawn("\n".join([head, style, rect, *parts, "</svg>", ""]), *size, 0, 0, ())
 
 
-def main(folder: Path = HERE, theme: str = "light") -> None:
+def main(directory: Path = HERE, theme: Theme = "light") -> None:
     font = font_css()
     figures = {
         "basic_ops": lambda font: basic_ops(theme, font),
@@ -134,8 +136,8 @@ def main(folder: Path = HERE, theme: str = "light") -> None:
         "used_many_times": lambda font: figure(used_many_times(), theme, font=font),
     }
     for name, make in figures.items():
-        (folder / f"{name}.svg").write_text(make(font).text, "utf-8")
-        (folder / f"{name}.png").write_bytes(rasterize(make(""), 1.5))
+        (directory / f"{name}.svg").write_text(make(font).text, "utf-8")
+        (directory / f"{name}.png").write_bytes(rasterize(make(""), 1.5))
         print(f"docs/gradients/{name}.svg")
 
 

@@ -115,7 +115,7 @@ describe("groups", () => {
       const index = indexOf(model),
         box = visible.title.indexOf("layer");
       const facts = groupFacts(index, visible, box, operationsInside(index, visible, undefined)[box]);
-      expect(facts).toMatchObject({ parameters: 1, operations: 2, nodes: 5, called: 2 });
+      expect(facts).toMatchObject({ parameters: 1, parameterElements: 4, operations: 2, nodes: 5, called: 2 });
       expect(
         facts.ops.reduce((sum, each) => sum + each.count, 0),
         "f, a and inner",
