@@ -54,7 +54,7 @@ def test_a_recording_is_opened_as_one(run: Path) -> None:
 def test_what_is_not_a_recording_is_refused(two: Path, tmp_path: Path) -> None:
     with pytest.raises(opscope.SourceError, match=r"two\.hlo"):
         opscope.open_recording(two)
-    with pytest.raises(opscope.SourceError, match="holds no passes"):
+    with pytest.raises(opscope.SourceError, match="contains no compiler passes"):
         opscope.open_recording(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""HLO in the form in which XLA dumps it, for tests: a module before and after a fusion, and names taken away."""
+"""HLO texts as XLA dumps them, for tests: a module before and after a fusion, and with replaced names."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def parse(text: str) -> Program:
 
 
 def renamed(text: str, seed: int = 1) -> tuple[str, dict[str, str]]:
-    """Every instruction and computation named anew at random, and the new names by the old ones."""
+    """The text with every instruction and computation renamed at random, and the new names by the old ones."""
     names = sorted(set(_NAME.findall(text)))
     fresh = [f"r{i}" for i in range(len(names))]
     random.Random(seed).shuffle(fresh)
     new = dict(zip(names, fresh, strict=True))
-    return _NAME.sub(lambda found: "%" + new[found[1]], text), new
+    return _NAME.sub(lambda match: "%" + new[match[1]], text), new
 
 
 STEPS = (
@@ -84,11 +84,11 @@ STEPS = (
 )
 
 
-def write_dump(folder: Path, module: str = "module_0007.jit_step") -> Path:
-    """A dump as XLA writes it: the steps of one module among files of other kinds."""
-    folder.mkdir(exist_ok=True)
+def write_dump(directory: Path, module: str = "module_0007.jit_step") -> Path:
+    """A dump as XLA writes it: the passes of one module, and files of other kinds."""
+    directory.mkdir(exist_ok=True)
     for name, text in STEPS:
-        (folder / f"{module}.{name}.txt").write_text(text)
-    (folder / f"{module}.cpu_after_optimizations-buffer-assignment.txt").write_text("BufferAssignment:\n")
-    (folder / f"{module}.ir-no-opt.ll").write_text("; ModuleID\n")
-    return folder
+        (directory / f"{module}.{name}.txt").write_text(text)
+    (directory / f"{module}.cpu_after_optimizations-buffer-assignment.txt").write_text("BufferAssignment:\n")
+    (directory / f"{module}.ir-no-opt.ll").write_text("; ModuleID\n")
+    return directory

@@ -1,4 +1,4 @@
-"""Which node is which, what changed, and what became what."""
+"""Diffs: matches, changes and fusions."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from opscope.recording.model import Origin
 F32 = TensorType("f32", (4,))
 
 
-def changes(found: Diff) -> dict[str, list[str]]:
-    return {match.b[0][1]: [change.field for change in match.changes] for match in found.changed}
+def changes(difference: Diff) -> dict[str, list[str]]:
+    return {match.b[0][1]: [change.field for change in match.changes] for match in difference.changed}
 
 
-def test_a_fusion_is_explained_by_what_went_into_it() -> None:
-    found = opscope.diff(parse(BEFORE), parse(AFTER))
-    assert [str(fusion) for fusion in found.fusions] == ["these 2 became fusion.12: tanh.4, negate.5"]
-    assert set(found.added) == {("main.9", "fusion.12"), ("fused_computation", "param_0")}
-    assert found.removed == ()
-    by_name = {match.a[0][1]: match for match in found.matched}
+def test_a_fusion_lists_the_nodes_that_it_replaces() -> None:
+    difference = opscope.diff(parse(BEFORE), parse(AFTER))
+    assert [str(fusion) for fusion in difference.fusions] == ["these 2 became fusion.12: tanh.4, negate.5"]
+    assert set(difference.added) == {("main.9", "fusion.12"), ("fused_computation", "param_0")}
+    assert difference.removed == ()
+    by_name = {match.a[0][1]: match for match in difference.matched}
     assert by_name["tanh.4"].b == (("fused_computation", "tanh.1"),) and by_name["tanh.4"].moved
     assert by_name["reduce.7"].evidence == "name"
 
 
-def test_each_difference_is_told_from_old_to_new() -> None:
-    found = diff(parse(BEFORE), parse(AFTER))
-    (layout,) = [match for match in found.changed if match.b == (("main.9", "dot.3"),)]
+def test_each_change_has_its_old_and_new_value() -> None:
+    difference = diff(parse(BEFORE), parse(AFTER))
+    (layout,) = [match for match in difference.changed if match.b == (("main.9", "dot.3"),)]
     assert layout.changes == (("type", "f32[8, 8]{1,0}", "f32[8, 8]{0,1}"),)
-    assert changes(found)["reduce.7"] == ["operands"]
+    assert changes(difference)["reduce.7"] == ["operands"]
 
 
 def test_the_same_program_has_no_difference_under_any_names() -> None:
     hidden, _ = renamed(AFTER)
     for other in (AFTER, hidden):
-        found = diff(parse(AFTER), parse(other))
-        assert found.same and len(found.matched) == parse(AFTER).node_count
-        assert found.names == ("used" if other is AFTER else "ignored")
+        difference = diff(parse(AFTER), parse(other))
+        assert difference.same and len(difference.matched) == parse(AFTER).node_count
+        assert difference.names == ("used" if other is AFTER else "ignored")
 
 
-def test_without_names_the_same_nodes_are_found() -> None:
+def test_without_names_the_same_nodes_match() -> None:
     hidden, new = renamed(AFTER)
-    found = diff(parse(BEFORE), parse(hidden), match_by_name=False)
-    pairs = {a[1]: b[1] for a, b in found.pairs()}
+    difference = diff(parse(BEFORE), parse(hidden), match_by_name=False)
+    pairs = {a[1]: b[1] for a, b in difference.pairs()}
     for name in ("x", "w", "dot.3", "zero.6", "reduce.7", "broadcast.8", "add.9", "a", "b", "sum"):
         assert pairs[name] == new[name]
-    assert {match.evidence for match in found.matched} <= {"neighbourhood", "similarity"}
+    assert {match.evidence for match in difference.matched} <= {"neighbourhood", "similarity"}
 
 
 def numbered(ops: list[tuple[str, list[int]]]) -> Program:
@@ -66,44 +66,44 @@ def numbered(ops: list[tuple[str, list[int]]]) -> Program:
     return builder.build()
 
 
-def test_names_that_are_only_positions_are_not_believed() -> None:
+def test_names_that_are_only_positions_are_ignored() -> None:
     before = numbered([("in", []), ("add", [0, 0]), ("relu", [1]), ("add", [2, 0]), ("relu", [3]), ("add", [4, 1]), ("relu", [5])])
     after = numbered([("in", []), ("relu", [0]), ("add", [1, 0]), ("relu", [2]), ("add", [3, 2]), ("relu", [4])])
-    found = diff(before, after)
-    assert "name" not in {match.evidence for match in found.matched}
+    difference = diff(before, after)
+    assert "name" not in {match.evidence for match in difference.matched}
 
 
-def test_what_the_compiler_told_goes_before_everything() -> None:
+def test_recorded_origins_take_precedence() -> None:
     before = numbered([("in", []), ("relu", [0]), ("tanh", [0]), ("add", [1, 2])])
     after = numbered([("in", []), ("tanh", [0]), ("relu", [0]), ("add", [1, 2])])
-    told = [
+    origins = [
         Origin((("main", "1"),), (("main", "1"),), "rewrite", "swap activations"),
         Origin((("main", "2"), ("main", "3")), (("main", "2"), ("main", "3")), "rewrite", "both"),
     ]
-    found = diff_passes(before, after, origins=told)
-    by_rule = {match.rule: match for match in found.matched if match.rule}
+    difference = diff_passes(before, after, origins=origins)
+    by_rule = {match.rule: match for match in difference.matched if match.rule}
     assert by_rule["swap activations"].b == (("main", "1"),) and by_rule["swap activations"].changes[0].field == "op"
     assert by_rule["both"].a == (("main", "2"), ("main", "3"))
-    assert found.added == found.removed == ()
+    assert difference.added == difference.removed == ()
 
 
-def test_a_node_that_went_into_another_is_told_with_it() -> None:
+def test_a_node_that_was_merged_into_another_matches_with_it() -> None:
     before = parse(BEFORE)
     text = BEFORE.replace("negate(%tanh.4)", "negate(%dot.3)").replace(
         '  %tanh.4 = f32[8,8]{1,0} tanh(%dot.3), metadata={op_name="jit(step)/layer/tanh"}\n', ""
     )
-    found = diff(before, parse(text))
-    (match,) = [match for match in found.matched if len(match.a) == 2]
+    difference = diff(before, parse(text))
+    (match,) = [match for match in difference.matched if len(match.a) == 2]
     assert [id for _, id in match.a] == ["tanh.4", "negate.5"] and match.b == (("main.9", "negate.5"),)
-    assert found.removed == ()
+    assert difference.removed == ()
 
 
 def test_json_follows_the_contract() -> None:
-    found = diff(parse(BEFORE), parse(AFTER)).to_json()
-    assert {"matched", "added", "removed"} <= set(found)
-    first = found["matched"][0]
+    difference = diff(parse(BEFORE), parse(AFTER)).to_json()
+    assert {"matched", "added", "removed"} <= set(difference)
+    first = difference["matched"][0]
     assert set(first) >= {"a", "b", "evidence", "changed"} and len(first["a"][0]) == 2
-    assert ["main.9", "fusion.12"] in found["added"]
+    assert ["main.9", "fusion.12"] in difference["added"]
 
 
 def test_summary_counts_both_sides() -> None:
@@ -113,7 +113,7 @@ def test_summary_counts_both_sides() -> None:
     assert summary["flops"][0] == summary["flops"][1] > 0
 
 
-def test_cycles_and_graphs_that_call_themselves_do_not_break_it() -> None:
+def test_cycles_and_recursive_graphs_are_matched() -> None:
     builder = ProgramBuilder("p", "main")
     graph = builder.graph("main")
     graph.node("a", "op", [("b", 0)], [F32], calls=["main"])
@@ -124,15 +124,15 @@ def test_cycles_and_graphs_that_call_themselves_do_not_break_it() -> None:
 
 
 def truth(a_text: str, b_text: str, seed: int) -> tuple[int, int, int]:
-    """(surviving, right, wrong) of one step with every name of its second snapshot taken away."""
+    """(surviving, right, wrong) of one pass, with every name of its second snapshot replaced."""
     a, (hidden, new) = parse(a_text), renamed(b_text, seed)
     b = parse(hidden)
     key_b = {node.id: (graph.name, node.id) for graph in b for node in graph}
     survive = {(graph.name, node.id): key_b[new[node.id]] for graph in a for node in graph if node.id in new and new[node.id] in key_b}
-    taken = set(survive.values())
+    survivors = set(survive.values())
     pairs = list(diff_passes(a, b, ids="positions").pairs())
     right = sum(survive.get(x) == y for x, y in pairs)
-    wrong = sum((x in survive or y in taken) and survive.get(x) != y for x, y in pairs)
+    wrong = sum((x in survive or y in survivors) and survive.get(x) != y for x, y in pairs)
     return len(survive), right, wrong
 
 
@@ -147,14 +147,14 @@ def check_truth(texts: list[str]) -> int:
 
 
 @pytest.mark.slow
-def test_names_taken_away_are_found_again_on_every_step_of_a_real_gpu_dump(gpu_dump: Path) -> None:
+def test_replaced_names_are_recovered_in_every_pass_of_a_real_gpu_dump(gpu_dump: Path) -> None:
     steps, _ = find_steps(gpu_dump)
     assert check_truth([step.path.read_text() for step in steps]) > 50
 
 
 @pytest.mark.frameworks
-def test_names_taken_away_are_found_again_on_every_step_of_a_train_step(tmp_path: Path) -> None:
-    """The promise, on what JAX's own XLA does to two layers with gradients: at least 97 % right, under 1 % wrong."""
+def test_replaced_names_are_recovered_in_every_pass_of_a_train_step(tmp_path: Path) -> None:
+    """JAX's own XLA on two layers with gradients: at least 97 % right, under 1 % wrong."""
     jax = pytest.importorskip("jax")
     jnp = jax.numpy
 
@@ -179,10 +179,10 @@ def test_names_taken_away_are_found_again_on_every_step_of_a_train_step(tmp_path
 
 
 def test_copies_are_counted_so_that_the_numbers_add_up() -> None:
-    """A producer that two fusions took in is there twice: once as itself, once as a copy."""
+    """A producer that was fused into two consumers exists twice: once as itself, once as a copy."""
     from browser.recordings import fused_twice, sharing
 
     a, b = sharing(), fused_twice()
-    found = diff(a, b)
-    assert found.copied == 1
-    assert sum(map(len, a)) + len(found.added) - len(found.removed) + found.copied == sum(map(len, b))
+    difference = diff(a, b)
+    assert difference.copied == 1
+    assert sum(map(len, a)) + len(difference.added) - len(difference.removed) + difference.copied == sum(map(len, b))

@@ -136,14 +136,14 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
     (tmp_path / "notes.opscope").write_text("notes")
     for args, message in (
         (("passes", "nothing"), "no such file"),
-        (("passes", "empty"), "holds no passes"),
+        (("passes", "empty"), "contains no compiler passes"),
         (("passes", "notes.opscope"), "is not an opscope recording"),
         (("passes", dump, "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
         (("diff", f"{dump}@4", "@5", "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
         (("diff", f"{dump}@99", "@1"), "no snapshot 99"),
-        (("diff", f"{dump}@pipeline-start", "@1"), "ran 2 times: give one of [1, 2]"),
+        (("diff", f"{dump}@pipeline-start", "@1"), "ran 2 times; choose one of [1, 2]"),
         (("diff", f"{dump}@after_fusion", "@1"), "no pass 'after_fusion'; did you mean fusion?"),
-        (("diff", f"{dump}@zzzz", "@1"), "no pass 'zzzz'; there are 6, `opscope passes` lists them"),
+        (("diff", f"{dump}@zzzz", "@1"), "no pass 'zzzz'; `opscope passes` lists all 6"),
     ):
         done = run(*args)
         assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, (args, done.stderr)
@@ -174,7 +174,7 @@ def test_every_command_accepts_both_names_of_a_module(run: Run, tmp_path: Path) 
         data = page_data(tmp_path / f"{name}.html")
         assert b"pass 0" in data and b"pass 1" in data and b"jit_other" not in data, "the page keeps the timeline of that module"
     wrong = run("diff", "run.opscope@0", "@2", "--module", "jit_step")
-    assert wrong.returncode == 2 and "pass 0 is of the module 'module_0007.jit_other'" in wrong.stderr
+    assert wrong.returncode == 2 and "pass 0 belongs to module 'module_0007.jit_other'" in wrong.stderr
 
 
 @pytest.mark.parametrize(("name", "first"), [("hidet_passes", "0_Origin.json"), ("aitemplate_doc_passes", "00-*_graph.json")])

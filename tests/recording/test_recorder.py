@@ -1,4 +1,4 @@
-"""`opscope.record` around anyone's compiler."""
+"""`opscope.record` with any compiler."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_a_toy_compiler_in_ten_lines(tmp_path: Path) -> None:
     assert recording.attrs["finished"] is True
 
 
-def test_watched_passes_nest_and_keep_the_first_state() -> None:
+def test_watched_passes_nest_and_record_the_first_state() -> None:
     with opscope.record() as rec:
         inner = rec.watch(lambda graph: program("neg"), name="inner")
         outer = rec.watch(lambda graph: inner(graph), name="outer")
         outer(program("neg", "relu"))
-    found = [(s.pipeline, s.name, s.nodes) for s in rec.recording]
-    assert found == [((), "before passes", 3), (("outer",), "inner", 2), ((), "outer", 2)]
+    snapshots = [(s.pipeline, s.name, s.nodes) for s in rec.recording]
+    assert snapshots == [((), "before passes", 3), (("outer",), "inner", 2), ((), "outer", 2)]
 
 
 def test_a_pass_that_works_in_place_returns_nothing() -> None:
@@ -74,7 +74,7 @@ def test_provenance_by_id_and_by_graph() -> None:
     with opscope.record() as rec:
         rec.snapshot(program("a", "b"), "one")
         rec.snapshot(program("ab"), "two", provenance={"ab": ["a", ("main", "b")]})
-        with pytest.raises(opscope.OpscopeError, match="no node of"):
+        with pytest.raises(opscope.OpscopeError, match="not a node of"):
             rec.snapshot(program("ab"), "three", provenance={"ab": ["nothing"]})
     recording = rec.recording
     assert recording[1].origins == (Origin((("main", "a"), ("main", "b")), (("main", "ab"),)),)
@@ -88,7 +88,7 @@ def test_times_are_printed_as_passes_end(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().err.split() == ["0.500", "s", "simplify", "/", "fold", "2", "nodes"]
 
 
-def test_each_snapshot_as_json_in_a_folder(tmp_path: Path) -> None:
+def test_each_snapshot_as_json_in_a_directory(tmp_path: Path) -> None:
     with opscope.record(folder=tmp_path / "passes") as rec:
         rec.snapshot(program("neg"), "as written")
         rec.snapshot(program("neg", "exp"), "lower / it", pipeline=["a", "b"], module="jit f")
@@ -96,11 +96,11 @@ def test_each_snapshot_as_json_in_a_folder(tmp_path: Path) -> None:
     assert files == ["0000_as_written.json", "0001_jit_f.a.b.lower_it.json"]
     assert opscope.load(tmp_path / "passes" / files[1]) == program("neg", "exp")
     assert json.loads((tmp_path / "passes" / files[0]).read_text())["format"] == "opscope"
-    with pytest.raises(opscope.OpscopeError, match="not an empty folder"):
+    with pytest.raises(opscope.OpscopeError, match="not an empty directory"):
         opscope.record(folder=tmp_path / "passes")
 
 
-def test_a_compiler_that_fails_leaves_what_was_recorded(tmp_path: Path) -> None:
+def test_a_failing_compiler_leaves_the_recorded_snapshots(tmp_path: Path) -> None:
     path = tmp_path / "failed.opscope"
     with pytest.raises(ZeroDivisionError), opscope.record(path) as rec:
         rec.snapshot(program("neg"), "one")
@@ -109,7 +109,7 @@ def test_a_compiler_that_fails_leaves_what_was_recorded(tmp_path: Path) -> None:
     assert len(recording) == 1 and "finished" not in recording.attrs
 
 
-def test_modules_are_followed_apart() -> None:
+def test_modules_are_kept_apart() -> None:
     with opscope.record() as rec:
         for module, ops in (("f", ["a"]), ("g", ["b"]), ("f", ["a", "c"]), ("g", ["b"])):
             rec.snapshot(program(*ops), "pass", module=module)

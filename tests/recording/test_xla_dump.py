@@ -62,7 +62,7 @@ def test_several_modules_and_compressed_files(tmp_path: Path) -> None:
 
 def test_a_pass_of_several_modules_is_chosen_by_number_and_the_error_names_the_modules() -> None:
     passes = [Snapshot(i, "fusion", module=f"module_{i}") for i in range(2)]
-    with pytest.raises(OpscopeError, match=r"ran 2 times: give one of 0 \(module_0\); 1 \(module_1\)$"):
+    with pytest.raises(OpscopeError, match=r"ran 2 times; choose one of 0 \(module_0\); 1 \(module_1\)$"):
         Recording("dump", passes).snapshot("fusion")
 
 

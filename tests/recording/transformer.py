@@ -1,4 +1,4 @@
-"""A small transformer in JAX of which one layer can be another: real compilations whose difference is known."""
+"""A small transformer in JAX with one layer that can vary: real compilations with a known difference."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ def _loss(variant: str, batch: int) -> Any:
     def loss(params: Any, tokens: Any) -> Any:
         x = params["embedding"][tokens[:, :-1]]
         for i, p in enumerate(params["layers"]):
-            here = variant if i == CHANGED else ""
-            norm = rms_norm if here == "rms_norm" else layer_norm
-            activation = jax.nn.silu if here == "silu" else jax.nn.gelu
+            variation = variant if i == CHANGED else ""
+            norm = rms_norm if variation == "rms_norm" else layer_norm
+            activation = jax.nn.silu if variation == "silu" else jax.nn.gelu
             with jax.named_scope(f"layer_{i}"):
                 with jax.named_scope("attention"):
                     x = x + attention(norm(x, p["ln1"]), p["attention"])
                 with jax.named_scope("mlp"):
                     hidden = activation(norm(x, p["ln2"]) @ p["mlp"]["up"]) @ p["mlp"]["down"]
-                    x = x + (jax.nn.gelu(hidden) if here == "gelu" else hidden)
+                    x = x + (jax.nn.gelu(hidden) if variation == "gelu" else hidden)
         logits = jax.nn.log_softmax(layer_norm(x, params["norm"]) @ params["head"])
         return -jnp.take_along_axis(logits, tokens[:, 1:, None], -1).mean()
 

@@ -1,4 +1,4 @@
-"""What changed between two programs: which nodes are the same, what is different about them, what came and what went."""
+"""What changed between two programs: matched nodes with their changes, and the nodes that were added and removed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from opscope.recording.model import Origin
 
 _LONGEST_VALUE = 60
 _CLEARLY = 0.9
-"""Of two diffs one is smaller if it has less than this share of the other. Where names are right a diff without them can be smaller
-by chance (91 % of the other at least, in all steps of two dumps of XLA); where they were numbered anew it has 71 % or less."""
+"""One of two diffs counts as smaller if its size is below this share of the other's. With correct names, a diff without them can be smaller
+by chance (91 % of the other or more, in all passes of two XLA dumps); with renumbered names it has 71 % or less."""
 
 
 class Change(NamedTuple):
@@ -35,7 +35,7 @@ class Change(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Nodes of a that became nodes of b, why we think so, and what is different. One node each, mostly."""
+    """Nodes of a that became nodes of b, usually one each, with the evidence and the changes."""
 
     a: tuple[NodeKey, ...]
     b: tuple[NodeKey, ...]
@@ -49,23 +49,23 @@ class Match(NamedTuple):
 
 
 class Fusion(NamedTuple):
-    """A new node that stands for several old ones."""
+    """A new node that replaces several old ones."""
 
     old: tuple[NodeKey, ...]
     new: NodeKey
 
     def __str__(self) -> str:
-        shown = ", ".join(id for _, id in self.old[:8]) + (", …" if len(self.old) > 8 else "")
-        return f"these {len(self.old)} became {self.new[1]}: {shown}"
+        names = ", ".join(id for _, id in self.old[:8]) + (", …" if len(self.old) > 8 else "")
+        return f"these {len(self.old)} became {self.new[1]}: {names}"
 
 
 class Diff:
-    """The difference of two programs. Matches come in b's order, those of untouched graphs first."""
+    """The difference between two programs. Matches are in the order of b, those of untouched graphs first."""
 
     def __init__(self, a: Program, b: Program, matching: Matching) -> None:
         self.a, self.b = a, b
         self.untouched = matching.pairs.a.same
-        """Graphs that are the very same in both, with all that they call."""
+        """Graphs that are identical in both programs, with all graphs that they call."""
         self._matching = matching
         self._keys_a, self._keys_b = _keys(matching.pairs.a), _keys(matching.pairs.b)
 
@@ -76,7 +76,7 @@ class Diff:
 
     @cached_property
     def compared(self) -> tuple[Match, ...]:
-        """As `matched`, without the nodes of untouched graphs: all that can differ."""
+        """Like `matched`, without the nodes of untouched graphs: the matches that can differ."""
         return tuple(self._matches())
 
     @property
@@ -88,14 +88,14 @@ class Diff:
         copies: dict[int, list[int]] = defaultdict(list)
         for y, x in derived.items():
             copies[x].append(y)
-        taken_in: dict[int, list[int]] = defaultdict(list)
+        merged: dict[int, list[int]] = defaultdict(list)
         for x, y in absorbed.items():
-            taken_in[y].append(x)
+            merged[y].append(x)
         for y, x in enumerate(pairs.counterpart_b):
             if x >= 0:
-                told = pairs.rules.get(x, "")
-                old = (x,) if y not in taken_in else (*reversed(taken_in[y]), x)
-                yield Match(tuple([self._keys_a[i] for i in old]), (self._keys_b[y],), pairs.evidence[x], self._changes(x, y), told)
+                rule = pairs.rules.get(x, "")
+                old = (x,) if y not in merged else (*reversed(merged[y]), x)
+                yield Match(tuple([self._keys_a[i] for i in old]), (self._keys_b[y],), pairs.evidence[x], self._changes(x, y), rule)
         for group in groups:
             keys = tuple([self._keys_a[x] for x in group.a]), tuple([self._keys_b[y] for y in group.b])
             yield Match(*keys, group.evidence, rule=group.rule)
@@ -103,7 +103,7 @@ class Diff:
             yield Match((self._keys_a[x],), tuple([self._keys_b[y] for y in ys]), "neighbourhood", self._changes(x, ys[0]))
 
     def pairs(self) -> Iterator[tuple[NodeKey, NodeKey]]:
-        """One node of a with its one counterpart of b, for every pair; copies and groups are not in it."""
+        """Every node of a that has exactly one counterpart in b, with that counterpart; without copies and groups."""
         for x, y in enumerate(self._matching.pairs.counterpart_a):
             if y >= 0:
                 yield self._keys_a[x], self._keys_b[y]
@@ -113,7 +113,7 @@ class Diff:
 
     @cached_property
     def changed(self) -> tuple[Match, ...]:
-        """Pairs that are not the same in every respect."""
+        """Matches with changes."""
         return tuple(match for match in self.compared if match.changes)
 
     @cached_property
@@ -123,8 +123,8 @@ class Diff:
     @cached_property
     def removed(self) -> tuple[NodeKey, ...]:
         pairs, _, derived, absorbed, _ = self._matching
-        went_on = {*derived.values(), *absorbed}
-        return tuple([self._keys_a[x] for x, y in enumerate(pairs.counterpart_a) if y == -1 and x not in went_on])
+        survivors = {*derived.values(), *absorbed}
+        return tuple([self._keys_a[x] for x, y in enumerate(pairs.counterpart_a) if y == -1 and x not in survivors])
 
     @cached_property
     def added(self) -> tuple[NodeKey, ...]:
@@ -133,7 +133,7 @@ class Diff:
 
     @cached_property
     def copied(self) -> int:
-        """How many nodes of b are a node of a once more: neither added nor the one that it is."""
+        """How many nodes of b are further copies of a node of a; they count neither as added nor as its counterpart."""
         pairs, _, derived, _, _ = self._matching
         return len(derived) - len({x for x in derived.values() if pairs.counterpart_a[x] < 0})
 
@@ -144,12 +144,12 @@ class Diff:
 
     @property
     def single_differences(self) -> int:
-        """As `size`, with every single change of a node counted: nodes that do not belong together differ in many respects."""
+        """Like `size`, but counts every single change of a node: wrongly matched nodes have many."""
         return len(self.added) + len(self.removed) + sum(len(match.changes) for match in self.changed)
 
     @property
     def names(self) -> str:
-        """Whether equal names were taken to mean the same node: "used" or "ignored"."""
+        """Whether nodes were matched by name: "used" or "ignored"."""
         return "ignored" if self._matching.ids == "positions" else "used"
 
     @property
@@ -158,9 +158,9 @@ class Diff:
 
     @cached_property
     def aside(self) -> str:
-        """What else is different where all nodes are the same: "3 renamed", "reordered", "annotations", or nothing.
+        """The remaining difference if all nodes are equal: "3 renamed", "reordered", "annotations", or an empty string.
 
-        Annotations are names that are kept as attributes, and attributes of the module.
+        Annotations are names in attributes, and attributes of the module.
         """
         pairs = [(a[1], b[1]) for a, b in self.pairs()]
         if any(a != b for a, b in pairs):
@@ -171,10 +171,10 @@ class Diff:
 
     @cached_property
     def fusions(self) -> tuple[Fusion, ...]:
-        """New nodes that call a new graph, with the old nodes that are in it now."""
+        """New nodes that call a new graph, with the old nodes that this graph contains now."""
         pairs, _, derived, _, _ = self._matching
         side = pairs.b
-        found = []
+        fusions = []
         for y, called in enumerate(side.calls):
             fresh = [g for g in called if pairs.graph_b[g] == -1]
             if not fresh or pairs.counterpart_b[y] >= 0:
@@ -183,12 +183,12 @@ class Diff:
             old = {pairs.counterpart_b[i] if pairs.counterpart_b[i] >= 0 else derived.get(i, -1): None for i in inside}
             old.pop(-1, None)
             if old:
-                found.append(Fusion(tuple([self._keys_a[x] for x in sorted(old)]), self._keys_b[y]))
-        return tuple(found)
+                fusions.append(Fusion(tuple([self._keys_a[x] for x in sorted(old)]), self._keys_b[y]))
+        return tuple(fusions)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Numbers of both programs side by side: nodes, ops by kind, parameters, FLOPs, bytes, operations of unknown cost."""
+        """Both programs in numbers: nodes, changed counts of ops, parameters, FLOPs, bytes, and operations of unknown cost."""
         from opscope.analysis.info import info_of
 
         first, second = info_of(self.a), info_of(self.b)
@@ -200,7 +200,7 @@ class Diff:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The contract of `opscope diff --json`; fusions and changes in full are beside it."""
+        """The JSON of `opscope diff --json`; its documented keys are a contract."""
         return {
             "names": self.names,
             "matched": [
@@ -225,35 +225,35 @@ class Diff:
     def _changes(self, x: int, y: int) -> tuple[Change, ...]:
         side_a, side_b = self._matching.pairs.a, self._matching.pairs.b
         old, new = side_a.nodes[x], side_b.nodes[y]
-        found: list[Change] = []
+        changes: list[Change] = []
         if old.op != new.op:
-            found.append(Change("op", old.op, new.op))
+            changes.append(Change("op", old.op, new.op))
         strict_a, strict_b = self._matching.pairs.labels.of["strict"]
         if strict_a[x] != strict_b[y]:
             if old.outputs != new.outputs:
-                found.append(Change("type", _types(old.outputs), _types(new.outputs)))
-            found.extend(_detail_changes(old, new, self._matching.pairs.labels))
+                changes.append(Change("type", _types(old.outputs), _types(new.outputs)))
+            changes.extend(_detail_changes(old, new, self._matching.pairs.labels))
         if not self._same_operands(side_a.operands[x], side_b.operands[y]):
-            found.append(Change("operands", ", ".join(old.operands), ", ".join(new.operands)))
+            changes.append(Change("operands", ", ".join(old.operands), ", ".join(new.operands)))
         called_a, called_b = side_a.calls[x], side_b.calls[y]
         if (called_a or called_b) and [self._matching.pairs.graph_a[g] for g in called_a] != called_b:
-            found.append(Change("calls", ", ".join(old.calls), ", ".join(new.calls)))
+            changes.append(Change("calls", ", ".join(old.calls), ", ".join(new.calls)))
         if (old.control or new.control) and self._controls(x) != set(new.control):
-            found.append(Change("control", ", ".join(old.control), ", ".join(new.control)))
+            changes.append(Change("control", ", ".join(old.control), ", ".join(new.control)))
         ga, gb = side_a.graph[x], side_b.graph[y]
         if self._matching.pairs.graph_a[ga] != gb:
-            found.append(Change("graph", side_a.graphs[ga].name, side_b.graphs[gb].name))
-        return tuple(found)
+            changes.append(Change("graph", side_a.graphs[ga].name, side_b.graphs[gb].name))
+        return tuple(changes)
 
     def _controls(self, x: int) -> set[str]:
-        """The control predecessors of a node of a, by the names that they have in b."""
+        """The control predecessors of a node of a, with their names in b."""
         pairs = self._matching.pairs
         graph = pairs.a.graphs[pairs.a.graph[x]]
         counterparts = [pairs.counterpart_a[pairs.a.first[pairs.a.graph[x]] + graph.position[name]] for name in pairs.a.nodes[x].control]
         return {pairs.b.nodes[counterpart].id if counterpart >= 0 else "" for counterpart in counterparts}
 
     def _same_operands(self, edges_a: list[int], edges_b: list[int]) -> bool:
-        """Whether operands are each other's counterparts. One of a told group, or a copy, counts as what it came from."""
+        """Whether operands are each other's counterparts. A member of a recorded group, or a copy, counts as what it came from."""
         if len(edges_a) != len(edges_b):
             return False
         pairs, _, derived, _, _ = self._matching
@@ -271,10 +271,10 @@ class Diff:
 
 
 def diff(a: Program, b: Program, *, match_by_name: bool | None = None) -> Diff:
-    """What changed from program a to program b. Takes anything that has a `program`, such as a Snapshot, too.
+    """What changed from program a to program b. Also takes anything with a `program`, such as a Snapshot.
 
-    `match_by_name` says whether nodes of one name are the same node. By default both are tried where they could differ, and the
-    smaller diff is taken: two compilations give the same names to other nodes as soon as one instruction more comes before them.
+    `match_by_name` says whether nodes with the same name are the same node. By default both ways are tried if they could differ, and the
+    smaller diff is used: one more instruction is enough for two compilations to give the same names to different nodes.
     """
     first, second = _program(a), _program(b)
     with without_collecting():
@@ -285,13 +285,13 @@ def diff(a: Program, b: Program, *, match_by_name: bool | None = None) -> Diff:
 
 
 def diff_passes(a: Program, b: Program, *, origins: Iterable[Origin] = (), ids: str | None = None) -> Diff:
-    """What changed between two states of one compilation, of which a recording says what equal ids mean."""
+    """What changed between two snapshots of one compilation; `ids` is what the recording says equal ids mean."""
     with without_collecting():
         return Diff(a, b, Matcher(a, b, origins).match(ids))
 
 
 def _smaller(a: Program, b: Program, matcher: Matcher) -> Diff:
-    """The diff by names, or the one without them where it is smaller. Each is made only where it can be the one."""
+    """The diff by names or the one without, whichever is smaller. Neither is computed if it cannot be chosen."""
     names = matcher.begin("names")
     if not (names.pairs.fresh or names.pairs.a.same):
         return _without_names(a, b, matcher)
@@ -315,11 +315,11 @@ def _without_names(a: Program, b: Program, matcher: Matcher) -> Diff:
     return Diff(a, b, matcher.finish(beginning))
 
 
-def _program(given: Any) -> Program:
+def _program(source: Any) -> Program:
     from opscope.recording.recorder import as_program
 
-    inner = getattr(given, "program", None)
-    return inner if isinstance(inner, Program) else as_program(given)
+    inner = getattr(source, "program", None)
+    return inner if isinstance(inner, Program) else as_program(source)
 
 
 def _keys(side: Side) -> list[NodeKey]:
@@ -327,7 +327,7 @@ def _keys(side: Side) -> list[NodeKey]:
 
 
 def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:
-    """Attributes that differ, without those that only name other nodes and graphs (they are compared as what they name)."""
+    """Attributes that differ, except those that only name nodes and graphs, which are compared as what they name."""
     before, after = old.attrs, new.attrs
     for name in {**before, **after}:
         was, now = before.get(name), after.get(name)

@@ -1,7 +1,7 @@
-"""What happened to one node, pass by pass: where it came from, and what it became.
+"""The history of one node, pass by pass: where it came from, and what it became.
 
-Nodes are followed by the core that the viewer has (`web/src/core/program/recording/history.ts`), so that the prompt and the page tell
-the same. It runs in V8, which is a matter of layers above this one: this file names the module, as the tables of readers and writers do.
+The viewer's core follows nodes (`web/src/core/program/recording/history.ts`), so that the prompt and the page agree. It runs in V8, which
+belongs to a higher layer: this file only names its module, as the tables of readers and writers do.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from opscope.recording.model import Recording, Snapshot
 if TYPE_CHECKING:
     from opscope.recording.diff import Change
 
-FOLLOWER = Plugin("history", "opscope.render.history", "nodes followed through passes")
+FOLLOWER = Plugin("history", "opscope.render.history", "history of nodes")
 
 
 class Step(NamedTuple):
-    """What one pass did to the nodes that are followed: "added", "removed", "changed", "fused" or "became"."""
+    """What one pass did to a node: "added", "removed", "changed", "fused" or "became"."""
 
     snapshot: Snapshot
     kind: str
@@ -30,7 +30,7 @@ class Step(NamedTuple):
     evidence: str = ""
     rule: str = ""
     place: str = ""
-    """Where the rule is written."""
+    """The source line of the rule."""
 
     def __str__(self) -> str:
         old, new = _named(self.old), _named(self.new)
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 
 def history(recording: Recording, key: NodeKey, snapshot: Snapshot) -> list[Step]:
-    """The passes of the snapshot's module that did something to a node of it, those before it and those after, in order."""
+    """The passes of the snapshot's module that changed the node, before and after the snapshot, in order."""
     steps: list[Step] = FOLLOWER.load().follow(recording, key, snapshot)
     return steps
 

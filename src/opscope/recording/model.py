@@ -1,4 +1,4 @@
-"""What a recording is made of: snapshots of a program, one per pass, and where their nodes came from."""
+"""The parts of a recording: snapshots of a program, one per pass, and the origins of their nodes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from opscope.recording.diff import Diff
     from opscope.recording.history import Step
 
-_KEPT_DIFFS = 4
+_CACHED_DIFFS = 4
 _MOST_NAMED = 16
 
 NOTHING_RECORDED = (
-    "nothing was recorded: no compiler ran while the recording was open. Code that runs eagerly, or that was compiled before, makes no "
-    "passes: compile inside it with rec.torch(model, *inputs), or call torch._dynamo.reset() first so that torch.compile compiles again; "
-    "passes of your own are kept with rec.snapshot(graph, name)"
+    "nothing was recorded: no compiler ran while the recording was open. Code that runs eagerly, or was compiled earlier, has no passes; "
+    "compile it inside with rec.torch(model, *inputs), call torch._dynamo.reset() first to make torch.compile compile again, or record "
+    "passes of your own with rec.snapshot(graph, name)"
 )
 
 
 class Origin(NamedTuple):
-    """Nodes of the snapshot before (`old`) that became nodes of this one (`new`), as the compiler itself told it.
+    """Nodes of the snapshot before (`old`) that became nodes of this one (`new`), as reported by the compiler.
 
-    `evidence` is "rewrite" where a rule replaced nodes, "identity" where the same object lives on under another id.
+    `evidence` is "rewrite" if a rule replaced nodes, "identity" if the same object has another id now.
     """
 
     old: tuple[NodeKey, ...]
@@ -42,17 +42,17 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The program after one pass. The Program itself is read when it is asked for."""
+    """The program after one pass. The Program itself is read on first use."""
 
     index: int
     name: str
     pipeline: Path = ()
     module: str = ""
-    """What is being compiled: a recording may follow several modules, functions or graph pieces, each with its own passes."""
+    """What is being compiled. A recording can contain several modules, functions or graphs, each with its own passes."""
     seconds: float | None = None
     nodes: int = 0
     content: int = 0
-    """Equal numbers mean equal programs: a pass that changed nothing shows here without any comparison."""
+    """Equal numbers mean equal programs, so a pass that changed nothing needs no comparison."""
     attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     _program: Callable[[int], Program] | None = field(default=None, repr=False, compare=False)
     _origins: Callable[[int], tuple[Origin, ...]] | None = field(default=None, repr=False, compare=False)
@@ -60,12 +60,12 @@ class Snapshot:
     @property
     def program(self) -> Program:
         if self._program is None:
-            raise OpscopeError(f"snapshot {self.index} ({self.name}) holds no program")
+            raise OpscopeError(f"snapshot {self.index} ({self.name}) has no program")
         return self._program(self.content)
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Which nodes came from which of the snapshot before, where the recorder could see it."""
+        """Which nodes came from which nodes of the snapshot before, as far as it was recorded."""
         return self._origins(self.index) if self._origins else ()
 
     @property
@@ -74,12 +74,12 @@ class Snapshot:
 
 
 class Recording(Displayed, Sequence[Snapshot]):
-    """Snapshots in order, from a file, a folder of dumps or a live compiler."""
+    """Snapshots in order, from a file, a directory of dumps or a live compiler."""
 
     def __init__(self, name: str, snapshots: Sequence[Snapshot], attrs: Mapping[str, Any] = EMPTY, file: FilePath | None = None) -> None:
         self.name = name
         self.file = file
-        """The recording file that it was read from."""
+        """The file that it was read from, if there is one."""
         self.snapshots = tuple(snapshots)
         self.attrs = attrs
         self._diffs: dict[int, Diff] = {}
@@ -102,67 +102,67 @@ class Recording(Displayed, Sequence[Snapshot]):
 
     @property
     def modules(self) -> list[str]:
-        """What was compiled, in order of appearance."""
+        """The names of the modules, in order of appearance."""
         return list(dict.fromkeys(snapshot.module for snapshot in self.snapshots))
 
     @property
     def skipped(self) -> list[str]:
-        """What the source held and this recording does not, each with its reason."""
+        """The parts of the source that are not in the recording, each with its reason."""
         return list(self.attrs.get("skipped", ()))
 
     def module_named(self, name: str) -> str:
-        """The module of that name, or the only one whose name ends with it."""
+        """The module with that name, or the only one whose name ends with it."""
         try:
             return self.modules[find_module(name, self.modules)]
         except OpscopeError as error:
             raise OpscopeError(f"{self.name}: {error}") from None
 
     def snapshot(self, which: int | str, module: str | None = None) -> Snapshot:
-        """By index (negative from the end), or by a pass name that occurs once (in the module, where one is given)."""
-        wanted = None if module is None else self.module_named(module)
+        """A snapshot by index (negative from the end), or by the name of a pass that ran once (in `module`, if given)."""
+        full_name = None if module is None else self.module_named(module)
         if isinstance(which, str) and not which.lstrip("-").isdigit():
-            named = [s for s in self.snapshots if which in (s.name, s.title) and wanted in (None, s.module)]
+            named = [s for s in self.snapshots if which in (s.name, s.title) and full_name in (None, s.module)]
             if len(named) == 1:
                 return named[0]
             raise OpscopeError(f"{self.name}: {self._several(which, named) if named else f'no pass {which!r}{self._closest(which)}'}")
         index = int(which)
         if not -len(self) <= index < len(self):
             raise OpscopeError(f"{self.name}: no snapshot {index}; there are {len(self)}, from 0 to {len(self) - 1}")
-        if wanted not in (None, self.snapshots[index].module):
-            raise OpscopeError(f"{self.name}: pass {index} is of the module {self.snapshots[index].module!r}, not of {wanted!r}")
+        if full_name not in (None, self.snapshots[index].module):
+            raise OpscopeError(f"{self.name}: pass {index} belongs to module {self.snapshots[index].module!r}, not to {full_name!r}")
         return self.snapshots[index]
 
     def _several(self, which: str, named: list[Snapshot]) -> str:
-        """Which of the passes of one name there are to choose from, by module where there is more than one."""
+        """A message that lists the passes of one name, by module if there are several."""
         numbers: dict[str, list[int]] = {}
         for each in named:
             numbers.setdefault(each.module, []).append(each.index)
-        said = f"pass {which!r} ran {len(named)} times: give one of "
+        message = f"pass {which!r} ran {len(named)} times; choose one of "
         if len(numbers) == 1:
-            return said + str([each.index for each in named])
-        rows = [f"{', '.join(map(str, own))} ({module})" for module, own in numbers.items()]
-        more = f"; … and {len(rows) - _MOST_NAMED} modules more" if len(rows) > _MOST_NAMED else ""
-        return said + "; ".join(rows[:_MOST_NAMED]) + more
+            return message + str([each.index for each in named])
+        rows = [f"{', '.join(map(str, indexes))} ({module})" for module, indexes in numbers.items()]
+        more = f"; … and {len(rows) - _MOST_NAMED} more modules" if len(rows) > _MOST_NAMED else ""
+        return message + "; ".join(rows[:_MOST_NAMED]) + more
 
     def _closest(self, which: str) -> str:
-        """A half sentence with the passes that were probably meant."""
+        """A half sentence that suggests the closest names of passes."""
         names = list(dict.fromkeys(each.name for each in self.snapshots))
-        return suggest(which, names, otherwise=f"; there are {len(names)}, `opscope passes` lists them", spelled=str)
+        return suggest(which, names, otherwise=f"; `opscope passes` lists all {len(names)}", spelled=str)
 
     def before(self, snapshot: Snapshot) -> Snapshot | None:
-        """The snapshot before this one of the same module."""
+        """The previous snapshot of the same module."""
         for earlier in reversed(self.snapshots[: snapshot.index]):
             if earlier.module == snapshot.module:
                 return earlier
         return None
 
     def repeats(self, snapshot: Snapshot) -> bool:
-        """Whether there is nothing to compare: the first of a module, or the very program that was there before."""
+        """Whether there is nothing to compare: it is the first of its module, or equal to the one before."""
         earlier = self.before(snapshot)
         return earlier is None or earlier.content == snapshot.content
 
     def diff(self, which: int | str) -> Diff | None:
-        """What one pass did; None for the first snapshot of a module."""
+        """What one pass changed; None for the first snapshot of a module."""
         from opscope.recording.diff import diff_passes
 
         snapshot = self.snapshot(which)
@@ -170,14 +170,14 @@ class Recording(Displayed, Sequence[Snapshot]):
         if earlier is None:
             return None
         if snapshot.index not in self._diffs:
-            while len(self._diffs) >= _KEPT_DIFFS:
+            while len(self._diffs) >= _CACHED_DIFFS:
                 del self._diffs[next(iter(self._diffs))]
-            stable = self.attrs.get("ids")
-            self._diffs[snapshot.index] = diff_passes(earlier.program, snapshot.program, origins=snapshot.origins, ids=stable)
+            ids = self.attrs.get("ids")
+            self._diffs[snapshot.index] = diff_passes(earlier.program, snapshot.program, origins=snapshot.origins, ids=ids)
         return self._diffs[snapshot.index]
 
     def history(self, node: str | NodeKey, which: int | str = -1) -> list[Step]:
-        """What every pass did to a node of one snapshot: where it came from, and what it became. `str()` of a step says it."""
+        """What every pass did to a node of one snapshot: where it came from, and what it became. `str(step)` is a sentence."""
         from opscope.recording.history import history
 
         snapshot = self.snapshot(which)
@@ -190,24 +190,24 @@ class Recording(Displayed, Sequence[Snapshot]):
         return history(self, (home.name, id), snapshot)
 
     def only(self, which: int | str) -> Recording:
-        """One pass with what was there before it, as a recording of its own. The first of a module stands alone."""
+        """A recording of one pass and the snapshot before it; of the first pass of a module, only that."""
         snapshot = self.snapshot(which)
         return self._part([each for each in (self.before(snapshot), snapshot) if each is not None])
 
     def of_module(self, name: str) -> Recording:
-        """The passes of one module, as a recording of its own."""
+        """A recording of only the passes of one module."""
         module = self.module_named(name)
         return self._part([each for each in self.snapshots if each.module == module])
 
-    def _part(self, kept: Sequence[Snapshot]) -> Recording:
-        alone = [replace(each, index=i, _origins=partial(_origins_of, each)) for i, each in enumerate(kept)]
-        return Recording(self.name, alone, self.attrs)
+    def _part(self, snapshots: Sequence[Snapshot]) -> Recording:
+        renumbered = [replace(each, index=i, _origins=partial(_origins_of, each)) for i, each in enumerate(snapshots)]
+        return Recording(self.name, renumbered, self.attrs)
 
     def forget_diff(self, index: int) -> None:
-        """Let go of what `diff` keeps: a diff of a large program is large, and whoever walks over all of them needs each once."""
+        """Drop a diff that `diff` has cached: diffs of large programs are large, and a loop over all passes needs each only once."""
         self._diffs.pop(index, None)
 
 
 def _origins_of(snapshot: Snapshot, _: int) -> tuple[Origin, ...]:
-    """What was told of a snapshot, whatever its number is in a part of its recording."""
+    """The origins of a snapshot, whatever its index in a part of its recording."""
     return snapshot.origins

@@ -1,7 +1,7 @@
-"""Work for all cores, in processes of our own.
+"""Runs work on all cores, in separate processes.
 
-The processes are plain `python -m MODULE` children that get questions and answer with bytes. So nothing of the caller's is forked or
-imported again: it works under a notebook, from a script without a main guard, and beside any framework's threads.
+The processes are plain `python -m MODULE` children that read questions and answer with bytes. Nothing of the caller is forked or imported
+again, so this works in a notebook, in a script without a main guard, and next to the threads of any framework.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _LENGTH = struct.Struct("<Q")
 
 
 def cores() -> int:
-    """How many processes may run at once here."""
+    """How many processes can run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def answers_in_order(module: str, questions: list[str], jobs: int = 0) -> Iterator[bytes | str]:
-    """What children running `module` answer: bytes, or the sentence why not.
+    """The answers of children that run `module`, in order: bytes, or an error message.
 
-    At most two questions per process are on their way or waiting to be taken: memory does not grow with their number.
+    At most two questions per process are in flight, so that memory does not grow with their number.
     """
     jobs = min(jobs or cores(), len(questions))
-    own = threading.local()
+    local = threading.local()
     children: list[subprocess.Popen[bytes]] = []
 
     def ask(question: str) -> bytes | str:
-        child = getattr(own, "child", None)
+        child = getattr(local, "child", None)
         if child is None:
-            child = own.child = _start(module)
+            child = local.child = _start(module)
             children.append(child)
         return _ask(child, question)
 
@@ -76,16 +76,16 @@ def _ask(child: subprocess.Popen[bytes], question: str) -> bytes | str:
         pass
     head = child.stdout.read(1 + _LENGTH.size)
     if len(head) < 1 + _LENGTH.size:
-        return "the process that worked on it died (out of memory?)"
+        return "its process died, perhaps because it ran out of memory"
     data = child.stdout.read(_LENGTH.unpack(head[1:])[0])
     return data if head[:1] == b"+" else data.decode("utf-8", "replace")
 
 
 def serve(answer: Callable[[str], bytes]) -> None:
-    """A child: questions in, ended by NUL; "+" with the answer or "-" with a sentence out."""
-    asked, out = sys.stdin.buffer, sys.stdout.buffer
+    """The loop of a child: reads questions that end with NUL, and writes "+" with the answer or "-" with an error message."""
+    questions, answers = sys.stdin.buffer, sys.stdout.buffer
     question = b""
-    while byte := asked.read(1):
+    while byte := questions.read(1):
         if byte != b"\0":
             question += byte
             continue
@@ -93,6 +93,6 @@ def serve(answer: Callable[[str], bytes]) -> None:
             sign, data = b"+", answer(question.decode("utf-8", "surrogateescape"))
         except (OpscopeError, OSError) as error:
             sign, data = b"-", str(error).encode()
-        out.write(sign + _LENGTH.pack(len(data)) + data)
-        out.flush()
+        answers.write(sign + _LENGTH.pack(len(data)) + data)
+        answers.flush()
         question = b""

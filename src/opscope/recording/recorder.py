@@ -1,10 +1,10 @@
-"""`opscope.record`: what a compiler does, kept pass by pass while it runs.
+"""`opscope.record`: records a compiler pass by pass while it runs.
 
     with opscope.record("run.opscope") as rec:
         rec.snapshot(graph, "as written")
         graph = rec.watch(my_pass)(graph)
 
-Hooks into known compilers (`rec.jax`, `rec.hidet`, `rec.aitemplate`, …) live in their own modules and only call `snapshot`.
+The hooks into compilers (`rec.jax`, `rec.hidet`, `rec.aitemplate`, …) are in `hooks/` and only call `snapshot`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from opscope.recording.store.store import StoreWriter
 F = TypeVar("F", bound=Callable[..., Any])
 
 Provenance = Mapping[Any, Iterable[Any]] | Iterable[Origin]
-"""{new: [old, …]} with node ids or (graph, id) pairs, or Origins with their rules."""
+"""{new: [old, …]} with node ids or (graph, id) pairs, or a list of Origins."""
 
 
 def record(path: str | Path | None = None, *, overwrite: bool = False, times: bool = False, folder: str | Path | None = None) -> Recorder:
     """Start a recording. Use it as a context manager.
 
-    Without a path it stays in memory. `times` prints each pass and its seconds as it ends; `folder` gets each snapshot as JSON too.
+    Without a path, it is in memory. `times` prints each pass and its seconds when it ends; `folder` is a directory that also gets each
+    snapshot as JSON.
     """
     return Recorder(path, overwrite=overwrite, times=times, folder=folder)
 
@@ -44,7 +45,7 @@ class Recorder:
     def __init__(self, path: str | Path | None, *, overwrite: bool, times: bool, folder: str | Path | None) -> None:
         self._writer = StoreWriter(path, overwrite=overwrite)
         self._times = times
-        self._folder = None if folder is None else _fresh_folder(Path(folder))
+        self._directory = None if folder is None else _empty_directory(Path(folder))
         self._pipelines = threading.local()
         self._last: dict[str, Program] = {}
         self._last_index: dict[str, int] = {}
@@ -63,22 +64,22 @@ class Recorder:
         self.close(finished=kind is None)
 
     def close(self, finished: bool = True) -> None:
-        """End the recording. Everything recorded so far is already safe; a recording that ends by an exception is marked so."""
+        """End the recording. All snapshots are already on disk; without `finished`, the recording counts as interrupted."""
         while self._cleanups:
             self._cleanups.pop()()
         self._writer.close(finished)
 
     def on_close(self, undo: Callable[[], None]) -> None:
-        """Hooks put back what they replaced when the recording ends."""
+        """Call `undo` when the recording ends. Hooks restore what they replaced this way."""
         self._cleanups.append(undo)
 
     def set(self, **attrs: Any) -> None:
-        """Facts about the recording as a whole, such as the compiler and its version."""
+        """Set attributes of the whole recording, such as the compiler and its version."""
         self._writer.set(**attrs)
 
     @property
     def recording(self) -> Recording:
-        """What has been recorded so far."""
+        """The recording so far."""
         return self._writer.recording()
 
     def snapshot(
@@ -92,10 +93,10 @@ class Recorder:
         provenance: Provenance = (),
         attrs: Mapping[str, Any] = EMPTY,
     ) -> int:
-        """Keep the state of a program after the pass `name`. Returns the index of the snapshot.
+        """Record a program after the pass `name`, and return the index of the snapshot.
 
-        `graph` is a Program, a Graph, or anything that `opscope.capture` takes. `provenance` says which nodes came from which of
-        the snapshot before: `{new id: [old id, …]}`; a bare id means the entry graph, `(graph, id)` any other.
+        `graph` is a Program, a Graph, or anything that `opscope.capture` takes. `provenance` says which nodes came from which nodes of the
+        snapshot before: `{new id: [old id, …]}`. A bare id refers to the entry graph, `(graph, id)` to any other.
         """
         program = as_program(graph)
         path = self._path if pipeline is None else (pipeline,) if isinstance(pipeline, str) else tuple(pipeline)
@@ -106,9 +107,9 @@ class Recorder:
         self._last[module], self._last_index[module] = program, index
         self._count = index + 1
         if self._times:
-            took = "" if seconds is None else f"{seconds:9.3f} s"
-            print(f"{took:>12}  {' / '.join((*path, name))}  {program.node_count:,} nodes", file=sys.stderr)
-        if self._folder is not None:
+            duration = "" if seconds is None else f"{seconds:9.3f} s"
+            print(f"{duration:>12}  {' / '.join((*path, name))}  {program.node_count:,} nodes", file=sys.stderr)
+        if self._directory is not None:
             self._write_json(program, Snapshot(index, name, path, module, seconds, program.node_count))
         return index
 
@@ -118,7 +119,7 @@ class Recorder:
 
     @contextmanager
     def pipeline(self, name: str) -> Iterator[None]:
-        """Snapshots taken inside belong to the pipeline `name`; pipelines nest."""
+        """Snapshots inside the block belong to the pipeline `name`. Pipelines nest."""
         outer = self._path
         self._pipelines.path = (*outer, name)
         try:
@@ -127,10 +128,10 @@ class Recorder:
             self._pipelines.path = outer
 
     def watch(self, function: F | None = None, *, name: str = "", module: str = "") -> Any:
-        """A pass function that records its result: `graph = rec.watch(my_pass)(graph)`, or `@rec.watch`.
+        """Wrap a pass so that it records its result: `graph = rec.watch(my_pass)(graph)`, or `@rec.watch`.
 
-        The first argument is the graph. A pass that returns nothing is taken to have changed it in place. Passes that it calls
-        and that are watched too nest under it; its seconds include theirs.
+        The first argument is the graph. A pass that returns None is assumed to have changed it in place. Watched passes that it calls are
+        nested under it, and its seconds include theirs.
         """
         if function is None:
             return functools.partial(self.watch, name=name, module=module)
@@ -153,16 +154,16 @@ class Recorder:
         if not isinstance(provenance, Mapping):
             return list(provenance)
         return [
-            Origin(tuple(_key(o, old) for o in ([olds] if isinstance(olds, str) else olds)), (_key(made, new),))
-            for made, olds in provenance.items()
+            Origin(tuple(_key(o, old) for o in ([olds] if isinstance(olds, str) else olds)), (_key(name, new),))
+            for name, olds in provenance.items()
         ]
 
     def _write_json(self, program: Program, snapshot: Snapshot) -> None:
         from opscope.native import dumps
 
-        assert self._folder is not None
+        assert self._directory is not None
         words = re.sub(r"[^\w.-]+", "_", ".".join(filter(None, (snapshot.module, *snapshot.pipeline, snapshot.name))))
-        (self._folder / f"{snapshot.index:04}_{words[:120]}.json").write_text(dumps(program), encoding="utf-8")
+        (self._directory / f"{snapshot.index:04}_{words[:120]}.json").write_text(dumps(program), encoding="utf-8")
 
     def jax(self, function: Callable[..., Any], *args: Any, every_pass: bool = False, **options: Any) -> Any:
         """Compile a JAX function for these arguments and record what XLA does to it. Returns the compiled function."""
@@ -180,17 +181,17 @@ class Recorder:
     ) -> Any:
         """Compile a module or function with torch.compile, run it, and record what the compiler does. Returns the result.
 
-        Without `codegen` Inductor's passes run and its code generation does not: seconds instead of a minute. `compile_options`
-        go to torch.compile (`{"dynamic": True}`), everything else to the function.
+        Without `codegen`, Inductor's passes run but its code generation does not, which takes seconds instead of a minute.
+        `compile_options` go to torch.compile (`{"dynamic": True}`), everything else to the function.
         """
         from opscope.recording.hooks.torch_compile import record_torch
 
         return record_torch(self, function, args, kwargs, codegen=codegen, compile_options=dict(compile_options))
 
     def torch_compile(self, *, codegen: bool = False) -> AbstractContextManager[Any]:
-        """Record whatever torch.compile compiles inside the block: `with rec.torch_compile(codegen=True): train_step()`.
+        """Record everything that torch.compile compiles inside the block: `with rec.torch_compile(codegen=True): train_step()`.
 
-        A recording does so by itself, without code generation.
+        Without code generation, a recording does this by itself.
         """
         from opscope.recording.hooks.torch_compile import watching
 
@@ -203,18 +204,20 @@ class Recorder:
         return HidetInstrument(self)
 
     def aitemplate(self, module: str = "") -> None:
-        """Record every transform that AITemplate runs from here to the end of the recording."""
+        """Record every transform that AITemplate runs until the recording ends."""
         from opscope.recording.hooks.aitemplate import watch_transforms
 
         watch_transforms(self, module)
 
 
 def as_program(graph: Any) -> Program:
-    """A Program from whatever a pass works on."""
+    """The Program of whatever a pass works on."""
     if isinstance(graph, Program):
         return graph
     if isinstance(graph, Graph):
-        return Program(graph.name, {graph.name: replace(graph, metrics=EMPTY)}, graph.name)  # a program would say what they mean
+        return Program(
+            graph.name, {graph.name: replace(graph, metrics=EMPTY)}, graph.name
+        )  # metrics are defined by their program, which is not here
     from opscope.readers import capture_object
 
     return capture_object(graph)
@@ -223,15 +226,17 @@ def as_program(graph: Any) -> Program:
 def _key(name: Any, program: Program) -> NodeKey:
     graph, id = (program.entry, name) if isinstance(name, str) else (str(name[0]), str(name[1]))
     if graph not in program.graphs or id not in program.graphs[graph]:
-        raise OpscopeError(f"provenance names {id!r} of graph {graph!r}, which is no node of {program.name!r}")
+        raise OpscopeError(
+            f"provenance names {id!r} of graph {graph!r}, which is not a node of {program.name!r}; use ids of the two snapshots"
+        )
     return graph, id
 
 
-def _fresh_folder(folder: Path) -> Path:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OpscopeError(f"{folder} is there already and not an empty folder; give another one")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def _empty_directory(directory: Path) -> Path:
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise OpscopeError(f"{directory} already exists and is not an empty directory; choose another one")
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
 
 
 __all__ = ["Frame", "Origin", "Recorder", "as_program", "record"]

@@ -1,4 +1,4 @@
-"""One row per pass: what `opscope passes` prints and a timeline shows."""
+"""One row per pass, for `opscope passes` and the timeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Row(NamedTuple):
     removed: int
     changed: int
     aside: str = ""
-    """What is different although no node is: names, order, annotations."""
+    """What differs if no node does: names, order or annotations."""
 
     @property
     def unchanged(self) -> bool:
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 def row_of(recording: Recording, snapshot: Snapshot) -> Row:
-    """What one pass did, in numbers."""
+    """What one pass changed, in numbers."""
     if recording.repeats(snapshot):
         return Row(snapshot, 0, 0, 0)
     diff = recording.diff(snapshot.index)
@@ -49,9 +49,9 @@ def row_of(recording: Recording, snapshot: Snapshot) -> Row:
 
 
 def in_rewrites(diff: Diff) -> tuple[int, int]:
-    """Nodes that came and went in rewrites of several into others: matched with each other, and yet none of them is the same.
+    """How many nodes were added and removed by rewrites of several nodes, which match as a group although none of them is the same.
 
-    A node that is computed twice now (one old, several new, the same by identity) came once for each further time.
+    A node that is now computed several times (one old, several new, by identity) counts as added once for each further time.
     """
     came: set[NodeKey] = set()
     went: set[NodeKey] = set()

@@ -1,4 +1,4 @@
-"""From what a person names to a recording: a recording file, or what a compiler wrote; with @ to one snapshot of it."""
+"""Opens a source as a recording: a recording file, or a dump of a compiler; `SOURCE@12` is one snapshot of it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from opscope.recording.store.database import is_recording
 from opscope.recording.store.store import open_store
 
 _HEADER_BYTES = 100
-"""Of an SQLite file."""
+"""The size of an SQLite header."""
 
 
 def is_recording_source(source: str | Path, format: str | None = None) -> bool:
-    """Whether a file or directory is a recording: said by its content, never by its name alone.
+    """Whether a file or directory is a recording, by its contents and not by its name alone.
 
-    Where a format is named, a directory is a dump of that name, and a file is a program.
+    With a `format`, a directory is a dump in that format, and a file is a program.
     """
     path = source_path(source)
     return path.is_dir() if format is not None else _is_store(path) or find_dump(path) is not None
 
 
 def open_recording(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:
-    """The recording that a file or directory holds: an .opscope file, or a dump of a compiler, whose name `format` may give."""
+    """Open a recording: an .opscope file, or a dump of a compiler, whose format `format` can name."""
     path = source_path(source)
     row = None if format is None and _is_store(path) else find_dump(path, format)
     if row is not None:
@@ -36,14 +36,14 @@ def open_recording(source: str | Path, progress: Progress | None = None, *, form
             recording: Recording = row.load().read_dump(path, progress)
             return recording
     if path.is_dir():
-        raise SourceError(f"holds no passes; known are {', '.join(row.what for row in dumps())}", str(source))
+        raise SourceError(f"contains no compiler passes; supported are {', '.join(row.what for row in dumps())}", str(source))
     recording = open_store(path)
     recording.name = str(source)
     return recording
 
 
 def open_passes(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:
-    """A recording of which only some programs are wanted: where the source allows it, only those are read."""
+    """Open a recording of which only some programs are needed; if the source allows it, only those are read."""
     path = source_path(source)
     row = find_dump(path, format) if path.is_dir() else None
     open_dump = getattr(row.load(), "open_dump", None) if row is not None and not row.missing else None
@@ -52,7 +52,7 @@ def open_passes(source: str | Path, progress: Progress | None = None, *, format:
 
 
 def split_at(source: str) -> tuple[str, str]:
-    """`run.opscope@12` as ("run.opscope", "12"). A file whose own name has an @ is taken as it is."""
+    """Split `run.opscope@12` into ("run.opscope", "12"). A file whose name contains an @ is not split."""
     base, at, which = source.rpartition("@")
     return (base, which) if at and which and not Path(source).exists() and source_path(base).exists() else (source, "")
 

@@ -1,7 +1,7 @@
-"""Which node of one program is which of another.
+"""Matches the nodes of two programs.
 
-Evidence in order of trust: what the compiler recorded (`rewrite`, `identity`), stable names (`name`), names of outputs (`output`),
-what nodes are and what stands around them (`neighbourhood`), and at last likeness alone (`similarity`).
+Evidence, strongest first: origins that the compiler recorded (`rewrite`, `identity`), stable names (`name`), names of outputs (`output`),
+the kind of a node and its neighbours (`neighbourhood`), and finally similarity alone (`similarity`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EVIDENCE = ("rewrite", "identity", "name", "output", "neighbourhood", "similarit
 
 
 class Group(NamedTuple):
-    """Nodes (by number) that belong together without being one pair: n of a became m of b."""
+    """Nodes (by number) that match as a group and not as pairs: n of a became m of b."""
 
     a: tuple[int, ...]
     b: tuple[int, ...]
@@ -32,7 +32,7 @@ class Group(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """What is known before structure is looked at."""
+    """The matches before structure is considered."""
 
     pairs: Pairs
     groups: list[Group]
@@ -42,19 +42,19 @@ class Beginning(NamedTuple):
 class Matching(NamedTuple):
     pairs: Pairs
     groups: list[Group]
-    """Told by the compiler: rewrites of several nodes, or into several."""
+    """Rewrites of several nodes, or into several, as recorded by the compiler."""
     derived: dict[int, int]
-    """Further nodes of b that compute what a node of a did: copies made for fusions, inlined calls."""
+    """Further nodes of b that compute the value of a node of a: copies for fusions, inlined calls."""
     absorbed: dict[int, int]
-    """Nodes of a that went into a node of b, beside its counterpart."""
+    """Nodes of a that were merged into a node of b, in addition to its counterpart."""
     ids: str
-    """What equal ids were taken to mean."""
+    """What equal ids mean: one of the values of `Matcher`."""
 
 
 class Matcher:
-    """Matches two programs, once or in several ways: what does not depend on names is prepared once.
+    """Matches two programs, in one way or in several; everything that does not depend on names is prepared once.
 
-    `ids` says what equal node ids mean: "names" that the compiler keeps, "objects" that live on, "positions" that mean nothing.
+    `ids` says what equal node ids mean: "names" are stable, "objects" are the same object, "positions" mean nothing.
     """
 
     def __init__(self, a: Program, b: Program, origins: Iterable[Origin] = ()) -> None:
@@ -67,7 +67,7 @@ class Matcher:
         return self.finish(self.begin(ids))
 
     def begin(self, ids: str | None) -> Beginning:
-        """What the compiler told, and names where they mean something. If nobody says so, the programs themselves are asked."""
+        """Match by recorded origins, and by names if they are stable; without `ids`, the programs decide whether they are."""
         pairs = Pairs(self._a, self._b, self._labels)
         for name in self._same:
             pairs.pair_graphs(self._a.graph_number[name], self._b.graph_number[name])
@@ -79,18 +79,18 @@ class Matcher:
         return Beginning(pairs, groups, ids)
 
     def finish(self, beginning: Beginning) -> Matching:
-        """Match what is still free by outputs and structure."""
+        """Match the free nodes by outputs and structure."""
         pairs, groups, ids = beginning
         match_outputs(pairs)
         match_structure(pairs)
         copies = derive(pairs)
         copied = set(copies.values())
-        gone = {x: y for x, y in absorbed(pairs).items() if x not in copied}
-        return Matching(pairs, groups, copies, gone, ids)
+        merged = {x: y for x, y in absorbed(pairs).items() if x not in copied}
+        return Matching(pairs, groups, copies, merged, ids)
 
 
 def _recorded(pairs: Pairs, origins: Iterable[Origin]) -> list[Group]:
-    """What the compiler itself told. One node that became one is a pair; everything else is a group, and taken."""
+    """Match by recorded origins: one node that became one is a pair, everything else is a group, whose nodes are no longer free."""
     groups = []
     number_a, number_b = _numbers(pairs.a), _numbers(pairs.b)
     for origin in origins:

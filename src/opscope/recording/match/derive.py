@@ -1,7 +1,7 @@
-"""Copies: nodes of b that compute what a node of a computed, beside the one that is its counterpart.
+"""Finds copies: nodes of b that compute the value of a node of a, in addition to its counterpart.
 
-Fusing and inlining copy nodes into other graphs. A copy is known by its value: the same operation on the same values, looking
-through the parameters of a called graph to what its caller passes, and through a call to what the called graph returns.
+Fusing and inlining copy nodes into other graphs. A copy is recognized by its value: the same operation on the same values. A parameter of a
+called graph has the value that its caller passes, and a call has the value that the called graph returns.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
 
-_LOOKED_AT = 64
-"""Of so many equal nodes of a the first that is still free is taken."""
+_MOST_CANDIDATES = 64
+"""Of this many equal nodes of a, the first that is still free is used."""
 
 _Work = tuple[int, tuple[int, ...]]
 
@@ -22,34 +22,34 @@ def derive(pairs: Pairs) -> dict[int, int]:
         return {}
     work_a, work_b = pairs.labels.of["work"]
     values_a, values_b = _Values(a), _Values(b)
-    known: dict[_Work, list[int]] = {}
+    by_work: dict[_Work, list[int]] = {}
     for x in values_a.in_order:
         values_a.set(x, x)
         if not a.nodes[x].is_argument:
-            same = known.setdefault((work_a[x], values_a.operands(x)), [])
+            same = by_work.setdefault((work_a[x], values_a.operands(x)), [])
             same.append(x)
             values_a.set(x, same[0])
-    found: dict[int, int] = {}
+    copies: dict[int, int] = {}
     used: set[int] = set()
     for y in values_b.in_order:
         x = pairs.counterpart_b[y]
         if x == FREE and not b.nodes[y].is_argument:
-            same = known.get((work_b[y], values_b.operands(y)), [])
-            x = next((x for x in same[:_LOOKED_AT] if pairs.counterpart_a[x] == FREE and x not in used), same[0] if same else FREE)
+            same = by_work.get((work_b[y], values_b.operands(y)), [])
+            x = next((x for x in same[:_MOST_CANDIDATES] if pairs.counterpart_a[x] == FREE and x not in used), same[0] if same else FREE)
             if x != FREE:
-                found[y] = x
+                copies[y] = x
                 used.add(x)
         values_b.set(y, values_a.value[x] if x >= 0 else FREE)
-    return found
+    return copies
 
 
 class _Values:
-    """For each node the number of the node that first had its value. On side a numbers are its own, on side b those of a."""
+    """For each node, the number of the first node with the same value. Numbers are those of side a, on both sides."""
 
     def __init__(self, side: Side) -> None:
         self.side = side
         self.value = [FREE] * len(side)
-        self.in_order = _calls_inside(side)
+        self.in_order = _callees_before_calls(side)
         self._passed = _passed(side)
         self._returned = _returned(side)
 
@@ -63,14 +63,14 @@ class _Values:
         return tuple([self.value[edge // TAGS] * TAGS + edge % TAGS for edge in self.side.operands[i]])
 
 
-def _calls_inside(side: Side) -> list[int]:
-    """All nodes, what a node calls right before it (once)."""
+def _callees_before_calls(side: Side) -> list[int]:
+    """All nodes, where the nodes of a called graph come right before the (first) node that calls it."""
     order: list[int] = []
-    seen = [False] * len(side.graphs)
+    visited = [False] * len(side.graphs)
     for g in side.callees_last():
-        if seen[g]:
+        if visited[g]:
             continue
-        seen[g] = True
+        visited[g] = True
         stack = [iter(side.members(g))]
         waiting: list[int] = []
         while stack:
@@ -80,19 +80,19 @@ def _calls_inside(side: Side) -> list[int]:
                 if waiting:
                     order.append(waiting.pop())
                 continue
-            inner = [called for called in side.calls[i] if not seen[called] and len(side.callers[called]) == 1]
+            inner = [called for called in side.calls[i] if not visited[called] and len(side.callers[called]) == 1]
             if not inner:
                 order.append(i)
                 continue
             for called in inner:
-                seen[called] = True
+                visited[called] = True
             waiting.append(i)
             stack.append(iter([j for called in inner for j in side.members(called)]))
     return order
 
 
 def _passed(side: Side) -> dict[int, int]:
-    """{parameter: the node whose value the caller passes}, for graphs with one caller that passes as many values as they take."""
+    """{parameter: the node whose value the caller passes}, for graphs with one caller and as many parameters as it passes values."""
     passed: dict[int, int] = {}
     for g, callers in enumerate(side.callers):
         if len(callers) != 1:
@@ -112,7 +112,7 @@ def _parameter_number(side: Side, i: int) -> int:
 
 
 def _returned(side: Side) -> dict[int, int]:
-    """{call: the node whose value it returns}, for calls of one graph with one output that nobody else calls."""
+    """{call: the node whose value it returns}, for calls of one graph that has one output and no other caller."""
     returned: dict[int, int] = {}
     for i, called in enumerate(side.calls):
         if len(called) == 1 and len(side.callers[called[0]]) == 1 and len(side.nodes[i].outputs) == 1:

@@ -1,6 +1,6 @@
-"""Two programs as arrays of numbers, ready to be matched: edges by position, and labels that say how alike two nodes are.
+"""Two programs as arrays of numbers for matching: edges by position, and labels that tell how similar two nodes are.
 
-Nothing here looks at names of nodes or graphs: labels are made from ops, types, attributes and places in the user's program.
+The names of nodes and graphs are not used here: labels consist of ops, types, attributes and places in the user's program.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _NAMES = frozenset(
         "metadata.pkg.torch.onnx.fx_node",
     )
 )
-"""Attributes that hold names of nodes, beside those that hold names of graphs."""
+"""Attributes that contain names of nodes. Those that contain names of graphs are recognized by their values."""
 _REMARKS = frozenset({"task", "category", "device", "note", "share_map"})
-"""Attributes that only comment on others: a copy in another graph may lack them."""
+"""Attributes that only annotate a node: a copy in another graph may lack them."""
 _MEANT = ("metadata.op_name", "metadata.op_type", "value", "parameter_number")
 
 
 class Side:
-    """One program. Nodes of all graphs are numbered through; graph g holds the numbers first[g] … first[g + 1] - 1.
+    """One program. The nodes of all graphs are numbered consecutively; graph g has the numbers first[g] … first[g + 1] - 1.
 
-    Of graphs that are known to be the same on both sides the nodes are left out.
+    Graphs that are known to be the same on both sides (`same`) are without their nodes.
     """
 
     def __init__(self, program: Program, same: frozenset[str] = frozenset()) -> None:
@@ -84,7 +84,7 @@ class Side:
         return range(self.first[g], self.first[g + 1])
 
     def callees_last(self) -> list[int]:
-        """Graphs so that callers come before what they call (call cycles in any order), the entry first."""
+        """Graph numbers, callers before callees (call cycles in any order), the entry first."""
         entry = self.graph_number[self.program.entry]
         uncalled = [g for g, callers in enumerate(self.callers) if not callers and g != entry]
         starts = [*uncalled, entry, *range(len(self.graphs))]
@@ -92,48 +92,48 @@ class Side:
 
 
 class Labels:
-    """Numbers for what nodes are, the same on both sides. From strict to loose:
+    """Numbers that are equal for similar nodes, on both sides. From strict to loose:
 
-    `deep` as strict, and the contents of what it calls; `strict` op, type, layout and every attribute; `work` op, shapes and what
-    it does, without where it comes from; `meant` op, shapes and the place in the user's program; `kind` op and shapes; `op` the op.
+    `deep` is like strict, with the contents of called graphs; `strict` is op, type, layout and every attribute; `work` is op, shapes and
+    the attributes that affect the result; `meant` is op, shapes and the place in the user's program; `kind` is op and shapes; `op` is op.
     """
 
     LEVELS = ("deep", "strict", "work", "meant", "kind", "op")
 
     def __init__(self, a: Side, b: Side) -> None:
-        self._known: dict[Hashable, int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._texts: dict[int, tuple[Details, int, int, int]] = {}
-        self._makes: dict[int, str] = {}
+        self._output_names_of: dict[int, str] = {}
         self.output_names: tuple[dict[int, str], dict[int, str]] = ({}, {})
-        """Per side, the names of what nodes make, for nodes that say it."""
+        """Per side, the names of nodes' outputs, for nodes that have them."""
         self._graph_names = {*a.graph_number, *b.graph_number}
         self.content: tuple[list[int], list[int]] = ([], [])
-        """Per side and graph: equal numbers mean the same nodes in the same order but for their names."""
+        """Per side and graph: equal numbers mean the same nodes in the same order, apart from names."""
         self.form: tuple[list[int], list[int]] = ([], [])
-        """The same for their kinds: what stays equal when a pass only sets attributes."""
+        """The same by kind: equal even after a pass that only sets attributes."""
         self.of: dict[str, tuple[list[int], list[int]]] = {level: ([], []) for level in self.LEVELS}
         for which, side in enumerate((a, b)):
             self._label(which, side)
 
     def _number(self, what: Hashable) -> int:
-        return self._known.setdefault(what, len(self._known))
+        return self._numbers.setdefault(what, len(self._numbers))
 
     def _label(self, which: int, side: Side) -> None:
         number = self._number
         strict, work, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
-        made = self.output_names[which]
+        output_names = self.output_names[which]
         for i, node in enumerate(side.nodes):
             everything, done, place = self._details(node.details)
-            if everything in self._makes:
-                made[i] = self._makes[everything]
+            if everything in self._output_names_of:
+                output_names[i] = self._output_names_of[everything]
             shapes = number(tuple([(t.dtype, t.shape) for t in node.outputs]))
             types = number(node.outputs)
-            own = number((node.op, node.role))
-            op.append(own)
-            kind.append(number((own, shapes)))
-            work.append(number((own, shapes, done, len(node.inputs))))
-            meant.append(number((own, shapes, place)))
-            strict.append(number((own, types, everything, len(node.inputs), len(node.calls), len(node.control))))
+            op_number = number((node.op, node.role))
+            op.append(op_number)
+            kind.append(number((op_number, shapes)))
+            work.append(number((op_number, shapes, done, len(node.inputs))))
+            meant.append(number((op_number, shapes, place)))
+            strict.append(number((op_number, types, everything, len(node.inputs), len(node.calls), len(node.control))))
         deep = self.of["deep"][which]
         deep += strict
         content, form = [0] * len(side.graphs), [0] * len(side.graphs)
@@ -152,26 +152,26 @@ class Labels:
         self.form[which].extend(form)
 
     def _details(self, details: Details) -> tuple[int, int, int]:
-        """Numbers of everything, of what is done and of what was meant. Nodes share details: each is looked at once."""
+        """The numbers of all details, of those that affect the result, and of the place. Nodes share details, so each is numbered once."""
         key = getattr(details, "number", None)
         key = id(details) if key is None else ~key
-        known = self._texts.get(key)
-        if known is None or (known[0] is not details and known[0] != details):
+        entry = self._texts.get(key)
+        if entry is None or (entry[0] is not details and entry[0] != details):
             attrs = details.attrs
             texts = [(name, _text(value)) for name, value in attrs.items() if not self.is_name(name, value)]
             texts.sort()
-            scope = () if "metadata.op_name" in attrs else details.scope  # else it is the name's, and may depend on the caller's
+            scope = () if "metadata.op_name" in attrs else details.scope  # a scope from op_name may depend on the caller
             done = tuple([text for text in texts if not text[0].startswith("metadata.") and text[0] not in _REMARKS])
             meant = tuple([_text(attrs[name]) for name in _MEANT if name in attrs])
             places = scope, details.source
             numbers = self._number((tuple(texts), *places)), self._number(done), self._number((meant, *places))
-            known = self._texts[key] = (details, *numbers)
+            entry = self._texts[key] = (details, *numbers)
             if "output_names" in attrs:
-                self._makes[numbers[0]] = str(attrs["output_names"])
-        return known[1:]
+                self._output_names_of[numbers[0]] = str(attrs["output_names"])
+        return entry[1:]
 
     def is_name(self, name: str, value: Any) -> bool:
-        """Whether an attribute only names nodes or graphs, or follows from others."""
+        """Whether an attribute only names nodes or graphs, or is derived from others."""
         if name in _UNSTABLE or name in _NAMES:
             return True
         return isinstance(value, str) and (value in self._graph_names or self._lists_graphs(value))
@@ -182,7 +182,7 @@ class Labels:
 
 
 def _text(value: Any) -> str:
-    """An attribute as comparable text."""
+    """An attribute as text that can be compared."""
     if isinstance(value, Mapping):
         value = sorted((str(key), _text(item)) for key, item in value.items())
     return value if isinstance(value, str) else repr(value)

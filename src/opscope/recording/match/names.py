@@ -1,4 +1,4 @@
-"""Matching by names, where names can be trusted."""
+"""Matching by name, if names are stable."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
 
 _ENOUGH = 0.5
-_LOOKED_AT = 5000
+_SAMPLES = 5000
 
 
 def match_names(pairs: Pairs, evidence: str) -> None:
-    """Nodes with the same id and op: in graphs of the same name, then wherever an id stands once in each program."""
+    """Match nodes with the same id and op: in graphs of the same name, then anywhere if the id occurs once in each program."""
     a, b = pairs.a, pairs.b
     for name, ga in a.graph_number.items():
         gb = b.graph_number.get(name)
@@ -33,23 +33,23 @@ def match_names(pairs: Pairs, evidence: str) -> None:
 
 
 def match_outputs(pairs: Pairs) -> None:
-    """Nodes that make a value of the same name, whatever they are: a fused op goes on making what its last part made."""
+    """Match nodes that compute a value of the same name, whatever their op: a fused op computes the value of its last part."""
     names_a, names_b = pairs.labels.output_names
-    made_b = _once([(name, y) for y, name in names_b.items() if pairs.counterpart_b[y] == FREE])
+    outputs_b = _once([(name, y) for y, name in names_b.items() if pairs.counterpart_b[y] == FREE])
     for name, x in _once([(name, x) for x, name in names_a.items() if pairs.counterpart_a[x] == FREE]).items():
-        if name in made_b:
-            pairs.pair(x, made_b[name], "output")
+        if name in outputs_b:
+            pairs.pair(x, outputs_b[name], "output")
 
 
 def names_are_stable(pairs: Pairs) -> bool:
-    """Whether nodes of one name are the same node: most of them must be of one kind and have operands of the same names.
+    """Whether nodes with the same name are the same node: most of them must be of one kind and have operands of the same names.
 
-    A compiler that numbers its nodes anew in every pass gives the same names to other nodes, and they disagree.
+    If a compiler renumbers its nodes in every pass, names refer to other nodes, which disagree.
     """
     a, b = pairs.a, pairs.b
     kind_a, kind_b = pairs.labels.of["kind"]
     in_b = {(b.graphs[b.graph[y]].name, node.id): y for y, node in enumerate(b.nodes)}
-    step = max(1, len(a) // _LOOKED_AT)
+    step = max(1, len(a) // _SAMPLES)
     both = agreed = sum(len(a.program[name]) for name in a.same) // step
     for x in range(0, len(a), step):
         node = a.nodes[x]
@@ -62,9 +62,9 @@ def names_are_stable(pairs: Pairs) -> bool:
 
 
 def contradictions(pairs: Pairs) -> int:
-    """How many nodes matched by name every diff by these names lists as changed, whatever else it matches.
+    """How many nodes matched by name count as changed in any diff by these names, whatever else it matches.
 
-    They have another type, or take a value from a node whose name belongs to another one.
+    They have another type, or an operand whose name belongs to another node.
     """
     kind_a, kind_b = pairs.labels.of["kind"]
     count = 0
@@ -75,7 +75,7 @@ def contradictions(pairs: Pairs) -> int:
 
 
 def _operands_contradict(pairs: Pairs, edges_a: list[int], edges_b: list[int]) -> bool:
-    """Whether operands cannot be each other's counterparts. One that is still free may become a counterpart, or a copy."""
+    """Whether operands cannot be each other's counterparts. A free operand can still become a counterpart or a copy."""
     if len(edges_a) != len(edges_b):
         return True
     for edge_a, edge_b in zip(edges_a, edges_b, strict=True):
@@ -96,6 +96,6 @@ def _pair_if_same_op(pairs: Pairs, x: int, y: int, evidence: str) -> None:
 
 
 def _once(named: list[tuple[str, int]]) -> dict[str, int]:
-    """What occurs once, by name."""
+    """The names that occur once, with their numbers."""
     counts = Counter(name for name, _ in named)
     return {name: i for name, i in named if counts[name] == 1}

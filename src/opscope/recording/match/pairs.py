@@ -1,4 +1,4 @@
-"""The pairs found so far, and two ways to find more: classes of equal nodes taken in order, and marks from matched neighbours."""
+"""The pairs matched so far, and two ways to match more: equal nodes in order, and scores from matched neighbours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opscope.recording.match.indexed_program import TAGS, Labels, Side
 
 FREE = -1
 GROUPED = -2
-"""The counterpart of a node that is told to be part of a group: not free, and nobody's counterpart."""
+"""The counterpart of a node in a group: it is not free, and not part of a pair."""
 _MOST_CANDIDATES = 16
 _SURE = 4
 _MOST_VALUATIONS = 4
@@ -20,7 +20,7 @@ K = TypeVar("K")
 
 
 class Pairs:
-    """Nodes (by number) and graphs of side a with their counterparts of side b."""
+    """Nodes (by number) and graphs of side a, with their counterparts on side b."""
 
     def __init__(self, a: Side, b: Side, labels: Labels) -> None:
         self.a, self.b, self.labels = a, b, labels
@@ -28,31 +28,31 @@ class Pairs:
         self.counterpart_b = [FREE] * len(b)
         self.name_a = [FREE] * len(a)
         self.name_b = [FREE] * len(b)
-        """One number for both nodes of a pair."""
+        """A common number for both nodes of a pair."""
         self.evidence: list[str] = [""] * len(a)
         self.graph_a = [FREE] * len(a.graphs)
         self.graph_b = [FREE] * len(b.graphs)
         self.valuations = _MOST_VALUATIONS
-        """How often values may still be worked out over whole programs."""
+        """How often values can still be computed over whole programs."""
         self.across = False
-        """Whether nodes may match over the borders of matched graphs: only when nothing more is to be found inside."""
-        self.saying = "neighbourhood"
+        """Whether nodes can match across matched graphs; only after nothing more can be matched inside them."""
+        self.current_evidence = "neighbourhood"
         self.rules: dict[int, str] = {}
         self.fresh: list[int] = []
-        """Pairs whose neighbours have not been looked at."""
+        """Pairs whose neighbours have not been scored yet."""
         self._heap: list[tuple[int, int, int]] = []
         self._scores: dict[int, dict[int, int]] = {}
         self._candidates: dict[int, list[int]] = {}
-        self._used_alike: set[int] = set()
+        self._marked_by_user: set[int] = set()
         self._duplicates_a, self._duplicates_b = _duplicates(a, labels.of["deep"][0]), _duplicates(b, labels.of["deep"][1])
 
     def pair(self, x: int, y: int, evidence: str = "") -> int:
-        """Match two nodes if both are free; says how many pairs that made."""
+        """Match two nodes if both are free. Returns the number of new pairs, 0 or 1."""
         if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE:
             return 0
         self.counterpart_a[x], self.counterpart_b[y] = y, x
         self.name_a[x] = self.name_b[y] = x
-        self.evidence[x] = evidence or self.saying
+        self.evidence[x] = evidence or self.current_evidence
         self.fresh.append(x)
         return 1
 
@@ -77,32 +77,32 @@ class Pairs:
         most: int = 1 << 30,
         some: bool = False,
     ) -> int:
-        """Match free nodes whose keys are equal, where as many have the key on both sides: first with first, and so on.
+        """Match free nodes with equal keys, in order, if equally many nodes have the key on both sides.
 
-        With `some` also where there are fewer on side b: of nodes that were merged the first lives on.
+        With `some`, also if fewer have it on side b: of several merged nodes, the first survives.
         """
         classes: dict[K, list[int]] = defaultdict(list)
         for x, key in zip(xs, keys_a, strict=True):
             if self.counterpart_a[x] == FREE:
                 classes[key].append(x)
-        found: dict[K, list[int]] = defaultdict(list)
+        members_b: dict[K, list[int]] = defaultdict(list)
         for y, key in zip(ys, keys_b, strict=True):
             if self.counterpart_b[y] == FREE and key in classes:
-                found[key].append(y)
-        made = 0
-        for key, members in found.items():
+                members_b[key].append(y)
+        new_pairs = 0
+        for key, members in members_b.items():
             counterparts = classes[key]
             if len(counterparts) == len(members) <= most or (some and len(counterparts) > len(members)):
                 for x, y in zip(counterparts, members, strict=False):
-                    made += self.pair(x, y)
-        return made
+                    new_pairs += self.pair(x, y)
+        return new_pairs
 
     def percolate(self, least: int = _SURE) -> int:
-        """Let pairs find pairs: every matched pair marks the pairs at its sides, and the best marked are matched first.
+        """Let pairs propose pairs: every match raises the scores of its neighbours, and the best candidates are matched first.
 
-        A pair with a rival of equal score waits; what is still waiting at the end is left to others.
+        A candidate with a rival of equal score waits; those that are still waiting at the end are left to other phases.
         """
-        made = 0
+        new_pairs = 0
         waiting: list[tuple[int, int, int]] = []
         while True:
             self._spread()
@@ -116,14 +116,14 @@ class Pairs:
                 if score < least or self._has_rival(x, y, score):
                     waiting.append(entry)
                 else:
-                    made += self.pair(x, y)
+                    new_pairs += self.pair(x, y)
         self._heap = waiting
         heapq.heapify(self._heap)
-        return made
+        return new_pairs
 
     def _has_rival(self, x: int, y: int, score: int) -> bool:
-        """Whether another pair is as good, or x is one of several equal nodes of which fewer are left: who of them went is not seen
-        from its users, they were handed over."""
+        """Whether another candidate has the same score, or x is one of several equal nodes of which fewer are left. Users do not show which
+        of them was removed, because they moved to another node."""
         if self._duplicates_a[x] > self._duplicates_b[y]:
             return True
         counterpart_a, counterpart_b, scores = self.counterpart_a, self.counterpart_b, self._scores
@@ -132,10 +132,10 @@ class Pairs:
         return any(counterpart_a[z] == FREE and z != x and scores[z][y] >= score for z in self._candidates[y])
 
     def _mark(self, x: int, y: int, by_user: bool = False) -> None:
-        """One more matched neighbour speaks for this pair.
+        """Raise the score of a pair because of one more matched neighbour.
 
-        A rewrite hands the users of a node over to another one. So users count once however many they are, and alone they never
-        make a changed node sure.
+        A rewrite moves the users of a node to another node. So users count only once, however many there are, and they are never enough
+        to match a changed node.
         """
         if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE:
             return
@@ -152,10 +152,10 @@ class Pairs:
             self._candidates.setdefault(y, []).append(x)
         if not by_user:
             scores[y] += 3
-        elif x * len(self.b) + y in self._used_alike:
+        elif x * len(self.b) + y in self._marked_by_user:
             return
         else:
-            self._used_alike.add(x * len(self.b) + y)
+            self._marked_by_user.add(x * len(self.b) + y)
             same = labels["strict"][0][x] == labels["strict"][1][y]
             scores[y] = scores[y] + 2 if same else max(scores[y], min(scores[y] + 1, _SURE - 1))
         heapq.heappush(self._heap, (-scores[y], x, y))
@@ -190,7 +190,7 @@ class Pairs:
             self._mark_all(xs, ys)
 
     def _mark_all(self, xs: list[int], ys: list[int]) -> None:
-        """Candidates from two frontiers: everybody with everybody while they are few, then only those that are strictly alike."""
+        """Raise the scores of candidates from two sets: all combinations if there are few, otherwise those with equal strict labels."""
         if len(xs) * len(ys) <= _MOST_CANDIDATES:
             for x in xs:
                 for y in ys:
@@ -211,7 +211,7 @@ class Pairs:
 
 
 def _duplicates(side: Side, label: list[int]) -> list[int]:
-    """For each node how many of its graph are the same on the same operands, itself counted."""
+    """For each node, how many nodes of its graph are the same on the same operands, including itself."""
     keys = [(side.graph[i], label[i], *side.operands[i]) for i in range(len(side))]
     counts = Counter(keys)
     return [counts[key] for key in keys]

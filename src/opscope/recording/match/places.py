@@ -1,4 +1,4 @@
-"""Matching by places in the user's program, for two compilations of it: a compiler numbers names anew, a user's scopes stay."""
+"""Matching by place in the user's program, for two compilations of it: names are renumbered, but the user's scopes stay."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _Place = tuple[int, str | tuple[str, ...]]
 
 
 def match_places(pairs: Pairs) -> int:
-    """Match nodes that are the only ones of their kind in their place, in both programs.
+    """Match nodes that are the only ones of their kind at their place, in both programs.
 
-    Graphs that both programs have are left out: they are matched as a whole.
+    Graphs that both programs contain are left out, because they match as a whole.
     """
     kind_a, kind_b = pairs.labels.of["kind"]
     content_a, content_b = pairs.labels.content
@@ -20,7 +20,7 @@ def match_places(pairs: Pairs) -> int:
 
 
 def _places(side: Side, kind: list[int], content: list[int], shared: set[int]) -> dict[int, _Place]:
-    """By node, for those that have a place: XLA's `op_name` says it to the operation, and for parameters too."""
+    """Nodes that have a place, with kind and place. XLA's `op_name` names the single operation, and parameters too."""
     places: dict[int, _Place] = {}
     for g, same in enumerate(content):
         if same in shared:

@@ -1,4 +1,4 @@
-"""Graphs that no pass touched. Most of a large program: they are matched as a whole, and nobody looks at their nodes."""
+"""Finds the graphs that no pass touched, which are most of a large program. They match as a whole, without comparing nodes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from opscope.recording.model import Origin
 
 
 def untouched(a: Program, b: Program, origins: Iterable[Origin]) -> frozenset[str]:
-    """Names of graphs that are one object in both programs (a recording reads equal graphs as one), with everything they call.
+    """Names of graphs that are the same object in both programs (a recording decodes equal graphs once), with everything that they call.
 
-    Not those that others call now, since their nodes may live on in the graph that called them before; nor those of which the
-    compiler told something itself.
+    Excluded are graphs with other callers than before, because their nodes may have moved into a former caller, and graphs with recorded
+    origins.
     """
-    told = {graph for origin in origins for graph, _ in (*origin.old, *origin.new)}
-    same = {name for name, graph in a.graphs.items() if name not in told and b.graphs.get(name) is graph}
+    with_origins = {graph for origin in origins for graph, _ in (*origin.old, *origin.new)}
+    same = {name for name, graph in a.graphs.items() if name not in with_origins and b.graphs.get(name) is graph}
     called_a, called_b = (_called_by(program[name] for name in program.graphs if name not in same) for program in (a, b))
     callers: dict[str, list[str]] = defaultdict(list)
     dropped = [name for name in same if called_a.get(name) != called_b.get(name)]
@@ -34,7 +34,7 @@ def untouched(a: Program, b: Program, origins: Iterable[Origin]) -> frozenset[st
 
 
 def _called_by(graphs: Iterable[Graph]) -> dict[str, set[tuple[str, str]]]:
-    """{called graph: who calls it}."""
+    """{called graph: the nodes that call it}."""
     called: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for graph in graphs:
         for node in graph.nodes:

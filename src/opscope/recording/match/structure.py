@@ -1,8 +1,8 @@
-"""Matching by what nodes are and what stands around them, for programs whose names tell nothing.
+"""Matching by the kind of nodes and their neighbours, for programs whose names are meaningless.
 
-Graphs are taken from the entry downwards. Inside a pair of graphs: what looks the same three steps around it, then what its matched
-neighbours point at, then what stands in the same place of the order. A called graph belongs to the graph that the counterpart of its
-caller calls. What is left over may have moved to another graph, and is looked for across them.
+Graphs are matched from the entry downwards. Inside a pair of graphs, nodes match first by their surroundings up to three hops away, then by
+their matched neighbours, then by their position in the order. A called graph matches the graph that the counterpart of its caller calls.
+Nodes that are left may have moved to another graph, and are matched across graphs.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from opscope.recording.match.derive import derive
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
 
-_ROUNDS = 3
+_HOPS = 3
 _RARE = 8
 _DEEPEST_VIEW = 8
 _SURE_STEPS = 23
 _CLEARLY = 1.5
-_MOST_BEGINNINGS = 16
+_MOST_RESTARTS = 16
 _VIEWS = frozenset(("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze"))
 
 
@@ -30,26 +30,26 @@ def match_structure(pairs: Pairs) -> None:
     order = a.callees_last()
     done: set[int] = set()
     while True:
-        _down_the_calls(pairs, order, done)
+        _match_down_the_calls(pairs, order, done)
         if _moved(pairs):
             continue
-        if not (_same_contents(pairs, labels.content) or _shared_rarities(pairs) or _same_contents(pairs, labels.form)):
+        if not (_same_contents(pairs, labels.content) or _by_rare_nodes(pairs) or _same_contents(pairs, labels.form)):
             break
     _across_graphs(pairs)
 
 
 def _moved(pairs: Pairs) -> int:
-    """Match free nodes that are computed in another graph now, known by their values. Their graphs may follow them."""
+    """Match free nodes that are now computed in another graph, by their values. Their graphs can follow."""
     return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if pairs.a.calls[x] and pairs.counterpart_a[x] == FREE)
 
 
-def _down_the_calls(pairs: Pairs, order: list[int], done: set[int]) -> None:
+def _match_down_the_calls(pairs: Pairs, order: list[int], done: set[int]) -> None:
     for ga in order:
         if ga in done:
             continue
         gb = pairs.graph_a[ga]
         if gb == FREE:
-            gb = _voted(pairs, ga)
+            gb = _graph_called_instead(pairs, ga)
             if gb == FREE:
                 continue
             pairs.pair_graphs(ga, gb)
@@ -57,11 +57,11 @@ def _down_the_calls(pairs: Pairs, order: list[int], done: set[int]) -> None:
         match_graphs(pairs, ga, gb)
 
 
-def _voted(pairs: Pairs, ga: int) -> int:
-    """The graph that the counterparts of its callers call; the earliest caller decides between equals.
+def _graph_called_instead(pairs: Pairs, ga: int) -> int:
+    """The graph that the counterparts of its callers call; on a tie, the earliest caller decides.
 
-    Nobody makes a graph that is not called. So if the same graph still stands in b without callers, that is the old one, and what
-    the callers call now is new.
+    No pass creates a graph without calling it. So if b contains the same graph without callers, that is the old one, and the graph that is
+    called now is new.
     """
     votes: Counter[int] = Counter()
     for caller in pairs.a.callers[ga]:
@@ -82,7 +82,7 @@ def _voted(pairs: Pairs, ga: int) -> int:
 
 
 def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
-    """What the counterpart of a caller calls in place of `ga`. Branches may change places: they go by what they say, or by operands."""
+    """The graph that the counterpart of a caller calls instead of `ga`. Branches can be swapped: they match by contents, or by operands."""
     counterpart = pairs.counterpart_a[caller]
     if counterpart < 0:
         return FREE
@@ -97,28 +97,28 @@ def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
             return called_b[shared.index(best)]
     operands_a, operands_b = pairs.a.operands[caller], pairs.b.operands[counterpart]
     if len(called_a) > 1 and len(operands_a) == len(operands_b) == len(called_a) + 1:
-        taken = pairs.counterpart_a[operands_a[at + 1] // TAGS]
-        given = [edge // TAGS for edge in operands_b[1:]]
-        if given.count(taken) == 1:
-            return called_b[given.index(taken)]
+        operand = pairs.counterpart_a[operands_a[at + 1] // TAGS]
+        branch_operands = [edge // TAGS for edge in operands_b[1:]]
+        if branch_operands.count(operand) == 1:
+            return called_b[branch_operands.index(operand)]
     return called_b[at]
 
 
 def _overlap(pairs: Pairs, ga: int, gb: int) -> int:
-    """How many nodes of two graphs say the same."""
+    """How many nodes of two graphs have equal strict labels."""
     strict_a, strict_b = pairs.labels.of["strict"]
     common = Counter(strict_a[x] for x in pairs.a.members(ga)) & Counter(strict_b[y] for y in pairs.b.members(gb))
     return sum(common.values())
 
 
 def _orphans(pairs: Pairs) -> list[int]:
-    """Graphs of b that are free and that nobody calls."""
+    """Free graphs of b without callers."""
     entry = pairs.b.graph_number[pairs.b.program.entry]
     return [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE and gb != entry and not pairs.b.callers[gb]]
 
 
 def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
-    """Match the nodes of two graphs that belong together."""
+    """Match the nodes of two matched graphs."""
     contents = pairs.labels.content
     if contents[0][ga] == contents[1][gb]:
         for x, y in zip(pairs.a.members(ga), pairs.b.members(gb), strict=True):
@@ -141,7 +141,7 @@ def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
 
 
 def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
-    """Everything that needs matched neighbours, from sure to unsure. What is found begins it anew, a bounded number of times."""
+    """Run the steps that need matched neighbours, most certain first. A match restarts them, a bounded number of times."""
     steps: list[Callable[[list[int], list[int]], int]] = []
     for level in ("deep", "strict", "work", "meant"):
         if level in ("deep", "work"):
@@ -155,42 +155,42 @@ def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
             steps.append(lambda xs, ys: _by_counterparts(pairs, "deep", xs, ys, 1, False, some=True))
         steps.append(lambda xs, ys, level=level: _by_place(pairs, level, xs, ys))  # type: ignore[misc]
     steps.append(lambda xs, ys: pairs.percolate(least=2))
-    at = begun = 0
+    at = restarts = 0
     while at < len(steps):
         xs, ys = pairs.free_a(xs), pairs.free_b(ys)
         if not xs or not ys:
             return
-        pairs.saying = "neighbourhood" if at < _SURE_STEPS else "similarity"
-        found = steps[at](xs, ys)
-        pairs.saying = "neighbourhood"
-        if found:
+        pairs.current_evidence = "neighbourhood" if at < _SURE_STEPS else "similarity"
+        new_pairs = steps[at](xs, ys)
+        pairs.current_evidence = "neighbourhood"
+        if new_pairs:
             pairs.percolate()
-        begun += bool(found)
-        at = 0 if found and begun < _MOST_BEGINNINGS else at + 1
+        restarts += bool(new_pairs)
+        at = 0 if new_pairs and restarts < _MOST_RESTARTS else at + 1
 
 
 def _surroundings(pairs: Pairs, members_a: range, members_b: range) -> list[tuple[list[int], list[int]]]:
-    """Labels of nodes with everything 1, 2, … steps around them (operands in order, users as a set), the same on both sides."""
+    """Labels of nodes with everything up to 1, 2, … hops away (operands in order, users as a set), equal on both sides."""
     sides = ((pairs.a, members_a), (pairs.b, members_b))
     now = [[pairs.labels.of["deep"][which][i] for i in members] for which, (_, members) in enumerate(sides)]
-    rounds = []
-    for _ in range(_ROUNDS):
-        known: dict[tuple[object, ...], int] = {}
-        now = [_widened(side, members, label, known) for (side, members), label in zip(sides, now, strict=True)]
-        rounds.append((now[0], now[1]))
-    return rounds
+    by_hops = []
+    for _ in range(_HOPS):
+        numbers: dict[tuple[object, ...], int] = {}
+        now = [_widened(side, members, label, numbers) for (side, members), label in zip(sides, now, strict=True)]
+        by_hops.append((now[0], now[1]))
+    return by_hops
 
 
-def _widened(side: Side, members: range, label: list[int], known: dict[tuple[object, ...], int]) -> list[int]:
+def _widened(side: Side, members: range, label: list[int], numbers: dict[tuple[object, ...], int]) -> list[int]:
     base, operands, users = members.start, side.operands, side.users
     return [
-        known.setdefault(
+        numbers.setdefault(
             (
                 label[i - base],
                 tuple([label[edge // TAGS - base] * TAGS + edge % TAGS for edge in operands[i]]),
                 tuple(sorted([label[edge // TAGS - base] * TAGS + edge % TAGS for edge in users[i]])),
             ),
-            len(known),
+            len(numbers),
         )
         for i in members
     ]
@@ -199,39 +199,39 @@ def _widened(side: Side, members: range, label: list[int], known: dict[tuple[obj
 def _by_counterparts(
     pairs: Pairs, level: str, xs: list[int], ys: list[int], up: int, down: bool, some: bool = False, whole: bool = False
 ) -> int:
-    """Match nodes that are alike and have the same matched operands, or users, or both.
+    """Match nodes with equal labels and the same matched operands, or users, or both.
 
-    Operands are taken as they are (1), behind reshapes (2), or behind anything that takes but one operand (3).
-    With `whole` every operand must be matched, else one of them is enough.
+    Operands count directly (`up` 1), through reshapes (2), or through any node with one operand (3). With `whole`, every operand must be
+    matched; otherwise one is enough.
     """
 
     def keys(side: Side, which: int, among: list[int], name: Sequence[int]) -> list[tuple[object, ...] | int]:
         label, enough = pairs.labels.of[level][which], all if whole else any
-        found: list[tuple[object, ...] | int] = []
+        keys_of: list[tuple[object, ...] | int] = []
         for i in among:
             edges = [_origin(side, edge, up == 3) for edge in side.operands[i]] if up > 1 else side.operands[i]
             above = tuple([name[edge // TAGS] * TAGS + edge % TAGS for edge in edges]) if up else ()
             below = [name[edge // TAGS] * TAGS + edge % TAGS for edge in side.users[i] if name[edge // TAGS] >= 0] if down else []
-            known = (up and enough(part >= 0 for part in above)) or (below and not whole) or (some and not edges)
-            found.append((label[i], above, tuple(sorted(below))) if known else ~i * 2 - which)
-        return found
+            has_match = (up and enough(part >= 0 for part in above)) or (below and not whole) or (some and not edges)
+            keys_of.append((label[i], above, tuple(sorted(below))) if has_match else ~i * 2 - which)
+        return keys_of
 
     return pairs.by_class(xs, keys(pairs.a, 0, xs, pairs.name_a), ys, keys(pairs.b, 1, ys, pairs.name_b), some=some)
 
 
 def _by_value(pairs: Pairs, xs: list[int], ys: list[int]) -> int:
-    """Match nodes that do the same to the same values, where an operand is computed inside of a new call now: a fusion."""
+    """Match nodes that do the same to the same values, if an operand is now computed inside a new call, such as a fusion."""
     b = pairs.b
-    taking = {y for y in ys if any(b.calls[e // TAGS] and pairs.counterpart_b[e // TAGS] == FREE for e in b.operands[y])}
-    if not taking or not pairs.valuations:
+    users_of_calls = {y for y in ys if any(b.calls[e // TAGS] and pairs.counterpart_b[e // TAGS] == FREE for e in b.operands[y])}
+    if not users_of_calls or not pairs.valuations:
         return 0
     pairs.valuations -= 1
     inside = set(xs)
-    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if y in taking and x in inside and pairs.counterpart_a[x] == FREE)
+    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if y in users_of_calls and x in inside and pairs.counterpart_a[x] == FREE)
 
 
 def _origin(side: Side, edge: int, anything: bool) -> int:
-    """The edge that brings the value, looking through what only gives it another form, or through anything of one operand."""
+    """The edge that the value comes from, looking through reshapes, or through `anything` with one operand."""
     for _ in range(_DEEPEST_VIEW):
         node = edge // TAGS
         if len(side.operands[node]) != 1 or not (anything or side.nodes[node].op in _VIEWS):
@@ -241,23 +241,23 @@ def _origin(side: Side, edge: int, anything: bool) -> int:
 
 
 def _by_place(pairs: Pairs, level: str, xs: list[int], ys: list[int]) -> int:
-    """Match nodes that are alike and stand between the same matched nodes of the order. A node that lost its users is no such."""
+    """Match nodes with equal labels between the same matched nodes of the order. Nodes with users match only nodes with users."""
     label_a, label_b = pairs.labels.of[level]
-    own_a = [(label_a[x], bool(pairs.a.users[x])) for x in xs]
-    own_b = [(label_b[y], bool(pairs.b.users[y])) for y in ys]
+    keys_a = [(label_a[x], bool(pairs.a.users[x])) for x in xs]
+    keys_b = [(label_b[y], bool(pairs.b.users[y])) for y in ys]
     gap_a, gap_b = _gaps(pairs, xs, ys)
-    made = pairs.by_class(xs, list(zip(own_a, gap_a, strict=True)), ys, list(zip(own_b, gap_b, strict=True)))
-    return made or pairs.by_class(xs, own_a, ys, own_b)
+    new_pairs = pairs.by_class(xs, list(zip(keys_a, gap_a, strict=True)), ys, list(zip(keys_b, gap_b, strict=True)))
+    return new_pairs or pairs.by_class(xs, keys_a, ys, keys_b)
 
 
 def _gaps(pairs: Pairs, xs: list[int], ys: list[int]) -> tuple[list[int], list[int]]:
-    """For each free node, how many nodes of the longest common order of matched nodes stand before it."""
+    """For each free node, how many nodes of the longest common subsequence of matched nodes are before it."""
     if not xs or not ys:
         return [], []
     members = pairs.a.members(pairs.a.graph[xs[0]])
     matched = [x for x in members if pairs.counterpart_a[x] >= 0 and pairs.b.graph[pairs.counterpart_a[x]] == pairs.b.graph[ys[0]]]
-    kept = _longest_increasing([pairs.counterpart_a[x] for x in matched])
-    fixed_a = [matched[i] for i in kept]
+    positions = _longest_increasing([pairs.counterpart_a[x] for x in matched])
+    fixed_a = [matched[i] for i in positions]
     fixed_b = [pairs.counterpart_a[x] for x in fixed_a]
     return [bisect_left(fixed_a, x) for x in xs], [bisect_left(fixed_b, y) for y in ys]
 
@@ -276,25 +276,25 @@ def _longest_increasing(numbers: list[int]) -> list[int]:
         else:
             tails[at] = number
             tail_at[at] = i
-    kept: list[int] = []
+    positions: list[int] = []
     i = tail_at[-1] if tail_at else -1
     while i >= 0:
-        kept.append(i)
+        positions.append(i)
         i = before[i]
-    return kept[::-1]
+    return positions[::-1]
 
 
 def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
-    """Pair graphs that say the same: those with callers alike first, then those that nobody calls in b, then any, in order.
+    """Match graphs with equal contents: first graphs of b without callers, then those with similar callers, then any, in order.
 
-    A graph that nobody calls was there before, since a pass makes graphs to call them.
+    A graph without callers must be an old one, because passes create graphs in order to call them.
     """
     free_a = [ga for ga, gb in enumerate(pairs.graph_a) if gb == FREE]
     free_b = [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE]
     orphans = _by_number(contents[1], _orphans(pairs))
     waiting_a = _by_number(contents[0], free_a)
-    left = [zip(waiting_a[c], gs, strict=True) for c, gs in orphans.items() if len(waiting_a.get(c, ())) == len(gs)]
-    if _pair_all(pairs, [each for found in left for each in found]):
+    orphan_pairs = [zip(waiting_a[c], gs, strict=True) for c, gs in orphans.items() if len(waiting_a.get(c, ())) == len(gs)]
+    if _pair_all(pairs, [pair for several in orphan_pairs for pair in several]):
         return True
 
     def called_by(side: Side, which: int, level: str, g: int) -> tuple[int, ...]:
@@ -316,26 +316,26 @@ def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
     return _pair_all(pairs, [(ga, gb) for ga, gb in any_order if gb is not None])
 
 
-def _pair_all(pairs: Pairs, found: list[tuple[int, int]]) -> bool:
-    return sum(pairs.pair_graphs(ga, gb) for ga, gb in found) > 0
+def _pair_all(pairs: Pairs, graphs: list[tuple[int, int]]) -> bool:
+    return sum(pairs.pair_graphs(ga, gb) for ga, gb in graphs) > 0
 
 
 def _by_number(number: Sequence[int], graphs: Sequence[int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = defaultdict(list)
+    groups: dict[int, list[int]] = defaultdict(list)
     for g in graphs:
-        found[number[g]].append(g)
-    return found
+        groups[number[g]].append(g)
+    return groups
 
 
-def _shared_rarities(pairs: Pairs) -> bool:
-    """Pair graphs that share most of what is rare in them."""
+def _by_rare_nodes(pairs: Pairs) -> bool:
+    """Match graphs that share most of their rare nodes."""
     strict_a, strict_b = pairs.labels.of["strict"]
     free_b = [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE]
     holders: dict[int, set[int]] = defaultdict(set)
     for gb in free_b:
         for y in pairs.b.members(gb):
             holders[strict_b[y]].add(gb)
-    wanted: list[tuple[float, int, int]] = []
+    candidates: list[tuple[float, int, int]] = []
     for ga, gb in enumerate(pairs.graph_a):
         if gb != FREE:
             continue
@@ -347,15 +347,15 @@ def _shared_rarities(pairs: Pairs) -> bool:
         for gb, count in votes.most_common(_RARE):
             size = max(len(pairs.a.graphs[ga]), len(pairs.b.graphs[gb]))
             if count >= 2 and count * 2 >= size:
-                wanted.append((-count / size, ga, gb))
-    made = False
-    for _, ga, gb in sorted(wanted):
-        made |= pairs.pair_graphs(ga, gb)
-    return made
+                candidates.append((-count / size, ga, gb))
+    any_pair = False
+    for _, ga, gb in sorted(candidates):
+        any_pair |= pairs.pair_graphs(ga, gb)
+    return any_pair
 
 
 def _across_graphs(pairs: Pairs) -> None:
-    """What moved: nodes alike with the same surroundings, wherever they stand now, if there is no doubt which."""
+    """Match nodes that moved: those with equal surroundings in any graph, if only one node qualifies."""
     pairs.across = True
     xs, ys = pairs.free_a(range(len(pairs.a))), pairs.free_b(range(len(pairs.b)))
     if not xs or not ys:
