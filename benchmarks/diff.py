@@ -1,17 +1,17 @@
-"""Is matching right, and how fast is it? Truth is made by taking names away.
+"""Measures how accurate and how fast matching is. The ground truth comes from removing names.
 
-    python benchmarks/diff.py                      the 4-layer transformer's dump (made if it is not there)
-    python benchmarks/diff.py FOLDER …             other dumps of XLA
+    python benchmarks/diff.py                      the 4-layer transformer's dump (made if missing)
+    python benchmarks/diff.py DIRECTORY …          other XLA dumps
     python benchmarks/diff.py --speed              100,000 nodes against 100,000
-    python benchmarks/diff.py --without-metadata   the same with op_name, scopes and source lines taken away too
-    python benchmarks/diff.py --recorded SOURCE …  live recordings: against what the compiler told itself
+    python benchmarks/diff.py --without-metadata   also without op_name, scopes and source lines
+    python benchmarks/diff.py --recorded SOURCE …  live recordings, against what the compiler reported
 
 `--keep` appends the figures to benchmarks/results/diff.jsonl.
 
-Of two consecutive snapshots every instruction and computation of the second gets a random name, in its text; nothing else changes.
-The programs are matched without names, and compared with the names before. "Surviving" are nodes whose name is in both; "wrong" are
-surviving nodes (of either side) that were matched to another one. Of those, "alike" are in graphs that nobody calls and that say the
-same word for word: nothing but names can tell them apart.
+For each pair of consecutive snapshots, every instruction and computation in the text of the second gets a random name; nothing else
+changes. The programs are matched without names, and the result is compared with the original names. Nodes whose name is in both
+programs "survive"; a surviving node (of either side) that is matched to another node is "wrong". "Alike" are wrong nodes in uncalled
+graphs that are otherwise identical: only names can distinguish them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _METADATA = re.compile(r", metadata=\{(?:[^{}\"]|\"(?:[^\"\\]|\\.)*\")*\}")
 
 
 def renamed(text: str, seed: int) -> tuple[str, dict[str, str]]:
-    """The text with every instruction and computation named anew at random, and the names by the names before."""
+    """The text with a new random name for every instruction and computation, and the new names by the old ones."""
     names = sorted(set(_NAME.findall(text)))
     fresh = [f"r{i}" for i in range(len(names))]
     random.Random(seed).shuffle(fresh)
@@ -47,8 +47,8 @@ def renamed(text: str, seed: int) -> tuple[str, dict[str, str]]:
     lines = []
     for line in text.split("\n"):
         if line.endswith("{") and line.startswith(("%", "ENTRY")):
-            line = _PARAMETER.sub(lambda found: new.get(found[1], found[1]), line)
-        lines.append(_NAME.sub(lambda found: "%" + new[found[1]], line))
+            line = _PARAMETER.sub(lambda match: new.get(match[1], match[1]), line)
+        lines.append(_NAME.sub(lambda match: "%" + new[match[1]], line))
     return "\n".join(lines), new
 
 
@@ -56,13 +56,13 @@ def nodes(program: Program) -> dict[str, tuple[str, str]]:
     return {node.id: (graph.name, node.id) for graph in program for node in graph}
 
 
-def truth_of(folder: Path, metadata: bool) -> list[Figure]:
-    """Prints a line for each changed step; returns the shares of all steps, and those of the worst step."""
-    steps, _ = find_steps(folder)
+def truth_of(directory: Path, metadata: bool) -> list[Figure]:
+    """Print a line for each changed step; returns the shares over all steps, and those of the worst step."""
+    steps, _ = find_steps(directory)
     worst_right, worst_wrong = 1.0, 0.0
-    survived = found_right = found_wrong = changed = 0
+    survived = all_right = all_wrong = changed = 0
     before: tuple[str, Program] | None = None
-    print(f"\n{folder.name}{'' if metadata else ', without metadata'}")
+    print(f"\n{directory.name}{'' if metadata else ', without metadata'}")
     print(f"{'survive':>8} {'right':>8} {'wrong':>7} {'alike':>7} {'seconds':>8}  step")
     for step in steps:
         text = step.path.read_text()
@@ -74,21 +74,21 @@ def truth_of(folder: Path, metadata: bool) -> list[Figure]:
             line, right, wrong, total = compare(before[1], text, step, seed=changed)
             print(line)
             changed += 1
-            survived, found_right, found_wrong = survived + total, found_right + right, found_wrong + wrong
+            survived, all_right, all_wrong = survived + total, all_right + right, all_wrong + wrong
             worst_right, worst_wrong = min(worst_right, right / total), max(worst_wrong, wrong / total)
         before = (text, program)
-    shares = f"{found_right / survived:.3%} right, {found_wrong / survived:.3%} wrong"
+    shares = f"{all_right / survived:.3%} right, {all_wrong / survived:.3%} wrong"
     print(f"{changed} changed steps, {survived:,} surviving nodes: {shares}")
-    print(f"worst step: {worst_right:.2%} right (wanted 97 %), {worst_wrong:.2%} wrong (wanted under 1 %)")
-    graph = folder.name + ("" if metadata else ", without metadata")
+    print(f"worst step: {worst_right:.2%} right (target: 97 %), {worst_wrong:.2%} wrong (target: under 1 %)")
+    graph = directory.name + ("" if metadata else ", without metadata")
     return [
-        *shares_of(graph, survived, found_right / survived, found_wrong / survived),
+        *shares_of(graph, survived, all_right / survived, all_wrong / survived),
         *shares_of(f"{graph}, worst step", None, worst_right, worst_wrong),
     ]
 
 
 def shares_of(graph: str, survived: int | None, right: float, wrong: float) -> list[Figure]:
-    matched = Figure("surviving nodes matched, names taken away", 100 * right, "%", graph, survived, at_least=97)
+    matched = Figure("surviving nodes matched, names removed", 100 * right, "%", graph, survived, at_least=97)
     return [matched, Figure("surviving nodes matched wrongly", 100 * wrong, "%", graph, survived, at_most=1)]
 
 
@@ -100,8 +100,8 @@ def compare(a: Program, text: str, step: Step, seed: int) -> tuple[str, int, int
     truth = {key: key_b[new[name]] for name, key in in_a.items() if name in new and new[name] in key_b}
     back = set(truth.values())
     started = time.perf_counter()
-    found = diff_passes(a, b, ids="positions")
-    pairs = [(x, y) for x, y in found.pairs()]
+    comparison = diff_passes(a, b, ids="positions")
+    pairs = [(x, y) for x, y in comparison.pairs()]
     seconds = time.perf_counter() - started
     right = sum(truth.get(x) == y for x, y in pairs)
     wrong = sum((x in truth or y in back) and truth.get(x) != y for x, y in pairs)
@@ -121,7 +121,7 @@ def _dead_and_alike(program: Program, one: str, other: str) -> bool:
 
 
 def recorded_truth(recording: Recording) -> list[Figure]:
-    """Matching without ids and without being told, against the ids that live on and the origins that the compiler told."""
+    """Matching without ids and origins, compared with the ids that survive and the origins that the compiler reported."""
     survived = right = wrong = 0
     for snapshot in recording:
         if recording.repeats(snapshot):
@@ -133,16 +133,16 @@ def recorded_truth(recording: Recording) -> list[Figure]:
         for origin in snapshot.origins:
             if len(origin.old) == len(origin.new) == 1 and not origin.rule:
                 truth[origin.old[0]] = origin.new[0]
-        found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        matches: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for match in diff_passes(before.program, snapshot.program, ids="positions").matched:
             for key in match.a:
-                found.setdefault(key, set()).update(match.b)
+                matches.setdefault(key, set()).update(match.b)
         survived += len(truth)
-        right += sum(new in found.get(old, ()) for old, new in truth.items())
-        wrong += sum(old in found and new not in found[old] for old, new in truth.items())
+        right += sum(new in matches.get(old, ()) for old, new in truth.items())
+        wrong += sum(old in matches and new not in matches[old] for old, new in truth.items())
     shares = right / max(1, survived), wrong / max(1, survived)
-    said = f"{shares[0]:.2%} right (wanted 97 %), {shares[1]:.2%} wrong (wanted under 1 %)"
-    print(f"{Path(recording.name).name}, {recording.attrs.get('producer', '')}: {survived:,} surviving nodes, {said}")
+    result = f"{shares[0]:.2%} right (target: 97 %), {shares[1]:.2%} wrong (target: under 1 %)"
+    print(f"{Path(recording.name).name}, {recording.attrs.get('producer', '')}: {survived:,} surviving nodes, {result}")
     return shares_of(Path(recording.name).name, survived, *shares)
 
 
@@ -151,7 +151,7 @@ def keys_of_ops(program: Program) -> set[tuple[str, str]]:
 
 
 def speed() -> list[Figure]:
-    """The compiled 24-layer step against itself: under its names, under other names, and with the same names for other nodes."""
+    """The compiled 24-layer step against itself: with its names, with other names, and with the same names on other nodes."""
     from make_hlo import make
 
     _, compiled = make(24)
@@ -159,31 +159,31 @@ def speed() -> list[Figure]:
     (a,) = parse_hlo(text)
     (b,) = parse_hlo(renamed(text, 1)[0])
     figures = [timed("by names", a, a, True), timed("without names", a, b, False)]
-    for title, other in (("same names", text), ("names numbered anew", renumbered(text))):
+    for title, other in (("same names", text), ("renumbered names", renumbered(text))):
         (b,) = parse_hlo(other)
         figures.append(timed(f"by default, {title}", a, b, None))
     return figures
 
 
 def timed(title: str, a: Program, b: Program, match_by_name: bool | None) -> Figure:
-    """One comparison of two programs that are the same but for their names."""
+    """One comparison of two programs that differ only in names."""
     started = time.perf_counter()
-    found = diff(a, b, match_by_name=match_by_name)
+    comparison = diff(a, b, match_by_name=match_by_name)
     seconds = time.perf_counter() - started
-    counts = f"+{len(found.added):,} −{len(found.removed):,} ~{len(found.changed):,}, names {found.names}"
-    print(f"{a.node_count:,} against {b.node_count:,} nodes {title}: {seconds:.1f} s ({counts}; wanted under 20 s)")
+    counts = f"+{len(comparison.added):,} −{len(comparison.removed):,} ~{len(comparison.changed):,}, names {comparison.names}"
+    print(f"{a.node_count:,} against {b.node_count:,} nodes {title}: {seconds:.1f} s ({counts}; target: under 20 s)")
     size = sum(len(graph.nodes) for graph in a)
     return Figure(f"compare with itself {title}", seconds, "s", "compiled 24-layer HLO", size, at_most=20)
 
 
 def renumbered(text: str) -> str:
-    """The text as if seven instructions more had been counted early on: most names belong to another node now."""
-    return re.sub(r"%([A-Za-z_][\w-]*)\.(\d+)\b", lambda found: f"%{found[1]}.{int(found[2]) + 7 * (int(found[2]) > 500)}", text)
+    """The text as if seven more instructions had been numbered early on: most names now belong to another node."""
+    return re.sub(r"%([A-Za-z_][\w-]*)\.(\d+)\b", lambda name: f"%{name[1]}.{int(name[2]) + 7 * (int(name[2]) > 500)}", text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("sources", nargs="*", type=Path)
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--without-metadata", action="store_true")
     parser.add_argument("--recorded", action="store_true")
@@ -192,10 +192,10 @@ def main() -> None:
     if options.speed:
         figures = speed()
     elif options.recorded:
-        figures = [figure for source in options.folders for figure in recorded_truth(open_recording(source))]
+        figures = [figure for source in options.sources for figure in recorded_truth(open_recording(source))]
     else:
-        folders = options.folders or [dump(4)]
-        figures = [figure for folder in folders for figure in truth_of(folder, not options.without_metadata)]
+        directories = options.sources or [dump(4)]
+        figures = [figure for directory in directories for figure in truth_of(directory, not options.without_metadata)]
     if options.keep:
         keep("diff", figures)
     sys.exit(not options.speed and not options.without_metadata and any(figure.met is False for figure in figures))

@@ -1,9 +1,9 @@
-"""Writes real graphs in the form that `benchmarks/layout/run.mjs` lays out: boxes with sizes, edges, groups.
+"""Writes real graphs for `benchmarks/layout/run.mjs`: boxes with sizes, edges, groups.
 
     python benchmarks/layout_graphs.py .bench/transformer4_lowered.hlo .bench/transformer24.hlo --open gpt2
 
-`gpt2` is a 12-layer GPT-2 of transformers with random weights, exported by torch. A file is its entry graph; with `--open` behind it
-every fusion, call and loop in it is open too. Files go to `.bench/layout_NAME.json`, or `.bench/layout_NAME_open.json`.
+`gpt2` is a 12-layer GPT-2 from transformers with random weights, exported by torch. Of a file, the entry graph is used; `--open` after it
+also expands every fusion, call and loop. Files are written to `.bench/layout_NAME.json` or `.bench/layout_NAME_open.json`.
 """
 
 from __future__ import annotations

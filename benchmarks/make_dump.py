@@ -1,9 +1,9 @@
-"""Makes the per-pass dumps that the recording benchmarks read: the transformer of `make_hlo.py`, compiled with `xla_dump_to`.
+"""Writes the per-pass dumps that the recording benchmarks read: the transformer of `make_hlo.py`, compiled with `xla_dump_to`.
 
     python benchmarks/make_dump.py               4 layers: 57 changed steps, 39 MB of text; seconds
-    python benchmarks/make_dump.py --layers 24   383 MB of text; some minutes
+    python benchmarks/make_dump.py --layers 24   383 MB of text; a few minutes
 
-Only the texts of the passes are kept, in `.bench/transformer<N>_passes`. What is already there is not made again.
+Only the texts of the passes are kept, in `.bench/transformer<N>_passes`. An existing dump is reused.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from make_hlo import BATCH, BENCH, SEQUENCE, parameters, train_step
 
 
 def dump(layers: int) -> Path:
-    """The folder of one dump; made whole or not at all."""
-    folder = BENCH / f"transformer{layers}_passes"
-    if folder.exists():
-        return folder
+    """The directory of one dump, which is written completely or not at all."""
+    directory = BENCH / f"transformer{layers}_passes"
+    if directory.exists():
+        return directory
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     import jax
     import jax.numpy as jnp
@@ -28,7 +28,7 @@ def dump(layers: int) -> Path:
     params = parameters(layers)
     state = {"step": jnp.zeros(()), "first": params, "second": params}
     tokens = jnp.zeros((BATCH, SEQUENCE + 1), jnp.int32)
-    part = folder.with_suffix(".part")
+    part = directory.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     lowered = jax.jit(train_step, donate_argnums=(0, 1)).lower(params, state, tokens)
@@ -38,8 +38,8 @@ def dump(layers: int) -> Path:
             shutil.rmtree(path)
         elif path.suffix != ".txt":
             path.unlink()
-    part.rename(folder)
-    return folder
+    part.rename(directory)
+    return directory
 
 
 def main() -> None:

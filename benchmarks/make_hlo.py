@@ -1,10 +1,10 @@
-"""Makes the HLO that the benchmarks read: the train step of a transformer without scan, lowered and compiled by JAX on the CPU.
+"""Writes the HLO that the benchmarks read: the training step of a transformer without scan, lowered and compiled by JAX on the CPU.
 
-    python benchmarks/make_hlo.py            24 layers: about 127,000 instructions, 18 MB; compiling takes some minutes
+    python benchmarks/make_hlo.py            24 layers: about 127,000 instructions, 18 MB; compiling takes a few minutes
     python benchmarks/make_hlo.py --layers 4 seconds
 
-Writes `.bench/transformer<N>_lowered.hlo` (as traced, with debug info) and `.bench/transformer<N>.hlo` (compiled), and keeps what
-is already there.
+Writes `.bench/transformer<N>_lowered.hlo` (as traced, with debug info) and `.bench/transformer<N>.hlo` (compiled). Existing files are
+reused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WIDTH, HEADS, SEQUENCE, BATCH, VOCABULARY = 64, 4, 32, 2, 128
 
 
 def paths(layers: int) -> tuple[Path, Path]:
-    """Where the lowered and the compiled text of an N-layer model lie."""
+    """The files with the lowered and the compiled text of an N-layer model."""
     return BENCH / f"transformer{layers}_lowered.hlo", BENCH / f"transformer{layers}.hlo"
 
 
@@ -105,7 +105,7 @@ def train_step(params: Any, state: Any, tokens: Any) -> Any:
 
 
 def make(layers: int) -> tuple[Path, Path]:
-    """Both texts, from the files where they exist. Each is written whole or not at all."""
+    """The files with both texts, made if missing. Each is written completely or not at all."""
     lowered_path, compiled_path = paths(layers)
     if lowered_path.exists() and compiled_path.exists():
         return lowered_path, compiled_path

@@ -1,4 +1,4 @@
-"""Model Explorer and Netron on the same graphs, driven the same way: their own servers, their own pages, their own buttons."""
+"""Model Explorer and Netron on the same graphs, driven the same way: through their own servers, pages and buttons."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 QUIET = 1.5
-"""Between the steps of one action its worker rests for a moment."""
+"""Seconds without work after which an action is over: between its steps, the worker rests for a moment."""
 
 SPY = """
-const PROGRESS = 8;  // the kind of message that only says how far it is
+const PROGRESS = 8;  // the type of messages that only report progress
 const Plain = window.Worker;
 window.asked = window.answered = 0;
 window.Worker = class extends Plain {
@@ -38,12 +38,12 @@ window.Worker = class extends Plain {
 """
 
 
-def measure_model_explorer(program: Program, name: str, folder: Path, patience: float) -> dict[str, Any] | None:
-    """A row of the table, or None if it is not installed. What does not end in time is infinite."""
+def measure_model_explorer(program: Program, name: str, directory: Path, patience: float) -> dict[str, Any] | None:
+    """A row of the table, or None if Model Explorer is not installed. What does not finish in time is infinite."""
     command = shutil.which("model-explorer", path=str(Path(sys.executable).parent))
     if command is None:
         return None
-    target = folder / "model_explorer.json"
+    target = directory / "model_explorer.json"
     opscope.save(program, target, format="model-explorer")
     row: dict[str, Any] = {"tool": "Model Explorer", "graph": name, "nodes": program.node_count, "MB": target.stat().st_size / 1e6}
     with _server(command, target) as address, sync_playwright() as playwright:
@@ -66,17 +66,17 @@ def measure_model_explorer(program: Program, name: str, folder: Path, patience: 
 
 
 NETRON_GUARD = """
-{ const own = window.eval; Object.defineProperty(window, "eval", {get: () => own, set: () => {}}); }
+{ const original = window.eval; Object.defineProperty(window, "eval", {get: () => original, set: () => {}}); }
 """
-"""Netron takes `eval` away from its page, and with it from everybody who wants to ask the page something."""
+"""Netron removes `eval` from its page, which Playwright needs to query the page."""
 
 
-def measure_netron(program: Program, name: str, folder: Path, patience: float) -> dict[str, Any] | None:
-    """The same for Netron, which has no groups: what it shows first is the flat graph."""
+def measure_netron(program: Program, name: str, directory: Path, patience: float) -> dict[str, Any] | None:
+    """A row of the table, or None if Netron is not installed. Netron has no groups: its first picture is the flat graph."""
     command = shutil.which("netron", path=str(Path(sys.executable).parent))
     if command is None:
         return None
-    target = folder / "graph.netron"
+    target = directory / "graph.netron"
     opscope.save(program, target)
     row: dict[str, Any] = {"tool": "Netron", "graph": name, "nodes": program.node_count, "MB": target.stat().st_size / 1e6}
     port = _free_port()
@@ -95,7 +95,7 @@ def measure_netron(program: Program, name: str, folder: Path, patience: float) -
 
 
 def _drawn(page: Page, started: float, patience: float) -> float:
-    """Seconds until Netron has left its welcome page for a graph; infinite if it gives up, crashes or takes too long."""
+    """Seconds until Netron shows a graph; infinite if it gives up, crashes or takes too long."""
     try:
         page.wait_for_selector("body.default, body.alert", timeout=patience * 1000)
     except PlaywrightError:
@@ -119,7 +119,7 @@ def _until_open(port: int) -> None:
 
 
 def _settled(page: Page, answered: int, started: float, patience: float) -> float:
-    """Seconds until its worker has answered everything, and asks nothing more for a while; infinite if that takes too long."""
+    """Seconds until the worker has answered everything and gets no more work for a while; infinite if that takes too long."""
     page.set_default_timeout(patience * 1000)
     since: float | None = None
     while time.perf_counter() - started < patience:

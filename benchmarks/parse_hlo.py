@@ -1,11 +1,11 @@
-"""Times our HLO reader against XLA's own C++ parser, in one run, alternating, the best of five each; and measures peak memory.
+"""Times opscope's HLO reader against XLA's C++ parser, alternating in one run, best of five each, and measures peak memory.
 
-    python benchmarks/parse_hlo.py                 the compiled 24-layer train step (made first if it is not there)
+    python benchmarks/parse_hlo.py                 the compiled 24-layer training step (made first if missing)
     python benchmarks/parse_hlo.py --layers 4      a small one
     python benchmarks/parse_hlo.py FILE.hlo        any HLO text
     --json prints the figures for other programs, --keep appends them to benchmarks/results/parse_hlo.jsonl
 
-Exits with 1 if ours took longer than XLA's, or if `opscope info` needed 600 MB or more.
+Exits with 1 if opscope took longer than XLA, or if `opscope info` needed 600 MB or more.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_
 
 
 def seconds(action: Callable[[], Any]) -> float:
-    """One run. What it made is thrown away outside the measured time."""
+    """The time of one run. Its result is freed outside the measured time."""
     started = time.perf_counter()
-    made = action()
+    result = action()
     took = time.perf_counter() - started
-    del made
+    del result
     return took
 
 
 def peak_memory(path: Path) -> float:
-    """Megabytes that `opscope info` needs at most, as the system counts them for a process of its own."""
+    """The peak memory of `opscope info` in megabytes, as the system reports it for a separate process."""
     command = [sys.executable, "-m", "opscope", "info", str(path)]
     script = f"import subprocess; subprocess.run({command!r}, check=True, stdout=subprocess.DEVNULL); {_PEAK}"
     return float(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout)

@@ -35,7 +35,7 @@ print(f"torch.export.load: {len(program.graph.nodes)} nodes in {time.perf_counte
 
 
 def write_model(path: Path, nodes: int) -> None:
-    """A deep stack of small pre-norm blocks: about 15 nodes each, in nested modules, with parameters."""
+    """A deep stack of small pre-norm blocks of about 15 nodes each, in nested modules, with parameters."""
     import torch
     from torch import nn
 
@@ -71,8 +71,8 @@ def main() -> None:
     options.add_argument("--keep", action="store_true", help="append the figures to benchmarks/results/pt2.jsonl")
     chosen = options.parse_args()
     figures = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "deep.pt2"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "deep.pt2"
         write_model(path, chosen.nodes)
         print(f"file: {path.stat().st_size / 1e6:.1f} MB")
         for script in [READ] if chosen.no_torch_load else [READ, LOAD]:

@@ -26,7 +26,7 @@ GRAPHS = {
     "transformer4_passes": "passes of a JAX train step, 4 layers",
     "compiled 24-layer HLO": "JAX train step, 24 layers, compiled",
 }
-"""How the report calls a graph, where the benchmark's own name is short."""
+"""The name of a graph in the report, if the benchmark's own name is too short."""
 
 OTHERS = {
     "parse_hlo": "Reading HLO text",

@@ -25,7 +25,7 @@ RESULTS = HERE / "results"
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number. `value` is None where nothing was measured; `note` then says why."""
+    """One measured number. `value` is None if nothing was measured; then `note` says why."""
 
     name: str
     value: float | None
@@ -55,7 +55,7 @@ class Figure:
 
 
 def keep(benchmark: str, figures: Iterable[Figure]) -> None:
-    """Append the figures to the benchmark's file, with the commit, the day and the machine."""
+    """Append the figures to the benchmark's file, with the commit, the date and the machine."""
     origin = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "machine": machine()}
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{benchmark}.jsonl").open("a", encoding="utf-8") as lines:
@@ -89,7 +89,7 @@ def commit() -> str:
 
 
 def machine() -> str:
-    """The processor and its cores: what figures depend on, and nothing that names the machine."""
+    """The processor and its cores, on which figures depend, and nothing that identifies the machine."""
     cpuinfo = Path("/proc/cpuinfo")
     models = (
         [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]

@@ -1,6 +1,6 @@
 """How large a recording is as one HTML file, and how long people wait for it, measured in real Chromium with Playwright.
 
-    python benchmarks/timeline.py [--keep] [FOLDER or run.opscope …]
+    python benchmarks/timeline.py [--keep] [DIRECTORY or run.opscope …]
 
 Prints for each source: passes, nodes of the largest snapshot, the file's megabytes, seconds to the first picture, and the
 milliseconds (median and worst) from pressing `j` to the picture of the next change, with its motion (180 ms), over all changes.
@@ -30,13 +30,13 @@ DEFAULT = Path(__file__).resolve().parent.parent / ".bench" / "transformer4_pass
 def main() -> None:
     sources = [Path(word) for word in sys.argv[1:] if word != "--keep"] or [DEFAULT]
     figures: list[Figure] = []
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for source in sources:
             if not source.exists():
-                print(f"{source.name}: not here (benchmarks/make_dump.py makes it)")
+                print(f"{source.name}: not found; run benchmarks/make_dump.py first")
                 continue
-            figures += measure(source, Path(folder, "page.html"), browser)
+            figures += measure(source, Path(directory, "page.html"), browser)
         browser.close()
     if "--keep" in sys.argv:
         keep("timeline", figures)

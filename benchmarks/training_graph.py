@@ -1,7 +1,7 @@
 """A transformer's training step as a Program of any size: forward, loss, backward, update, with groups.
 
-The hard part of such graphs for a layout is real here: every layer's activations are used again by its backward half at the other
-end of the graph, and the mask is used everywhere.
+It has what makes such graphs hard to lay out: the backward half uses every layer's activations again at the other end of the graph, and
+the mask is used everywhere.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ NODES_PER_LAYER = 66
 
 
 def training_graph(nodes: int) -> Program:
-    """About so many nodes (at least one layer's worth)."""
+    """A program with about this many nodes (at least one layer)."""
     layers = max(1, round(nodes / NODES_PER_LAYER))
     builder = ProgramBuilder(f"train_{nodes}")
     _Step(builder.graph("main"), layers).write()
@@ -26,7 +26,7 @@ class _Step:
         self.hidden = TensorType("f32", (8, 256, 512))
         self.wide = TensorType("f32", (8, 256, 2048))
         self.scores = TensorType("f32", (8, 8, 256, 256))
-        self.kept: dict[str, str] = {}
+        self.saved: dict[str, str] = {}
 
     def op(self, name: str, op: str, inputs: list[str], type: TensorType, scope: tuple[str, ...], **attrs: object) -> str:
         self.graph.node(name, op, [(each, 0) for each in inputs], [type], scope=scope, attrs={"op_name": "/".join((*scope, op)), **attrs})

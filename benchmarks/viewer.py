@@ -5,8 +5,8 @@
 Opens one-file pages of the transformer training graph, of the compiled 24-layer HLO (`.bench/transformer24.hlo`, made by
 benchmarks/make_hlo.py) and of 100,000 boxes, and prints the time to the first picture, of Expand all and of Flatten (both with
 repeats shown one by one, so that every node is drawn), the frames while panning and zooming, and the longest time the page did not
-answer. Where Model Explorer and Netron are installed, they get the same graphs in the same run. What was asked for stands beside each
-figure that misses it.
+answer. If Model Explorer and Netron are installed, they get the same graphs in the same run. A figure that misses its target is printed
+with the target.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 HLO = Path(__file__).resolve().parent.parent / ".bench" / "transformer24.hlo"
 PATIENCE = 150.0
 NEVER = float("inf")
-"""What did not end in time; then larger graphs are not tried."""
+"""For what did not finish in time; then larger graphs are not tried."""
 ASKED: dict[str, dict[str, float]] = {
     "training step, 1,000": {"first picture s": 1, "Expand all s": 0.5, "Flatten s": 0.5},
     "training step, 10,000": {"first picture s": 1.5, "Expand all s": 1.5, "Flatten s": 2},
@@ -68,25 +68,25 @@ def main() -> None:
     arguments = parser.parse_args()
     sizes = [int(size) for size in arguments.sizes.split(",") if size]
     results: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         if arguments.only in (None, "opscope"):
             for size in sizes:
-                results.append(measure(training_graph(size), f"training step, {size:,}", Path(folder)))
+                results.append(measure(training_graph(size), f"training step, {size:,}", Path(directory)))
                 show(results[-1])
             if HLO.exists():
                 program = opscope.load(HLO)
-                results.append(measure(program, "compiled 24-layer HLO", Path(folder)))
+                results.append(measure(program, "compiled 24-layer HLO", Path(directory)))
                 show(results[-1])
             if arguments.boxes:
-                results.append(frames(training_graph(arguments.boxes), f"{arguments.boxes:,} boxes", Path(folder)))
+                results.append(frames(training_graph(arguments.boxes), f"{arguments.boxes:,} boxes", Path(directory)))
                 show(results[-1])
         from other_viewers import measure_model_explorer, measure_netron
 
         for tool, measure_other in (("model-explorer", measure_model_explorer), ("netron", measure_netron)):
             for size in sizes if arguments.only in (None, tool) else []:
-                row = measure_other(training_graph(size), f"training step, {size:,}", Path(folder), PATIENCE)
+                row = measure_other(training_graph(size), f"training step, {size:,}", Path(directory), PATIENCE)
                 if row is None:
-                    print(f"{tool} is not installed, so it is not measured")
+                    print(f"{tool} is not installed; skipped")
                     break
                 results.append(row)
                 show(row)
@@ -98,9 +98,9 @@ def main() -> None:
         keep("viewer", [figure for row in results for figure in figures_of(row)])
 
 
-def measure(program: Program, name: str, folder: Path) -> dict[str, Any]:
+def measure(program: Program, name: str, directory: Path) -> dict[str, Any]:
     """Open, Expand all, Flatten."""
-    target = folder / "page.html"
+    target = directory / "page.html"
     started = time.perf_counter()
     write([program], target, ViewOptions())
     export = time.perf_counter() - started
@@ -124,9 +124,9 @@ def measure(program: Program, name: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def frames(program: Program, name: str, folder: Path) -> dict[str, Any]:
-    """Frame times while a person drags and zooms through every box at once, near and far."""
-    target = folder / "frames.html"
+def frames(program: Program, name: str, directory: Path) -> dict[str, Any]:
+    """Frame times while dragging and zooming with every box drawn, near and far."""
+    target = directory / "frames.html"
     write([program], target, ViewOptions())
     with opened(target) as (page, _):
         press(page, "Fold repeats")
@@ -172,7 +172,7 @@ def wheel(page: Page) -> None:
 
 @contextmanager
 def opened(target: Path) -> Iterator[tuple[Page, float]]:
-    """A page with its first picture painted, and the seconds that took from opening it."""
+    """A page with its first picture painted, and the seconds from opening it."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
@@ -187,7 +187,7 @@ def opened(target: Path) -> Iterator[tuple[Page, float]]:
 
 
 def press(page: Page, name: str) -> float:
-    """Seconds from pressing a button until the picture stands still."""
+    """Seconds from pressing a button until the picture is still."""
     started = time.perf_counter()
     page.get_by_role("button", name=name, exact=True).click()
     page.evaluate("window.opscope.whenIdle()")
@@ -224,7 +224,7 @@ def show(row: dict[str, Any]) -> None:
             continue
         text = f"over {PATIENCE:.0f}" if value == NEVER else f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
         missed = name in asked and value > asked[name]
-        cells.append(f"{name} {text}" + (f" (MISSED: {asked[name]:g} asked)" if missed else " (met)" if name in asked else ""))
+        cells.append(f"{name} {text}" + (f" (MISSED: target {asked[name]:g})" if missed else " (met)" if name in asked else ""))
     print(f"{row['tool']:15} {row['graph']:24} " + "  ".join(cells), flush=True)
 
 

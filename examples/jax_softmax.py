@@ -1,6 +1,6 @@
-"""The classic: Add, Softmax and a mean loss, forward and with its gradients, as HLO text, a page, an SVG and a PNG.
+"""The classic example: add, softmax and a mean loss, forward and with gradients, as HLO text, a page, an SVG and a PNG.
 
-python examples/jax_softmax.py [FOLDER]
+python examples/jax_softmax.py [DIRECTORY]
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ def loss(x, bias):
         return jnp.mean(probabilities**2)
 
 
-def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def main(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
     x, bias = jnp.ones((8, 16)), jnp.ones((16,))
     for name, function in {"softmax_fwd": loss, "softmax_train": jax.value_and_grad(loss, argnums=(0, 1))}.items():
         lowered = jax.jit(function).lower(x, bias)
-        (folder / f"{name}.hlo.txt").write_text(lowered.as_text("hlo", debug_info=True))
+        (directory / f"{name}.hlo.txt").write_text(lowered.as_text("hlo", debug_info=True))
         program = opscope.capture(lowered)
-        opscope.save(program, folder / f"{name}.html")
-        opscope.save(program, folder / f"{name}.svg")
-        opscope.save(program, folder / f"{name}.png", scale=2.0)
-        print(f"{name}: {program.node_count} nodes, written to {folder / name}.{{hlo.txt,html,svg,png}}")
+        opscope.save(program, directory / f"{name}.html")
+        opscope.save(program, directory / f"{name}.svg")
+        opscope.save(program, directory / f"{name}.png", scale=2.0)
+        print(f"{name}: {program.node_count} nodes, written to {directory / name}.{{hlo.txt,html,svg,png}}")
 
 
 if __name__ == "__main__":

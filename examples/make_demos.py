@@ -1,8 +1,8 @@
-"""Makes the examples `demo:passes` and `demo:detach`, which are in the package; `make_train_step.py` makes `demo:train_step`.
+"""Writes the examples `demo:passes` and `demo:detach` that come with the package; `make_train_step.py` writes `demo:train_step`.
 
     python examples/make_demos.py
 
-Needs jax, flax and torch. The files are checked in, so that looking at them needs none of these.
+Needs jax, flax and torch. The files are checked in, so viewing them needs none of these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TARGET = Path(__file__).resolve().parents[1] / "src" / "opscope" / "examples"
 
 
 def block_step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]:
-    """The error of one transformer block, and its parameters after one step of gradient descent."""
+    """The loss of one transformer block, and its parameters after one step of gradient descent."""
 
     def loss_of(params: Any) -> jax.Array:
         return ((Block().apply(params, x) - y) ** 2).mean()
@@ -36,7 +36,7 @@ def block_step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]
 
 
 def passes() -> None:
-    """What XLA does to the step of one block. Comparing the passes once keeps what each did in the file, so opening it writes nothing."""
+    """What XLA does to the step of one block. Comparing the passes stores the result in the file, so opening it writes nothing."""
     jax.config.update("jax_hlo_source_file_canonicalization_regex", r".*/(?=examples/|opscope/|site-packages/)")
     x = jnp.ones((2, 32, 64))
     params = Block().init(jax.random.key(0), x)
@@ -47,7 +47,7 @@ def passes() -> None:
 
 
 def detach() -> None:
-    """Without the paths of this machine."""
+    """The autograd graph of a model, without paths of this machine."""
     torch.manual_seed(0)
     path = TARGET / "detach.json"
     opscope.save(opscope.capture(SelfDistillation(), torch.rand(5, 8), stage="autograd"), path)

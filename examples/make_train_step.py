@@ -1,8 +1,8 @@
-"""Makes the example `demo:train_step`, which `opscope demo` opens: one training step of a small transformer, as JAX hands it to XLA.
+"""Writes the example `demo:train_step`, which `opscope demo` opens: one training step of a small transformer, as JAX passes it to XLA.
 
     python examples/make_train_step.py
 
-Needs jax and flax. The text is checked in, so that looking at it needs neither.
+Needs jax and flax. The text is checked in, so viewing it needs neither.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What AITemplate's transforms do to a model. AITemplate runs from a checkout, and needs no GPU for this.
+"""What AITemplate's transforms do to a model. AITemplate runs from a checkout; no GPU is needed.
 
     AIT_BUILD_DOCS=1 CACHE_DIR=/tmp/ait PYTHONPATH=AITemplate/python python examples/passes_aitemplate.py
     opscope passes aitemplate.opscope
 
-Without AITemplate, its debug dumps (LOGLEVEL=DEBUG) tell the same: opscope passes FOLDER.
+AITemplate's debug dumps (LOGLEVEL=DEBUG) show the same without AITemplate: opscope passes DIRECTORY.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Model(nn.Module):
 
 
 class NoGpu(CUDA):
-    """The CUDA target without what only code generation needs."""
+    """The CUDA target, without the parts that only code generation needs."""
 
     def __enter__(self) -> None:
         Target.__enter__(self)

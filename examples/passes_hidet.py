@@ -1,9 +1,9 @@
-"""hidet's tutorial "Visualize Flow Graph", as it is, with one line more: `ctx.instruments.append(rec.hidet())`.
+"""hidet's tutorial "Visualize Flow Graph", unchanged except for one more line: `ctx.instruments.append(rec.hidet())`.
 
     python examples/passes_hidet.py
     opscope passes hidet.opscope
 
-hidet's own files (`./outs`) open too: opscope passes outs.
+hidet's own files (`./outs`) can be opened too: opscope passes outs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What torch.compile does to a training step: from Dynamo's graph through every pass of Inductor, without generating code.
 
-python examples/passes_torch.py [FOLDER]
+python examples/passes_torch.py [DIRECTORY]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opscope.cli import main as opscope_command
 
 
 class Block(nn.Module):
-    """Attention by hand: Inductor recognizes it and puts one fused operation in its place."""
+    """Attention written by hand: Inductor recognizes it and replaces it with one fused operation."""
 
     def __init__(self, width: int = 32, heads: int = 4) -> None:
         super().__init__()
@@ -37,10 +37,10 @@ class Block(nn.Module):
         return x + self.mlp(self.norm(x + mixed))
 
 
-def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def main(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
-    path = folder / "run.opscope"
+    path = directory / "run.opscope"
     with opscope.record(path, overwrite=True) as rec:
         loss = rec.torch(Block(), torch.randn(2, 8, 32)).square().mean()
         loss.backward()
@@ -50,10 +50,10 @@ def main(folder: Path) -> None:
     for snapshot in recording:
         for origin in snapshot.origins:
             if origin.where is not None and len(origin.old) > 8:
-                print(f"{snapshot.title}: {origin.rule} made {len(origin.new)} nodes of {len(origin.old)}")
-                print(f"    written in {Path(origin.where.file).name}:{origin.where.line}")
-    opscope.save(recording, folder / "passes.html")
-    print(f"open {folder / 'passes.html'}, or: opscope view {path}")
+                print(f"{snapshot.title}: {origin.rule} turned {len(origin.old)} nodes into {len(origin.new)}")
+                print(f"    defined in {Path(origin.where.file).name}:{origin.where.line}")
+    opscope.save(recording, directory / "passes.html")
+    print(f"open {directory / 'passes.html'}, or: opscope view {path}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A compiler of ten lines, recorded: a list of (operation, operand) in, and two passes over it.
+"""A recording of a ten-line compiler: its program is a list of (name, operation, operand), and it has two passes.
 
 python examples/passes_toy.py
 opscope passes toy.opscope
@@ -13,7 +13,7 @@ Code = list[tuple[str, str, str]]
 
 
 def show(code: Code) -> Program:
-    """What a compiler must have to be recorded: its graph as a Program."""
+    """The compiler's graph as a Program, which is all that recording needs."""
     builder = ProgramBuilder("toy")
     graph = builder.graph("main")
     graph.node("x", "input", outputs=[TensorType("f32", (8,))], role="parameter")
@@ -24,14 +24,14 @@ def show(code: Code) -> Program:
 
 
 def drop_double_negation(code: Code) -> Code:
-    kept: Code = []
+    result: Code = []
     for name, op, operand in code:
-        if kept and op == "negate" and kept[-1][1] == "negate" and kept[-1][0] == operand:
-            before = kept.pop()[2]
+        if result and op == "negate" and result[-1][1] == "negate" and result[-1][0] == operand:
+            before = result.pop()[2]
             code = [(n, o, before if a == name else a) for n, o, a in code]
         else:
-            kept.append((name, op, next(a for n, _, a in code if n == name)))
-    return kept
+            result.append((name, op, next(a for n, _, a in code if n == name)))
+    return result
 
 
 def fuse(code: Code) -> Code:

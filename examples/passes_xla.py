@@ -4,7 +4,7 @@
     opscope passes xla.opscope
     opscope diff xla.opscope@0 xla.opscope@-1
 
-A folder written with XLA_FLAGS=--xla_dump_to=FOLDER (add --xla_dump_hlo_pass_re=.*) opens the same way: opscope passes FOLDER.
+To open a directory written with XLA_FLAGS=--xla_dump_to=DIRECTORY (add --xla_dump_hlo_pass_re=.*): opscope passes DIRECTORY.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def main(path: str = "xla.opscope") -> None:
     print("loss", step(weights, x)[0])
     recording = opscope.open_recording(path)
     for snapshot in recording:
-        found = recording.diff(snapshot.index)
-        if found is None or not found.same:
-            print(f"{snapshot.index:3} {snapshot.title:60} {snapshot.nodes:4} nodes {'' if found is None else found}")
-            for fusion in found.fusions if found else ():
+        diff = recording.diff(snapshot.index)
+        if diff is None or not diff.same:
+            print(f"{snapshot.index:3} {snapshot.title:60} {snapshot.nodes:4} nodes {'' if diff is None else diff}")
+            for fusion in diff.fusions if diff else ():
                 print(f"      {fusion}")
 
 

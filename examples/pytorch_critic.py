@@ -1,6 +1,6 @@
-"""A critic network: its autograd graph with everything that is kept for the backward pass, and both halves of its training step.
+"""A critic network: its autograd graph with everything that is saved for backward, and both halves of its training step.
 
-python examples/pytorch_critic.py [FOLDER]
+python examples/pytorch_critic.py [DIRECTORY]
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import opscope
 from opscope.compat.torchviz import make_dot
 
 
-def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def main(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     critic = nn.Sequential(nn.Linear(4, 2, bias=False), nn.Tanh(), nn.Linear(2, 1))
     states = torch.rand(100, 4)
@@ -29,11 +29,11 @@ def main(folder: Path) -> None:
     }
     for name, program in programs.items():
         for suffix in ("html", "svg"):
-            opscope.save(program, folder / f"{name}.{suffix}")
-        print(f"{name}: {program.node_count} nodes, written to {folder / name}.{{html,svg}}")
+            opscope.save(program, directory / f"{name}.{suffix}")
+        print(f"{name}: {program.node_count} nodes, written to {directory / name}.{{html,svg}}")
 
     dot = make_dot(values, params=dict(critic.named_parameters()), show_attrs=True, show_saved=True)
-    print("make_dot, as with torchviz:", dot.render(str(folder / "critic_make_dot"), format="svg", cleanup=True))
+    print("make_dot, as with torchviz:", dot.render(str(directory / "critic_make_dot"), format="svg", cleanup=True))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Where a gradient ends: detach, no_grad and an integer result, each marked in the graph with the reason and the line.
+"""Where a gradient stops: detach, no_grad and an integer result, each marked in the graph with the reason and the line.
 
-python examples/pytorch_detach.py [FOLDER]
+python examples/pytorch_detach.py [DIRECTORY]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import opscope
 
 
 class SelfDistillation(nn.Module):
-    """The target is the network's own output, without a gradient; the prediction is for looking at only."""
+    """The target is the network's own output, without a gradient; the prediction is only for display."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,12 +33,12 @@ class SelfDistillation(nn.Module):
         return {"loss": loss, "prediction": scores.argmax(-1)}
 
 
-def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def main(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
     program = opscope.capture(SelfDistillation(), torch.rand(5, 8), stage="autograd")
     for suffix in ("html", "svg"):
-        opscope.save(program, folder / f"detach.{suffix}")
-    print(f"detach: {program.node_count} nodes, written to {folder / 'detach'}.{{html,svg}}")
+        opscope.save(program, directory / f"detach.{suffix}")
+    print(f"detach: {program.node_count} nodes, written to {directory / 'detach'}.{{html,svg}}")
     for node in program.main:
         if node.op.startswith("cut: "):
             print(f"  {node.source[0]}: {node.attrs['cut']}")

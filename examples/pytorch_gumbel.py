@@ -1,6 +1,6 @@
-"""Sampling: a categorical sample has no gradient, a hard Gumbel-softmax has one. The two graphs say why.
+"""Sampling: a categorical sample has no gradient, but a hard Gumbel-softmax has one. The two graphs show why.
 
-python examples/pytorch_gumbel.py [FOLDER]
+python examples/pytorch_gumbel.py [DIRECTORY]
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Policy(nn.Module):
         return torch.distributions.Categorical(logits=logits).sample()
 
 
-def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def main(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     for name, hard in (("categorical", False), ("gumbel", True)):
         program = opscope.capture(Policy(hard), torch.rand(100, 4), stage="autograd", show_saved=True)
         for suffix in ("html", "svg"):
-            opscope.save(program, folder / f"{name}.{suffix}")
-        print(f"{name}: {program.node_count} nodes, written to {folder / name}.{{html,svg}}")
+            opscope.save(program, directory / f"{name}.{suffix}")
+        print(f"{name}: {program.node_count} nodes, written to {directory / name}.{{html,svg}}")
         for note in program.attrs.get("notes", []):
             print(f"  {note}")
 

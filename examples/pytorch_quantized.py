@@ -1,6 +1,6 @@
-"""A model quantized for XNNPACK and divided into partitions: as it is tagged, and as it is lowered. Needs executorch.
+"""A model quantized for XNNPACK and divided into partitions: tagged, and lowered. Needs executorch.
 
-python examples/pytorch_quantized.py [FOLDER]
+python examples/pytorch_quantized.py [DIRECTORY]
 """
 
 from __future__ import annotations
@@ -61,22 +61,22 @@ def quantized(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> torch.expor
     return torch.export.export(convert_pt2e(prepared), inputs, strict=True)
 
 
-def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def main(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     exported = quantized(Net().eval(), (torch.randn(1, 3, 32, 32),))
     edge = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False)).exported_program()
     tagged = XnnpackPartitioner().partition(edge).tagged_exported_program
     program = opscope.capture(tagged)
-    opscope.save(program, folder / "partitions.html", group_by="partition", depth=2, style="clusters")
-    opscope.save(program, folder / "partitions.svg", group_by="partition", depth=2, style="clusters")
-    visualize_with_clusters(tagged, folder / "partitions.model-explorer.json")
+    opscope.save(program, directory / "partitions.html", group_by="partition", depth=2, style="clusters")
+    opscope.save(program, directory / "partitions.svg", group_by="partition", depth=2, style="clusters")
+    visualize_with_clusters(tagged, directory / "partitions.model-explorer.json")
 
     lowered = opscope.capture(to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]))
-    opscope.save(lowered, folder / "lowered.html", group_by="qdq cluster", depth=2, style="clusters")
-    opscope.save(lowered, folder / "lowered.svg", group_by="qdq cluster", depth=2, style="clusters")
+    opscope.save(lowered, directory / "lowered.html", group_by="qdq cluster", depth=2, style="clusters")
+    opscope.save(lowered, directory / "lowered.svg", group_by="qdq cluster", depth=2, style="clusters")
     clusters = set(program.main.groupings["qdq cluster"].values())
-    print(f"{program.node_count} nodes in {len(clusters)} clusters; written to {folder}/{{partitions,lowered}}.{{html,svg}}")
+    print(f"{program.node_count} nodes in {len(clusters)} clusters; written to {directory}/{{partitions,lowered}}.{{html,svg}}")
 
 
 if __name__ == "__main__":

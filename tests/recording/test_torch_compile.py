@@ -340,6 +340,6 @@ def test_the_example_prints_the_passes_and_writes_the_recording(tmp_path: Path, 
     example = Path(__file__).resolve().parents[2] / "examples" / "passes_torch.py"
     runpy.run_path(str(example))["main"](tmp_path)
     printed = capsys.readouterr().out
-    assert "_sfdp_pattern_11_training made 13 nodes of 48" in printed and "forward and backward" in printed
+    assert "_sfdp_pattern_11_training turned 48 nodes into 13" in printed and "forward and backward" in printed
     assert len(opscope.open_recording(tmp_path / "run.opscope")) > 40
     assert (tmp_path / "passes.html").stat().st_size > 10_000
