@@ -172,7 +172,7 @@ def main(wanted: list[str]) -> None:
         try:
             program = picture.program()
         except (FileNotFoundError, ImportError) as error:
-            print(f"{picture.name}: kept as it is ({error})")
+            print(f"{picture.name}: left as it is ({error})")
             continue
         options = ViewOptions(**picture.options)
         opscope.save(program, HERE / f"{picture.name}.svg", **picture.options)

@@ -1,6 +1,6 @@
 /**
  * The core for hosts without a page (V8 inside Python): load a program's bytes, draw, write. Each step is one call with JSON in and
- * text out, so that the host can tell how far it is, and an error is a sentence and not a stack trace.
+ * text out, so that the host can report progress, and an error is a message and not a stack trace.
  */
 import { DATA, Highlighter } from "./highlight/highlighter";
 import { compileRule, readRules } from "./highlight/rules";
@@ -19,13 +19,13 @@ import { visibleToDot } from "./writers/dot";
 import { sceneToPdf } from "./writers/pdf";
 import { sceneToSvg } from "./writers/svg";
 
-/** What a file's picture shows. What is absent is as files have it, or as screens have it where that is asked for. */
+/** What the picture of a file shows. Absent fields have the defaults of files, or with `as: "seen"` those of screens. */
 interface FileRequest extends Omit<PictureRequest, "colours" | RequestOption>, Partial<Pick<ViewOptions, RequestOption>> {
   readonly as?: "file" | "seen";
   /** Style rules, and a file of data about nodes, whose first run colours the boxes. */
   readonly style?: unknown;
   readonly nodeData?: { readonly name: string; readonly file: unknown };
-  /** What boxes are coloured by: a kind, a metric, "attr:NAME" or "data:NAME". Absent: node data where there is some, otherwise the category. */
+  /** What boxes are coloured by: a kind, a metric, "attr:NAME" or "data:NAME". Absent: node data if there is some, otherwise the category. */
   readonly colour?: string;
 }
 
@@ -40,7 +40,7 @@ let program: ProgramData | undefined;
 let recording: RecordingData | undefined;
 let picture: Picture | undefined;
 
-/** Room for the program's bytes, for the host to fill (V8 takes no byte strings as arguments). */
+/** Allocates the program's bytes for the host to fill (V8 takes no byte strings as arguments). */
 export function allocate(length: number): Uint8Array {
   bytes = new Uint8Array(length);
   return bytes;
@@ -53,14 +53,14 @@ const steps: Record<string, (argument: never) => string> = {
     return JSON.stringify({ name: program.name, nodes: program.nodeCount });
   },
 
-  draw(asked: FileRequest): string {
-    const marked = recording && asked.diff ? momentOf(recording, asked.diff) : undefined;
+  draw(request: FileRequest): string {
+    const marked = recording && request.diff ? momentOf(recording, request.diff) : undefined;
     const shown = marked?.program ?? need(program);
     const colours =
-      marked && asked.colour === undefined
+      marked && request.colour === undefined
         ? (visible: Visible): Colours => ({ paints: markPaints(visible, marked.marks) })
-        : coloursFor(shown, asked);
-    picture = draw(shown, { ...(asked.as === "seen" ? SEEN : FILE), ...asked, colours });
+        : coloursFor(shown, request);
+    picture = draw(shown, { ...(request.as === "seen" ? SEEN : FILE), ...request, colours });
     const { visible, scene } = picture;
     return JSON.stringify({
       width: Math.ceil(scene.width),
@@ -71,7 +71,7 @@ const steps: Record<string, (argument: never) => string> = {
     });
   },
 
-  /** What every pass did to a node. The bytes are the diffs of the passes of one module, as long as is said (0: it changed nothing). */
+  /** What every pass did to a node. The bytes are the diffs of the passes of one module, of these lengths (0: it changed nothing). */
   history({ lengths, pass, node }: { lengths: readonly number[]; pass: number; node: number }): string {
     let end = 0;
     const ends = lengths.map((length) => {
@@ -96,7 +96,7 @@ const steps: Record<string, (argument: never) => string> = {
     return sceneToPdf(need(picture).scene, themeOf(options));
   },
 
-  /** Needs no picture: places are Graphviz's to choose. */
+  /** Needs no picture, because Graphviz does the layout. */
   dot({ theme = "light", title, ...request }: FileRequest & WriteOptions): string {
     const { visible } = choose(need(program), { ...FILE, ...request });
     return visibleToDot(visible, THEMES[theme], { title, rankdir: request.rankdir });
@@ -108,7 +108,7 @@ function themeOf({ theme = "light", background }: WriteOptions): Theme {
   return background === "transparent" ? { ...THEMES[theme], paper: "" } : THEMES[theme];
 }
 
-/** What the person's rules and data say about the boxes of a view. A mistake in them is said before anything is drawn. */
+/** The colours that rules and data give to the boxes of a view. A mistake in them is reported before anything is drawn. */
 function coloursFor(shown: ProgramData, { style, nodeData, colour }: FileRequest): (visible: Visible) => Colours {
   const rules = readRules(style ?? []);
   rules.map(compileRule).forEach(({ problem }, i) => {
@@ -127,7 +127,7 @@ function need<T>(value: T | undefined): T {
   return value;
 }
 
-/** One step by name. The answer starts with "+" and carries the result, or with "-" and says what went wrong. */
+/** One step by name. The answer is "+" and the result, or "-" and what went wrong. */
 export function call(step: string, argument: string): string {
   try {
     return `+${steps[step](JSON.parse(argument) as never)}`;

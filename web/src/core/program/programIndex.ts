@@ -46,7 +46,7 @@ export class ProgramIndex {
     const text = (i: number) => this.text(types.text[outputs.value[first + i]]);
     if (count === 1) return text(0);
     const shown = Array.from({ length: Math.min(count, MOST_TYPES) }, (_, i) => text(i));
-    return count === 0 ? "" : `(${shown.join(", ")}${count > MOST_TYPES ? `, … ${count} in all` : ""})`;
+    return count === 0 ? "" : `(${shown.join(", ")}${count > MOST_TYPES ? `, … ${count} in total` : ""})`;
   }
 
   /** Bytes of all that a node yields, as far as they are known. */

@@ -1,4 +1,4 @@
-/** What the drawing rules know of the nodes and graphs of a program: worked out once, kept as long as the program is. */
+/** What the drawing rules know of the nodes and graphs of a program: computed once, kept as long as the program exists. */
 
 import { memoized } from "../base/memoized";
 import { Control } from "../program/ops";

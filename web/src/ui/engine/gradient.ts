@@ -80,7 +80,7 @@ function lettersOf(index: ProgramIndex, node: number, rule: DerivativeRule): rea
   return rule.order?.length === count ? rule.order : rule.operands;
 }
 
-/** The rule's letters and the nodes that they stand for. */
+/** The rule's letters and their nodes. */
 function operandsOf(index: ProgramIndex, node: number, rule: DerivativeRule): { name: string; node: NodeName }[] {
   const { inputs } = index.program;
   const letters = lettersOf(index, node, rule);

@@ -210,7 +210,7 @@ export interface SavedValue extends NodeName {
 
 export interface GradientFacts {
   readonly rule?: DerivativeRule;
-  /** The rule's letters and the nodes that they stand for. */
+  /** The rule's letters and their nodes. */
   readonly operands?: readonly { readonly name: string; readonly node: NodeName }[];
   /** Backward nodes that differentiate this one, or forward nodes that this one differentiates. */
   readonly backward: readonly NodeName[];
@@ -236,7 +236,7 @@ export interface ChainStep {
   readonly node: NodeName;
   readonly operand: NodeName;
   readonly text: string;
-  /** The nodes that the letters of the text stand for. */
+  /** The nodes of the letters in the text. */
   readonly nodes: Readonly<Record<string, NodeName>>;
   /** Why there is no text, if there is a reason. */
   readonly why: string;
