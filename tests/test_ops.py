@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from opscope import program
+from opscope.analysis import groupings
 from opscope.ops import CATEGORIES, CONTROL, FORWARDS, TITLED_BY, Dialect, Facts, category_of, facts_of, name_of, plain_name
 from opscope.ops.rows import COMMON
 from opscope.ops.rows.dialects import DIALECTS
@@ -38,6 +40,11 @@ def test_the_drawing_core_has_the_same_numbers(file: str, name: str, ours: tuple
     assert listed
     members = {int(number): member.lower() for member, number in re.findall(r"(\w+) = (\d+),", listed[1])}
     assert members == dict(enumerate(each or "nothing" for each in ours))
+
+
+def test_the_drawing_core_goes_by_the_same_names() -> None:
+    names = dict(re.findall(r'export const (\w+) = "(.*?)";', (CORE / "names.ts").read_text("utf-8")))
+    assert names and names == {name: getattr(program if hasattr(program, name) else groupings, name) for name in names}
 
 
 def test_no_operation_has_two_rows() -> None:

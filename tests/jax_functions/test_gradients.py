@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 
 import opscope
-from opscope.analysis.gradients import (
-    BACKWARD,
-    BACKWARD_OF,
-    FORWARD,
-    UPDATE,
-    backward_links,
-    directions,
-    with_backward_links,
-)
+from opscope.analysis.gradients import backward_links, directions, with_backward_links
 from opscope.analysis.groupings import GroupTrees
-from opscope.program import DIRECTION_ATTR, Program
+from opscope.program import BACKWARD, BACKWARD_OF, DIRECTION_ATTR, FORWARD, UPDATE, Program
 from opscope.readers import capture_object
 
 jax = pytest.importorskip("jax")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import opscope
-from opscope.analysis.gradients import BACKWARD, FORWARD, UPDATE, backward_links, directions
-from opscope.program import Program
+from opscope.analysis.gradients import backward_links, directions
+from opscope.program import BACKWARD, FORWARD, UPDATE, Program
 
 jax = pytest.importorskip("jax")
 

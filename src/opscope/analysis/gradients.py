@@ -17,10 +17,8 @@ from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import REDUCING
 from opscope.ops import plain_name
-from opscope.program import DIRECTION_ATTR, Details, Graph, Link, Node, NodeKey, Program
+from opscope.program import BACKWARD, BACKWARD_OF, DIRECTION_ATTR, FORWARD, UPDATE, Details, Graph, Link, Node, NodeKey, Program
 
-FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
-BACKWARD_OF = "backward_of"
 MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
 OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigmoid", "sqrt", "tanh"})

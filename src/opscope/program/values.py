@@ -27,8 +27,12 @@ Path: TypeAlias = tuple[str, ...]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
+FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
+"""The parts of a training step."""
+BACKWARD_OF = "backward_of"
+"""The kind of a link from a backward node to the forward node that it differentiates."""
 DIRECTION_ATTR = "opscope.direction"
-"""The half of a training step that a node belongs to: "forward" or "backward".
+"""The half of a training step that a node belongs to: FORWARD or BACKWARD.
 
 Attributes set by opscope have names that no source uses: `direction` is an attribute of HLO's compare and of ONNX's LSTM.
 """

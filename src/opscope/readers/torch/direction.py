@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from opscope.program import Link, Path
+from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, Link, Path
 
-BACKWARD_OF = "backward_of"
-FORWARD, BACKWARD = "forward", "backward"
 _CALLS = ("call_function", "call_method", "call_module")
 
 

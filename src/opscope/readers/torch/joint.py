@@ -6,8 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from opscope.errors import OpscopeError
-from opscope.program import DIRECTION_ATTR, Link, Program, ProgramBuilder, ValueRef
-from opscope.readers.torch.direction import BACKWARD
+from opscope.program import BACKWARD, DIRECTION_ATTR, Link, Program, ProgramBuilder, ValueRef
 from opscope.readers.torch.export import about_ranges, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
 from opscope.readers.torch.names import about_modules

@@ -6,6 +6,7 @@
 import { compileQuery, type Query, type Term } from "./query";
 import { memoized } from "../base/memoized";
 import { attributeNamed } from "../program/attributes";
+import { groupingNamed, MODULE } from "../program/names";
 import { indexOf } from "../program/programIndex";
 import { CATEGORIES, type ProgramData, ROLES } from "../program/types";
 
@@ -115,7 +116,7 @@ function typeMatcher(program: ProgramData, text: (index: number) => boolean): (n
 
 /** The path of a node's innermost group, of the grouping by module. */
 function scopeMatcher(program: ProgramData, term: Term): (node: number) => boolean {
-  const grouping = program.groupings.find((one) => one.name === "module") ?? program.groupings[0];
+  const grouping = groupingNamed(program, MODULE) ?? program.groupings[0];
   const { groupName, groupParent, groupCount, nodeGroup } = grouping;
   const paths = new Array<string>(groupCount);
   const answers = new Uint8Array(groupCount);

@@ -1,6 +1,7 @@
 /** What the drawing rules know of the nodes and graphs of a program: computed once, kept as long as the program exists. */
 
 import { memoized } from "../base/memoized";
+import { groupingNamed, SOURCE_LINE } from "../program/names";
 import { Control } from "../program/ops";
 import { indexOf, type ProgramIndex } from "../program/programIndex";
 import type { ProgramData } from "../program/types";
@@ -26,8 +27,6 @@ export interface Traits {
   readonly sourceLine: Int32Array | undefined;
 }
 
-const SOURCE_LINE = "source line";
-
 export const traitsOf = memoized((program: ProgramData): Traits => {
   const index = indexOf(program);
   const inputKind = findInputs(program, index.uses);
@@ -40,7 +39,7 @@ export const traitsOf = memoized((program: ProgramData): Traits => {
     small: findSmall(program, index.uses, index.isOutput, inputKind),
     reducerOp: findReducers(program),
     isFusionBody: fusionBodies(program),
-    sourceLine: program.groupings.find(({ name }) => name === SOURCE_LINE)?.nodeGroup,
+    sourceLine: groupingNamed(program, SOURCE_LINE)?.nodeGroup,
   };
 });
 

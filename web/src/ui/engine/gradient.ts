@@ -5,11 +5,11 @@
 import { type Csr, type DerivativeRule, DtypeKind, type ProgramData } from "../../core/program/types";
 import { memoized } from "../../core/base/memoized";
 import { distinctTranspose } from "../../core/base/csr";
+import { BACKWARD_OF } from "../../core/program/names";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { ChainStep, GradientFacts, SavedTensors, SavedValue, NodeName } from "./protocol";
 import { nodeName } from "./names";
 
-const BACKWARD_OF = "backward_of";
 const MOST_LISTED = 60;
 const LONGEST_CHAIN = 400;
 

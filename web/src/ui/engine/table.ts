@@ -6,6 +6,7 @@ import { groupsOf, valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
 import { isArgument, Role } from "../../core/program/roles";
 import { ModuleRows } from "./modules";
+import { DIRECTION, groupingNamed, MODULE } from "../../core/program/names";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { TableColumn, TableRequest, TableResult } from "./protocol";
 
@@ -130,9 +131,9 @@ function summaryFor(
   shown: Grouping | undefined,
   graph: number,
 ): { data: SummaryData; grouping: Grouping } | undefined {
-  const { summary: data, groupings, entry } = index.program;
-  const grouping = groupings.find((each) => each.name === "module");
-  return data && grouping && graph === entry && (shown === grouping || shown?.name === "direction") ? { data, grouping } : undefined;
+  const { summary: data, entry } = index.program;
+  const grouping = groupingNamed(index.program, MODULE);
+  return data && grouping && graph === entry && (shown === grouping || shown?.name === DIRECTION) ? { data, grouping } : undefined;
 }
 
 function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Array, metrics: readonly Column[]): Column[] {

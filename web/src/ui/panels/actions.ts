@@ -1,4 +1,5 @@
 /** What the controls and the keys do, in one place. */
+import { DIRECTION } from "../../core/program/names";
 import type { Session } from "../session";
 import { collapseAll, expandAll, groupBy, toggleFlatten, toggleNames } from "../state/view";
 
@@ -16,8 +17,8 @@ export const actions = {
   /** The halves are groups of the grouping by direction, laid out downwards. */
   forwardBackward: (session: Session) => {
     const { view, program } = session;
-    if (!program?.groupings.includes("direction")) return session.say("This graph has no forward and backward halves");
-    const grouped = (view.groupBy ?? program.groupings[0]) === "direction" ? view : groupBy(view, "direction");
+    if (!program?.groupings.includes(DIRECTION)) return session.say("This graph has no forward and backward halves");
+    const grouped = (view.groupBy ?? program.groupings[0]) === DIRECTION ? view : groupBy(view, DIRECTION);
     session.change(
       view.forwardBackward
         ? { ...view, forwardBackward: false }

@@ -1,5 +1,6 @@
 /** Everything about the selection: types, inputs and users, attributes, source, and what is upstream and downstream. */
 import type { JSX } from "preact";
+import { BACKWARD_OF } from "../../core/program/names";
 import { bytesText, shortNumber } from "../../core/text/quantities";
 import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/protocol";
 import type { Session } from "../session";
@@ -74,11 +75,11 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <NodeList session={session} title="Used by" nodes={facts.users} total={facts.userCount} />
       {session.about.gradient && <Gradient session={session} facts={session.about.gradient} />}
       <NodeList session={session} title="Runs after" nodes={facts.control} total={facts.control.length} />
-      {facts.links.some((link) => link.kind !== "backward_of") && (
+      {facts.links.some((link) => link.kind !== BACKWARD_OF) && (
         <Section title="Related">
           <ul>
             {facts.links
-              .filter((link) => link.kind !== "backward_of")
+              .filter((link) => link.kind !== BACKWARD_OF)
               .map((link) => (
                 <li key={`${link.kind} ${link.node}`}>
                   <span class="type">{link.kind.replaceAll("_", " ")} </span>

@@ -1,6 +1,7 @@
 /** How gradients flow through the selection, in textbook notation. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { DIRECTION } from "../../core/program/names";
 import { bytesText } from "../../core/text/quantities";
 import type { ChainStep, GradientFacts, SavedTensors, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
@@ -109,7 +110,7 @@ function Sum({ session, sums }: { readonly session: Session; readonly sums: Grad
 export function SavedForBackward({ session }: { readonly session: Session }): JSX.Element | null {
   const [saved, setSaved] = useState<SavedTensors | undefined>(undefined);
   const ask = async () => setSaved(await session.ask("saved", {}));
-  if (!session.program?.groupings.includes("direction")) return null;
+  if (!session.program?.groupings.includes(DIRECTION)) return null;
   return (
     <section aria-label="Saved for backward">
       <h3>Saved for backward</h3>

@@ -1,4 +1,5 @@
 /** A toolbar next to the graph: its direction, and what boxes and edges show. */
+import { DIRECTION } from "../../core/program/names";
 import type { JSX } from "preact";
 import type { Session } from "../session";
 import { actions, showsOperands } from "./actions";
@@ -16,7 +17,7 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
         pressed={view.rankdir === "LR"}
         onClick={() => actions.direction(session)}
       />
-      {program?.groupings.includes("direction") && (
+      {program?.groupings.includes(DIRECTION) && (
         <IconButton
           name="Forward beside backward"
           icon="beside"

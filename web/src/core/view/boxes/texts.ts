@@ -1,5 +1,6 @@
 /** The texts of boxes: titles, types, counts. */
 
+import { groupingNamed, MODULE } from "../../program/names";
 import { shortNumber } from "../../text/quantities";
 import { CATEGORIES, type ProgramData } from "../../program/types";
 import { TitledBy } from "../../program/ops";
@@ -50,7 +51,7 @@ export function nodeTitle(program: ProgramData, node: number): string {
 function parameterLabel(program: ProgramData, node: number): string {
   const { strings, nodeId, nodeText } = program;
   const label = strings.at(nodeText[node] >= 0 ? nodeText[node] : nodeId[node]);
-  const modules = program.groupings.find((grouping) => grouping.name === "module");
+  const modules = groupingNamed(program, MODULE);
   if (program.nodeCategory[node] === LEAF && (modules?.nodeGroup[node] ?? -1) < 0) return label;
   const keys = label.match(/\['[^']*'\]|\[\d+\]|\.\w+/g);
   if (!keys || keys.length < 2 || !label.endsWith(keys[keys.length - 1])) return label;

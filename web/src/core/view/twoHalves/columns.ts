@@ -1,14 +1,13 @@
 /** The view with forward and backward side by side: both halves open, and repeated layers one by one. */
 import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
+import { DIRECTION, UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { halvesOf } from "./halves";
 import { build } from "../build";
 
-const DIRECTION = "direction";
-const UPDATE = "update";
 /** The greatest depth that is tried by default. */
 const DEEPEST_TRIED = 4;
 /** Two halves are about this many boxes wide: a wider update would push them to the middle of a wide page. */

@@ -1,12 +1,10 @@
 /** The forward and the backward half of a view that is grouped by direction, and which groups of them belong together. */
 import type { Halves } from "../../base/halves";
+import { BACKWARD, BACKWARD_OF, FORWARD } from "../../program/names";
 import { BoxKind, type ProgramData, type Visible } from "../../program/types";
 
-const FORWARD = "forward";
-const BACKWARD = "backward";
-const BACKWARD_OF = "backward_of";
 /** A module that is only a number is shown with the name of the module around it. */
-const HALF_PREFIX = /^(?:forward|backward)\./;
+const HALF_PREFIX = new RegExp(`^(?:${FORWARD}|${BACKWARD})\\.`);
 /** Frames that are drawn as one have their names joined. */
 const WITHIN = " › ";
 

@@ -1,0 +1,16 @@
+/** Names that Python gives to groupings, halves and links, and that the viewer goes by. A test compares them. */
+import type { Grouping, ProgramData } from "./types";
+
+export const MODULE = "module";
+export const DIRECTION = "direction";
+export const SOURCE_LINE = "source line";
+/** Halves of a training step, which are groups of the grouping by direction. */
+export const FORWARD = "forward";
+export const BACKWARD = "backward";
+export const UPDATE = "update";
+/** The kind of a link from a backward node to the forward node that it differentiates. */
+export const BACKWARD_OF = "backward_of";
+
+export function groupingNamed({ groupings }: ProgramData, name: string): Grouping | undefined {
+  return groupings.find((grouping) => grouping.name === name);
+}
