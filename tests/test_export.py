@@ -281,3 +281,9 @@ def test_a_dependency_that_was_removed_is_named_as_pip_knows_it(run: Run, tmp_pa
     (tmp_path / f"{module}.py").write_text("raise ImportError")
     done = run("export", "demo:detach", "-o", name)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and f"pip install {package}" in done.stderr
+
+
+def test_repeated_layers_are_drawn_once_unless_asked_otherwise() -> None:
+    program = opscope.load("demo:train_step")
+    folded, unfolded = (draw(program, ViewOptions(depth=2, fold=fold), "svg") for fold in (True, False))
+    assert folded.boxes < unfolded.boxes

@@ -13,7 +13,9 @@ from conftest import Run
 import opscope
 from opscope.errors import OpscopeError
 from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.render.draw.picture import draw
 from opscope.render.draw.predefined import PREDEFINED_STYLES
+from opscope.view_options import ViewOptions
 
 
 @pytest.fixture
@@ -116,3 +118,9 @@ def test_files_that_are_no_json_are_told_with_their_place(program: Program, tmp_
         opscope.save(program, tmp_path / "a.svg", style=broken)
     with pytest.raises(OpscopeError, match="--style does not apply to dot files"):
         opscope.save(program, tmp_path / "a.dot", style="clusters")
+
+
+def test_the_edge_overlays_of_a_file_can_be_left_out() -> None:
+    program = opscope.load(Path(__file__).parent / "samples" / "model_explorer" / "every_field.json")
+    with_overlays, without = (draw(program, ViewOptions(overlays=overlays), "svg") for overlays in (True, False))
+    assert with_overlays.edges == without.edges + 1

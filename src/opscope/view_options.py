@@ -117,6 +117,7 @@ class ViewOptions:
             least=1,
         ),
     ] = 2000
+    fold: Annotated[bool, Row("Draw repeated layers once.", url="fold", writers=DRAWN)] = True
     group_by: Annotated[
         str | None,
         Row(
@@ -132,7 +133,8 @@ class ViewOptions:
         Row(
             "Colour by a metric (flops, bytes, …), op, dtype, group or attr:NAME.",
             metavar="NAME",
-            goes="python",
+            url="col",
+            goes="request",
             writers=DRAWN,
             more="See [metrics](python.md#metric).",
         ),
@@ -175,6 +177,7 @@ class ViewOptions:
         ),
     ] = False
     values: Annotated[Values, Row("Draw values as edges, or as boxes between operations.", url="values")] = "edges"
+    overlays: Annotated[bool, Row("Draw the edge overlays of the program's file.", url="over", writers=DRAWN)] = True
     diff: Annotated[
         Moment | None,
         Row(

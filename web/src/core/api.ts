@@ -25,8 +25,6 @@ interface FileRequest extends Omit<PictureRequest, "colours" | RequestOption>, P
   /** Style rules, and a file of data about nodes, whose first run colours the boxes. */
   readonly style?: unknown;
   readonly nodeData?: { readonly name: string; readonly file: unknown };
-  /** What boxes are coloured by: a kind, a metric, "attr:NAME" or "data:NAME". Absent: node data if there is some, otherwise the category. */
-  readonly colour?: string;
 }
 
 /** How a drawn picture is written. */
@@ -57,7 +55,7 @@ const steps: Record<string, (argument: never) => string> = {
     const marked = recording && request.diff ? momentOf(recording, request.diff) : undefined;
     const shown = marked?.program ?? need(program);
     const colours =
-      marked && request.colour === undefined
+      marked && request.colourBy === undefined
         ? (visible: Visible): Colours => ({ paints: markPaints(visible, marked.marks) })
         : coloursFor(shown, request);
     picture = draw(shown, { ...(request.as === "seen" ? SEEN : FILE), ...request, colours });
@@ -109,14 +107,14 @@ function themeOf({ theme = "light", background }: WriteOptions): Theme {
 }
 
 /** The colours that rules and data give to the boxes of a view. A mistake in them is reported before anything is drawn. */
-function coloursFor(shown: ProgramData, { style, nodeData, colour }: FileRequest): (visible: Visible) => Colours {
+function coloursFor(shown: ProgramData, { style, nodeData, colourBy }: FileRequest): (visible: Visible) => Colours {
   const rules = readRules(style ?? []);
   rules.map(compileRule).forEach(({ problem }, i) => {
     if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
   });
   const highlighter = new Highlighter(shown);
   const [run] = nodeData ? highlighter.add(nodeData.file, nodeData.name) : [];
-  const chosen = colour ?? (run ? `${DATA}${run.name}` : "category");
+  const chosen = colourBy ?? (run ? `${DATA}${run.name}` : "category");
   if (!highlighter.knows(chosen))
     throw new Error(`nothing named "${chosen}" to colour by; there are: ${highlighter.choices.join(", ")}, attr:NAME`);
   return (visible) => highlighter.colours(visible, { rules, colour: chosen });

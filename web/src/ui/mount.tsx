@@ -6,7 +6,7 @@ import { loadFonts } from "./fonts";
 import { App } from "./panels/app";
 import type { SessionOptions } from "./options";
 import { Session } from "./session";
-import { startingAt, type ViewState } from "./state/view";
+import { colourOf, startingAt, type ViewState } from "./state/view";
 import css from "./style.css";
 import timelineCss from "./timeline/timeline.css";
 
@@ -121,7 +121,7 @@ function describe(session: Session): ViewerState {
     flatten: view.flatten,
     foldRepeats: view.fold,
     direction: view.rankdir,
-    colour: view.colour,
+    colour: colourOf(view),
     theme: session.theme.name,
     options: Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, view[name]])) as unknown as Pick<ViewOptions, AddressOption>,
     camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 },

@@ -23,7 +23,19 @@ import { type Progress, patiently, type Report } from "./state/patience";
 import { Scheme, type ThemeChoice } from "./state/scheme";
 import { Signal } from "./state/signal";
 import { Styling } from "./styling";
-import { isUntouched, enterGraph, openAllInside, sameView, select, specOf, START, startingAt, toggle, type ViewState } from "./state/view";
+import {
+  colourOf,
+  isUntouched,
+  enterGraph,
+  openAllInside,
+  sameView,
+  select,
+  specOf,
+  START,
+  startingAt,
+  toggle,
+  type ViewState,
+} from "./state/view";
 
 /** Where to look after a change. */
 type CameraMove = {
@@ -380,7 +392,7 @@ export class Session {
           {
             spec: specOf(view),
             rankdir: view.rankdir,
-            colour: view.colour,
+            colour: colourOf(view),
             styles: this.styling.rules,
             locate: [anchorKey ?? "", ...view.selection],
             ...(view.matchesOnly >= 0 && this.finder.result

@@ -4,6 +4,7 @@ import { DATA } from "../core/highlight/highlighter";
 import { readRules, type StyleRule } from "../core/highlight/rules";
 import type { DataFile } from "./engine/protocol";
 import type { Session } from "./session";
+import { colourBy, colourOf } from "./state/view";
 
 const PLACE = "opscope.styles";
 const TYPING_MS = 120;
@@ -79,8 +80,8 @@ export class Styling {
     const rest = first.unmatched ? `; ${first.unmatched.toLocaleString("en-US")} entries match no node of this program` : "";
     this.session.say(`${first.name}: values for ${first.nodes.toLocaleString("en-US")} nodes${rest}`);
     const colour = `${DATA}${first.name}`;
-    if (this.session.view.colour === colour) this.session.redraw();
-    else this.session.change({ ...this.session.view, colour }, { keepCamera: true });
+    if (colourOf(this.session.view) === colour) this.session.redraw();
+    else this.session.change(colourBy(this.session.view, colour), { keepCamera: true });
   }
 
   private merge(fresh: readonly DataStatistics[]): void {

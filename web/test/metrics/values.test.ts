@@ -47,8 +47,8 @@ describe("a group", () => {
     ["step", { layer_0: 10, layer_1: 9, layer_2: 8 }],
     ["intensity", { layer_0: 10.1, layer_1: 20.1, layer_2: 30.1 }],
   ])("combines %s of its nodes as the metric says", (name, expected) => {
-    expect(boxes(layers, name, { depth: 0, rules: { foldRepeats: false } })).toMatchObject(expected);
-    expect(boxes(layers, name, { depth: 2, rules: { foldRepeats: false } })).toMatchObject(expected);
+    expect(boxes(layers, name, { depth: 0, fold: false })).toMatchObject(expected);
+    expect(boxes(layers, name, { depth: 2, fold: false })).toMatchObject(expected);
   });
 
   it.each([

@@ -44,13 +44,10 @@ const page = fc.record({
   trail: names,
   open: names,
   closed: names,
-  fold: fc.boolean(),
   unfolded: names,
-  colour: fc.string(),
   query: fc.string(),
   matchesOnly: fc.integer({ min: -1, max: 3 }),
   also: names,
-  overlays: fc.boolean(),
   related: fc.boolean(),
   selection: names,
   upstream: fc.nat(ALL),
@@ -81,13 +78,10 @@ const OTHER: Record<Exclude<keyof ViewState, AddressOption>, unknown> = {
   trail: ["body"],
   open: ["g:a"],
   closed: ["g:b"],
-  fold: false,
   unfolded: ["s:c"],
-  colour: "dtype",
   query: "op:dot",
   matchesOnly: 1,
   also: ["d"],
-  overlays: false,
   selection: ["n:e"],
   upstream: 1,
   downstream: 2,
@@ -195,7 +189,7 @@ describe("what the controls do to the state", () => {
   });
 
   it("asks the engine for the last graph of the trail, and for nothing that was not chosen", () => {
-    expect(specOf(START)).toEqual({ open: [], closed: [], unfolded: [], rules: { foldRepeats: true } });
+    expect(specOf(START)).toEqual({ open: [], closed: [], unfolded: [] });
     const asked = specOf({ ...START, trail: ["a"], graph: "b", depth: 2, paths: ["x", "y"] });
     expect(asked).toEqual({ ...specOf(START), graph: "b", depth: 2, paths: ["x", "y"] });
   });

@@ -4,7 +4,7 @@ import { boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
 const parameter = (id: string, types = ["f32[4]"]): NodeSketch => ({ id, op: "parameter", role: "parameter", types });
-const rules = { foldRepeats: false };
+const fold = false;
 
 describe("called graphs", () => {
   const program = makeProgram([
@@ -29,20 +29,20 @@ describe("called graphs", () => {
   ]);
 
   it("are a box while closed", () => {
-    const view = buildView(program, { depth: 0, rules });
+    const view = buildView(program, { depth: 0, fold });
     expect(boxLines(view)).toEqual(["node n:x", "node n:y", "call n:fusion.2", "node n:after"]);
     expect(view.expandable[boxNamed(view, "n:fusion.2")]).toBe(1);
     expect(view.key[view.boxOfNode[6]]).toBe("n:fusion.2");
   });
 
   it("open by themselves in a graph of few boxes, unless nobody wants that", () => {
-    expect(boxLines(buildView(program, { rules }))).toContain("call n:fusion.2 open");
-    expect(boxLines(buildView(program, { rules, calls: false }))).toContain("call n:fusion.2");
-    expect(boxLines(buildView(program, { rules, calls: false, depth: 9 }))).toContain("call n:fusion.2");
+    expect(boxLines(buildView(program, { fold }))).toContain("call n:fusion.2 open");
+    expect(boxLines(buildView(program, { fold, calls: false }))).toContain("call n:fusion.2");
+    expect(boxLines(buildView(program, { fold, calls: false, depth: 9 }))).toContain("call n:fusion.2");
   });
 
   it("open in place: operands run to the users of the parameters, the result to the users of the call", () => {
-    const view = buildView(program, { depth: 0, open: ["n:fusion.2"], rules });
+    const view = buildView(program, { depth: 0, open: ["n:fusion.2"], fold });
     expect(boxLines(view)).toEqual([
       "node n:x",
       "node n:y",
@@ -63,13 +63,13 @@ describe("called graphs", () => {
   });
 
   it("show their parameters when plumbing is drawn", () => {
-    const view = buildView(program, { depth: 1, rules: { ...rules, plumbing: false } });
+    const view = buildView(program, { depth: 1, fold, rules: { plumbing: false } });
     expect(edgeLines(view)).toContain("n:x -> n:fusion.2>n:p0");
     expect(edgeLines(view)).toContain("n:fusion.2>n:p1 -> n:fusion.2>n:add.1");
   });
 
   it("do not count as levels where asked", () => {
-    expect(boxLines(buildView(program, { depth: 9, calls: false, rules }))).toContain("call n:fusion.2");
+    expect(boxLines(buildView(program, { depth: 9, calls: false, fold }))).toContain("call n:fusion.2");
   });
 
   it("may be open in several places, and never end up inside themselves", () => {
@@ -87,7 +87,7 @@ describe("called graphs", () => {
         nodes: [parameter("p"), { id: "again", op: "call", inputs: ["p"], calls: ["f"] }, { id: "t", op: "tanh", inputs: ["again"] }],
       },
     ]);
-    const view = buildView(shared, { depth: 99, rules });
+    const view = buildView(shared, { depth: 99, fold });
     expect(boxLines(view)).toEqual([
       "node n:x",
       "call n:a open",
@@ -139,7 +139,7 @@ describe("loops and branches", () => {
   ]);
 
   it("hand a loop's state to condition and body element by element, and take its result from the body", () => {
-    const view = buildView(loop, { depth: 1, rules });
+    const view = buildView(loop, { depth: 1, fold });
     expect(boxLines(view)).toContain("  call n:while.2>c:0 open");
     expect(view.title[boxNamed(view, "n:while.2>c:1")]).toBe("body");
     expect(view.title[boxNamed(view, "n:while.2>c:0")]).toBe("condition");
@@ -150,7 +150,7 @@ describe("loops and branches", () => {
   });
 
   it("connect a closed loop to what makes its state", () => {
-    expect(edgeLines(buildView(loop, { depth: 0, rules }))).toEqual(["n:x -> n:while.2", "n:i -> n:while.2", "n:while.2 -> n:use"]);
+    expect(edgeLines(buildView(loop, { depth: 0, fold }))).toEqual(["n:x -> n:while.2", "n:i -> n:while.2", "n:while.2 -> n:use"]);
   });
 
   it("give each branch its operand and join their results", () => {
@@ -168,7 +168,7 @@ describe("loops and branches", () => {
       { name: "left", nodes: [parameter("p"), { id: "l", op: "exp", inputs: ["p"] }] },
       { name: "right", nodes: [parameter("p"), { id: "r", op: "log", inputs: ["p"] }] },
     ]);
-    expect(edgeLines(buildView(branches, { depth: 1, rules })).sort()).toEqual(
+    expect(edgeLines(buildView(branches, { depth: 1, fold })).sort()).toEqual(
       [
         "n:which -> n:choose",
         "n:a -> n:choose>c:0>n:l",
@@ -194,7 +194,7 @@ describe("loops and branches", () => {
         nodes: [parameter("p"), parameter("q"), { id: "s", op: "sin", inputs: ["p"] }, { id: "t", op: "add", inputs: ["s", "q"] }],
       },
     ]);
-    const view = buildView(odd, { depth: 1, rules: { ...rules, inlineSmall: false } });
+    const view = buildView(odd, { depth: 1, fold, rules: { inlineSmall: false } });
     expect(edgeLines(view)).toEqual(["n:a -> n:k", "n:k -> n:use", "n:k>n:p -> n:k>n:s", "n:k>n:s -> n:k>n:t", "n:k>n:q -> n:k>n:t"]);
   });
 });

@@ -58,7 +58,7 @@ describe("repeats in a chain", () => {
   });
 
   it("unfold when asked, all at once or one stack", () => {
-    expect(stacks(chain(3), { rules: { foldRepeats: false } })).toEqual([]);
+    expect(stacks(chain(3), { fold: false })).toEqual([]);
     expect(stacks(chain(3), { unfolded: ["x:layer_0"] })).toEqual([]);
     expect(boxLines(buildView(makeProgram([{ name: "main", nodes: chain(3) }]), { depth: 0, unfolded: ["x:layer_0"] }))).toContain(
       "group g:layer_2",

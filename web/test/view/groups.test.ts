@@ -18,11 +18,11 @@ const program = makeProgram([
     ],
   },
 ]);
-const rules = { foldRepeats: false, stubs: false };
+const unfolded = { fold: false, rules: { stubs: false } };
 
 describe("groups", () => {
   it("closes everything at depth 0 and merges edges that run the same way", () => {
-    const view = buildView(program, { depth: 0, rules });
+    const view = buildView(program, { depth: 0, ...unfolded });
     expect(boxLines(view)).toEqual(["group g:layer_0", "group g:head", "node n:x", "node n:loss"]);
     expect(edgeLines(view)).toEqual(["n:x -> g:layer_0 x2", "g:layer_0 -> g:head", "g:head -> n:loss", "g:layer_0 -> n:loss"]);
     expect(view.nodesInside[boxNamed(view, "g:layer_0")]).toBe(5);
@@ -40,36 +40,36 @@ describe("groups", () => {
         ],
       },
     ]);
-    const view = buildView(backward, { depth: 0, rules });
+    const view = buildView(backward, { depth: 0, ...unfolded });
     expect(view.subtitle[boxNamed(view, "g:layer")]).toBe("1 op · 6 parameters");
   });
 
   it("opens level by level, and a box that is named goes before the depth", () => {
-    const one = buildView(program, { depth: 1, rules });
+    const one = buildView(program, { depth: 1, ...unfolded });
     expect(boxLines(one)).toContain("  group g:layer_0/attention");
-    const open = buildView(program, { depth: 0, open: ["g:layer_0"], rules });
+    const open = buildView(program, { depth: 0, open: ["g:layer_0"], ...unfolded });
     expect(boxLines(open)).toContain("  group g:layer_0/norm");
     expect(boxLines(open)).toContain("group g:head");
-    const closed = buildView(program, { depth: 9, closed: ["g:layer_0/attention"], rules });
+    const closed = buildView(program, { depth: 9, closed: ["g:layer_0/attention"], ...unfolded });
     expect(edgeLines(closed)).toContain("n:norm -> g:layer_0/attention x2");
   });
 
   it("flattens to nodes alone", () => {
-    const view = buildView(program, { flatten: true, rules });
+    const view = buildView(program, { flatten: true, ...unfolded });
     expect(view.boxCount).toBe(8);
     expect(edgeLines(view)).toContain("n:q -> n:scores");
   });
 
   it("puts operands along the top of a node and leaves groups without places", () => {
-    const view = buildView(program, { depth: 9, rules });
+    const view = buildView(program, { depth: 9, ...unfolded });
     const into = Array.from(view.edgeTarget.keys()).filter((e) => view.edgeTarget[e] === boxNamed(view, "n:scores"));
     expect(into.map((e) => view.targetPort[e])).toEqual([Math.fround(1 / 3), Math.fround(2 / 3)]);
-    const closed = buildView(program, { depth: 0, rules });
+    const closed = buildView(program, { depth: 0, ...unfolded });
     expect(closed.targetPort[0]).toBeNaN();
   });
 
   it("finds every node in the box that shows it", () => {
-    const view = buildView(program, { depth: 0, rules });
+    const view = buildView(program, { depth: 0, ...unfolded });
     expect(Array.from(view.boxOfNode, (box) => view.key[box])).toEqual([
       "n:x",
       "g:layer_0",

@@ -79,7 +79,7 @@ describe("two halves of a program", () => {
   });
 
   it("open: each weight is in the group of its user, the data stays outside, and no half ends in a separate box", () => {
-    const view = buildView(program, { depth: 9, rules: { foldRepeats: true } });
+    const view = buildView(program, { depth: 9, fold: true });
     const lines = boxLines(view).map((line) => line.trim());
     expect(lines).toContain("node n:x");
     expect(lines).not.toContain("node n:w3");

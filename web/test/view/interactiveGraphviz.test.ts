@@ -62,9 +62,8 @@ describe("operand numbers", () => {
     const many = Array.from({ length: 70 }, (_, i) => ({ id: `y${i}`, op: "subtract", inputs: i ? [`y${i - 1}`, "b"] : ["a", "b"] }));
     const program = makeProgram([{ name: "main", nodes: [...nodes, ...many] }]);
     const shown = (operands?: boolean) =>
-      sceneOf(program, { flatten: true, rules: { stubs: false, foldRepeats: false } }, operands).labels.filter(
-        ({ kind }) => kind === "operand",
-      ).length;
+      sceneOf(program, { flatten: true, fold: false, rules: { stubs: false } }, operands).labels.filter(({ kind }) => kind === "operand")
+        .length;
     expect(shown()).toBe(0);
     expect(shown(true)).toBe(140);
   });

@@ -50,7 +50,7 @@ it("says where a carried value starts, and what an unchanged one is", () => {
       outputs: ["result#*"],
     },
   ]);
-  const view = buildView(program, { depth: 1, rules: { foldRepeats: false } });
+  const view = buildView(program, { depth: 1, fold: false });
   expect(view.notes[boxNamed(view, "n:while.1>c:1>n:next")]).toEqual(["starts at 0", "+ 1"]);
   expect(view.notes[boxNamed(view, "n:while.1>c:0>n:less")]).toEqual(["starts at 0", "100"]);
   expect(carried(view)).toEqual(["next → less", "next → next"]);
@@ -82,5 +82,5 @@ it("leads what a scan carries back to the body, and what it stacks nowhere", () 
       outputs: ["plus", "total"],
     },
   ]);
-  expect(carried(buildView(program, { depth: 1, rules: { foldRepeats: false } }))).toEqual(["plus → mul"]);
+  expect(carried(buildView(program, { depth: 1, fold: false }))).toEqual(["plus → mul"]);
 });

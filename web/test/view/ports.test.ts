@@ -9,7 +9,8 @@ const weight = (id: string): NodeSketch => ({ id, op: "parameter", role: "parame
 function slots(nodes: readonly NodeSketch[], of: string): number[] {
   const view = buildView(makeProgram([{ name: "main", nodes: [...nodes] }]), {
     flatten: true,
-    rules: { foldRepeats: false, inlineSmall: false },
+    fold: false,
+    rules: { inlineSmall: false },
   });
   const box = boxNamed(view, `n:${of}`);
   return Array.from(view.edgeTarget.keys())

@@ -62,8 +62,8 @@ const specs: fc.Arbitrary<ViewSpec> = fc.record({
     inlineReducers: fc.boolean(),
     stubs: fc.boolean(),
     plumbing: fc.boolean(),
-    foldRepeats: fc.boolean(),
   }),
+  fold: fc.boolean(),
 });
 
 function checkWellFormed(view: Visible): void {
@@ -99,7 +99,7 @@ describe("any view of any graph", () => {
           const box = view.boxOfNode[n];
           const mayVanish = rules.plumbing || rules.inlineSmall;
           if (!mayVanish) expect(box).toBeGreaterThanOrEqual(0);
-          if (box >= 0 && view.kind[box] === BoxKind.Node && !mayVanish && !rules.foldRepeats) expect(view.node[box]).toBe(n);
+          if (box >= 0 && view.kind[box] === BoxKind.Node && !mayVanish && !spec.fold) expect(view.node[box]).toBe(n);
         }
       }),
       { numRuns: 300, seed: 7 },
@@ -107,10 +107,10 @@ describe("any view of any graph", () => {
   });
 
   it("gives each node of the shown graph exactly one place when no rule hides any", () => {
-    const rules = { inlineSmall: false, inlineReducers: false, stubs: false, plumbing: false, foldRepeats: false };
+    const rules = { inlineSmall: false, inlineReducers: false, stubs: false, plumbing: false };
     fc.assert(
       fc.property(sketches, fc.constantFrom(0, 1, 2, 9), (list, depth) => {
-        const view = buildView(build(list), { depth, calls: false, rules });
+        const view = buildView(build(list), { depth, calls: false, fold: false, rules });
         let inside = 0;
         for (let box = 0; box < view.boxCount; box++) if (view.open[box] === 0) inside += view.nodesInside[box];
         expect(inside).toBe(list.length);
@@ -120,11 +120,11 @@ describe("any view of any graph", () => {
   });
 
   it("merges edges without losing any: what is drawn and what stays inside a closed box add up to all", () => {
-    const rules = { inlineSmall: false, inlineReducers: false, stubs: false, plumbing: false, foldRepeats: false };
+    const rules = { inlineSmall: false, inlineReducers: false, stubs: false, plumbing: false };
     fc.assert(
       fc.property(sketches, fc.constantFrom(0, 1, 2, 9), (list, depth) => {
         const program = build(list);
-        const view = buildView(program, { depth, calls: false, rules, hideRoles: ["output"] });
+        const view = buildView(program, { depth, calls: false, fold: false, rules, hideRoles: ["output"] });
         let drawn = 0;
         for (let e = 0; e < view.edgeCount; e++) if (view.edgeKind[e] === EdgeKind.Data) drawn += view.edgeCountMerged[e];
         let hidden = 0;
@@ -177,8 +177,8 @@ describe("any view of any graph", () => {
         };
         const rules = { inlineSmall: false, inlineReducers: false, stubs: false, plumbing: false };
         const control = { depth: 0, calls: false };
-        const flat = buildView(program, { ...control, rules: { ...rules, foldRepeats: false } });
-        const folded = buildView(program, { ...control, rules: { ...rules, foldRepeats: true } });
+        const flat = buildView(program, { ...control, fold: false, rules });
+        const folded = buildView(program, { ...control, fold: true, rules });
         if (list.every((one) => one.control === undefined) && !circles(flat)) expect(circles(folded)).toBe(false);
       }),
       { numRuns: 300, seed: 11 },

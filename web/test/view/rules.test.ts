@@ -1,17 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { BoxKind, type DrawingRules } from "../../src/core/program/types";
+import { BoxKind, type DrawingRules, type ViewSpec } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
 import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
-const only = (rule: keyof DrawingRules | "none"): DrawingRules => ({
-  inlineSmall: rule === "inlineSmall",
-  inlineReducers: rule === "inlineReducers",
-  stubs: rule === "stubs",
-  plumbing: rule === "plumbing",
-  foldRepeats: rule === "foldRepeats",
-  liftSingles: false,
+const only = (rule: keyof DrawingRules | "none"): ViewSpec => ({
+  fold: false,
   overlays: false,
+  rules: {
+    inlineSmall: rule === "inlineSmall",
+    inlineReducers: rule === "inlineReducers",
+    stubs: rule === "stubs",
+    plumbing: rule === "plumbing",
+    liftSingles: false,
+  },
 });
 
 describe("small values", () => {
@@ -34,7 +36,7 @@ describe("small values", () => {
   ]);
 
   it("sit inside their users as text, with the sign of the operation", () => {
-    const view = buildView(program, { rules: only("inlineSmall") });
+    const view = buildView(program, { ...only("inlineSmall") });
     expect(boxLines(view)).toEqual([
       "node n:x",
       "node n:h",
@@ -51,8 +53,8 @@ describe("small values", () => {
   });
 
   it("are boxes like others when the rule is off, or when somebody asks for one by name", () => {
-    expect(buildView(program, { rules: only("none") }).boxCount).toBe(10);
-    const asked = buildView(program, { rules: only("inlineSmall"), around: ["spread"], hops: 1 });
+    expect(buildView(program, { ...only("none") }).boxCount).toBe(10);
+    const asked = buildView(program, { ...only("inlineSmall"), around: ["spread"], hops: 1 });
     expect(boxLines(asked)).toContain("node n:spread");
   });
 });
@@ -77,14 +79,14 @@ describe("reducers", () => {
   ]);
 
   it("that apply one op become text", () => {
-    const view = buildView(program, { depth: 9, rules: only("inlineReducers") });
+    const view = buildView(program, { depth: 9, ...only("inlineReducers") });
     expect(boxLines(view)).toEqual(["node n:x", "node n:r"]);
     expect(view.title[boxNamed(view, "n:r")]).toBe("reduce: add");
     expect(view.expandable[boxNamed(view, "n:r")]).toBe(0);
   });
 
   it("open like any call when the rule is off", () => {
-    expect(boxLines(buildView(program, { depth: 9, rules: only("none") }))).toContain("  node n:r>n:s");
+    expect(boxLines(buildView(program, { depth: 9, ...only("none") }))).toContain("  node n:r>n:s");
   });
 });
 
@@ -107,15 +109,15 @@ describe("plumbing", () => {
   ]);
 
   it("disappears into edges, element by element; the result stays", () => {
-    const view = buildView(program, { rules: only("plumbing") });
+    const view = buildView(program, { ...only("plumbing") });
     expect(edgeLines(view)).toEqual(["n:b -> n:use", "n:a -> n:whole", "n:b -> n:whole", "n:use -> n:result", "n:whole -> n:result"]);
     expect(view.title[boxNamed(view, "n:result")]).toBe("output");
     expect(view.key[view.boxOfNode[4]]).toBe("n:b");
   });
 
   it("is drawn when the rule is off or when it is asked for", () => {
-    expect(edgeLines(buildView(program, { rules: only("none") }))).toContain("n:second -> n:cast");
-    expect(boxLines(buildView(program, { rules: only("plumbing"), around: ["cast"], hops: 1 }))).toContain("node n:cast");
+    expect(edgeLines(buildView(program, { ...only("none") }))).toContain("n:second -> n:cast");
+    expect(boxLines(buildView(program, { ...only("plumbing"), around: ["cast"], hops: 1 }))).toContain("node n:cast");
   });
 
   it("that forms a cycle is drawn as it is", () => {
@@ -129,7 +131,7 @@ describe("plumbing", () => {
         ],
       },
     ]);
-    expect(edgeLines(buildView(circle, { rules: only("plumbing") }))).toEqual(["n:b -> n:a", "n:a -> n:b", "n:a -> n:c"]);
+    expect(edgeLines(buildView(circle, { ...only("plumbing") }))).toEqual(["n:b -> n:a", "n:a -> n:b", "n:a -> n:c"]);
   });
 });
 
@@ -147,7 +149,7 @@ describe("stubs", () => {
   ];
 
   it("replace a source with many users, one for each user that is not near", () => {
-    const view = buildView(makeProgram([{ name: "main", nodes: [...head, ...users(8, () => "")] }]), { rules: only("stubs") });
+    const view = buildView(makeProgram([{ name: "main", nodes: [...head, ...users(8, () => "")] }]), { ...only("stubs") });
     const stubs = boxesOfKind(view, BoxKind.Stub);
     expect(stubs.map((box) => view.key[box])).toEqual([1, 2, 3, 4, 5, 6, 7].map((i) => `s:n:mask@n:u${i}`));
     expect(stubs.every((box) => view.title[box] === "mask" && view.node[box] === 1)).toBe(true);
@@ -156,20 +158,17 @@ describe("stubs", () => {
 
   it("are shared within a group", () => {
     const program = makeProgram([{ name: "main", nodes: [...head, ...users(8, (i) => `g${i >> 1}`)] }]);
-    const view = buildView(program, { depth: 1, rules: only("stubs") });
+    const view = buildView(program, { depth: 1, ...only("stubs") });
     expect(boxesOfKind(view, BoxKind.Stub).map((box) => view.key[view.parent[box]])).toEqual(["g:g1", "g:g2", "g:g3"]);
   });
 
   it("are not made for few users or computed values within reach", () => {
     expect(
-      boxesOfKind(
-        buildView(makeProgram([{ name: "main", nodes: [...head, ...users(4, () => "")] }]), { rules: only("stubs") }),
-        BoxKind.Stub,
-      ),
+      boxesOfKind(buildView(makeProgram([{ name: "main", nodes: [...head, ...users(4, () => "")] }]), { ...only("stubs") }), BoxKind.Stub),
     ).toEqual([]);
     const computed = [{ ...head[1], role: undefined, op: "tanh", inputs: ["x"] }, ...users(8, () => "")];
     expect(
-      boxesOfKind(buildView(makeProgram([{ name: "main", nodes: [head[0], ...computed] }]), { rules: only("stubs") }), BoxKind.Stub),
+      boxesOfKind(buildView(makeProgram([{ name: "main", nodes: [head[0], ...computed] }]), { ...only("stubs") }), BoxKind.Stub),
     ).toEqual([]);
   });
 
@@ -177,7 +176,7 @@ describe("stubs", () => {
     const sources: NodeSketch[] = Array.from({ length: 6 }, (_, i) => ({ id: `p${i}`, role: "parameter", op: "parameter" }));
     const all = sources.map((source) => source.id);
     const takers: NodeSketch[] = Array.from({ length: 7 }, (_, i) => ({ id: `t${i}`, op: "concat", inputs: all }));
-    const view = buildView(makeProgram([{ name: "main", nodes: [...sources, ...takers] }]), { rules: only("stubs") });
+    const view = buildView(makeProgram([{ name: "main", nodes: [...sources, ...takers] }]), { ...only("stubs") });
     const stub = boxNamed(view, "s:*@n:t3");
     expect(view.title[stub]).toBe("6 values");
     expect(view.edgeCountMerged[Array.from(view.edgeSource).indexOf(stub)]).toBe(6);
@@ -203,7 +202,7 @@ describe("adoption", () => {
   ]);
 
   it("puts weights next to their first user, nodes without a place where they are used, and leaves the model's input outside", () => {
-    const view = buildView(program, { depth: 9, rules: only("none") });
+    const view = buildView(program, { depth: 9, ...only("none") });
     const around = (key: string): string => (view.parent[boxNamed(view, key)] < 0 ? "" : view.key[view.parent[boxNamed(view, key)]]);
     expect(around("n:w0")).toBe("g:layer_0/attention");
     expect(around("n:copy")).toBe("g:layer_0");
@@ -260,7 +259,7 @@ describe("values as boxes", () => {
   ]);
 
   it("are between an operation and its users, one for each output, and after the result", () => {
-    const view = buildView(program, { values: "boxes", rules: only("none") });
+    const view = buildView(program, { values: "boxes", ...only("none") });
     expect(boxesOfKind(view, BoxKind.Value).map((box) => `${view.title[box]} ${view.subtitle[box]}`)).toEqual([
       "split.0 f32[2]",
       "split.1 f32[3]",

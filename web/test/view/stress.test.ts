@@ -33,7 +33,7 @@ describe("extreme programs", () => {
     );
     const program = makeProgram([{ name: "main", nodes: [...nodes, { id: "out", op: "cos", inputs: ["n5"] }] }]);
     expect(buildView(program, { depth: 0 }).boxCount).toBeLessThan(5);
-    expect(buildView(program, { depth: 9999, rules: { foldRepeats: false } }).boxCount).toBe(3 * 1501 + 7);
+    expect(buildView(program, { depth: 9999, fold: false }).boxCount).toBe(3 * 1501 + 7);
   });
 
   it("calls in calls, 800 deep", () => {
@@ -71,7 +71,7 @@ describe("extreme programs", () => {
       ] as NodeSketch[],
     };
     const calls = range(1000, (i): NodeSketch => ({ id: `c${i}`, op: "call", inputs: i ? [`c${i - 1}`] : [], calls: ["leaf"] }));
-    const view = buildView(makeProgram([{ name: "main", nodes: calls }, leaf]), { depth: 9, rules: { foldRepeats: false } });
+    const view = buildView(makeProgram([{ name: "main", nodes: calls }, leaf]), { depth: 9, fold: false });
     expect(view.boxCount).toBeLessThan(410_000);
     expect(view.remarks[0]).toMatch(/stay closed/);
   });

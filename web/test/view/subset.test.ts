@@ -25,15 +25,15 @@ const program = makeProgram([
     ],
   },
 ]);
-const rules = { foldRepeats: false };
+const fold = false;
 const shown = (spec: object): string[] => {
-  const view = buildView(program, { rules, ...spec });
+  const view = buildView(program, { fold, ...spec });
   return boxesOfKind(view, BoxKind.Node).map((box) => view.key[box]);
 };
 
 describe("around", () => {
   it("shows what is within so many hops, up and down, in open groups, and counts what is not shown", () => {
-    const view = buildView(program, { rules, around: ["c"], hops: 1 });
+    const view = buildView(program, { fold, around: ["c"], hops: 1 });
     expect(boxLines(view)).toEqual([
       "group g:g open",
       "  node n:b",
@@ -82,7 +82,7 @@ describe("around", () => {
       },
     ]);
     const near = (node: string, hops: number): string[] => {
-      const view = buildView(bundled, { rules, around: [node], hops });
+      const view = buildView(bundled, { fold, around: [node], hops });
       return boxesOfKind(view, BoxKind.Node)
         .map((box) => view.key[box].slice(2))
         .filter((key) => key !== "output");
@@ -108,16 +108,16 @@ describe("around", () => {
         ],
       },
     ]);
-    const view = buildView(linked, { rules, around: ["m"], hops: 1 });
+    const view = buildView(linked, { fold, around: ["m"], hops: 1 });
     expect(edgeLines(view)).toEqual(["n:f -> n:m", "n:m -> n:b", "n:f -> n:b"]);
     expect(Array.from(view.edgeKind)).toEqual([EdgeKind.Data, EdgeKind.Data, EdgeKind.Link]);
-    expect(edgeLines(buildView(linked, { rules }))).toEqual(["n:f -> n:m", "n:m -> n:b"]);
+    expect(edgeLines(buildView(linked, { fold }))).toEqual(["n:f -> n:m", "n:m -> n:b"]);
   });
 
   it("does not reach everything through a source that everything uses", () => {
     const users = Array.from({ length: 40 }, (_, i): NodeSketch => ({ id: `u${i}`, op: "add", inputs: ["mask"] }));
     const wide = makeProgram([{ name: "main", nodes: [{ id: "mask", op: "iota" }, ...users] }]);
-    const view = buildView(wide, { rules, around: ["u3"], hops: 5 });
+    const view = buildView(wide, { fold, around: ["u3"], hops: 5 });
     expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:mask", "n:u3"]);
   });
 
@@ -128,10 +128,10 @@ describe("around", () => {
       const wide = makeProgram([
         { name: "main", nodes: [...before, ...results, { id: "root", inputs: results.map(({ id }) => id), ...result }] },
       ]);
-      const view = buildView(wide, { rules, around: ["r3"], hops: 3 });
+      const view = buildView(wide, { fold, around: ["r3"], hops: 3 });
       expect(boxesOfKind(view, BoxKind.Node).map((box) => view.key[box])).toEqual(["n:q3", "n:r3", "n:root"]);
       expect(view.title[boxNamed(view, "o:in:n:root")]).toBe("+19 hidden");
-      expect(boxesOfKind(buildView(wide, { rules, around: ["root"], hops: 1 }), BoxKind.Node)).toHaveLength(21);
+      expect(boxesOfKind(buildView(wide, { fold, around: ["root"], hops: 1 }), BoxKind.Node)).toHaveLength(21);
     }
   });
 });
@@ -143,13 +143,13 @@ describe("paths", () => {
   });
 
   it("are the shortest where there are too many", () => {
-    const view = buildView(program, { rules, paths: ["b", "d"], limit: 2 });
+    const view = buildView(program, { fold, paths: ["b", "d"], limit: 2 });
     expect(boxLines(view)).toEqual(["group g:g open", "  node n:b", "node n:d"]);
     expect(view.remarks[0]).toMatch(/1 node on longer paths/);
   });
 
   it("say so when there are none", () => {
-    const view = buildView(program, { rules, paths: ["x", "a"] });
+    const view = buildView(program, { fold, paths: ["x", "a"] });
     expect(view.remarks).toEqual(['No path leads between "x" and "a".']);
     expect(view.boxCount).toBe(2);
   });
@@ -159,7 +159,7 @@ describe("only and hidden roles", () => {
   it("narrow what is shown", () => {
     expect(shown({ only: ["b", "d"] })).toEqual(["n:b", "n:d"]);
     expect(shown({ only: ["b", "x"], around: ["c"], hops: 1 })).toEqual(["n:b"]);
-    const view = buildView(program, { rules, graph: "f", hideRoles: ["parameter"] });
+    const view = buildView(program, { fold, graph: "f", hideRoles: ["parameter"] });
     expect(boxLines(view)).toEqual(["node n:inner", "node n:last", "node r:output"]);
     expect(view.boxOfNode[8]).toBe(-1);
   });

@@ -66,6 +66,4 @@ def _request(options: ViewOptions) -> dict[str, Any]:
         request["style"] = style_rules(options.style)
     if options.node_data:
         request["nodeData"] = only_one(options.node_data)
-    if options.colour_by is not None:
-        request["colour"] = options.colour_by
     return request

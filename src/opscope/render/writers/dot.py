@@ -26,8 +26,8 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
 
 def dot_of(program: Program, options: ViewOptions, progress: Progress | None = None) -> str:
     checked_graph(options, program)
-    rules = {"foldRepeats": False, "stubs": False, "liftSingles": False}
-    spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "rules": rules}
+    rules = {"stubs": False, "liftSingles": False}
+    spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "fold": False, "rules": rules}
     request = {"spec": spec, **options.request, "title": program.name}
     _, text = host.run(encode_wire(enrich(program), details=False), [("load", None), ("dot", request)], progress)
     return text

@@ -106,8 +106,8 @@ def initial(options: ViewOptions) -> dict[str, Any]:
     state = options.spec | options.request
     theme = state.pop("theme", None)
     run = first_run(options.node_data)
-    if options.colour_by is not None or run is not None:
-        state["colour"] = options.colour_by or f"data:{run}"
+    if run is not None:
+        state.setdefault("colourBy", f"data:{run}")
     config: dict[str, Any] = {"initial": state} if state else {}
     config |= page_settings(options.style, options.node_data)
     if theme is not None:

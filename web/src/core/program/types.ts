@@ -201,11 +201,8 @@ export interface DrawingRules {
   readonly stubs: boolean;
   /** get-tuple-element, tuple plumbing and bitcast disappear into edges. */
   readonly plumbing: boolean;
-  readonly foldRepeats: boolean;
   /** A group of one operation, opened by depth, is drawn as that operation under the group's name, without a frame. */
   readonly liftSingles: boolean;
-  /** Edge overlays of the program's file are drawn. */
-  readonly overlays: boolean;
 }
 
 export const enum BoxKind {

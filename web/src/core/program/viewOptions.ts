@@ -18,8 +18,12 @@ export interface ViewOptions {
   readonly paths: readonly [string, string] | undefined;
   /** With --paths, leave out the longest paths beyond this many nodes. */
   readonly limit: number;
+  /** Draw repeated layers once. */
+  readonly fold: boolean;
   /** Group by this instead of modules: op, direction, source line, … */
   readonly groupBy: string | undefined;
+  /** Colour by a metric (flops, bytes, …), op, dtype, group or attr:NAME. */
+  readonly colourBy: string | undefined;
   /** Draw forward and backward in two columns, aligned by layer. */
   readonly forwardBackward: boolean;
   /** Draw top to bottom or left to right. */
@@ -36,6 +40,8 @@ export interface ViewOptions {
   readonly names: boolean;
   /** Draw values as edges, or as boxes between operations. */
   readonly values: "edges" | "boxes";
+  /** Draw the edge overlays of the program's file. */
+  readonly overlays: boolean;
   /** Highlight what a pass changed (run.opscope@12). */
   readonly diff: "before" | "after" | "overlay" | undefined;
 }
@@ -51,7 +57,9 @@ export const VIEW_OPTIONS = {
   stopAt: { kind: "texts", default: [], url: "stop", goes: "spec" },
   paths: { kind: "pair", default: undefined, url: "p", goes: "spec" },
   limit: { kind: "integer", default: 2000, url: "most", goes: "spec" },
+  fold: { kind: "switch", default: true, url: "fold", goes: "spec" },
   groupBy: { kind: "text", default: undefined, url: "by", goes: "spec" },
+  colourBy: { kind: "text", default: undefined, url: "col", goes: "request" },
   forwardBackward: { kind: "flag", default: false, url: "beside", goes: "spec" },
   rankdir: { kind: "choice", default: "TB", url: "dir", goes: "request", choices: ["TB", "LR"] },
   theme: { kind: "choice", default: undefined, url: "", goes: "request", choices: ["light", "dark"] },
@@ -60,5 +68,6 @@ export const VIEW_OPTIONS = {
   operands: { kind: "switch", default: undefined, url: "nth", goes: "spec" },
   names: { kind: "flag", default: false, url: "names", goes: "spec" },
   values: { kind: "choice", default: "edges", url: "values", goes: "spec", choices: ["edges", "boxes"] },
+  overlays: { kind: "switch", default: true, url: "over", goes: "spec" },
   diff: { kind: "choice", default: undefined, url: "show", goes: "request", choices: ["before", "after", "overlay"] },
 } as const;

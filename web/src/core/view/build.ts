@@ -35,7 +35,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   const tree = groupTree(traits, grouping);
   const subset = readSubset(traits, tree, entry, spec, remarks);
   const graph = subset?.graph ?? entry;
-  const folding = options.rules.foldRepeats && !options.flatten && !subset ? findRepeats(traits, tree) : undefined;
+  const folding = options.fold && !options.flatten && !subset ? findRepeats(traits, tree) : undefined;
 
   const boxes = new Boxes();
   const placement: Placement = {

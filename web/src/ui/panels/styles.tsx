@@ -14,6 +14,7 @@ import {
 } from "../../core/highlight/rules";
 import { shortNumber } from "../../core/text/quantities";
 import type { Session } from "../session";
+import { colourBy } from "../state/view";
 import { download } from "./actions";
 import { IconButton } from "./icons";
 
@@ -312,7 +313,7 @@ function DataSection({ session }: { readonly session: Session }): JSX.Element {
               type="button"
               class="link"
               title="Colour by this run"
-              onClick={() => session.change({ ...session.view, colour: `${DATA}${run.name}` }, { keepCamera: true })}
+              onClick={() => session.change(colourBy(session.view, `${DATA}${run.name}`), { keepCamera: true })}
             >
               {run.name}
             </button>

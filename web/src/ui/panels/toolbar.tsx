@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { ATTRIBUTE, DATA } from "../../core/highlight/highlighter";
 import type { Session } from "../session";
-import { enterGraph, groupBy, walkedGraphs } from "../state/view";
+import { colourBy, colourOf, enterGraph, groupBy, walkedGraphs } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
 import { actions } from "./actions";
 import { IconButton } from "./icons";
@@ -80,9 +80,9 @@ export function Toolbar({
         <Choice
           label="Colour by"
           prefix="Colour"
-          value={view.colour}
+          value={colourOf(view)}
           options={colourOptions(session)}
-          onChoose={(colour) => session.change({ ...view, colour }, { keepCamera: true })}
+          onChoose={(colour) => session.change(colourBy(view, colour), { keepCamera: true })}
         />
         <button type="button" class="tool" disabled={off} onClick={() => void actions.saveSvg(session, "seen")}>
           Save SVG

@@ -13,16 +13,12 @@ export interface ViewState extends Pick<ViewOptions, AddressOption> {
   readonly trail: readonly string[];
   readonly open: readonly string[];
   readonly closed: readonly string[];
-  readonly fold: boolean;
   readonly unfolded: readonly string[];
-  readonly colour: string;
   readonly query: string;
   /** Show only what the query matches, with neighbours up to this many hops away; -1: show everything. */
   readonly matchesOnly: number;
   /** Nodes whose direct neighbours were added to those of `around`. */
   readonly also: readonly string[];
-  /** Draw the edge overlays of the program's file. */
-  readonly overlays: boolean;
   /** Keys of the selected boxes. */
   readonly selection: readonly string[];
   /** In a recording: which pass, and whether its changes are coloured. The option `diff` says before, after or overlay. */
@@ -59,13 +55,10 @@ export const START: ViewState = {
   trail: [],
   open: [],
   closed: [],
-  fold: true,
   unfolded: [],
-  colour: "category",
   query: "",
   matchesOnly: -1,
   also: [],
-  overlays: true,
   selection: [],
   upstream: 0,
   downstream: 0,
@@ -82,6 +75,17 @@ export function startingAt(initial: Partial<ViewState> = {}): ViewState {
   return { ...START, ...(selection ? { selection } : {}), ...initial };
 }
 
+/** What boxes are coloured by unless somebody chooses otherwise. */
+const CATEGORY = "category";
+
+export function colourOf(view: ViewState): string {
+  return view.colourBy ?? CATEGORY;
+}
+
+export function colourBy(view: ViewState, colour: string): ViewState {
+  return { ...view, colourBy: colour === CATEGORY ? undefined : colour };
+}
+
 /** Do two states have the same picture? */
 export function sameView(a: ViewState, b: ViewState): boolean {
   return JSON.stringify(pictureOf(a)) === JSON.stringify(pictureOf(b));
@@ -89,8 +93,8 @@ export function sameView(a: ViewState, b: ViewState): boolean {
 
 /** The part of a state that the picture depends on. */
 function pictureOf(view: ViewState): unknown {
-  const { source, pass, diff, passColours, rankdir, colour, matchesOnly, query } = view;
-  return [specOf(view), source, pass, diff ?? "after", passColours, rankdir, colour, matchesOnly < 0 ? [] : [matchesOnly, query]];
+  const { source, pass, diff, passColours, rankdir, colourBy, matchesOnly, query } = view;
+  return [specOf(view), source, pass, diff ?? "after", passColours, rankdir, colourBy, matchesOnly < 0 ? [] : [matchesOnly, query]];
 }
 
 /** Is the choice of expanded groups still up to the program? */
@@ -188,6 +192,5 @@ export function specOf(view: ViewState): ViewSpec {
     closed: view.closed,
     unfolded: view.unfolded,
     ...(view.also.length ? { also: view.also } : {}),
-    rules: { foldRepeats: view.fold, ...(view.overlays ? {} : { overlays: false }) },
   };
 }

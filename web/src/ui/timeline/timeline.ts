@@ -55,8 +55,8 @@ export class Timeline {
 
   /** What the engine is asked for in addition to the view. */
   get request(): { readonly pass?: PassRequest } {
-    const { pass, passColours, colour } = this.session.view;
-    return this.exists ? { pass: { index: pass, mode: this.mode, colours: passColours && colour === "category" } } : {};
+    const { pass, passColours, colourBy } = this.session.view;
+    return this.exists ? { pass: { index: pass, mode: this.mode, colours: passColours && colourBy === undefined } } : {};
   }
 
   get counted(): boolean {
@@ -102,7 +102,7 @@ export class Timeline {
 
   setColours(passColours: boolean): void {
     const { session } = this;
-    session.change({ ...session.view, passColours, ...(passColours ? { colour: "category" } : {}) }, { keepCamera: true });
+    session.change({ ...session.view, passColours, ...(passColours ? { colourBy: undefined } : {}) }, { keepCamera: true });
   }
 
   get next(): number | undefined {

@@ -10,9 +10,7 @@ export const DEFAULT_RULES: DrawingRules = {
   inlineReducers: true,
   stubs: true,
   plumbing: true,
-  foldRepeats: true,
   liftSingles: true,
-  overlays: true,
 };
 
 export interface Options extends Pick<ViewOptions, SpecOption> {

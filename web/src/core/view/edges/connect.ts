@@ -25,7 +25,7 @@ export function connectAll(placement: Placement, edges: Edges, leftOut: LeftOut 
     connectControl(placement, edges, instance);
   }
   if (placement.included) connectLinks(placement, edges, placement.instances[0]);
-  if (placement.options.rules.overlays) connectOverlays(placement, edges, placement.instances[0]);
+  if (placement.options.overlays) connectOverlays(placement, edges, placement.instances[0]);
 }
 
 function connectData(placement: Placement, edges: Edges, instance: Instance, leftOut: LeftOut | undefined): void {

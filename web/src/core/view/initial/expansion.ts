@@ -41,8 +41,8 @@ export function initialExpansion(program: ProgramData, spec: ViewSpec): ViewSpec
 /** Worked out once for each way to look at a program. */
 const expansionsOf = memoized((_: ProgramData) => new Map<string, Expansion>());
 
-function expansionOf(program: ProgramData, { graph, groupBy, calls, rules, hideRoles, values }: ViewSpec): Expansion {
-  const plain: ViewSpec = { graph, groupBy, calls, rules, hideRoles, values };
+function expansionOf(program: ProgramData, { graph, groupBy, calls, fold, overlays, rules, hideRoles, values }: ViewSpec): Expansion {
+  const plain: ViewSpec = { graph, groupBy, calls, fold, overlays, rules, hideRoles, values };
   const expansions = expansionsOf(program);
   const key = JSON.stringify(plain);
   const expansion = expansions.get(key) ?? expand(program, plain);
