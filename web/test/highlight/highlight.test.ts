@@ -8,7 +8,7 @@ import { matchNodeData, readNodeData } from "../../src/core/highlight/nodeData";
 import { compileRule, type MatchType, type NodeType, readRules, type StyleRule } from "../../src/core/highlight/rules";
 import { buildScene, unwrapped, measure, THEMES } from "../../src/core/scene";
 import { layoutCompound } from "../../src/core/layout";
-import { look } from "../../src/core/scene/style";
+import { itemStyle } from "../../src/core/scene/style";
 import { sceneToSvg } from "../../src/core/writers/svg";
 import { buildView } from "../../src/core/view";
 import type { Visible } from "../../src/core/program/types";
@@ -146,12 +146,12 @@ describe("pictures", () => {
   it("show partitions, clusters and quantization in the predefined colours, with words that can be read in both themes", () => {
     const drawn = scene(CLUSTERS);
     const of = (title: RegExp) => drawn.title.findIndex((each) => title.test(each));
-    const fill = (title: RegExp, theme: "light" | "dark") => look(drawn, THEMES[theme], of(title)).fill;
+    const fill = (title: RegExp, theme: "light" | "dark") => itemStyle(drawn, THEMES[theme], of(title)).fill;
     expect(fill(/^partition 0/, "light")).not.toBe(fill(/^partition 10/, "light"));
     expect(fill(/^partition 0/, "light")).not.toBe(fill(/^partition 0/, "dark"));
     for (const theme of ["light", "dark"] as const) {
       for (let item = 0; item < drawn.boxCount; item++) {
-        const { fill: ground, text, secondary } = look(drawn, THEMES[theme], item);
+        const { fill: ground, text, secondary } = itemStyle(drawn, THEMES[theme], item);
         expect(contrast(ground, text)).toBeGreaterThanOrEqual(4.5);
         expect(contrast(ground, secondary)).toBeGreaterThanOrEqual(4.5);
       }
@@ -162,7 +162,7 @@ describe("pictures", () => {
   it("keep dark words on light fills of a file that knows no dark theme", () => {
     const drawn = scene([rule("op_nodes", "aten\\.", "#b4e3f5")]);
     const item = drawn.custom.indexOf(0);
-    expect(look(drawn, THEMES.dark, item)).toMatchObject({ fill: "#b4e3f5", text: "#000000" });
+    expect(itemStyle(drawn, THEMES.dark, item)).toMatchObject({ fill: "#b4e3f5", text: "#000000" });
   });
 });
 

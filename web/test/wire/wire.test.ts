@@ -9,8 +9,8 @@ import { decodeProgram } from "../../src/core/program/decode";
 import { decodeDetails } from "../../src/core/program/details";
 import { python } from "../support/python";
 
-const folder = mkdtempSync(join(tmpdir(), "opscope-wire-"));
-const bytesOf = (name: string): Uint8Array => new Uint8Array(readFileSync(join(folder, name)));
+const directory = mkdtempSync(join(tmpdir(), "opscope-wire-"));
+const bytesOf = (name: string): Uint8Array => new Uint8Array(readFileSync(join(directory, name)));
 
 interface Expected {
   name: string;
@@ -38,8 +38,8 @@ describe("bytes that Python wrote", () => {
   let program: ProgramData;
 
   beforeAll(() => {
-    python("wire/write_sample.py", folder);
-    expected = JSON.parse(readFileSync(join(folder, "expected.json"), "utf-8")) as Expected;
+    python("wire/write_sample.py", directory);
+    expected = JSON.parse(readFileSync(join(directory, "expected.json"), "utf-8")) as Expected;
     program = decodeProgram(bytesOf("whole.opsw"));
   });
 

@@ -64,8 +64,8 @@ expected = {
     ],
     "outputs": [[[starts[g] + graph.position[name], index] for name, index in graph.outputs] for g, graph in enumerate(graphs)],
 }
-folder = Path(sys.argv[1])
-(folder / "whole.opsw").write_bytes(encode_wire(with_costs(program)))
-(folder / "bare.opsw").write_bytes(encode_wire(with_costs(program), details=False))
-(folder / "block.opsw").write_bytes(encode_details(program, 4, 9))
-(folder / "expected.json").write_text(json.dumps(expected), encoding="utf-8")
+directory = Path(sys.argv[1])
+(directory / "whole.opsw").write_bytes(encode_wire(with_costs(program)))
+(directory / "bare.opsw").write_bytes(encode_wire(with_costs(program), details=False))
+(directory / "block.opsw").write_bytes(encode_details(program, 4, 9))
+(directory / "expected.json").write_text(json.dumps(expected), encoding="utf-8")

@@ -36,7 +36,7 @@ function named(name: string): string | undefined {
   return cssColours.get(name);
 }
 
-/** "#RRGGBB" of a hex colour, a name or `rgb(…)`; undefined for anything else. Transparency is left out. */
+/** "#RRGGBB" of a hex colour, a name or `rgb(…)`; undefined for anything else. Transparency is ignored. */
 export function readColour(text: string): string | undefined {
   const lower = text.trim().toLowerCase();
   const hex = /^#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/.exec(lower)?.[1];

@@ -7,7 +7,7 @@ import { textWidth } from "../text/measure";
 import { boxTexts, SMALL, STACK_STEP, TINY } from "./boxText";
 import { HEAD_HALF } from "./curves";
 import { NO_SWATCH, SWATCH, TEXT_AT } from "./legend";
-import { boxLook, edgeColour, frameLook } from "./style";
+import { boxStyle, edgeColour, frameStyle } from "./style";
 import type { Theme } from "./theme";
 import { type Scene, Shape, type TextRun } from "./types";
 
@@ -47,7 +47,7 @@ export function paintScene(scene: Scene, theme: Theme, painter: Painter): void {
 
 export function paintFrame(scene: Scene, theme: Theme, item: number, painter: Painter): void {
   painter.begin("frame", item);
-  const { fill, stroke } = frameLook(scene, theme, item);
+  const { fill, stroke } = frameStyle(scene, theme, item);
   const { x, y, w, h } = scene;
   if (scene.repeat[scene.box[item]] > 1) {
     for (let card = 2; card > 0; card--) {
@@ -69,10 +69,10 @@ export function paintTitle(
 ): void {
   if (!runs.length) return;
   painter.begin("title", item);
-  const look = frameLook(scene, theme, item);
+  const style = frameStyle(scene, theme, item);
   const last = runs[runs.length - 1];
-  painter.rect(runs[0].x - 3, scene.y[item] + 7, last.x + last.width - runs[0].x + 6, 17, 4, look.fill, "", 0, "solid");
-  for (const run of runs) painter.text(run, look[run.colour]);
+  painter.rect(runs[0].x - 3, scene.y[item] + 7, last.x + last.width - runs[0].x + 6, 17, 4, style.fill, "", 0, "solid");
+  for (const run of runs) painter.text(run, style[run.colour]);
   painter.end();
 }
 
@@ -120,10 +120,10 @@ export function paintBox(
   painter.begin("box", item);
   paintBody(scene, theme, item, painter);
   paintMix(scene, theme, item, painter);
-  const look = boxLook(scene, theme, item);
+  const style = boxStyle(scene, theme, item);
   for (const run of runs) {
     if (run.pill) painter.rect(run.x - 6, run.y - 11.5, run.width + 12, 16, 8, theme.pill.fill, theme.pill.stroke, 1, "solid");
-    painter.text(run, run.pill ? theme[run.colour] : look[run.colour]);
+    painter.text(run, run.pill ? theme[run.colour] : style[run.colour]);
   }
   painter.end();
 }
@@ -156,7 +156,7 @@ function paintMix(scene: Scene, theme: Theme, item: number, painter: Painter): v
 
 /** The shape without its text (which the page omits when zoomed far out). */
 export function paintBody(scene: Scene, theme: Theme, item: number, painter: Painter): void {
-  const { fill, stroke: plain } = boxLook(scene, theme, item);
+  const { fill, stroke: plain } = boxStyle(scene, theme, item);
   const stroke = scene.emphasis[item] ? theme.accent : plain;
   const x = scene.x[item];
   const y = scene.y[item];
@@ -195,7 +195,7 @@ export function paintLabel(scene: Scene, theme: Theme, index: number, painter: P
     const wide = Math.max(16, width + 8);
     painter.rect(label.x - wide / 2, label.y - 8, wide, 16, 8, theme.panel, theme.edge, 1, "solid");
   } else if (label.kind === "count") {
-    const ground = label.ground === undefined || label.ground < 0 ? theme.background : frameLook(scene, theme, label.ground).fill;
+    const ground = label.ground === undefined || label.ground < 0 ? theme.background : frameStyle(scene, theme, label.ground).fill;
     painter.rect(label.x - width / 2 - 3, label.y - 6.5, width + 6, 13, 4, ground, "", 0, "solid");
   }
   painter.text(

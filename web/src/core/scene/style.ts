@@ -4,7 +4,7 @@ import { memoized } from "../base/memoized";
 import type { Paint, Theme } from "./theme";
 import { type CustomPaint, type Scene, Shape } from "./types";
 
-export interface Look {
+export interface ItemStyle {
   readonly fill: string;
   readonly stroke: string;
   readonly text: string;
@@ -13,21 +13,21 @@ export interface Look {
 }
 
 /** The colours of a box, a stack or a pill. */
-export function boxLook(scene: Scene, theme: Theme, item: number): Look {
+export function boxStyle(scene: Scene, theme: Theme, item: number): ItemStyle {
   const base = theme.paints[scene.paint[item]];
   const custom = scene.custom[item];
-  return custom < 0 ? plainLook(theme, base) : customLook(scene.customs[custom], theme, base);
+  return custom < 0 ? plainStyle(theme, base) : customStyle(scene.customs[custom], theme, base);
 }
 
 /** The colours of an open group; frames of one depth share a tint. */
-export function frameLook(scene: Scene, theme: Theme, item: number): Look {
+export function frameStyle(scene: Scene, theme: Theme, item: number): ItemStyle {
   const base = framePaints(theme)[scene.depth[item] % theme.frames.length];
   const custom = scene.custom[item];
-  return custom < 0 ? plainLook(theme, base) : customLook(scene.customs[custom], theme, base);
+  return custom < 0 ? plainStyle(theme, base) : customStyle(scene.customs[custom], theme, base);
 }
 
-export function look(scene: Scene, theme: Theme, item: number): Look {
-  return scene.shape[item] === Shape.Frame ? frameLook(scene, theme, item) : boxLook(scene, theme, item);
+export function itemStyle(scene: Scene, theme: Theme, item: number): ItemStyle {
+  return scene.shape[item] === Shape.Frame ? frameStyle(scene, theme, item) : boxStyle(scene, theme, item);
 }
 
 /** The custom colour of an edge, or undefined. */
@@ -38,13 +38,13 @@ export function edgeColour(scene: Scene, theme: Theme, edge: number): string | u
 
 const framePaints = memoized((theme: Theme): readonly Paint[] => theme.frames.map((fill) => ({ fill, stroke: theme.frameStroke })));
 
-function plainLook(theme: Theme, { fill, stroke, secondary }: Paint): Look {
+function plainStyle(theme: Theme, { fill, stroke, secondary }: Paint): ItemStyle {
   return { fill, stroke, text: theme.text, secondary: secondary ?? theme.secondary, accent: theme.accent };
 }
 
-const customLooks = memoized((theme: Theme) =>
+const customStyles = memoized((theme: Theme) =>
   memoized((custom: CustomPaint) =>
-    memoized((base: Paint): Look => {
+    memoized((base: Paint): ItemStyle => {
       const fill = custom.fill?.[theme.name] ?? base.fill;
       const ink = custom.text?.[theme.name];
       return {
@@ -58,6 +58,6 @@ const customLooks = memoized((theme: Theme) =>
   ),
 );
 
-function customLook(custom: CustomPaint, theme: Theme, base: Paint): Look {
-  return customLooks(theme)(custom)(base);
+function customStyle(custom: CustomPaint, theme: Theme, base: Paint): ItemStyle {
+  return customStyles(theme)(custom)(base);
 }

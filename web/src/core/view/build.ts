@@ -9,7 +9,7 @@ import { Edges } from "./edges/edges";
 import { finish } from "./toVisible";
 import { groupingOf } from "./groups/grouping";
 import { findRepeats } from "./groups/fold";
-import { showLeftOut } from "./boxes/omitted";
+import { showOmitted } from "./boxes/omitted";
 import { readOptions } from "./choose/options";
 import { showOrigins } from "./boxes/parameterOrigins";
 import { placeAll } from "./boxes/placeBoxes";
@@ -56,13 +56,13 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   placeAll(placement, graph);
   showOrigins(placement);
   const edges = new Edges(boxes, program, 2 * boxes.count);
-  const leftOut = subset?.showsLeftOut
+  const omitted = subset?.showsOmitted
     ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) }
     : undefined;
-  connectAll(placement, edges, leftOut);
+  connectAll(placement, edges, omitted);
   if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next iteration of a loop.");
-  if (!subset || subset.showsLeftOut) showResult(placement, edges);
-  if (leftOut) showLeftOut(placement, edges, leftOut);
+  if (!subset || subset.showsOmitted) showResult(placement, edges);
+  if (omitted) showOmitted(placement, edges, omitted);
   bundleEdges(edges);
   if (options.rules.stubs) addStubs(placement, edges);
   if (options.values === "boxes") addValues(placement, edges);

@@ -21,7 +21,7 @@ export class CanvasPainter implements Painter {
   private lines = 0;
   private heads: number[] = [];
   private headFill = "";
-  /** Below this scale corners are square and heads are left out. */
+  /** Below this scale corners are square and heads are omitted. */
   plain = false;
 
   constructor(

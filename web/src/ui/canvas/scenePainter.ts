@@ -3,7 +3,7 @@
  * screen and, in the worker, pictures of parts with too much for one frame.
  */
 import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/painter";
-import { boxLook, edgeColour, frameLook } from "../../core/scene/style";
+import { boxStyle, edgeColour, frameStyle } from "../../core/scene/style";
 import type { Theme } from "../../core/scene/theme";
 import { type Scene, Shape, type TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
@@ -153,7 +153,7 @@ export class ScenePainter {
       middle = scene.y[item] + h / 2;
     if (plates.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, width * scale, size * scale)) return;
     context.font = fontOf(size, run.bold);
-    context.fillStyle = boxLook(scene, theme, item).text;
+    context.fillStyle = boxStyle(scene, theme, item).text;
     context.fillText(run.text, left, middle + size * 0.35);
   }
 
@@ -278,7 +278,7 @@ function paintFrameName(
   { item, text, size, left, top, width }: FrameName,
   sight: Sight,
 ): void {
-  const { fill, secondary } = frameLook(scene, theme, item);
+  const { fill, secondary } = frameStyle(scene, theme, item);
   context.setTransform(sight.ratio, 0, 0, sight.ratio, 0, 0);
   context.fillStyle = fill;
   context.globalAlpha *= 0.82;
@@ -322,7 +322,7 @@ function specks(
   for (const item of leaves) {
     if (emphasis) context.globalAlpha = emphasis.lit[item] === 0 ? DIMMED : 1;
     if (scene.custom[item] >= 0) {
-      context.fillStyle = boxLook(scene, theme, item).fill;
+      context.fillStyle = boxStyle(scene, theme, item).fill;
       current = -1;
     } else if (scene.paint[item] !== current) {
       current = scene.paint[item];

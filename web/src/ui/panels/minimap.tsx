@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { centred } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
-import { look } from "../../core/scene/style";
+import { itemStyle } from "../../core/scene/style";
 import { Shape } from "../../core/scene/types";
 import type { Session } from "../session";
 import { useSignal } from "./hooks";
@@ -82,12 +82,12 @@ function drawAll(context: CanvasRenderingContext2D, session: Session, scale: num
   const frameStep = Math.max(1, Math.floor(scene.frameCount / MOST_BOXES));
   for (let i = 0; i < scene.frameCount; i += frameStep) {
     const item = scene.order[i];
-    context.fillStyle = between(look(scene, theme, item).fill, look(scene, theme, item).stroke, 0.5);
+    context.fillStyle = between(itemStyle(scene, theme, item).fill, itemStyle(scene, theme, item).stroke, 0.5);
     context.fillRect(scene.x[item] * scale, scene.y[item] * scale, scene.w[item] * scale, scene.h[item] * scale);
   }
   for (let item = 0; item < scene.boxCount; item += step) {
     if (scene.shape[item] === Shape.Frame) continue;
-    context.fillStyle = scene.custom[item] < 0 ? colours[scene.paint[item]] : look(scene, theme, item).fill;
+    context.fillStyle = scene.custom[item] < 0 ? colours[scene.paint[item]] : itemStyle(scene, theme, item).fill;
     context.fillRect(scene.x[item] * scale, scene.y[item] * scale, Math.max(1, scene.w[item] * scale), Math.max(1, scene.h[item] * scale));
   }
 }

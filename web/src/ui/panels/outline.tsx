@@ -1,7 +1,7 @@
 /** The outline: the boxes of the view as a tree, in sync with the canvas; screen readers use it to navigate the graph. */
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { boxLook } from "../../core/scene/style";
+import { boxStyle } from "../../core/scene/style";
 import { BoxKind } from "../../core/program/types";
 import type { Session } from "../session";
 import { enterGraph } from "../state/view";
@@ -101,7 +101,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
           const container = result.open[box] === 1 || scene.expandable[box] === 1;
           const leaf = result.kind[box] === BoxKind.Node || !container;
           const depth = result.outlineDepth[row];
-          const { fill, stroke } = boxLook(scene, theme, box);
+          const { fill, stroke } = boxStyle(scene, theme, box);
           return (
             <div
               key={box}

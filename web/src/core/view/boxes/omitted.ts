@@ -1,12 +1,12 @@
 /** Neighbours that a part of a graph omits: a small box at each place, with their number. */
 
 import { BoxKind, EdgeKind } from "../../program/types";
-import type { LeftOut } from "../edges/connect";
+import type { OmittedCounts } from "../edges/connect";
 import type { Edges } from "../edges/edges";
 import type { Placement } from "./placement";
 import { plural } from "./texts";
 
-export function showLeftOut(placement: Placement, edges: Edges, leftOut: LeftOut): void {
+export function showOmitted(placement: Placement, edges: Edges, omitted: OmittedCounts): void {
   const { boxes, instances } = placement;
   const root = instances[0];
   const before = new Map<number, number>();
@@ -15,9 +15,9 @@ export function showLeftOut(placement: Placement, edges: Edges, leftOut: LeftOut
   for (let n = root.first; n < root.first + root.count; n++) {
     const box = root.place(n);
     if (box < 0) continue;
-    total += leftOut.before[n] + leftOut.after[n];
-    if (leftOut.before[n] > 0) before.set(box, (before.get(box) ?? 0) + leftOut.before[n]);
-    if (leftOut.after[n] > 0) after.set(box, (after.get(box) ?? 0) + leftOut.after[n]);
+    total += omitted.before[n] + omitted.after[n];
+    if (omitted.before[n] > 0) before.set(box, (before.get(box) ?? 0) + omitted.before[n]);
+    if (omitted.after[n] > 0) after.set(box, (after.get(box) ?? 0) + omitted.after[n]);
   }
   for (const [counts, side] of [
     [before, "in"],

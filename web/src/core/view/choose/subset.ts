@@ -16,7 +16,7 @@ export interface Subset {
   /** 1: asked for by name. */
   readonly named: Uint8Array;
   /** Should omitted neighbours be counted at their place? */
-  readonly showsLeftOut: boolean;
+  readonly showsOmitted: boolean;
 }
 
 /** The walk does not continue through a source with more users than this: everything is near a mask. */
@@ -70,7 +70,7 @@ export function readSubset(traits: Traits, tree: GroupTree, graph: number, spec:
     const narrows = around.length > 0 || paths !== undefined;
     for (let n = 0; n < nodeCount; n++) included[n] = only[n] & (narrows ? included[n] : 1);
   }
-  return { graph: shown, included, named, showsLeftOut: around.length > 0 };
+  return { graph: shown, included, named, showsOmitted: around.length > 0 };
 }
 
 /**

@@ -13,28 +13,28 @@ import { operandNote, operandText, plural } from "../boxes/texts";
 const FEW_RESULTS = 8;
 
 /** How many neighbours of each node (by global number) are not part of the view. */
-export interface LeftOut {
+export interface OmittedCounts {
   readonly before: Int32Array;
   readonly after: Int32Array;
 }
 
 /** Adds the edges of all instances; counts what the view omits. */
-export function connectAll(placement: Placement, edges: Edges, leftOut: LeftOut | undefined): void {
+export function connectAll(placement: Placement, edges: Edges, omitted: OmittedCounts | undefined): void {
   for (const instance of placement.instances) {
-    connectData(placement, edges, instance, leftOut);
+    connectData(placement, edges, instance, omitted);
     connectControl(placement, edges, instance);
   }
   if (placement.included) connectLinks(placement, edges, placement.instances[0]);
   if (placement.options.overlays) connectOverlays(placement, edges, placement.instances[0]);
 }
 
-function connectData(placement: Placement, edges: Edges, instance: Instance, leftOut: LeftOut | undefined): void {
+function connectData(placement: Placement, edges: Edges, instance: Instance, omitted: OmittedCounts | undefined): void {
   const { traits, boxes, options, repeats } = placement;
   const { inputs, outputs } = traits.program;
   const plumbing = options.rules.plumbing;
   const ends = noEnds();
   const drawn: number[] = [];
-  const counting = leftOut !== undefined && !instance.outer;
+  const counting = omitted !== undefined && !instance.outer;
   for (let t = instance.first; t < instance.first + instance.count; t++) {
     const place = instance.place(t);
     if (place < 0 && !(counting && place === NOWHERE)) continue;
@@ -78,8 +78,8 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, lef
           continue;
         }
         if (counting && home === instance) {
-          if (place >= 0 && sourceBox === NOWHERE) leftOut.before[t]++;
-          if (place === NOWHERE && sourceBox >= 0) leftOut.after[source]++;
+          if (place >= 0 && sourceBox === NOWHERE) omitted.before[t]++;
+          if (place === NOWHERE && sourceBox >= 0) omitted.after[source]++;
         }
         if (sourceBox < 0 || place < 0) continue;
         if (home === instance && ((repeated && repeats.isHidden(instance, source)) || repeats.crosses(instance, source, t))) continue;
