@@ -10,3 +10,12 @@ export function memoized<Key extends object, Value>(compute: (key: Key) => Value
     return result.value;
   };
 }
+
+/** What a function says, worked out when it is first asked. */
+export function once<Value>(compute: () => Value): () => Value {
+  let result: { readonly value: Value } | undefined;
+  return () => {
+    result ??= { value: compute() };
+    return result.value;
+  };
+}

@@ -3,6 +3,7 @@
  * assembled on request. A single program is a recording without passes.
  */
 import { bucketBy } from "../base/csr";
+import { once } from "../base/memoized";
 import { type NodeColumns, nodeColumns, pickedColumns, pickedNumbers, pickedRows, type Selection, selection } from "./columns";
 import { decodeDetails, type DetailsBlock } from "./details";
 import { decodeMetrics } from "./metrics";
@@ -112,6 +113,8 @@ class Tables {
     const graphOfName = new Map(row.graphs.map((graph, g) => [this.graphName[graph], g]));
     const calls = pickedRows(this.calls, selected);
     for (let i = 0; i < calls.value.length; i++) calls.value[i] = graphOfName.get(calls.value[i]) ?? 0;
+    // There may be more links than nodes, and most pictures need none.
+    const links = once(() => this.linksOf(columns.nodeId, selected, graphStart, graphOfName));
     return {
       name: row.name,
       entry: row.entry,
@@ -123,7 +126,10 @@ class Tables {
       nodeCount: rows.length,
       ...columns,
       outputs: pickedRows(this.outputs, selected),
-      ...this.references(columns.nodeId, selected, graphStart, graphOfName),
+      ...this.references(columns.nodeId, selected, graphStart),
+      get links() {
+        return links();
+      },
       calls,
       types: this.types,
       ops: this.ops,
@@ -183,54 +189,57 @@ class Tables {
     return { rows, graphStart };
   }
 
-  /** References of nodes, by number: operands and control within the graph, links to any graph. */
-  private references(
-    nodeId: Int32Array,
-    selected: Selection,
-    graphStart: Int32Array,
-    graphOfName: ReadonlyMap<number, number>,
-  ): Pick<ProgramData, "inputs" | "control" | "links"> {
+  /** Operands, and nodes that must run before, by number: both are in the node's own graph. */
+  private references(nodeId: Int32Array, selected: Selection, graphStart: Int32Array): Pick<ProgramData, "inputs" | "control"> {
     const inputs = pickedRows(this.inputs, selected);
     const control = pickedRows(this.control, selected);
-    const links = this.namedLinks(selected, graphStart, graphOfName);
-    const linksTo = bucketBy(links.graph, graphOfName.size);
-    /** Number of the node with each id in the current graph. Leftovers of other graphs are never read: every name exists. */
-    const numberOf = new Int32Array(this.strings.length);
-    const byNumber = ({ start, value }: Csr, first: number, end: number): void => {
-      for (let node = first; node < end; node++)
-        for (let i = start[node]; i < start[node + 1]; i++) value[i] = numberOf[nodeId[node] - value[i]];
-    };
-    for (let graph = 0; graph + 1 < graphStart.length; graph++) {
-      const first = graphStart[graph],
-        end = graphStart[graph + 1];
-      for (let node = first; node < end; node++) numberOf[nodeId[node]] = node;
-      byNumber(inputs, first, end);
-      byNumber(control, first, end);
-      for (let i = linksTo.start[graph]; i < linksTo.start[graph + 1]; i++) {
-        const link = linksTo.value[i];
-        links.extra[link] = numberOf[links.extra[link]];
+    this.eachGraph(nodeId, graphStart, (numberOf, first, end) => {
+      for (const { start, value } of [inputs, control]) {
+        for (let node = first; node < end; node++)
+          for (let i = start[node]; i < start[node + 1]; i++) value[i] = numberOf[nodeId[node] - value[i]];
       }
-    }
-    return { inputs, control, links: { start: links.start, value: links.value, extra: links.extra } };
+    });
+    return { inputs, control };
   }
 
-  /** Links: their kind, and as string number the node that they lead to; and the number of its graph. */
-  private namedLinks(selected: Selection, graphStart: Int32Array, graphOfName: ReadonlyMap<number, number>): Csr2 & { graph: Int32Array } {
+  /** Links lead to any graph. */
+  private linksOf(nodeId: Int32Array, selected: Selection, graphStart: Int32Array, graphOfName: ReadonlyMap<number, number>): Csr2 {
     const named = pickedRows(this.links, selected);
     const start = new Int32Array(named.start.length);
     for (let node = 0; node < start.length; node++) start[node] = named.start[node] / 3;
     const count = named.value.length / 3;
     const value = new Int32Array(count),
       extra = new Int32Array(count),
-      graph = new Int32Array(count);
-    for (let from = 0; from + 1 < graphStart.length; from++) {
-      for (let link = start[graphStart[from]]; link < start[graphStart[from + 1]]; link++) {
+      graphOf = new Int32Array(count);
+    for (let own = 0; own + 1 < graphStart.length; own++) {
+      for (let link = start[graphStart[own]]; link < start[graphStart[own + 1]]; link++) {
         value[link] = named.value[3 * link];
-        graph[link] = graphOfName.get(named.value[3 * link + 1]) ?? from;
-        extra[link] = named.value[3 * link + 2];
+        graphOf[link] = graphOfName.get(named.value[3 * link + 1]) ?? own;
       }
     }
-    return { start, value, extra, graph };
+    const linksTo = bucketBy(graphOf, graphOfName.size);
+    this.eachGraph(nodeId, graphStart, (numberOf, _first, _end, graph) => {
+      for (let i = linksTo.start[graph]; i < linksTo.start[graph + 1]; i++) {
+        const link = linksTo.value[i];
+        extra[link] = numberOf[named.value[3 * link + 2]];
+      }
+    });
+    return { start, value, extra };
+  }
+
+  /** Visits graphs with the number of the node of each id in it. Leftovers of other graphs are never read: every name exists. */
+  private eachGraph(
+    nodeId: Int32Array,
+    graphStart: Int32Array,
+    visit: (numberOf: Int32Array, first: number, end: number, graph: number) => void,
+  ): void {
+    const numberOf = new Int32Array(this.strings.length);
+    for (let graph = 0; graph + 1 < graphStart.length; graph++) {
+      const first = graphStart[graph],
+        end = graphStart[graph + 1];
+      for (let node = first; node < end; node++) numberOf[nodeId[node]] = node;
+      visit(numberOf, first, end, graph);
+    }
   }
 
   private results(graphs: readonly number[], graphStart: Int32Array): Csr2 {
