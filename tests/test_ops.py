@@ -108,6 +108,7 @@ def test_a_name_has_one_plain_form_and_the_title_that_it_was_written_with(op: st
     ("ops", "facts"),
     [
         ("get-tuple-element stablehlo.get_tuple_element getitem _operator.getitem aten._assert_scalar.default", {"forwards": "value"}),
+        ("Identity aten.identity.default", {"forwards": "value", "spreads": True, "quantization": "auxiliary"}),
         ("tuple stablehlo.tuple", {"forwards": "tuple", "unnumbered": True, "free": True}),
         ("bitcast", {"category": "shape", "forwards": "value", "spreads": True, "free": True}),
         ("broadcast stablehlo.broadcast_in_dim convert aten._to_copy.default aten.expand.default", {"forwards": "", "spreads": True}),
