@@ -1,4 +1,4 @@
-"""`opscope repl --live`: one tab that follows the prompt, and neighbours that a click adds to what it shows."""
+"""`opscope repl --live`: one tab that follows the prompt, and neighbours that a click adds to the view."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def viewer(prompt: Prompt, open_address: Callable[..., Viewer]) -> Viewer:
     return open_address(prompt.address)
 
 
-def shows(viewer: Viewer, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    found: dict[str, Any] = until(lambda: (state := viewer.idle()) and holds(state) and state)
-    return found
+def shows(viewer: Viewer, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    state: dict[str, Any] = until(lambda: (current := viewer.idle()) and condition(current) and current)
+    return state
 
 
 def test_one_tab_follows_every_drawing(prompt: Prompt, viewer: Viewer) -> None:
@@ -63,8 +63,8 @@ def test_one_tab_follows_every_drawing(prompt: Prompt, viewer: Viewer) -> None:
     assert 0 < state["boxes"] < whole
     prompt.type("open")
     assert shows(viewer, lambda state: state["graph"] == "main.23")["boxes"] == whole
-    assert "is shown" not in prompt.type("fused_computatio.11")
-    assert viewer.idle()["graph"] == "main.23", "a mistake changes nothing"
+    assert "showing" not in prompt.type("fused_computatio.11")
+    assert viewer.idle()["graph"] == "main.23", "an unknown name changes nothing"
 
 
 def test_a_page_that_is_opened_late_shows_the_last_drawing(prompt: Prompt, open_address: Callable[..., Viewer]) -> None:
@@ -72,10 +72,10 @@ def test_a_page_that_is_opened_late_shows_the_last_drawing(prompt: Prompt, open_
     shows(open_address(prompt.address), lambda state: state["graph"] == "fused_computation.11")
 
 
-def test_a_click_on_what_is_left_out_adds_it(prompt: Prompt, viewer: Viewer) -> None:
+def test_a_click_on_omitted_nodes_adds_them(prompt: Prompt, viewer: Viewer) -> None:
     prompt.type("dot.1 1")
     before = shows(viewer, lambda state: any("not shown" in remark for remark in state["remarks"]))
-    viewer.page.get_by_role("treeitem", name="more").first.dblclick()
+    viewer.page.get_by_role("treeitem", name="hidden").first.dblclick()
     after = shows(viewer, lambda state: state["boxes"] != before["boxes"])
     assert after["boxes"] > before["boxes"]
     assert "dot.1" in viewer.page.url

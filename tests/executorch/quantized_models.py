@@ -1,4 +1,4 @@
-"""Small real programs on their way through ExecuTorch, made once per test session: quantized, tagged, lowered."""
+"""Small real programs at three stages of ExecuTorch, built once per test session: quantized, tagged, lowered."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    """Two quantized blocks, a float operation that XNNPACK does not take, and a quantized head."""
+    """Two quantized blocks, a float operation that XNNPACK does not support, and a quantized head."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Stages(NamedTuple):
     quantized: Any
     """ExportedProgram with quantize and dequantize operations, ATen dialect."""
     tagged: Any
-    """ExportedProgram in edge dialect, with `delegation_tag` on the nodes that XNNPACK takes."""
+    """ExportedProgram in edge dialect, with `delegation_tag` on the nodes that XNNPACK runs."""
     lowered: Any
     """EdgeProgramManager after lowering."""
 

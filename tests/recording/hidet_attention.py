@@ -1,4 +1,4 @@
-"""hidet's self-attention tutorial with opscope around it; run by test_hidet.py in hidet's own environment.
+"""hidet's self-attention tutorial, recorded by opscope; test_hidet.py runs it in hidet's own environment.
 
 python hidet_attention.py RECORDING OUTS
 """
@@ -44,7 +44,7 @@ print(
             "captured": [node.op for node in captured.main if node.role == "op"],
             "names": [op.name for op in graph.nodes],
             "text": str(captured.main).splitlines()[0],
-            "put back": hidet.graph.operator.Operator.reforward is reforward,
+            "restored": hidet.graph.operator.Operator.reforward is reforward,
         }
     )
 )

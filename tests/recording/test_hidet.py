@@ -64,7 +64,7 @@ def test_every_pass_is_recorded_with_its_seconds(tutorial: Tutorial) -> None:
     assert [(s.pipeline, s.name) for s in nested] == [(("SelectiveQuantizePass",), "SubgraphRewritePass")]
     assert all(s.seconds is not None for s in tutorial.recording[1:])
     assert tutorial.times.count(" s  ") == len(names) - 1
-    assert tutorial.recording.attrs["producer"] == "hidet" and tutorial.facts["put back"]
+    assert tutorial.recording.attrs["producer"] == "hidet" and tutorial.facts["restored"]
 
 
 def test_each_new_operator_has_an_origin(tutorial: Tutorial) -> None:

@@ -1,4 +1,4 @@
-"""JSON for Netron: checked against the rules of Netron's own reader of its generic form."""
+"""JSON for Netron, checked against the rules of Netron's own reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from programs import everything
 import opscope
 
 
-def test_netrons_generic_json_holds_every_node_and_value(tmp_path: Path) -> None:
+def test_netrons_generic_json_has_every_node_and_value(tmp_path: Path) -> None:
     path = tmp_path / "step.json"
     program = parse(AFTER)
     opscope.save(program, path, format="netron")

@@ -246,9 +246,9 @@ def test_a_journal_without_its_recording_is_not_rolled_back_into_a_new_one(tmp_p
     with opscope.record(tmp_path / "run.opscope") as rec:
         rec.snapshot(everything(), "only")
     recording = opscope.open_recording(tmp_path / "run.opscope")
-    journal, kept = tmp_path / "copy.opscope-journal", tmp_path / "copy.json-journal"
-    for orphan in (journal, kept):
+    journal, other = tmp_path / "copy.opscope-journal", tmp_path / "copy.json-journal"
+    for orphan in (journal, other):
         orphan.write_bytes(b"left behind")
     opscope.save(recording, tmp_path / "copy.opscope")
     opscope.save(everything(), tmp_path / "copy.json")
-    assert not journal.exists() and kept.exists()
+    assert not journal.exists() and other.exists()

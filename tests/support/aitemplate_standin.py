@@ -1,9 +1,9 @@
-"""Runs a script with objects of AITemplate's shape in place of AITemplate, which is on no package index.
+"""Runs a script with an imitation of AITemplate, which is on no package index.
 
     python aitemplate_standin.py SCRIPT
 
-Its tensors and operators carry `_attrs` as AITemplate's do; of its transforms there is one, which puts an add into the gemm before it.
-Each stage hands its graph to `graph_utils.dump_graph_debug_str_to_file`, as AITemplate's do.
+Tensors and operators have `_attrs` like AITemplate's. There is one transform, which fuses an add into the gemm before it. Each stage passes
+its graph to `graph_utils.dump_graph_debug_str_to_file`, like AITemplate's stages.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Operator:
         self.output._attrs["src_ops"].add(self)
 
 
-for made in (IntImm, Tensor, Operator):
-    made.__module__ = "aitemplate.compiler.base"
+for imitation in (IntImm, Tensor, Operator):
+    imitation.__module__ = "aitemplate.compiler.base"
 
 
 class Module:
@@ -130,7 +130,7 @@ if __name__ == "__main__":
     for name, contents in MODULES.items():
         module = sys.modules[name] = types.ModuleType(name)
         vars(module).update(contents)
-        parent, _, own = name.rpartition(".")
+        parent, _, child = name.rpartition(".")
         if parent:
-            setattr(sys.modules[parent], own, module)
+            setattr(sys.modules[parent], child, module)
     runpy.run_path(sys.argv[1], run_name="__main__")

@@ -26,12 +26,12 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 def command(ctx: click.Context, /, name: str, listing: bool, **options: Any) -> None:
     """Open an example that comes with opscope in the browser.
 
-    Every command takes an example as `demo:NAME` where it takes a SOURCE.
+    Every command that takes a SOURCE also takes `demo:NAME`.
 
     \b
     opscope demo                                     one training step of a transformer
-    opscope demo passes                              what each pass of a compiler does
-    opscope demo --list                              all of them
+    opscope demo passes                              every pass of a compiler
+    opscope demo --list                              list the examples
     opscope export demo:train_step -o step.svg       an example as a picture
     """
     if listing:

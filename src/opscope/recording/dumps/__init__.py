@@ -36,13 +36,13 @@ class Dump(Plugin):
 
 
 TORCH = Dump(
-    "torch", "opscope.recording.dumps.torch_trace", "logs of torch.compile (TORCH_TRACE)", (".log",),
+    "torch", "opscope.recording.dumps.torch_trace", "torch.compile logs (TORCH_TRACE)", (".log",),
     file_sign=rb'(?m)^[VDIWE]\d{4} [\d:.]+ \d+ \S+:\d+\] \{"',
 )  # fmt: skip
 BUILT_IN: tuple[Dump, ...] = (
-    Dump("xla", "opscope.recording.dumps.xla", "dumps of XLA (xla_dump_to)"),
-    Dump("hidet", "opscope.recording.dumps.hidet", "dumps of hidet (save_graph_instrument)"),
-    Dump("aitemplate", "opscope.recording.dumps.aitemplate", "dumps of AITemplate (DEBUG)"),
+    Dump("xla", "opscope.recording.dumps.xla", "XLA dumps (xla_dump_to)"),
+    Dump("hidet", "opscope.recording.dumps.hidet", "hidet dumps (save_graph_instrument)"),
+    Dump("aitemplate", "opscope.recording.dumps.aitemplate", "AITemplate dumps (LOGLEVEL=DEBUG)"),
     TORCH,
 )
 
