@@ -322,3 +322,25 @@ def test_of_several_modules_the_largest_comes_first_and_each_can_be_chosen(open_
     assert viewer.choose("Module", "jit_convert")["pass"] == 0
     assert cards.count() == 1, "only the chosen module's passes have cards"
     assert not viewer.errors
+
+
+def test_view_of_one_module_keeps_its_timeline(server: Callable[..., str], open_address: Open, tmp_path: Path) -> None:
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.snapshot(start(), "as written", module="jit_convert")
+        for name, program in (("as written", start()), ("idle-removal", without_idle("default"))):
+            rec.snapshot(program, name, module="jit_train")
+    viewer = open_address(server(tmp_path / "run.opscope", "--module", "jit_train"))
+    assert viewer.idle()["pass"] is not None
+    assert options(viewer).count() == 2, "the passes of this module, and of no other"
+    assert not viewer.errors
+
+
+@pytest.mark.parametrize("moment", ["before", "after", "overlay"])
+def test_view_of_a_pass_with_diff_shows_what_it_did(server: Callable[..., str], open_address: Open, tmp_path: Path, moment: str) -> None:
+    recording = record_toy(tmp_path / "toy.opscope")
+    number = open_recording(recording).snapshot("dce").index
+    viewer = open_address(server(f"{recording}@{number}", "--diff", moment))
+    assert viewer.idle()["passMode"] == moment
+    shown = legend(viewer)
+    assert ("removed" in shown) == (moment != "after"), shown
+    assert not viewer.errors

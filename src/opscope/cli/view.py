@@ -58,12 +58,14 @@ def command(
     options = ViewOptions(**views)
     options.require("html", "the viewer")
     served = [one for source in sources for one in _served(source, module, from_format, options.diff is not None)]
+    first = served[0]
     try:
-        check = checked_graph if isinstance(served[0], ServedRecording) else check_options
-        check(options, served[0].program())
+        check = checked_graph if isinstance(first, ServedRecording) else check_options
+        check(options, first.program())
     except SourceError as error:
         raise error.at(sources[0]) from None
-    serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=initial(options), say=click.echo)
+    config = initial(options, first.recording if isinstance(first, ServedRecording) else None)
+    serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=config, say=click.echo)
 
 
 def _served(source: str, module: str | None, format: str | None, diff: bool) -> list[Served]:

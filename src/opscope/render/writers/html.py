@@ -87,7 +87,7 @@ def document(
     script = viewer_script()
     names = [f"opscope-data-{i}" for i in range(len(programs))]
     sources = [{"name": program.name, "data": name} for program, name in zip(programs, names, strict=True)]
-    settings = {"sources": sources, "url": True, **initial(options or ViewOptions()), **config}
+    settings = {"sources": sources, "url": True, **initial(options or ViewOptions(), programs[0]), **config}
     if isinstance(programs[0], Program) and isinstance(programs[0].attrs.get(MEASURED), Mapping):
         settings["table"] = "modules"
     packed = ((name, packed_wire(program, progress=progress)) for program, name in zip(programs, names, strict=True))
@@ -101,9 +101,11 @@ def packed_wire(program: Program | Recording, details: bool = True, progress: Pr
     return gzip.compress(wire, compresslevel=7, mtime=0)
 
 
-def initial(options: ViewOptions) -> dict[str, Any]:
+def initial(options: ViewOptions, shown: Program | Recording | None = None) -> dict[str, Any]:
     """What the viewer shows first: the part of its state (`web/src/ui/state/view.ts`) that view options set, and the page's settings."""
     state = options.spec | options.request
+    if options.diff is not None and isinstance(shown, Recording):
+        state["pass"] = len(shown) - 1  # as in a picture: what its last pass did
     theme = state.pop("theme", None)
     run = first_run(options.node_data)
     if run is not None:
