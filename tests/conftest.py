@@ -1,4 +1,4 @@
-"""What all tests share: deterministic hypothesis, the sample data where it is present, and commands as a person runs them."""
+"""What all tests share: deterministic hypothesis, sample data if present, and commands as a user runs them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FRAMEWORK_DIRECTORIES = {"pytorch", "executorch", "jax_functions"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tiers: `make test-fast` leaves out what needs a framework, a browser or patience."""
+    """The tiers: `make test-fast` leaves out tests that are slow or need a framework or a browser."""
     for item in items:
         directory = item.path.relative_to(ROOT / "tests").parts[0]
         if directory in FRAMEWORK_DIRECTORIES:
@@ -67,7 +67,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Samples that are too large or not ours to check in; they lie beside the repository and may be absent."""
+    """Samples that are too large or not ours to check in; they are next to the repository and may be absent."""
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("sample data beside the repository (../shared/data) is not here")
@@ -99,7 +99,7 @@ def example() -> Path:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Callable[..., Any]]:
-    """Starts real Chromium. Playwright can run only once in a process, so whoever needs a browser gets it from here."""
+    """Starts real Chromium. Playwright can run only once in a process, so every test that needs a browser gets it here."""
     playwright = pytest.importorskip("playwright.sync_api", reason="pages are tested with Playwright, which is not installed")
     if not CHROMIUM.exists():
         pytest.skip(f"pages are tested in {CHROMIUM}, which is not here")
@@ -109,13 +109,13 @@ def chromium() -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Runs `opscope …` in a process of its own, in an empty folder."""
+    """Runs `opscope …` in a separate process, in an empty directory."""
 
     def run(*args: str | Path, stdin: str | bytes = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        given = stdin.encode() if isinstance(stdin, str) else stdin
+        input_bytes = stdin.encode() if isinstance(stdin, str) else stdin
         command = [sys.executable, "-m", "opscope", *map(str, args)]
         settings = {**os.environ, **(env or {})}
-        done = subprocess.run(command, input=given, capture_output=True, cwd=tmp_path, env=settings, check=False)
+        done = subprocess.run(command, input=input_bytes, capture_output=True, cwd=tmp_path, env=settings, check=False)
         return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run

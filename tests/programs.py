@@ -76,7 +76,7 @@ def _name(metric: Metric) -> str:
 
 @st.composite
 def programs(draw: st.DrawFn) -> Program:
-    """Programs with cycles, forward references, calls and links, but every reference leading somewhere."""
+    """Programs with cycles, forward references, calls and links, in which every reference resolves."""
     names = draw(st.lists(NAME, min_size=1, max_size=3, unique=True))
     ids = {name: draw(st.lists(TEXT, max_size=4, unique=True)) for name in names}
     outputs = {(name, id): draw(st.lists(TYPE, max_size=2)) for name in names for id in ids[name]}

@@ -1,4 +1,4 @@
-"""The public API as a script meets it: each function gives one type, or one sentence that says which function to use."""
+"""The public API as a script uses it: each function returns one type, or raises an error that says which function to use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> Path:
     return path
 
 
-def test_load_gives_one_program_or_says_which_there_are(two: Path) -> None:
+def test_load_returns_one_program_or_lists_the_modules(two: Path) -> None:
     assert opscope.load(two, module="second").main.name == "b"
     with pytest.raises(opscope.SourceError, match=r"two\.hlo: has 2 modules; choose one .* \(in Python module=NAME\): first, second$"):
         opscope.load(two)
@@ -36,7 +36,7 @@ def test_load_gives_one_program_or_says_which_there_are(two: Path) -> None:
         opscope.load(two, module="third")
 
 
-def test_load_all_gives_a_list_however_many_there_are(two: Path, run: Path) -> None:
+def test_load_all_always_returns_a_list(two: Path, run: Path) -> None:
     assert [program.name for program in opscope.load_all(two)] == ["first", "second"]
     assert [program.name for program in opscope.load_all(two, module="first")] == ["first"]
     assert opscope.load_all(run) == [everything()], "of a recording, what each module became"

@@ -16,10 +16,10 @@ HOP = re.compile(r"^(\d+)\. `([\w.]+)` \(`([\w./]+)`\)", re.MULTILINE)
 
 
 def hops() -> list[tuple[str, str]]:
-    """Functions and their files."""
-    found = HOP.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8"))
-    assert [int(number) for number, _, _ in found] == list(range(1, len(found) + 1))
-    return [(function, file) for _, function, file in found]
+    """The functions of the list, and their files."""
+    rows = HOP.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8"))
+    assert [int(number) for number, _, _ in rows] == list(range(1, len(rows) + 1))
+    return [(function, file) for _, function, file in rows]
 
 
 def test_the_way_from_a_file_to_a_picture_is_short() -> None:

@@ -1,4 +1,4 @@
-"""Quantized clusters by their shape alone: any dialect's names, closed on both sides, nothing that is float arithmetic."""
+"""Quantized clusters are recognized by their shape: in any dialect, closed on both sides, without float arithmetic."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Q, DQ = "quantized_decomposed.quantize_per_tensor.default", "quantized_decompose
         ("quantized.linear.default", "main"),
     ],
 )
-def test_operations_are_known_by_any_dialects_name(op: str, kind: str) -> None:
+def test_operations_are_recognized_in_any_dialect(op: str, kind: str) -> None:
     assert kind_of(op) == kind
 
 
@@ -63,13 +63,13 @@ def test_a_cluster_is_dequantize_operation_auxiliaries_quantize_and_their_weight
         "conv = aten.conv2d.default(d0, t, bias)", "act = aten.relu.default(conv)", f"q1 = {Q}(act)", f"d1 = {DQ}(q1)",
         "out = output(d1)",
     )  # fmt: skip
-    found = find_clusters(graph)
-    assert set(found.values()) == {"conv_cluster"}
-    assert set(found) == {"w", "scale", "bias", "d0", "dw", "t", "conv", "act", "q1"}
+    clusters = find_clusters(graph)
+    assert set(clusters.values()) == {"conv_cluster"}
+    assert set(clusters) == {"w", "scale", "bias", "d0", "dw", "t", "conv", "act", "q1"}
 
 
-def test_float_arithmetic_between_quantized_values_is_no_cluster() -> None:
-    """cumsum and mean run in float although a dequantize stands before them and a quantize after."""
+def test_float_arithmetic_between_quantized_values_is_not_a_cluster() -> None:
+    """cumsum and mean run in float, although a dequantize comes before them and a quantize after."""
     graph = graph_of(
         "x = input()", f"q0 = {Q}(x)", f"d0 = {DQ}(q0)", "cumsum = aten.cumsum.default(d0)", "mean = aten.mean.dim(cumsum)",
         f"q1 = {Q}(mean)", "out = output(q1)",
@@ -84,7 +84,7 @@ def test_a_cluster_is_closed_on_both_sides() -> None:
     assert find_clusters(half_in) == find_clusters(half_out) == find_clusters(weights_only) == {}
 
 
-def test_a_dynamically_quantized_operation_takes_what_quantizes_its_input() -> None:
+def test_a_dynamically_quantized_operation_includes_what_quantizes_its_input() -> None:
     graph = graph_of(
         "x = input()", "w = parameter()", "p = quantized_decomposed.choose_qparams.tensor(x)", "s = getitem(p)", "z = getitem(p)",
         f"q = {Q}(x, s, z)", f"d = {DQ}(q, s, z)", f"dw = {DQ}(w)", "lin = aten.linear.default(d, dw)",
@@ -98,20 +98,20 @@ def test_a_residual_sum_is_a_cluster_of_its_own() -> None:
         "x = input()", f"q0 = {Q}(x)", f"d0 = {DQ}(q0)", f"d0b = {DQ}(q0)", "conv = aten.conv2d.default(d0)", f"q1 = {Q}(conv)",
         f"d1 = {DQ}(q1)", "add = aten.add.Tensor(d1, d0b)", f"q2 = {Q}(add)", "out = output(q2)",
     )  # fmt: skip
-    found = find_clusters(graph)
-    assert {name: cluster for name, cluster in found.items() if cluster == "add_cluster"}.keys() == {"d1", "d0b", "add", "q2"}
-    assert found["q1"] == found["d0"] == "conv_cluster"
+    clusters = find_clusters(graph)
+    assert {name: cluster for name, cluster in clusters.items() if cluster == "add_cluster"}.keys() == {"d1", "d0b", "add", "q2"}
+    assert clusters["q1"] == clusters["d0"] == "conv_cluster"
 
 
 def test_a_weight_that_two_clusters_share_belongs_to_none() -> None:
     lines = ["x = input()", "w = parameter()"]
     for i in range(2):
         lines += [f"d{i} = {DQ}(x)", f"w{i} = {DQ}(w)", f"mm{i} = aten.mm.default(d{i}, w{i})", f"q{i} = {Q}(mm{i})"]
-    found = find_clusters(graph_of(*lines))
-    assert "w" not in found and set(found.values()) == {"mm0_cluster", "mm1_cluster"}
+    clusters = find_clusters(graph_of(*lines))
+    assert "w" not in clusters and set(clusters.values()) == {"mm0_cluster", "mm1_cluster"}
 
 
-def test_clusters_are_a_grouping_and_stand_inside_partitions_and_nothing_is_lost() -> None:
+def test_clusters_are_a_grouping_inside_partitions_and_nothing_is_lost() -> None:
     program = program_of("x = input()", f"d = {DQ}(x)", "mm = aten.mm.default(d)", f"q = {Q}(mm)", "out = output(q)")
     grouped = with_clusters(program)
     assert grouped.main.groupings["qdq cluster"]["mm"] == ("cluster (mm_cluster)",)

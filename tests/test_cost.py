@@ -1,4 +1,4 @@
-"""FLOPs equal to XLA's own analysis of the same module; what cannot be known is said to be unknown."""
+"""FLOPs equal to XLA's own analysis of the same module; what cannot be known is counted as unknown."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_flops_are_those_of_xla(name: str, compiled: bool) -> None:
 @pytest.mark.frameworks
 @pytest.mark.parametrize("name", ["conv", "conv_gradient", "grouped", "grouped_gradient"])
 def test_convolutions_cost_the_same_in_stablehlo_and_jaxpr(name: str) -> None:
-    """Each names dimensions, strides and padding in its own way."""
+    """Each has its own names for dimensions, strides and padding."""
     jax = pytest.importorskip("jax")
     function, args = _cases()[name]
     lowered = jax.jit(function).lower(*args)
@@ -81,12 +81,12 @@ def test_convolutions_cost_the_same_in_stablehlo_and_jaxpr(name: str) -> None:
 
 
 def _of_convolutions(program: Program) -> list[int | None]:
-    costs = CostModel(program)
-    found = [costs.node(graph, node) for graph in program for node in graph.nodes if "conv" in node.op and "convert" not in node.op]
-    return [None if cost.unknown else cost.flops for cost in found]
+    model = CostModel(program)
+    costs = [model.node(graph, node) for graph in program for node in graph.nodes if "conv" in node.op and "convert" not in node.op]
+    return [None if cost.unknown else cost.flops for cost in costs]
 
 
-def test_a_loop_counts_as_often_as_it_runs_and_says_when_nobody_knows() -> None:
+def test_a_loop_counts_as_often_as_it_runs_or_as_unknown() -> None:
     text = """HloModule loop
 body { p = (s32[], f32[4,4]) parameter(0)
   i = s32[] get-tuple-element(p), index=0
@@ -98,15 +98,15 @@ condition { p = (s32[], f32[4,4]) parameter(0)
 ENTRY main { p = (s32[], f32[4,4]) parameter(0)
   ROOT w = (s32[], f32[4,4]) while(p), condition=condition, body=body TRIPS }
 """
-    known = CostModel(hlo(text.replace("TRIPS", ', backend_config={"known_trip_count":{"n":"7"}}')))
-    assert known.total.flops == 7 * 2 * 4 * 4 * 4 and known.total.unknown == 0
-    unknown = CostModel(hlo(text.replace("TRIPS", "")))
-    assert unknown.total.flops == 2 * 4 * 4 * 4 and unknown.total.unknown == 1 and unknown.unknown_ops == {"while": 1}
+    counted = CostModel(hlo(text.replace("TRIPS", ', backend_config={"known_trip_count":{"n":"7"}}')))
+    assert counted.total.flops == 7 * 2 * 4 * 4 * 4 and counted.total.unknown == 0
+    uncounted = CostModel(hlo(text.replace("TRIPS", "")))
+    assert uncounted.total.flops == 2 * 4 * 4 * 4 and uncounted.total.unknown == 1 and uncounted.unknown_ops == {"while": 1}
 
 
 @pytest.mark.frameworks
 @pytest.mark.parametrize("update", [False, True], ids=["rows", "update"])
-def test_a_loop_that_touches_rows_is_charged_the_rows_as_by_xla(update: bool) -> None:
+def test_a_loop_that_touches_rows_is_charged_for_the_rows_as_in_xla(update: bool) -> None:
     """Fused slices and updates move a row, not the whole table. XLA counts the body of a loop once."""
     jax = pytest.importorskip("jax")
     jnp, lax = jax.numpy, jax.lax
@@ -155,8 +155,8 @@ ENTRY main {{ p = f32[10,4] parameter(0)
     assert CostModel(hlo(text)).total.bytes == moved
 
 
-def test_metrics_say_what_each_node_costs_with_all_that_it_calls() -> None:
-    """A loop is its body for every iteration. The inside of a fusion moves no bytes, and a parameter costs nothing."""
+def test_metrics_are_the_cost_of_each_node_with_everything_it_calls() -> None:
+    """A loop costs its body for every iteration. The inside of a fusion moves no bytes, and a parameter costs nothing."""
     text = """HloModule loop
 fused { p = f32[4,4] parameter(0)
   n = f32[4,4] negate(p)
@@ -181,16 +181,15 @@ ENTRY main { p = (s32[], f32[4,4]) parameter(0)
     moved = {graph.name: dict(graph.metrics["bytes"]) for graph in program}
     assert flops["fused"] == {"n": 16, "e": 16} and moved["fused"] == {}
     assert flops["body"] == {"y": 128, "z": 32} and moved["body"] == {"y": 3 * 64, "z": 2 * 64}
-    assert flops["main"] == {"w": 7 * 160, "s": 0}, "nobody knows what the custom call computes"
+    assert flops["main"] == {"w": 7 * 160, "s": 0}, "the cost of the custom call is unknown"
     assert moved["main"] == {"w": 7 * 5 * 64, "c": 2 * 64, "s": 2 * 64}
     assert with_costs(program) is program
-    own = hlo(text).with_metric(opscope.Metric("flops", "FLOP", origin="measured"), {"w": 5})
-    kept = with_costs(own)
-    assert kept.metrics["flops"].origin == "measured" and dict(kept.main.metrics["flops"]) == {"w": 5}
-    assert kept.metrics["bytes"] == BYTES
+    measured = with_costs(hlo(text).with_metric(opscope.Metric("flops", "FLOP", origin="measured"), {"w": 5}))
+    assert measured.metrics["flops"].origin == "measured" and dict(measured.main.metrics["flops"]) == {"w": 5}
+    assert measured.metrics["bytes"] == BYTES
 
 
-def test_a_program_without_costs_has_no_metrics_of_them() -> None:
+def test_a_program_without_costs_has_no_cost_metrics() -> None:
     builder = ProgramBuilder("p")
     builder.graph("g").node("x", "mystery", outputs=[TensorType("f32", ("s0",))])
     assert not with_costs(builder.build()).metrics
@@ -207,7 +206,7 @@ def test_what_cannot_be_known_is_counted_as_unknown() -> None:
     assert costs.total.flops == 0 and costs.total.unknown == 2 and costs.unknown_ops == {"custom-call": 1, "add": 1}
 
 
-def test_a_call_in_a_circle_ends() -> None:
+def test_a_cycle_of_calls_ends() -> None:
     builder = ProgramBuilder("p", "a")
     for name, other in (("a", "b"), ("b", "a")):
         graph = builder.graph(name)
@@ -217,7 +216,7 @@ def test_a_call_in_a_circle_ends() -> None:
     assert CostModel(builder.build()).total == Cost(12, 96, 1)
 
 
-def test_calls_deeper_than_the_stack_of_python() -> None:
+def test_calls_deeper_than_pythons_stack() -> None:
     builder = ProgramBuilder("p", "g0")
     for i in range(5_000):
         graph = builder.graph(f"g{i}")

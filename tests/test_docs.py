@@ -1,4 +1,4 @@
-"""Nothing undocumented: a command, an option or a public name without a line in `docs/` fails here."""
+"""Everything is documented: a command, an option or a public name that `docs/` does not mention fails here."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SHARED_OPTIONS = {"--module", "--from"}
 
 
 def section(title: str) -> str:
-    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", CLI, re.M | re.S)
-    assert found, f"docs/cli.md has no section `{title}`"
-    return found[1]
+    match = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", CLI, re.M | re.S)
+    assert match, f"docs/cli.md has no section `{title}`"
+    return match[1]
 
 
 def options_in(text: str) -> set[str]:
@@ -37,18 +37,18 @@ def options_in(text: str) -> set[str]:
 
 
 def command_of(name: str) -> click.Command:
-    found = group.get_command(click.Context(group), name)
-    assert found is not None
-    return found
+    match = group.get_command(click.Context(group), name)
+    assert match is not None
+    return match
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_documented_and_every_documented_option_exists(name: str) -> None:
     options = [param for param in command_of(name).params if isinstance(param, click.Option)]
-    known = {text for option in options for text in (*option.opts, *option.secondary_opts)}
-    elsewhere = SHARED_OPTIONS | (VIEW_OPTIONS if known >= VIEW_OPTIONS else set())
-    assert options_in(section(f"opscope {name}")) == known - elsewhere
-    assert ("[view options](#view-options)" in section(f"opscope {name}")) == (known >= VIEW_OPTIONS)
+    flags = {text for option in options for text in (*option.opts, *option.secondary_opts)}
+    elsewhere = SHARED_OPTIONS | (VIEW_OPTIONS if flags >= VIEW_OPTIONS else set())
+    assert options_in(section(f"opscope {name}")) == flags - elsewhere
+    assert ("[view options](#view-options)" in section(f"opscope {name}")) == (flags >= VIEW_OPTIONS)
 
 
 def test_shared_options_are_documented_once() -> None:
@@ -72,16 +72,16 @@ def test_every_public_name_is_documented_and_exists() -> None:
         _ = opscope.nonsense
 
 
-def test_the_documented_json_is_what_the_reader_takes() -> None:
+def test_the_documented_json_is_what_the_reader_accepts() -> None:
     text = (DOCS / "native-json.md").read_text("utf-8")
-    found = re.search(r"```json\n(.*?)```", text, re.S)
-    assert found and native.loads(found[1])[0].main["y"].scope == ("step", "layer_0")
+    example = re.search(r"```json\n(.*?)```", text, re.S)
+    assert example and native.loads(example[1])[0].main["y"].scope == ("step", "layer_0")
     schema = json.loads(files("opscope").joinpath("schema/opscope-1.schema.json").read_text("utf-8"))
     fields = {name for part in ("program", "graph", "node", "type") for name in schema["$defs"][part]["properties"]}
     assert all(f"`{field}`" in text for field in fields)
 
 
-def test_links_between_documents_lead_somewhere() -> None:
+def test_links_between_documents_resolve() -> None:
     root = DOCS.parent
     for page in (*root.glob("*.md"), *DOCS.glob("*.md"), *_directory_readmes()):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text("utf-8")):
@@ -98,7 +98,7 @@ def _directory_readmes() -> list[Path]:
     return [directory / "README.md" for directory in _code_directories()]
 
 
-def test_every_directory_says_what_it_holds_and_names_only_what_is_there() -> None:
+def test_every_directory_has_a_readme_that_names_only_existing_files() -> None:
     """A README that names a file that was renamed sends a newcomer the wrong way."""
     root = DOCS.parent
     for readme in _directory_readmes():

@@ -33,7 +33,7 @@ def accepted(text: str) -> str:
 
 
 def boxes(text: str) -> list[str]:
-    """First lines of the labels of what is drawn, frames apart."""
+    """The first lines of the labels of boxes, without frames."""
     return re.findall(r'^ *b\d+ \[label="((?:[^"\\]|\\[^n])+)', text, re.M)
 
 
@@ -42,7 +42,7 @@ def frames(text: str) -> list[str]:
 
 
 @needs_graphviz
-def test_graphviz_takes_a_program_with_one_of_everything() -> None:
+def test_graphviz_accepts_a_program_with_one_of_everything() -> None:
     plain = accepted(dot_of(everything(), ViewOptions()))
     assert "tanh" in plain and "send" in plain
 
@@ -50,12 +50,12 @@ def test_graphviz_takes_a_program_with_one_of_everything() -> None:
 @needs_graphviz
 @settings(max_examples=20)
 @given(programs())
-def test_graphviz_takes_whatever_the_names_are(program: Program) -> None:
+def test_graphviz_accepts_any_names(program: Program) -> None:
     accepted(dot_of(program, ViewOptions()))
 
 
 @needs_graphviz
-def test_graphviz_takes_a_train_step(step: Program) -> None:
+def test_graphviz_accepts_a_training_step(step: Program) -> None:
     accepted(dot_of(step, ViewOptions(depth=2)))
 
 

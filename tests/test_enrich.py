@@ -60,7 +60,7 @@ def in_recording(program: Program, directory: Path) -> WireProgram:
 
 
 @pytest.mark.parametrize("make", [trained, quantized])
-def test_json_pages_and_servers_say_the_same(make: Callable[[], Program], tmp_path: Path) -> None:
+def test_json_pages_and_servers_agree(make: Callable[[], Program], tmp_path: Path) -> None:
     program = make()
     enriched = enrich(program)
     opscope.save(program, tmp_path / "saved.json")

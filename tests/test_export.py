@@ -56,7 +56,7 @@ def chain(length: int) -> Program:
 
 
 def texts(svg: str) -> list[str]:
-    """What is written in it, without tooltips."""
+    """The texts of a picture, without tooltips."""
     shown = []
     for element in ElementTree.fromstring(svg).iter(f"{SVG}text"):
         tooltip = element.find(f"{SVG}title")
@@ -83,8 +83,8 @@ def test_svg_is_wellformed_and_shows_names_types_and_keys() -> None:
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(programs())
-def test_any_program_gives_wellformed_svg(program: Program) -> None:
-    """Cycles, odd names, forward references: whatever the model can hold can be drawn, and names never become markup."""
+def test_any_program_becomes_wellformed_svg(program: Program) -> None:
+    """Cycles, odd names, forward references: whatever the model can express can be drawn, and names never become markup."""
     for options in (ViewOptions(), ViewOptions(flatten=True, rankdir="LR"), ViewOptions(depth=9, wrap=True, theme="dark")):
         svg = draw(program, options, "svg").text
         assert ElementTree.fromstring(svg).tag == f"{SVG}svg"
@@ -94,10 +94,10 @@ def test_any_program_gives_wellformed_svg(program: Program) -> None:
 def test_a_wrapped_picture_says_what_its_numbers_mean_and_covers_no_count() -> None:
     program = opscope.load("demo:train_step")
     assert isinstance(program, Program)
-    said = "resumes at the same number"
-    assert said not in draw(program, ViewOptions(wrap=False), "svg").text
+    legend = "resumes at the same number"
+    assert legend not in draw(program, ViewOptions(wrap=False), "svg").text
     svg = draw(program, ViewOptions(wrap=True), "svg").text
-    assert said in svg
+    assert legend in svg
     texts = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]+)</text>', svg)
     counts = [(float(x), float(y)) for x, y, text in texts if re.fullmatch(r"×\d+", text)]
     numbers = [(float(x), float(y)) for x, y, text in texts if re.fullmatch(r"\d+(, \d+)*", text)]
@@ -126,7 +126,7 @@ def test_png_scales_and_has_text_in_it() -> None:
 
 
 def _grey_levels(png: bytes) -> bytes:
-    """Bytes of the unpacked image: rough, but enough to see whether there is anything but flat colour."""
+    """The bytes of the decompressed image: rough, but enough to see whether there is more than a flat colour."""
     at, packed = 8, b""
     while at < len(png):
         length, kind = struct.unpack(">I4s", png[at : at + 8])
@@ -149,15 +149,15 @@ def test_pdf_is_complete_and_its_text_can_be_found(tmp_path: Path) -> None:
     for number, row in enumerate(rows, 1):
         assert data[int(row) :].startswith(b"%d 0 obj" % number)
     if shutil.which("pdftotext") is None:
-        pytest.skip("pdftotext is not here to read the page back")
+        pytest.skip("pdftotext is not installed")
     path = tmp_path / "page.pdf"
     path.write_bytes(data)
-    found = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, check=True).stdout.decode()
+    page_text = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, check=True).stdout.decode()
     for word in ("layer_0", "layer_1", "dot", "f32[8, 512]", "▾"):
-        assert word in found
+        assert word in page_text
 
 
-def test_pdf_of_a_very_long_picture_stays_within_what_a_page_may_be() -> None:
+def test_pdf_of_a_very_long_picture_stays_within_the_page_limit() -> None:
     data = pdf_bytes(chain(600), ViewOptions(wrap=False))
     width, height = map(float, re.findall(rb"MediaBox\[0 0 (\S+) (\S+)\]", data)[0])
     assert 0 < width < height <= 14_400
@@ -215,7 +215,7 @@ def test_unknown_names_are_refused_with_the_closest() -> None:
         svg_text(small(), ViewOptions(graph="mian"))
 
 
-def test_a_mistake_of_the_core_is_one_line() -> None:
+def test_an_error_of_the_core_is_one_line() -> None:
     with pytest.raises(OpscopeError, match="not an opscope program") as caught:
         host.run(b"nonsense, and more than a header of it", [("load", None)])
     assert "\n" not in str(caught.value)
@@ -230,7 +230,7 @@ def test_missing_bundle_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tm
 
 
 @pytest.mark.parametrize(("background", "pixel"), [("theme", (252, 252, 253, 255)), ("white", (255,) * 4), ("transparent", (0,) * 4)])
-def test_a_picture_is_painted_on_the_theme_on_white_or_on_nothing(background: Background, pixel: tuple[int, ...]) -> None:
+def test_a_picture_has_the_background_of_the_theme_white_or_none(background: Background, pixel: tuple[int, ...]) -> None:
     options = ViewOptions(background=background)
     png = png_bytes(small(), options)
     start = png.index(b"IDAT")
@@ -241,7 +241,7 @@ def test_a_picture_is_painted_on_the_theme_on_white_or_on_nothing(background: Ba
     assert (draw(small(), options, "pdf").text.splitlines()[0] == paper) == (background != "transparent")
 
 
-def test_what_was_asked_for_has_a_strong_border() -> None:
+def test_requested_nodes_have_a_strong_border() -> None:
     svg = svg_text(small(), ViewOptions(around=("tanh.0",), hops=1))
     groups = ElementTree.fromstring(svg).iter(f"{SVG}g")
     assert [group.get("data-key") for group in groups if group.find(f"{SVG}rect[@stroke-width='2.4']") is not None] == ["n:tanh.0"]
@@ -249,7 +249,7 @@ def test_what_was_asked_for_has_a_strong_border() -> None:
 
 @pytest.mark.slow
 def test_a_picture_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the limit V8 would end the whole process, and a notebook with it."""
+    """Without the limit, V8 would abort the whole process, and a notebook with it."""
     monkeypatch.setattr(host, "MEMORY_LIMIT", 40_000_000)
     with pytest.raises(OpscopeError, match="does not fit in memory"):
         svg_text(chain(40_000), ViewOptions(flatten=True))
@@ -257,11 +257,11 @@ def test_a_picture_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.
     assert svg_text(small())
 
 
-def test_progress_is_told_in_order() -> None:
-    told: list[float] = []
-    svg_text(small(), progress=told.append)
-    assert told == sorted(told)
-    assert len(told) == 4
+def test_progress_is_reported_in_order() -> None:
+    fractions: list[float] = []
+    svg_text(small(), progress=fractions.append)
+    assert fractions == sorted(fractions)
+    assert len(fractions) == 4
 
 
 def test_command_line(run, tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_command_line(run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("module", "package", "name"), [("py_mini_racer", "mini-racer", "x.svg"), ("resvg_py", "resvg-py", "x.png")])
-def test_a_dependency_that_was_removed_is_named_as_pip_knows_it(run: Run, tmp_path: Path, module: str, package: str, name: str) -> None:
+def test_a_missing_dependency_is_named_as_in_pip(run: Run, tmp_path: Path, module: str, package: str, name: str) -> None:
     (tmp_path / f"{module}.py").write_text("raise ImportError")
     done = run("export", "demo:detach", "-o", name)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and f"pip install {package}" in done.stderr

@@ -1,4 +1,4 @@
-"""The one-file page as text: what it may do, what it holds, and how large it is."""
+"""The one-file page as text: what it may do, what it contains, and how large it is."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_the_policy_allows_this_script_and_no_request() -> None:
     assert "//cdn" not in text and "https://fonts" not in text
 
 
-def test_the_page_holds_the_program() -> None:
+def test_the_page_contains_the_program() -> None:
     text = "".join(document([everything()]))
     packed = re.search(r'id="opscope-data-0">([^<]*)</script>', text)[1]  # type: ignore[index]
     assert gzip.decompress(b64decode(packed)) == encode_wire(enrich(everything()))
 
 
-def test_the_same_program_gives_the_same_page() -> None:
+def test_the_same_program_becomes_the_same_page() -> None:
     assert "".join(document([everything()])) == "".join(document([everything()]))
 
 

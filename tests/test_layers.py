@@ -1,4 +1,4 @@
-"""The layers import only downwards, and `import opscope` loads no framework: both are easily broken by one careless line."""
+"""Layers import only downwards, and `import opscope` loads no framework: one careless line could break both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODULES = sorted(path for path in SRC.rglob("*.py") if path.relative_to(SRC).par
 
 
 def layer_of(module: str) -> str:
-    """`opscope.render.writers.dot` is of layer `render`."""
+    """`opscope.render.writers.dot` belongs to the layer `render`."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
 
@@ -37,22 +37,22 @@ def module_name(path: Path) -> str:
 
 def imports(tree: ast.Module, top_level_only: bool) -> set[str]:
     """Modules that a file imports; at the top level, what runs at import and is not for type checkers only."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting: list[ast.AST] = list(tree.body)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names if node.module == "opscope")
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names if node.module == "opscope")
         elif top_level_only and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             continue
         elif top_level_only and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             waiting.extend(node.orelse)
             continue
         waiting.extend(ast.iter_child_nodes(node))
-    return found
+    return names
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SRC)))
@@ -60,7 +60,7 @@ def test_a_module_imports_only_from_its_own_layer_and_those_below(path: Path) ->
     layer = layer_of(module_name(path))
     if layer in OUTSIDE_LAYERS:
         return
-    assert layer in LAYERS, f"{layer} is no layer; give it a place in LAYERS and in ARCHITECTURE.md"
+    assert layer in LAYERS, f"{layer} is not a layer; add it to LAYERS and to ARCHITECTURE.md"
     below = {*LAYERS[: LAYERS.index(layer) + 1]}
     ours = {name for name in imports(ast.parse(path.read_text("utf-8")), False) if name.startswith("opscope.")}
     upwards = sorted(name for name in ours if layer_of(name) not in below and layer_of(name) != "__version__")
@@ -69,8 +69,8 @@ def test_a_module_imports_only_from_its_own_layer_and_those_below(path: Path) ->
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SRC)))
 def test_frameworks_are_imported_only_where_they_are_needed(path: Path) -> None:
-    found = {name.partition(".")[0] for name in imports(ast.parse(path.read_text("utf-8")), True)}
-    assert not found & FRAMEWORKS
+    packages = {name.partition(".")[0] for name in imports(ast.parse(path.read_text("utf-8")), True)}
+    assert not packages & FRAMEWORKS
 
 
 def test_importing_opscope_loads_nothing_heavy() -> None:
@@ -91,15 +91,15 @@ def test_files_stay_small_enough_to_be_read() -> None:
 DECLARED = {"click", "rich", "starlette", "uvicorn", "py_mini_racer", "resvg_py"}
 """Modules of the packages in pyproject's `dependencies`."""
 OPTIONAL = {"IPython"}
-"""Used only inside notebooks, where it is loaded already."""
+"""Used only in notebooks, where it is already loaded."""
 
 
 def test_every_import_is_declared() -> None:
-    """A module that happens to be in the developers' environment is missing on the user's machine."""
-    known = DECLARED | OPTIONAL | FRAMEWORKS | set(sys.stdlib_module_names) | {"opscope"}
+    """A module that happens to be in the developers' environment may be missing on the user's machine."""
+    declared = DECLARED | OPTIONAL | FRAMEWORKS | set(sys.stdlib_module_names) | {"opscope"}
     undeclared = {
         (str(path.relative_to(SRC)), name)
         for path in MODULES
-        for name in {each.partition(".")[0] for each in imports(ast.parse(path.read_text("utf-8")), False)} - known
+        for name in {module.partition(".")[0] for module in imports(ast.parse(path.read_text("utf-8")), False)} - declared
     }
     assert not undeclared

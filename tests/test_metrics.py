@@ -1,4 +1,4 @@
-"""Numbers on nodes: what a metric may be, where its numbers may be put, and that JSON and recordings keep them."""
+"""Numbers on nodes: which metrics are valid, which nodes may have them, and that JSON and recordings preserve them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def two_graphs() -> Program:
         ({"combine": "ratio:a/b/c"}, "combine must be"),
     ],
 )
-def test_a_metric_that_says_nothing_is_refused(fields: dict[str, Any], message: str) -> None:
+def test_an_invalid_metric_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(OpscopeError, match=message):
         Metric(**{"name": "m", **fields})
     assert Metric("m", combine="ratio:a/b").ratio == ("a", "b") and Metric("m").ratio is None
@@ -80,7 +80,7 @@ def test_the_builder_says_what_is_wrong_and_where(metrics: list[Metric], column:
     assert error.value.path == path
 
 
-def test_people_put_their_own_numbers_on_nodes_and_find_them_in_the_file(tmp_path: Path) -> None:
+def test_a_users_own_numbers_are_in_the_file(tmp_path: Path) -> None:
     latency = Metric("latency", "s", origin="measured")
     plain = two_graphs()
     seconds: dict[str | tuple[str, str], float] = {"y": 0.5, ("body", "y"): 1}
@@ -111,13 +111,13 @@ def test_numbers_that_fit_no_node_are_refused(metric: Metric, values: Any, messa
         two_graphs().with_metric(metric, values)
 
 
-def test_numbers_of_numpy_become_pythons_own() -> None:
+def test_numpy_numbers_become_python_numbers() -> None:
     numpy = pytest.importorskip("numpy")
     timed = two_graphs().with_metric(Metric("n"), {"x": numpy.int64(3), "y": numpy.float32(0.5)})
     assert [(value, type(value)) for value in timed.main.metrics["n"].values()] == [(3, int), (0.5, float)]
 
 
-def test_json_keeps_every_digit_and_a_program_without_metrics_has_the_bytes_of_before() -> None:
+def test_json_preserves_every_digit_and_is_unchanged_without_metrics() -> None:
     text = native.dumps(everything())
     assert '"time": {"unit": "s", "combine": "sum", "origin": "measured"}' in text
     assert native.loads(text)[0] == everything() and native.dumps(native.loads(text)[0]) == text
@@ -125,7 +125,7 @@ def test_json_keeps_every_digit_and_a_program_without_metrics_has_the_bytes_of_b
     assert "metrics" not in native.dumps(two_graphs())
 
 
-def test_a_recording_keeps_the_metrics_of_each_snapshot(tmp_path: Path) -> None:
+def test_a_recording_preserves_the_metrics_of_each_snapshot(tmp_path: Path) -> None:
     writer = StoreWriter(tmp_path / "run.opscope")
     plain = two_graphs()
     snapshots = [plain, plain.with_metric(Metric("n", "B", "max"), {"y": 7}), plain.with_metric(Metric("n", "B", "max"), {"y": 8}), plain]

@@ -1,4 +1,4 @@
-"""`--style` and `--node-data`: files become colours in pictures and pages, and mistakes become one line."""
+"""`--style` and `--node-data`: files become colours in pictures and pages, and errors are one line."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_mistakes_are_one_line(program: Program, options: dict[str, Any], messag
     assert "\n" not in str(error.value)
 
 
-def test_files_that_are_no_json_are_told_with_their_place(program: Program, tmp_path: Path) -> None:
+def test_invalid_json_is_reported_with_its_position(program: Program, tmp_path: Path) -> None:
     broken = tmp_path / "rules.json"
     broken.write_text("[\n {]")
     with pytest.raises(OpscopeError, match=r"rules\.json:2:3: not valid JSON"):

@@ -1,4 +1,4 @@
-"""Operands meet their own parameters where a computation lists its parameters out of order."""
+"""Operands are bound to the right parameters, even if a computation lists its parameters out of order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def edges(path: Path) -> set[tuple[str, str]]:
 def test_an_opened_call_binds_operands_by_parameter_number(tmp_path: Path) -> None:
     program = parse_hlo(TEXT)[0]
     opscope.save(program, tmp_path / "swapped.dot", depth=3)
-    found = edges(tmp_path / "swapped.dot")
-    assert any("exponential" in a and "tanh" in b for a, b in found), found
-    assert any("negate" in a and "cosine" in b for a, b in found), found
-    assert not any("exponential" in a and "cosine" in b for a, b in found), found
+    drawn_edges = edges(tmp_path / "swapped.dot")
+    assert any("exponential" in a and "tanh" in b for a, b in drawn_edges), drawn_edges
+    assert any("negate" in a and "cosine" in b for a, b in drawn_edges), drawn_edges
+    assert not any("exponential" in a and "cosine" in b for a, b in drawn_edges), drawn_edges

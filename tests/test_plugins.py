@@ -1,4 +1,4 @@
-"""Readers and dump readers of other packages: made here from CONTRIBUTING's own examples, found through real entry points."""
+"""Readers and dump readers of other packages: built from CONTRIBUTING's examples, found through real entry points."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def example(title: str) -> str:
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> dict[str, str]:
-    """An environment in which the package is installed."""
+    """An environment with the package installed."""
     site = tmp_path / "site"
     package, metadata = site / "edges_plugin", site / "edges_plugin-1.0.dist-info"
     package.mkdir(parents=True)

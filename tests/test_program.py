@@ -1,4 +1,4 @@
-"""The model: frozen, checked when it is built, readable when printed, and indifferent to size and cycles."""
+"""The model: immutable, checked when built, readable when printed, for any size and with cycles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opscope.errors import SourceError
 from opscope.program import Graph, Node, Program, ProgramBuilder, TensorType, dtype_bits
 
 
-def test_print_gives_one_line_per_node_with_types_operands_and_attributes() -> None:
+def test_print_has_one_line_per_node_with_types_operands_and_attributes() -> None:
     builder = ProgramBuilder("softmax")
     graph = builder.graph("main")
     scores = TensorType("float32", (12, 128, 128))
@@ -47,7 +47,7 @@ def test_a_built_program_cannot_be_changed() -> None:
         program.main["add.3"].attrs["x"] = 1  # type: ignore[index]
 
 
-def test_the_builder_names_the_line_of_what_is_wrong() -> None:
+def test_builder_errors_name_the_line() -> None:
     for wrong, message in (
         (Node("a", "add"), "duplicate id 'a'"),
         (Node("b", "add", (("c", 0),)), "input 'c' of 'b' is not a node"),
@@ -101,7 +101,7 @@ def test_sizes_of_types() -> None:
     assert {dtype: dtype_bits(dtype) for dtype in sizes} == sizes
 
 
-def test_a_graph_reads_like_a_list_of_nodes_that_knows_their_ids() -> None:
+def test_a_graph_behaves_like_a_list_of_nodes_with_lookup_by_id() -> None:
     graph = everything().main
     assert list(graph) == [graph[i] for i in range(len(graph))] == list(graph[:]) and list(reversed(graph)) == list(graph[::-1])
     assert graph[1] is graph[graph[1].id] and graph[-1] is graph.nodes[-1] and graph[1:3] == graph.nodes[1:3]
@@ -113,7 +113,7 @@ def test_a_graph_reads_like_a_list_of_nodes_that_knows_their_ids() -> None:
         graph[len(graph)]
 
 
-def test_a_program_reads_like_a_list_of_graphs_that_knows_their_names() -> None:
+def test_a_program_behaves_like_a_list_of_graphs_with_lookup_by_name() -> None:
     program = everything()
     assert list(program) == [program[i] for i in range(len(program))] == list(program.graphs.values())
     assert len(program) == 2 and program.node_count == sum(len(graph) for graph in program) == 6
@@ -125,20 +125,20 @@ def test_a_program_reads_like_a_list_of_graphs_that_knows_their_names() -> None:
         program["nowhere"]
 
 
-def test_long_texts_are_cut_to_the_length_that_is_asked_for() -> None:
+def test_long_texts_are_cut_to_the_requested_length() -> None:
     assert ellipsize("abcdefgh", 8) == "abcdefgh" == ellipsize("abcdefgh", 8, middle=True)
     assert ellipsize("abcdefgh", 5) == "abcd…" and ellipsize("abcdefgh", 5, middle=True) == "ab…gh"
     assert ellipsize("abcdefgh", 4, middle=True) == "ab…h" and ellipsize("abcdefgh", 1, middle=True) == "…"
 
 
-def test_equality_looks_at_content_not_at_how_details_are_kept() -> None:
+def test_equality_compares_content_not_how_details_are_stored() -> None:
     assert everything() == everything()
     graph = everything().main
     assert Graph(graph.name, graph.nodes[:-1]) != graph
 
 
 def calling(calls: dict[str, list[str]], entry: str) -> Program:
-    """A program of graphs that do nothing but call."""
+    """A program of graphs that only call each other."""
     builder = ProgramBuilder("calls", entry)
     for name, called in calls.items():
         builder.graph(name).node("call", "call", calls=called)
@@ -155,7 +155,7 @@ def test_callees_come_first_and_the_entry_last() -> None:
     assert names(program.callees_first(["right"])) == ["leaf", "left", "right"]
 
 
-def test_calls_in_a_circle_and_chains_of_any_depth_have_an_order() -> None:
+def test_cycles_of_calls_and_chains_of_any_depth_have_an_order() -> None:
     assert names(calling({"b": ["a", "b"], "a": ["b"]}, "a").callees_first()) == ["b", "a"]
     deep = calling({str(i): [str(i + 1)] if i < 5000 else [] for i in range(5001)}, "0")
     assert names(deep.callees_first()) == [str(i) for i in range(5000, -1, -1)]

@@ -22,7 +22,7 @@ SNIPPETS = [
 
 
 @pytest.mark.parametrize(("page", "kind", "code"), SNIPPETS, ids=[f"{page}-{i}" for i, (page, _, _) in enumerate(SNIPPETS)])
-def test_a_snippet_runs_as_it_stands(page: str, kind: str, code: str, tmp_path: Path) -> None:
+def test_a_snippet_runs_as_written(page: str, kind: str, code: str, tmp_path: Path) -> None:
     if ".svg" in code or ".png" in code:
         assert (ROOT / "src/opscope/static/core.js").exists(), "pictures need the bundle: make setup"
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -30,8 +30,8 @@ def test_a_snippet_runs_as_it_stands(page: str, kind: str, code: str, tmp_path: 
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False)
     assert done.returncode == 0, done.stderr
     for target in re.findall(r"-o ([\w.]+)|save\(\w+, \"([\w.]+)\"", code):
-        made = tmp_path / "".join(target)
-        assert made.stat().st_size > 200, f"{made.name} was not written"
+        file = tmp_path / "".join(target)
+        assert file.stat().st_size > 200, f"{file.name} was not written"
 
 
 def test_there_are_snippets_of_both_kinds() -> None:

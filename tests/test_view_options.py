@@ -1,4 +1,4 @@
-"""The one table of view options: what is made from it is current, and every row is honoured or refused wherever it may be given."""
+"""The table of view options: what is generated from it is current, and every option is honoured or refused everywhere."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ OTHER: dict[str, Any] = {
 
 
 def other_than_default(row: Row) -> Any:
-    """A value that the option does not have by default."""
+    """A value other than the default."""
     if row.kind == "switch":
         return not row.default
     return next(choice for choice in row.choices if choice != row.default) if row.choices else OTHER[row.kind]
 
 
-def given(row: Row) -> dict[str, Any]:
-    """Keyword arguments that give this option, with what it needs."""
-    by_name = {each.name: each for each in ROWS}
+def keywords_for(row: Row) -> dict[str, Any]:
+    """Keyword arguments that set this option, and the one it depends on."""
+    by_name = {option.name: option for option in ROWS}
     needed = {row.needs: other_than_default(by_name[row.needs])} if row.needs else {}
     return {**needed, row.name: other_than_default(row)}
 
 
-def test_what_is_made_from_the_table_is_current() -> None:
+def test_generated_files_are_current() -> None:
     assert make_view_options.TYPESCRIPT.read_text("utf-8") == make_view_options.typescript(), "run `make options`"
     assert make_view_options.DOCUMENTATION.read_text("utf-8") == make_view_options.documentation(), "run `make options`"
 
 
-def test_keys_of_the_address_and_writers_are_what_they_say() -> None:
+def test_address_keys_and_writers_are_valid() -> None:
     keys = [row.url for row in ROWS if row.url]
     assert len(set(keys)) == len(keys)
     assert {writer for row in ROWS for writer in row.writers} <= {writer.name for writer in WRITERS}
@@ -55,7 +55,7 @@ def test_keys_of_the_address_and_writers_are_what_they_say() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_every_option_is_a_keyword_a_flag_and_a_field_of_what_is_drawn(row: Row) -> None:
-    options = ViewOptions(**given(row))
+    options = ViewOptions(**keywords_for(row))
     assert row in options.given
     assert (row.camel in {**options.spec, **options.request}) == (row.goes != "python")
     parameters = vars(view_options()(lambda: None))["__click_params__"]
@@ -67,7 +67,7 @@ def test_a_writer_refuses_what_it_would_ignore(writer: str, tmp_path: Path) -> N
     for row in ROWS:
         if writer not in row.writers and (not row.needs or writer in next(each for each in ROWS if each.name == row.needs).writers):
             with pytest.raises(OpscopeError, match=f"^{row.flag} does not apply to {writer} files; leave it out, or write "):
-                opscope.save(everything(), tmp_path / "x", format=writer, **given(row))
+                opscope.save(everything(), tmp_path / "x", format=writer, **keywords_for(row))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -80,7 +80,7 @@ def test_the_viewer_refuses_what_it_would_ignore() -> None:
 
 
 @pytest.mark.parametrize("function", ["save", "show"])
-def test_an_unknown_keyword_gets_a_sentence_with_the_nearest_name(function: str, tmp_path: Path) -> None:
+def test_an_unknown_keyword_is_refused_with_the_nearest_name(function: str, tmp_path: Path) -> None:
     path = (tmp_path / "x.svg",) if function == "save" else ()
     with pytest.raises(TypeError, match=rf"^{function}\(\) has no option 'grup_by'; did you mean 'group_by'\?$"):
         getattr(opscope, function)(everything(), *path, grup_by="op")
@@ -104,11 +104,11 @@ def test_what_cannot_be_honoured_is_refused_in_one_line(options: dict[str, Any],
         ViewOptions(**options)
 
 
-def test_one_name_is_as_good_as_a_list_of_one() -> None:
+def test_a_single_name_becomes_a_list_of_one() -> None:
     assert ViewOptions(around="dot.1", stop_at=["x"]).spec == {"around": ["dot.1"], "stopAt": ["x"]}  # type: ignore[arg-type]
 
 
-def test_suggestions_are_the_names_that_hold_it_and_then_those_that_look_like_it() -> None:
+def test_suggestions_are_names_that_contain_it_and_then_similar_ones() -> None:
     names = ["dot.10", "dot.11", "reduce", "fusion"]
     assert closest("dot.1", names) == ["dot.10", "dot.11"]
     assert suggest("reduec", names) == "; did you mean 'reduce'?"

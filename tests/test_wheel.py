@@ -1,4 +1,4 @@
-"""The wheel is the product: it is built, installed into a bare environment, and draws there."""
+"""The wheel is what users install: it is built, installed into a bare environment, and draws there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUILT_FROM = (".gitignore", "pyproject.toml", "hatch_build.py", "README.md", "LI
 
 
 def checkout(directory: Path) -> Path:
-    """What a wheel is built from, in a place of its own: building must not touch the repository."""
+    """A copy of what a wheel is built from, because building must not touch the repository."""
     shutil.copytree(ROOT / "src", directory / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     for name in BUILT_FROM:
         shutil.copy(ROOT / name, directory)
@@ -63,7 +63,7 @@ def test_the_wheel_draws_in_a_bare_environment(tmp_path: Path) -> None:
 
 
 def test_a_wheel_without_the_viewer_is_refused(tmp_path: Path) -> None:
-    """It would install without a word, and every picture would fail."""
+    """It would install without an error, and every picture would fail."""
     source = checkout(tmp_path)
     (source / "src" / "opscope" / "static" / "viewer.js").unlink()
     built = build(source)

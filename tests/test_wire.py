@@ -1,4 +1,4 @@
-"""The wire format holds all of a program that the viewer needs, small, and in pieces where asked."""
+"""The wire format has everything of a program that the viewer needs, is small, and can be sent in pieces."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def test_groupings_follow_from_source_op_and_direction() -> None:
     graph.node("b", "dot", [("a", 0)], scope=("step", "layer_0"), attrs={DIRECTION_ATTR: "backward"})
     graph.node("c", "add", [("b", 0)], scope=("step", "adam"))
     graph.group("partition", "c", ("p0",))
-    found = read_program(encode_wire(builder.build())).groupings
-    assert list(found) == ["direction", "module", "partition", "source line", "op"], "the default comes first"
-    assert found["direction"] == [("step", "forward", "layer_0"), ("step", "backward", "layer_0"), ("step", "update", "adam")]
-    assert found["module"] == [("step", "layer_0"), ("step", "layer_0"), ("step", "adam")]
-    assert found["partition"] == [(), (), ("p0",)]
-    assert found["source line"] == [("project/model.py", "attention:12"), (), ()]
-    assert found["op"] == [("dot",), ("dot",), ("add",)]
+    groupings = read_program(encode_wire(builder.build())).groupings
+    assert list(groupings) == ["direction", "module", "partition", "source line", "op"], "the default comes first"
+    assert groupings["direction"] == [("step", "forward", "layer_0"), ("step", "backward", "layer_0"), ("step", "update", "adam")]
+    assert groupings["module"] == [("step", "layer_0"), ("step", "layer_0"), ("step", "adam")]
+    assert groupings["partition"] == [(), (), ("p0",)]
+    assert groupings["source line"] == [("project/model.py", "attention:12"), (), ()]
+    assert groupings["op"] == [("dot",), ("dot",), ("add",)]
 
 
 def test_facts_of_operations_arrive_once_for_each_name() -> None:
@@ -150,8 +150,8 @@ def test_short_texts_are_values_labels_and_routines() -> None:
     assert texts[4] == ""
 
 
-def test_repetition_costs_next_to_nothing() -> None:
-    """A thousand layers that differ in nothing but their numbers: a few bytes a node after compression."""
+def test_repetition_costs_almost_nothing() -> None:
+    """A thousand layers that differ only in their numbers: a few bytes per node after compression."""
     builder = ProgramBuilder("big")
     graph = builder.graph("main")
     kind = TensorType("f32", (8, 512), "{1,0}")

@@ -46,7 +46,7 @@ def test_a_plain_function_at_every_stage(stage: str) -> None:
         assert any(frame.file.endswith("test_capture.py") for frame in tanh.source)
 
 
-def test_every_object_that_jax_makes_of_a_function() -> None:
+def test_every_object_that_jax_derives_from_a_function() -> None:
     jitted = jax.jit(dense)
     lowered = jitted.lower(X, W)
     shapes = jax.ShapeDtypeStruct((4, 3), "float32"), jax.ShapeDtypeStruct((3, 5), "float32")
@@ -116,7 +116,7 @@ def gradient(x, w):
 @pytest.mark.parametrize("function", [scan, branch, loop, batched, custom, remat, gradient], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("stage", STAGES)
 def test_control_flow_and_transformations_at_every_stage(function: Callable[..., Any], stage: str) -> None:
-    """The program is whole: inner graphs are called by somebody, and every called graph's inputs have their places."""
+    """The program is complete: every inner graph is called, and every input of a called graph has its operand."""
     program = opscope.capture(function, X, W, stage=stage)
     called = {name for graph in program for node in graph for name in node.calls}
     assert called <= set(program.graphs)
@@ -132,11 +132,11 @@ def test_control_flow_and_transformations_at_every_stage(function: Callable[...,
 )
 def test_inner_jaxprs_are_called_graphs(function: Callable[..., Any], op: str, inner: int) -> None:
     program = opscope.capture(function, X, W, stage="jaxpr")
-    found = [node for graph in program for node in graph if node.op in (op, op.removesuffix("2"))]
+    names = [node for graph in program for node in graph if node.op in (op, op.removesuffix("2"))]
     if inner:
-        assert found, ops(program)
-        assert len(found[0].calls) == inner
-        for name in found[0].calls:
+        assert names, ops(program)
+        assert len(names[0].calls) == inner
+        for name in names[0].calls:
             assert len(program[name].outputs) >= 1
 
 
@@ -167,7 +167,7 @@ def test_stablehlo_text_and_bytecode_files_open(tmp_path: Path) -> None:
 
 
 def test_regions_take_captured_values_as_parameters() -> None:
-    """What a region reads from outside arrives through its caller, so that no edge crosses a graph's border."""
+    """What a region reads from outside is passed by its caller, so no edge crosses a graph boundary."""
     program = opscope.capture(branch, X, W, stage="stablehlo")
     case = next(node for node in program.main if node.op in ("stablehlo.case", "stablehlo.if"))
     captured = [p for name in case.calls for p in program[name].parameters if p.attrs.get("captured")]
@@ -175,15 +175,15 @@ def test_regions_take_captured_values_as_parameters() -> None:
     assert len(case.inputs) == 1 + len(captured)
 
 
-def test_bad_mlir_is_one_sentence_with_its_place(tmp_path: Path) -> None:
+def test_invalid_mlir_is_one_line_with_its_position(tmp_path: Path) -> None:
     path = tmp_path / "broken.mlir"
     path.write_text("module {\n  func.func @main( {\n}\n")
     with pytest.raises(opscope.SourceError, match=r"broken\.mlir:2:\d+: not valid MLIR"):
         opscope.load(path)
 
 
-def test_damaged_bytecode_is_one_sentence_and_ends_no_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """jaxlib tells stderr what it thinks of such files, and ends the process when it cannot quote them."""
+def test_damaged_bytecode_is_one_line_and_crashes_no_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """jaxlib writes to stderr about such files, and aborts the process if it cannot quote them."""
     from jax import export
 
     lowered = jax.jit(scan).lower(X, W)
@@ -230,8 +230,8 @@ def test_flax_nnx_modules_are_groups_with_their_classes() -> None:
     assert nnx.Linear.__call__ is call, "the class is as it was"
 
 
-def test_a_function_without_its_inputs_is_told_how_to_give_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In words of ours, for Python and for `module:callable`; what they advise works."""
+def test_a_function_without_inputs_is_refused_with_how_to_pass_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is opscope's, for Python and for `module:callable`, and its advice works."""
     (tmp_path / "step_without_inputs.py").write_text(
         "import jax.numpy as jnp\ndef step(x, y):\n    return x @ y\ndef given():\n    return step, jnp.ones((2, 3)), jnp.ones((3, 2))\n"
     )
@@ -246,7 +246,7 @@ def test_a_function_without_its_inputs_is_told_how_to_give_them(tmp_path: Path, 
         opscope.capture(jax.jit(lambda x: x))
 
 
-def test_what_is_not_jax_is_refused_with_a_sentence() -> None:
+def test_what_is_not_jax_is_refused_with_one_line() -> None:
     with pytest.raises(opscope.OpscopeError, match="cannot capture"):
         opscope.capture(object())
     with pytest.raises(opscope.OpscopeError, match="no stage 'tpu'"):
@@ -271,7 +271,7 @@ def test_the_classic_example_writes_its_text_and_pictures(tmp_path: Path) -> Non
 
 
 def test_a_linen_module_with_state_randomness_and_settings() -> None:
-    """Batch norm changes its averages, dropout draws numbers, `train` is no array: none of it needs a word from the person."""
+    """Batch norm changes its averages, dropout draws numbers, `train` is not an array: the user need not say any of it."""
     linen: Any = pytest.importorskip("flax.linen")
 
     class Net(linen.Module):
@@ -290,7 +290,7 @@ def test_a_linen_module_with_state_randomness_and_settings() -> None:
         opscope.capture(Net(), X)
 
 
-def test_an_nnx_module_gives_back_the_state_that_it_changed() -> None:
+def test_an_nnx_module_returns_the_state_that_it_changed() -> None:
     nnx: Any = pytest.importorskip("flax.nnx")
     norm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))
     assert len(opscope.capture(norm, X).main.outputs) == 3
@@ -310,7 +310,7 @@ def test_modules_inside_an_nnx_training_step_are_groups_of_both_halves() -> None
         assert dots >= {(half, f"layers.{i}: Linear") for half in ("forward", "backward") for i in (0, 2)}, dots
 
 
-def test_what_stands_at_a_stage_goes_on_from_there_and_never_back() -> None:
+def test_an_object_at_a_stage_can_go_on_but_not_back() -> None:
     from jax import export
 
     lowered = jax.jit(dense).lower(X, W)
@@ -318,9 +318,9 @@ def test_what_stands_at_a_stage_goes_on_from_there_and_never_back() -> None:
     for stage in STAGES[1:]:
         assert "tanh" in ops(opscope.capture(jax.make_jaxpr(dense)(X, W), stage=stage))
         assert "tanh" in ops(opscope.capture(exported, stage=stage))
-    for made, stage in ((lowered, "jaxpr"), (exported, "jaxpr"), (lowered.compile(), "hlo")):
+    for obj, stage in ((lowered, "jaxpr"), (exported, "jaxpr"), (lowered.compile(), "hlo")):
         with pytest.raises(opscope.OpscopeError, match="past the stage"):
-            opscope.capture(made, stage=stage)
+            opscope.capture(obj, stage=stage)
     (size,) = export.symbolic_shape("n")
     symbolic = export.export(jax.jit(jnp.tanh))(jax.ShapeDtypeStruct((size,), "float32"))
     assert opscope.capture(symbolic).main.parameters[0].outputs[0].shape == ("?",)
@@ -334,8 +334,8 @@ def test_shardings_of_arguments_are_attributes() -> None:
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
     split = NamedSharding(Mesh(jax.devices()[:1], ("data",)), PartitionSpec("data"))
-    given = jax.ShapeDtypeStruct((4, 3), "float32", sharding=split)
-    for program in (opscope.capture(dense, given, W), opscope.capture(jax.jit(dense, in_shardings=(split, None)), X, W)):
+    sharded = jax.ShapeDtypeStruct((4, 3), "float32", sharding=split)
+    for program in (opscope.capture(dense, sharded, W), opscope.capture(jax.jit(dense, in_shardings=(split, None)), X, W)):
         assert "'data'" in program.main.parameters[0].attrs["sharding"]
         assert "sharding" not in program.main.parameters[1].attrs
 
@@ -372,8 +372,8 @@ def test_a_custom_derivative_says_which_function_it_belongs_to() -> None:
     assert "relu" in opscope.capture(lambda x: jax.nn.relu(x), X).graphs
 
 
-def test_parameters_of_loops_and_branches_name_the_operands_that_they_take() -> None:
-    """A loop's condition and body have constants of their own, and each branch its own captures: counting would pair them wrongly."""
+def test_parameters_of_loops_and_branches_name_their_operands() -> None:
+    """A loop's condition and body have their own constants, and each branch its own captures: counting would pair them wrongly."""
 
     def run(x, w, limit):
         return jax.lax.while_loop(lambda c: c.max() < limit, lambda c: jax.lax.cond(c.sum() > 0, lambda: c @ w, lambda: c - limit), x)
@@ -389,7 +389,7 @@ def test_parameters_of_loops_and_branches_name_the_operands_that_they_take() -> 
                         assert graph[name].outputs[index] == parameter.outputs[0], (stage, node.id, parameter.id)
 
 
-def test_other_dialects_open_where_jaxlib_knows_them_and_say_what_helps_where_not(tmp_path: Path) -> None:
+def test_other_dialects_open_if_jaxlib_has_them_and_otherwise_get_a_hint(tmp_path: Path) -> None:
     branches = tmp_path / "branches.mlir"
     branches.write_text(
         "func.func @f(%a: i32, %p: i1) -> i32 {\n  cf.cond_br %p, ^one(%a : i32), ^two\n^one(%x: i32):\n  %y = arith.addi %x, %x : i32\n"
@@ -411,7 +411,7 @@ def test_other_dialects_open_where_jaxlib_knows_them_and_say_what_helps_where_no
 
 
 def test_what_a_loop_carries_is_known_at_every_stage() -> None:
-    """The picture leads results of a body back to its next round; a loop's constants come before what it carries."""
+    """The picture leads results of a body back to the next iteration; a loop's constants come before the carried values."""
     from opscope.analysis.loops import first_carried
 
     def rounds(x, w, limit):

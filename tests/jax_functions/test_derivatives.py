@@ -1,4 +1,4 @@
-"""The derivative rules that people are shown are right: every text is evaluated, against JAX's own and finite differences."""
+"""The derivative rules that the viewer shows are right: every formula is evaluated, against JAX's own and finite differences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_code(text: str) -> str:
 
 
 def namespace() -> dict[str, Any]:
-    """The words of the rules, along the last axis where they reduce."""
+    """The functions that rules use; reductions run along the last axis."""
     import jax.numpy as jnp
     from jax.scipy.special import erf
     from jax.scipy.stats import norm
@@ -142,7 +142,7 @@ def test_rule_equals_jax_and_finite_differences(rule: Rule) -> None:
         assert shown.shape == operands[name].shape, f"d{name} = {text} has shape {shown.shape}"
         np.testing.assert_allclose(shown, pull(dy)[0], rtol=1e-7, atol=1e-9, err_msg=f"d{name} = {text} against jax.vjp")
         if rule.ops[0] == "stop_gradient":
-            continue  # finite differences see through it; that is the point of the operation
+            continue  # finite differences see through it, which is the purpose of the operation
         direction = sample("normal", list(operands[name].shape), 11)
         step = 1e-6
         ahead, behind = (forward(**{name: operands[name] + s * step * direction}) for s in (1, -1))
@@ -179,7 +179,7 @@ def explained(text: str, tmp_path: Path) -> dict[str, Any]:
     return explanations(opscope.load(path))
 
 
-def test_a_reduction_goes_by_what_it_applies(tmp_path: Path) -> None:
+def test_the_rule_of_a_reduction_depends_on_its_computation(tmp_path: Path) -> None:
     """A maximum must not be explained as a sum."""
     body = "{op} {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] {op}(a, b)\n}}\n"
     text = "HloModule m\n" + "".join(body.format(op=op) for op in ("add", "maximum")) + (
@@ -187,13 +187,13 @@ def test_a_reduction_goes_by_what_it_applies(tmp_path: Path) -> None:
         "  s = f32[4] reduce(x, zero), dimensions={1}, to_apply=add\n"
         "  ROOT t = f32[4] reduce(x, zero), dimensions={1}, to_apply=maximum\n}\n"
     )  # fmt: skip
-    found = explained(text, tmp_path)
-    assert found["reduce:add"]["vjp"] == {"x": "broadcast(dy)"}
-    assert "1[x ≥ y]" in found["reduce:maximum"]["vjp"]["x"]
-    assert "reduce" not in found, "without its reducer nothing can be said of it"
+    entries = explained(text, tmp_path)
+    assert entries["reduce:add"]["vjp"] == {"x": "broadcast(dy)"}
+    assert "1[x ≥ y]" in entries["reduce:maximum"]["vjp"]["x"]
+    assert "reduce" not in entries, "without its reducer nothing can be said of it"
 
 
-def test_letters_stand_for_the_operands_that_an_operation_takes(tmp_path: Path) -> None:
+def test_letters_refer_to_the_operands_of_an_operation(tmp_path: Path) -> None:
     """The first operand of a select is its condition; JAX's select_n lists the cases the other way round, and clamp its bounds."""
     names = ("select", "select_n", "clamp", "scatter", "attention", "addmm")
     rules = {op: rule for op in names if (rule := rule_for(op)) is not None}

@@ -50,8 +50,8 @@ def test_every_backward_node_is_linked_to_forward_nodes_of_its_own_layer(program
 
 def test_the_optimizer_is_neither_forward_nor_backward(program: Program) -> None:
     marks = directions(program)
-    seen = {mark for graph_marks in marks.values() for mark in graph_marks}
-    assert seen == {FORWARD, BACKWARD, UPDATE}
+    all_marks = {mark for graph_marks in marks.values() for mark in graph_marks}
+    assert all_marks == {FORWARD, BACKWARD, UPDATE}
     for graph in program:
         for node, mark in zip(graph, marks[graph.name], strict=True):
             if "sgd" in node.scope:
@@ -110,7 +110,7 @@ def primitive(program: Program, graph: str, node: str) -> str:
     return str(program[graph][node].attrs["metadata.op_name"]).rpartition("/")[2]
 
 
-def test_one_line_of_several_operations_is_told_apart(layer_norm: Program) -> None:
+def test_several_operations_on_one_line_are_distinguished(layer_norm: Program) -> None:
     """`(x - mean) * rsqrt(variance) * gain + bias`: the rsqrt is carried back by its own product, not by whatever shares its scope,
     and the helpers that linearization puts beside it are not what is differentiated."""
     differentiated: dict[str, Any] = {}
@@ -122,7 +122,7 @@ def test_one_line_of_several_operations_is_told_apart(layer_norm: Program) -> No
     assert all(forward == {"sub"} for forward in differentiated["neg"]), "only the subtracts are negated"
 
 
-def test_the_insides_of_reducers_are_no_steps_of_the_derivative(layer_norm: Program) -> None:
+def test_the_insides_of_reducers_are_not_steps_of_the_derivative(layer_norm: Program) -> None:
     reducers = {name for graph in layer_norm for node in graph if node.op == "reduce" for name in node.calls}
     assert reducers
     named = {key[0] for link in backward_links(layer_norm) for key in (*link.forward, (link.graph, link.node))}
@@ -130,7 +130,7 @@ def test_the_insides_of_reducers_are_no_steps_of_the_derivative(layer_norm: Prog
 
 
 def test_an_exponential_is_carried_out_by_the_product_with_its_own_result() -> None:
-    """In a softmax many operations share one line of the user's: the product alone would be taken for another product's."""
+    """In a softmax, many operations share one source line: the product alone would be linked to another product."""
     program = opscope.load("demo:train_step")
     assert isinstance(program, Program)
     links = {(link.graph, link.node): link.forward for link in backward_links(program)}

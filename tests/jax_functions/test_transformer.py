@@ -1,4 +1,4 @@
-"""The train step of a 4-layer transformer by real JAX, as traced and as compiled: which half a node is in, and what it differentiates."""
+"""The training step of a 4-layer transformer in real JAX, traced and compiled: which half a node is in, and what it differentiates."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def test_links_stay_within_their_layer(before: Program) -> None:
     """A backward instruction of layer_2 differentiates instructions of layer_2."""
     strays = 0
     for link in backward_links(before):
-        own = next((name for name in before[link.graph][link.node].scope if name.startswith("layer_")), None)
+        layer = next((name for name in before[link.graph][link.node].scope if name.startswith("layer_")), None)
         homes = {name for graph, node in link.forward for name in before[graph][node].scope if name.startswith("layer_")}
-        strays += own is not None and bool(homes) and homes != {own}
+        strays += layer is not None and bool(homes) and homes != {layer}
     assert strays == 0
 
 
@@ -74,13 +74,13 @@ def test_links_stay_within_their_layer(before: Program) -> None:
 def test_a_train_step_has_three_parts(stage: str, request: pytest.FixtureRequest) -> None:
     program: Program = request.getfixturevalue(stage)
     marks = directions(program)[program.entry]
-    found = Counter(marks)
-    assert min(found[FORWARD], found[BACKWARD], found[UPDATE]) > 20 and set(found) <= {FORWARD, BACKWARD, UPDATE}
-    halves = [mark for node, mark in zip(program.main, marks, strict=True) if "adamw" in node.scope]
-    assert Counter(halves)[UPDATE] >= 0.95 * len(halves), "what stands in the optimizer's scope is the update"
+    halves = Counter(marks)
+    assert min(halves[FORWARD], halves[BACKWARD], halves[UPDATE]) > 20 and set(halves) <= {FORWARD, BACKWARD, UPDATE}
+    optimizer = [mark for node, mark in zip(program.main, marks, strict=True) if "adamw" in node.scope]
+    assert Counter(optimizer)[UPDATE] >= 0.95 * len(optimizer), "operations in the optimizer's scope are the update"
 
 
-def test_every_layer_stands_beside_its_backward(before: Program, tmp_path: Path) -> None:
+def test_every_layer_is_next_to_its_backward(before: Program, tmp_path: Path) -> None:
     """The picture has both halves, with every layer in each, at the same height."""
     opscope.save(before, tmp_path / "step.svg", forward_backward=True)
     text = (tmp_path / "step.svg").read_text("utf-8")

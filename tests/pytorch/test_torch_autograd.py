@@ -1,4 +1,4 @@
-"""Autograd graphs: torchviz's meaning, compared with torchviz itself, and what it cannot do."""
+"""Autograd graphs: the semantics of torchviz, compared with torchviz itself, and what it cannot do."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def counts_of_dot(source: str) -> Counts:
 
 
 def counts_of_graph(graph: Graph) -> Counts:
-    """The same from a captured graph, where saved tensors are control edges and views of bases too."""
+    """Nodes and edges by kind, from a captured graph, where saved tensors and views of bases are control edges."""
     counts: Counts = Counter(node.attrs["kind"] for node in graph)
     for node in graph:
         counts["solid"] += len(node.inputs)
@@ -70,7 +70,7 @@ def test_counts_equal_the_sample_files(name: str) -> None:
 
 
 def test_roles_follow_torchviz_colours() -> None:
-    """Functions, leaves, saved tensors, outputs and bases are told apart by role and kind: painters colour by them."""
+    """Role and kind distinguish functions, leaves, saved tensors, outputs and bases: colours depend on them."""
     tensor, params = PROGRAMS["ex1_critic"]()
     graph = opscope.capture(tensor, params=params, show_saved=True).main
     roles = {(node.attrs["kind"], node.role) for node in graph}
@@ -79,7 +79,7 @@ def test_roles_follow_torchviz_colours() -> None:
 
 
 def test_lists_dicts_and_dataclasses() -> None:
-    """Every tensor of a nested value is an output with the path that leads to it."""
+    """Every tensor of a nested value is an output with its path."""
 
     @dataclasses.dataclass
     class Pair:
@@ -94,7 +94,7 @@ def test_lists_dicts_and_dataclasses() -> None:
 
 
 def test_a_view_of_another_output() -> None:
-    """The base is given after its view: still one node each, in the given order, with the dotted line between them."""
+    """The base comes after its view: still one node each, in that order, with the dotted line between them."""
     x = torch.ones(2, 3, requires_grad=True)
     base = x * 2
     graph = opscope.capture([base.view(6), base, x]).main
@@ -104,7 +104,7 @@ def test_a_view_of_another_output() -> None:
 
 
 def test_chains_of_a_hundred_thousand_functions() -> None:
-    """Recurrent training makes them; torchviz stops at a thousand. Nothing may recurse."""
+    """Recurrent training creates them; torchviz fails at a thousand. Nothing may recurse."""
     y = torch.ones(2, requires_grad=True)
     for _ in range(100_000):
         y = y.sin()
@@ -114,21 +114,21 @@ def test_chains_of_a_hundred_thousand_functions() -> None:
 
 
 def test_negative_dimensions_are_negative() -> None:
-    """Autograd hands out dim=-1 as 2**64 - 1."""
+    """Autograd returns dim=-1 as 2**64 - 1."""
     x = torch.ones(2, 3, requires_grad=True)
     assert opscope.capture(x.softmax(dim=-1)).main["SoftmaxBackward0"].attrs["dim"] == -1
     assert "dim   :             -1" in make_dot(x.softmax(dim=-1), show_attrs=True).source.replace("\\n", "\n")
 
 
 def test_long_attributes_are_cut() -> None:
-    """`max_attr_chars` bounds what a function's attributes take."""
+    """`max_attr_chars` limits the length of a function's attributes."""
     x = torch.ones(*[1] * 30, requires_grad=True)
     value = opscope.capture(x.sum(), max_attr_chars=12).main["SumBackward0"].attrs["self_sym_sizes"]
     assert value == "[1, 1, 1,..."
 
 
 def test_a_tensor_saved_twice_is_drawn_once_with_its_bytes() -> None:
-    """Two functions keep the same storage: one node, both keepers, and memory counted once."""
+    """Two functions save the same storage: one node, linked to both, and memory counted once."""
     x = torch.ones(10, 10, requires_grad=True)
     program = opscope.capture((x.exp() * 2).tanh().sum() + (y := x.exp()).sum() + (y * y).sum(), show_saved=True)
     saved = {tuple(node.attrs["saved_as"]): node for node in program.main if node.role == "saved"}
@@ -138,8 +138,8 @@ def test_a_tensor_saved_twice_is_drawn_once_with_its_bytes() -> None:
     assert len(shared.control) == 2
 
 
-def test_a_leaf_that_is_saved_keeps_both_meanings() -> None:
-    """In torchviz the last colour wins. Here the leaf stays a leaf, and says who saved it and how many bytes that is."""
+def test_a_saved_leaf_is_both() -> None:
+    """In torchviz, the last colour wins. Here the leaf stays a leaf, with the functions that saved it and the bytes."""
     x = torch.ones(4, requires_grad=True)
     program = opscope.capture((x * x).sum(), params={"x": x}, show_saved=True)
     leaf = program.main["x"]
@@ -151,7 +151,7 @@ def test_a_leaf_that_is_saved_keeps_both_meanings() -> None:
 
 
 def test_outputs_of_functions_have_their_index() -> None:
-    """unbind makes three values; each edge says which, and every value has its shape."""
+    """unbind returns three values; each edge says which one, and every value has its shape."""
     x = torch.ones(3, 4, requires_grad=True)
     parts = (x * 2).unbind()
     graph = opscope.capture(torch.stack([parts[2], parts[0]])).main
@@ -174,7 +174,7 @@ class Halved(torch.autograd.Function):
 
 
 def test_custom_functions() -> None:
-    """Their saved tensors are always drawn, as torchviz does, and what they keep on `ctx` is shown."""
+    """Their saved tensors are always drawn, as in torchviz, and the attributes of their `ctx` are shown."""
     x = torch.ones(3, requires_grad=True)
     graph = opscope.capture(Halved.apply(x * 2)).main
     attrs = graph["HalvedBackward"].attrs
@@ -184,7 +184,7 @@ def test_custom_functions() -> None:
 
 
 def test_after_backward_the_structure_remains() -> None:
-    """Where torchviz raises, the graph is still there, with a sentence about what is gone."""
+    """Where torchviz raises, the graph is still shown, with a note about what is gone."""
     x = torch.ones(3, requires_grad=True)
     y = (Halved.apply(x) * x).exp().sum()
     y.backward()
@@ -213,8 +213,8 @@ class Branches(nn.Module):
         return {"y": self.head(h.detach()) * h + target, "choice": h.argmax(-1)}
 
 
-def test_functions_stand_in_the_module_and_line_that_made_them() -> None:
-    """Sequence numbers and forward hooks tell which call made a function; anomaly mode tells the line."""
+def test_functions_have_the_module_and_line_that_created_them() -> None:
+    """Sequence numbers and forward hooks identify the module call; anomaly mode has the line."""
     model = Branches()
     graph = opscope.capture(model, torch.ones(2, 4), stage="autograd").main
     assert graph["AddmmBackward0"].scope == ("encoder: Linear",)
@@ -226,8 +226,8 @@ def test_functions_stand_in_the_module_and_line_that_made_them() -> None:
     assert graph["AddmmBackward0"].source[-1].line == first + 1
 
 
-def test_cuts_are_marked_with_a_sentence() -> None:
-    """detach, no_grad and integer results each leave a node between where the value came from and where it went."""
+def test_cuts_are_marked_with_a_reason() -> None:
+    """detach, no_grad and integer results each add a node between the producer and the user of the value."""
     program = opscope.capture(Branches(), torch.ones(2, 4), stage="autograd")
     cuts = {node.op: node for node in program.main if node.attrs["kind"] == "cut" and node.inputs}
     assert set(cuts) == {"cut: detach", "cut: no_grad", "cut: int64"}
@@ -258,7 +258,7 @@ def test_cuts_inside_torchs_own_functions() -> None:
 
 
 def test_tensors_without_a_gradient_say_so() -> None:
-    """A lone box needs its reason: the sample of a distribution, and a result under no_grad."""
+    """An isolated box needs a reason: the sample of a distribution, and a result under no_grad."""
     sample, _ = PROGRAMS["ex4_categorical"]()
     program = opscope.capture(sample)
     assert "only floating-point and complex tensors have gradients" in program.main["output"].attrs["cut"]
@@ -267,8 +267,8 @@ def test_tensors_without_a_gradient_say_so() -> None:
     assert "computed under no_grad" in opscope.capture(result).attrs["notes"][0]
 
 
-def test_looking_does_not_change_the_model() -> None:
-    """Statistics of a batch norm, the random state and attributes are as before, whichever way the model was run."""
+def test_capturing_does_not_change_the_model() -> None:
+    """Batch norm statistics, the random state and attributes are as before, however the model was run."""
 
     class Cache(nn.Module):
         seen: torch.Tensor | None = None
@@ -296,7 +296,7 @@ def test_looking_does_not_change_the_model() -> None:
 
 
 def test_make_dot_renders_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The drop-in writes its own pictures: no `dot` on the path, no graphviz package."""
+    """The drop-in writes pictures itself, without `dot` on the path and without the graphviz package."""
     monkeypatch.setenv("PATH", "")
     tensor, params = PROGRAMS["ex1_critic"]()
     dot = make_dot(tensor, params=params)
@@ -331,7 +331,7 @@ def test_make_dot_accepts_the_arguments_of_graphviz(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_unusual_tensors(layout: torch.layout) -> None:
-    """Nested tensors have no shape, sparse ones no storage: they are shown with what they have."""
+    """Nested tensors have no shape and sparse ones no storage: they are shown with what they have."""
     nested = torch.nested.nested_tensor([torch.rand(2), torch.rand(3)], requires_grad=True, layout=layout)
     graph = opscope.capture(nested * 2, show_saved=True).main
     assert "?" in graph["leaf"].outputs[0].shape or layout is torch.jagged
@@ -340,14 +340,14 @@ def test_unusual_tensors(layout: torch.layout) -> None:
     assert any(node.role == "saved" for node in opscope.capture(product, show_saved=True).main)
 
 
-def test_a_leaf_without_a_module_around_it_says_its_whole_name(tmp_path: Path) -> None:
-    """Ten boxes that all say "weight" tell nothing; inside the group of its module "weight" is enough."""
+def test_a_leaf_outside_its_module_has_its_full_name(tmp_path: Path) -> None:
+    """Ten boxes labelled "weight" say nothing; inside the group of its module, "weight" is enough."""
     model = nn.Sequential(nn.Sequential(nn.Linear(4, 4)), nn.Sequential(nn.Linear(4, 4)))
-    given = torch.rand(2, 4)
+    x = torch.rand(2, 4)
 
     def shown(program: opscope.Program) -> set[str]:
         opscope.save(program, tmp_path / "loss.svg", depth=9)
         return set(re.findall(r">([\w.]*weight)</text>", (tmp_path / "loss.svg").read_text("utf-8")))
 
-    assert shown(opscope.capture(model(given).sum(), params=dict(model.named_parameters()))) == {"0.0.weight", "1.0.weight"}
-    assert shown(opscope.capture(model, given, stage="autograd")) == {"weight"}
+    assert shown(opscope.capture(model(x).sum(), params=dict(model.named_parameters()))) == {"0.0.weight", "1.0.weight"}
+    assert shown(opscope.capture(model, x, stage="autograd")) == {"weight"}

@@ -1,4 +1,4 @@
-"""Modules and functions: the joint graph, the real run where export refuses, and what a person is told."""
+"""Modules and functions: the joint graph, the real run if export fails, and the messages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_backward_operation_belongs_to_a_forward_one(joint: Program) -> No
     assert joint.main["gelu_backward"].links[0].node == "gelu"
 
 
-def test_both_halves_stand_in_their_modules(joint: Program) -> None:
+def test_both_halves_are_in_their_modules(joint: Program) -> None:
     """Grouping by module puts the backward of a layer with the layer."""
     assert joint.main["native_layer_norm"].scope == joint.main["native_layer_norm_backward"].scope == ("norm: LayerNorm",)
     links = {node.links[0].node: node for node in joint.main if node.links and node.attrs.get(DIRECTION_ATTR) == "backward"}
@@ -62,7 +62,7 @@ def test_both_halves_stand_in_their_modules(joint: Program) -> None:
 
 
 class Scored(nn.Module):
-    """A model and its loss: the loss's own operations stand in no module."""
+    """A model and its loss: the loss's own operations are in no module."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Scored(nn.Module):
 
 
 def test_every_operation_of_a_joint_graph_is_in_its_half_and_modules_below_it(tmp_path: Path) -> None:
-    """Also those of the root's own `forward`, so that the halves can stand beside each other."""
+    """Also those of the root's own `forward`, so that the halves can be drawn side by side."""
     program = opscope.capture(Scored(), torch.rand(2, 8), torch.tensor([1, 2]), stage="joint")
     trees = GroupTrees(program)
     trees.start_graph(0, {})
@@ -114,15 +114,15 @@ class Residual(nn.Module):
         return x + self.down(torch.nn.functional.gelu(self.up(self.norm(x))))
 
 
-def test_sums_of_gradients_stand_in_the_module_whose_input_they_are_the_gradient_of() -> None:
-    """Outside every group they would tie a chain of blocks into a knot."""
+def test_sums_of_gradients_are_in_the_module_whose_input_they_differentiate() -> None:
+    """Outside every group, they would tie a chain of blocks into a knot."""
     graph = opscope.capture(nn.Sequential(*(Residual() for _ in range(4))), torch.rand(2, 8), stage="joint").main
     sums = [node for node in graph if node.op == "aten.add.Tensor" and node.attrs[DIRECTION_ATTR] == "backward"]
     assert [node.scope for node in sums] == [("3: Residual",), ("2: Residual",), ("1: Residual",)]
 
 
 def test_a_joint_graph_returns_its_results_and_every_gradient(joint: Program) -> None:
-    """A gradient that ends nowhere looks as if nobody wanted it."""
+    """A gradient without a user would look superfluous."""
     gradients = [(node.id, 0) for node in joint.main if node.role == "gradient" and node.inputs]
     assert len(gradients) == 8
     output = joint.main["output"]
@@ -132,7 +132,7 @@ def test_a_joint_graph_returns_its_results_and_every_gradient(joint: Program) ->
 
 @pytest.mark.parametrize("name", ["GPT-2", "ResNet"])
 def test_joint_graphs_of_real_models(name: str) -> None:
-    """Tied weights, buffers, dictionaries as outputs: every backward operation is still linked, and sums stand in their blocks."""
+    """Tied weights, buffers, dictionaries as outputs: every backward operation is still linked, and sums are in their blocks."""
     model, args, kwargs = ARCHITECTURES[name]()
     graph = opscope.capture(model, *args, stage="joint", **kwargs).main
     backward = [node for node in graph if node.attrs.get(DIRECTION_ATTR) == "backward" and node.role == "op"]
@@ -144,7 +144,7 @@ def test_joint_graphs_of_real_models(name: str) -> None:
 
 
 def test_an_exported_program_has_a_joint_graph_too() -> None:
-    """Whoever has exported already need not give the module and inputs again."""
+    """With an exported program, the module and inputs are not needed again."""
     exported = torch.export.export(Block(), (torch.ones(2, 8),))
     graph = opscope.capture(exported, stage="joint").main
     assert "threshold_backward" in graph
@@ -183,7 +183,7 @@ def test_tied_and_frozen_parameters_of_a_joint_graph() -> None:
 
 
 def test_compiled_and_scripted_modules() -> None:
-    """torch.compile's wrapper is looked through; TorchScript is followed, without its modules."""
+    """torch.compile's wrapper is unwrapped; TorchScript is followed, without its modules."""
     compiled = opscope.capture(torch.compile(Block()), torch.ones(2, 8))
     assert compiled == opscope.capture(Block(), torch.ones(2, 8))
     assert opscope.summary(torch.compile(Block()), input_size=(2, 8)).measured.name == "Block"
@@ -194,7 +194,7 @@ def test_compiled_and_scripted_modules() -> None:
 
 
 def test_caches_of_transformers_need_no_fallback() -> None:
-    """The commonest call of all: a language model as it comes, which returns its cache."""
+    """The most common call: an unmodified language model, which returns its cache."""
     model, _, kwargs = ARCHITECTURES["GPT-2"]()
     model.config.use_cache = True
     program = opscope.capture(model, **kwargs)
@@ -216,7 +216,7 @@ def test_options_are_honoured_or_refused(options: dict[str, Any], message: str) 
         opscope.capture(Block(), torch.ones(2, 8), **options)
 
 
-def test_stages_that_something_does_not_have() -> None:
+def test_unsupported_stages_are_refused() -> None:
     exported = torch.export.export(Block(), (torch.ones(2, 8),))
     with pytest.raises(opscope.OpscopeError, match="no stage 'eager' for an exported program; choose one of: forward, joint"):
         opscope.capture(exported, stage="eager")
@@ -226,7 +226,7 @@ def test_stages_that_something_does_not_have() -> None:
         opscope.capture(nn.LazyLinear(2), torch.ones(2, 8))
 
 
-def test_a_model_that_raises_tells_so_in_one_line() -> None:
+def test_a_model_that_raises_is_reported_in_one_line() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(3, 3))
     with pytest.raises(opscope.OpscopeError, match=r"Sequential raised RuntimeError: .*stage='eager' shows the graph"):
         opscope.capture(model, torch.rand(2, 4), stage="autograd")
@@ -235,7 +235,7 @@ def test_a_model_that_raises_tells_so_in_one_line() -> None:
 
 
 def test_a_real_run_follows_the_branch_that_was_taken() -> None:
-    """Higher-order operators go around dispatch modes, unless one says that it takes them."""
+    """Higher-order operators bypass dispatch modes, unless a mode says that it supports them."""
 
     class Branch(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -255,15 +255,15 @@ class Result:
 
 
 class Winding(nn.Module):
-    """Data-dependent Python control flow and a dataclass: torch.export refuses it."""
+    """Data-dependent Python control flow and a dataclass, on which torch.export fails."""
 
     def __init__(self) -> None:
         super().__init__()
         self.step = nn.Linear(4, 4)
 
-    def forward(self, x: torch.Tensor, given: dict[str, torch.Tensor]) -> Result:
+    def forward(self, x: torch.Tensor, forces: dict[str, torch.Tensor]) -> Result:
         while x.sum().item() < 10:
-            x = self.step(x) * 0 + x + given["push"]
+            x = self.step(x) * 0 + x + forces["push"]
         table = torch.zeros(2, 4)
         table[0] = x[0]
         return Result(x, {"table": [table]})
@@ -275,8 +275,8 @@ def run() -> Program:
         return opscope.capture(Winding(), torch.ones(2, 4), {"push": torch.ones(4)})
 
 
-def test_where_export_refuses_a_real_run_is_shown(run: Program) -> None:
-    """One paragraph says why, and the graph follows the branches that were taken: one turn of the loop here."""
+def test_if_export_fails_a_real_run_is_shown(run: Program) -> None:
+    """One paragraph says why, and the graph follows the branches that were taken: one iteration of the loop here."""
     (note,) = run.attrs["notes"]
     assert note.startswith("torch.export failed on Winding (GuardOnDataDependentSymNode): ")
     assert "Showing one real run with these inputs instead" in note
@@ -287,7 +287,7 @@ def test_where_export_refuses_a_real_run_is_shown(run: Program) -> None:
 
 
 def test_a_real_run_has_groups_names_lines_and_outputs(run: Program) -> None:
-    """The same things that an exported graph has, from hooks and frames."""
+    """Everything that an exported graph has, from hooks and frames."""
     graph = run.main
     assert graph["addmm"].scope == ("step: Linear",)
     assert graph["step.weight"].attrs["name"] == "step.weight"
@@ -297,8 +297,8 @@ def test_a_real_run_has_groups_names_lines_and_outputs(run: Program) -> None:
     assert graph["add_1"].inputs[1] == ("given.push", 0)
 
 
-def test_writes_through_views_are_kept_in_order(run: Program) -> None:
-    """`table[0] = …` writes into a view: who reads the table afterwards depends on it though no value leads there."""
+def test_writes_through_views_stay_in_order(run: Program) -> None:
+    """`table[0] = …` writes to a view: later readers of the table depend on it, although no value leads there."""
     assert run.main["copy_"].inputs[0][0].startswith("select")
     assert run.main["output"].inputs[1] == ("zeros", 0)
 
@@ -321,7 +321,7 @@ class Broken(nn.Module):
         return self.layer(torch.cat([x, x], dim=1))
 
 
-def test_a_forward_that_raises_is_shown_up_to_there() -> None:
+def test_a_forward_that_raises_is_shown_up_to_the_error() -> None:
     """The last node is the operation that failed, in its module, with the error on it."""
     with pytest.warns(UserWarning, match=r"torch\.export failed on Broken") as warned:
         program = opscope.capture(Broken(), torch.ones(2, 4))
@@ -339,8 +339,8 @@ def test_a_forward_that_raises_is_shown_up_to_there() -> None:
 
 
 @pytest.mark.parametrize("stage", [None, "eager"])
-def test_inputs_with_which_nothing_runs_are_refused_with_what_would_help(stage: str | None) -> None:
-    """A graph of nothing but inputs would hide the mistake: a tuple instead of inputs, or too many of them."""
+def test_inputs_that_fail_at_once_are_refused_with_what_would_help(stage: str | None) -> None:
+    """A graph of only inputs would hide the mistake: a tuple instead of inputs, or too many of them."""
     with pytest.raises(OpscopeError, match=r"Linear failed before its first operation: TypeError: .*one by one.*\*inputs\)$"):
         opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage=stage)
     with pytest.raises(OpscopeError, match=r"pass the inputs that its forward takes: input$"):
@@ -349,13 +349,13 @@ def test_inputs_with_which_nothing_runs_are_refused_with_what_would_help(stage: 
         opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage="joint")
 
 
-def test_a_slip_in_an_option_is_not_blamed_on_the_model() -> None:
+def test_a_misspelled_option_is_not_blamed_on_the_model() -> None:
     with pytest.raises(OpscopeError, match=r"^neither capture nor Linear.forward has an option 'stgae'; did you mean 'stage'\?$"):
         opscope.capture(nn.Linear(4, 4), torch.ones(2, 4), stgae="joint")
 
 
 def test_module_callable_takes_inputs_as_torch_export_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`(model, (x,))` means x where the model cannot take a tuple, and the tuple where it can."""
+    """`(model, (x,))` means x if the model cannot take a tuple, and the tuple if it can."""
     (tmp_path / "exported_inputs.py").write_text(
         "import torch\n"
         "class Pair(torch.nn.Module):\n    def forward(self, pair):\n        return pair[0] + pair[1]\n"
@@ -369,7 +369,7 @@ def test_module_callable_takes_inputs_as_torch_export_takes_them(tmp_path: Path,
 
 
 def test_functions_and_keywords_and_dynamic_shapes() -> None:
-    """A plain function is captured like a module; keywords that are not ours go to it."""
+    """A plain function is captured like a module; keywords that are not options are passed to it."""
     program = opscope.capture(lambda x, scale: x * scale, torch.ones(3), scale=torch.ones(3))
     assert [node.op for node in program.main] == ["input", "input", "aten.mul.Tensor", "output"]
     batch = {"dynamic_shapes": ({0: torch.export.Dim("batch")},)}
@@ -377,7 +377,7 @@ def test_functions_and_keywords_and_dynamic_shapes() -> None:
     assert isinstance(dynamic["x"].outputs[0].shape[0], str)
 
 
-def test_mistakes_are_told_in_one_line() -> None:
+def test_mistakes_are_reported_in_one_line() -> None:
     """What is wrong and what would help."""
     with pytest.raises(OpscopeError, match=r"Block needs its inputs: opscope.capture\(model, \*inputs\)"):
         opscope.capture(Block())
@@ -389,8 +389,8 @@ def test_mistakes_are_told_in_one_line() -> None:
         opscope.capture(Winding(), torch.ones(2, 4), {"push": torch.ones(4)}, stage="joint")
 
 
-def test_other_archives_of_torch_say_what_they_are(tmp_path: Path) -> None:
-    """Weights, TorchScript and damaged files are no programs; nothing in them is unpickled."""
+def test_other_torch_archives_are_refused_with_what_they_are(tmp_path: Path) -> None:
+    """Weights, TorchScript and damaged files are not programs; nothing in them is unpickled."""
     torch.save({"weight": torch.ones(2)}, tmp_path / "weights.pt2")
     with pytest.raises(OpscopeError, match="contains pickled weights but no graph"):
         read(Source(tmp_path / "weights.pt2"), format="torch")
@@ -412,7 +412,7 @@ def test_other_archives_of_torch_say_what_they_are(tmp_path: Path) -> None:
 
 
 def test_archives_of_older_torch(tmp_path: Path) -> None:
-    """Until torch 2.7 the program lay at the top of the archive under another name, and nodes had no names of their own."""
+    """Until torch 2.7, the program was at the top of the archive under another name, and nodes had no names."""
     torch.export.save(torch.export.export(Block(), (torch.ones(2, 8),)), tmp_path / "new.pt2")
     with zipfile.ZipFile(tmp_path / "new.pt2") as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("models/model.json")]
@@ -427,8 +427,8 @@ def test_archives_of_older_torch(tmp_path: Path) -> None:
     assert old.main.nodes == new.main.nodes
 
 
-def test_broken_files_are_told_and_never_crash(tmp_path: Path) -> None:
-    """Three hundred ways to damage a file: each either still reads, to the last attribute, or is refused in one line."""
+def test_broken_files_are_reported_and_never_crash(tmp_path: Path) -> None:
+    """Three hundred ways to damage a file: each either still reads, down to the last attribute, or is refused in one line."""
     torch.export.save(torch.export.export(Block(), (torch.ones(2, 8),)), tmp_path / "good.pt2")
     with zipfile.ZipFile(tmp_path / "good.pt2") as archive:
         written = {name: json.loads(archive.read(name)) for name in archive.namelist() if name.endswith(".json")}
@@ -464,7 +464,7 @@ class Shifted(nn.Module):
 
 
 def test_arguments_of_a_module_keep_their_names() -> None:
-    """A person may call an argument as we call what we know of the node."""
+    """An argument may have the same name as one of opscope's attributes."""
     graph = torch.fx.Graph()
     x = graph.placeholder("x")
     graph.output(graph.call_module("shifted", (x,), {"module": 3, "direction": "left"}))

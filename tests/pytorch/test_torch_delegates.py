@@ -1,4 +1,4 @@
-"""What backends take over: delegates of the real ExecuTorch open as the graphs that they were made from."""
+"""What backends take over: delegates of real ExecuTorch appear as the graphs that they were made from."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_delegates_are_called_graphs(lowered: Program) -> None:
 
 
 def test_operators_of_the_edge_dialect_have_their_names(lowered: Program) -> None:
-    """ExecuTorch wraps operators; people know them by the names of ATen, and their arguments by the schema's."""
+    """ExecuTorch wraps operators; they have their ATen names, and the schema's argument names."""
     (cumsum,) = [node for node in lowered.main if "cumsum" in node.op]
     assert (cumsum.op, cumsum.attrs["dim"]) == ("aten.cumsum.default", 1)
     assert lowered.main.users[cumsum.id] == (lowered.main.nodes[-3].id,)

@@ -1,4 +1,4 @@
-"""The snippets of docs/pytorch.md run as they stand, in order; the examples write what they promise."""
+"""The snippets of docs/pytorch.md run as written, in order; the examples write what they promise."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def test_snippets_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     names: dict[str, object] = {"__name__": "snippet"}
     for snippet in SNIPPETS:
         exec(compile(snippet, "docs/pytorch.md", "exec"), names)
-    made = {path.name for path in tmp_path.iterdir()}
-    assert made >= {"model.html", "model.pt2", "loss.svg", "loss.png", "joint.html", "layers.csv"}
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files >= {"model.html", "model.pt2", "loss.svg", "loss.png", "joint.html", "layers.csv"}
     printed = capsys.readouterr().out
     assert "torch.export failed on Sampler" in printed
     assert "Forward/backward activations" in printed
 
 
 @pytest.mark.parametrize(
-    ("name", "made"),
+    ("name", "files"),
     [
         ("critic", {"critic.html", "critic.svg", "critic_autograd.svg", "critic_joint.html", "critic_make_dot.svg"}),
         ("detach", {"detach.html", "detach.svg"}),
@@ -35,9 +35,9 @@ def test_snippets_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         ("gpt2", {"gpt2.html", "gpt2.svg"}),
     ],
 )
-def test_examples_write_their_files(name: str, made: set[str], tmp_path: Path) -> None:
-    """Each example is run as a person runs it."""
+def test_examples_write_their_files(name: str, files: set[str], tmp_path: Path) -> None:
+    """Each example runs as a user would run it."""
     main = runpy.run_path(str(ROOT / "examples" / f"pytorch_{name}.py"))["main"]
     main(tmp_path)
-    for file in made:
+    for file in files:
         assert (tmp_path / file).stat().st_size > 200, file

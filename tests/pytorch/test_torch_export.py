@@ -1,4 +1,4 @@
-"""Exported programs: every node and every edge of torch.export's own graph, and what the model adds to them."""
+"""Exported programs: every node and edge of torch.export's graph, and what the model adds to them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def captured(name: str) -> Program:
 
 
 def drawn_as(program: torch.export.ExportedProgram) -> dict[str, str]:
-    """Which placeholder stands for each tied one, worked out from object identity and not by our code."""
+    """Which placeholder represents each tied one, derived from object identity and not by opscope's code."""
     by_storage: dict[Any, list[str]] = {}
     for spec in program.graph_signature.input_specs:
         if spec.kind.name == "PARAMETER":
@@ -43,13 +43,13 @@ def drawn_as(program: torch.export.ExportedProgram) -> dict[str, str]:
     users = {node.name: len(node.users) for node in program.graph.nodes}
     drawn = {}
     for names in by_storage.values():
-        kept = next((name for name in names if users[name]), names[0])
-        drawn.update(dict.fromkeys(names, kept))
+        representatives = next((name for name in names if users[name]), names[0])
+        drawn.update(dict.fromkeys(names, representatives))
     return drawn
 
 
 def expected_graph(program: torch.export.ExportedProgram, graph: torch.fx.Graph) -> tuple[list[str], Counter[Edge]]:
-    """Nodes and edges as torch's own walk over arguments gives them."""
+    """Nodes and edges according to torch's own walk over arguments."""
     drawn = drawn_as(program)
     inner = {n.name for n in graph.nodes if n.op == "get_attr" and isinstance(getattr(graph.owning_module, n.target), nn.Module)}
     nodes = [node.name for node in graph.nodes if drawn.get(node.name, node.name) == node.name and node.name not in inner]
@@ -72,7 +72,7 @@ def edges_of(graph: Graph) -> Counter[Edge]:
 
 @pytest.mark.parametrize("name", [*ARCHITECTURES, "varied"])
 def test_every_node_and_edge_of_the_exported_graph(name: str) -> None:
-    """The promise to people who know their graph: nothing is missing, nothing is added, every output index is right."""
+    """Nothing is missing, nothing is added, and every output index is right."""
     program = exported(name)
     nodes, edges = expected_graph(program, program.graph)
     main = captured(name).main
@@ -88,7 +88,7 @@ def test_every_node_and_edge_of_the_exported_graph(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ARCHITECTURES, "varied"])
 def test_groups_and_names_come_from_the_modules(name: str) -> None:
-    """Every operation stands in its module's group and every parameter has its qualified name."""
+    """Every operation is in its module's group, and every parameter has its qualified name."""
     program, main = exported(name), captured(name).main
     for node in program.graph.nodes:
         stack = [(key, path, cls) for key, (path, cls) in (node.meta.get("nn_module_stack") or {}).items() if path]
@@ -103,8 +103,8 @@ def test_groups_and_names_come_from_the_modules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*ARCHITECTURES, "varied"])
-def test_a_saved_file_gives_the_same_program(name: str, tmp_path: Path) -> None:
-    """What the reader without torch sees is what the live object shows, node by node, with attributes, groups and frames."""
+def test_a_saved_file_is_the_same_program(name: str, tmp_path: Path) -> None:
+    """The reader without torch finds what the live object shows, node by node, with attributes, groups and frames."""
     path = tmp_path / "saved.pt2"
     torch.export.save(exported(name), path)
     (saved,) = read(Source(path), format="torch")
@@ -135,7 +135,7 @@ def test_inner_graphs_are_called_graphs() -> None:
 
 
 def test_parameters_buffers_constants_and_ties() -> None:
-    """Tied parameters are one node with both names; buffers, constants and inputs are told apart."""
+    """Tied parameters are one node with both names; buffers, constants and inputs are distinguished."""
     main = captured("varied").main
     kinds = {node.attrs.get("name", node.id): (node.op, node.role) for node in main if not node.inputs}
     assert kinds["head.weight"] == ("parameter", "parameter")
@@ -150,7 +150,7 @@ def test_parameters_buffers_constants_and_ties() -> None:
 
 
 def test_repeated_calls_of_one_module_are_groups_of_their_own() -> None:
-    """Otherwise the second call would feed the group it stands in, and a folded picture would show a loop that is none."""
+    """Otherwise the second call would feed its own group, and a collapsed picture would show a false loop."""
     main = captured("varied").main
     assert main["linear"].scope == ("block: Block", "layers.0: Linear")
     assert main["linear_2"].scope == ("block@1: Block", "layers.0@1: Linear")
@@ -171,7 +171,7 @@ def test_symbols_attributes_and_source_lines() -> None:
 
 
 def test_graph_modules_that_were_only_traced() -> None:
-    """Without types and with module calls: what fx knows is shown, nothing else is needed."""
+    """Without types and with module calls: what fx has is shown, and nothing else is needed."""
     main = capture_object(torch.fx.symbolic_trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))).main
     assert [(node.id, node.op, node.inputs) for node in main] == [
         ("input_1", "input", ()),
@@ -190,7 +190,7 @@ def test_graph_modules_with_propagated_shapes() -> None:
 
 
 def test_tags_and_custom_metadata_are_kept() -> None:
-    """Partitioners and quantizers speak through metadata; other parts of opscope group by it."""
+    """Partitioners and quantizers write metadata, and other parts of opscope group by it."""
     program = torch.export.export(nn.Linear(4, 4), (torch.ones(1, 4),))
     (node,) = [node for node in program.graph.nodes if node.op == "call_function"]
     node.meta.update(delegation_tag="tag0", cluster="q1", custom={"note": [1, 2]})
@@ -199,7 +199,7 @@ def test_tags_and_custom_metadata_are_kept() -> None:
 
 
 def test_mutated_buffers_are_named_on_the_output() -> None:
-    """A batch norm in training writes its statistics: the picture must not show them as mere results."""
+    """A batch norm in training writes its statistics: the picture must not show them as plain results."""
     model = nn.BatchNorm1d(3).train()
     program = torch.export.export(model, (torch.ones(4, 3),)).run_decompositions()
     effects = capture_object(program).main["output"].attrs["effects"]
@@ -210,12 +210,12 @@ def test_mutated_buffers_are_named_on_the_output() -> None:
     }
 
 
-def test_info_tells_parameters_from_inputs_and_buffers() -> None:
-    """The input is no parameter, nor are the running means of a norm: the figure is that of the summary."""
+def test_info_distinguishes_parameters_from_inputs_and_buffers() -> None:
+    """Neither the input nor the running means of a norm are parameters: the count equals that of the summary."""
     from opscope.analysis.info import info_of
 
-    model, given = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).eval(), torch.rand(2, 3)
-    info = info_of(capture_object(model, given))
-    assert (info.parameters, info.parameter_elements) == (4, sum(each.numel() for each in model.parameters()))
+    model, x = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).eval(), torch.rand(2, 3)
+    info = info_of(capture_object(model, x))
+    assert (info.parameters, info.parameter_elements) == (4, sum(parameter.numel() for parameter in model.parameters()))
     assert (info.inputs, info.input_elements, info.input_bytes) == (1, 6, 24)
     assert info.buffers == 3 and info.buffer_elements == 9

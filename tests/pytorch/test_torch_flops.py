@@ -1,4 +1,4 @@
-"""FLOPs of training graphs: the products of forward and backward together are those that torch's own counter finds while they run."""
+"""FLOPs of training graphs: the products of forward and backward together equal those that torch's counter finds in a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 
 
 def _products(program: opscope.Program) -> int:
-    """FLOPs of everything that multiplies matrices, without the sums that torch's counter leaves out."""
+    """FLOPs of everything that multiplies matrices, without the additions that torch's counter leaves out."""
     costs, graph, total = CostModel(program), program.main, 0
     for node in graph.nodes:
         if node.role == "op" and is_product(node.op):
@@ -58,22 +58,22 @@ def _products(program: opscope.Program) -> int:
     return total
 
 
-def _counted(model: nn.Module, given: Tensor, counter: Any) -> int:
+def _counted(model: nn.Module, x: Tensor, counter: Any) -> int:
     with counter:
-        model(given).sum().backward()
+        model(x).sum().backward()
     return int(counter.get_total_flops())
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_training_step_costs_what_torch_counts(name: str) -> None:
     make, shape = MODELS[name]
-    model, given = make(), torch.rand(shape)
-    assert _products(opscope.capture(model, given, stage="joint")) == _counted(model, given, FlopCounterMode(display=False))
+    model, x = make(), torch.rand(shape)
+    assert _products(opscope.capture(model, x, stage="joint")) == _counted(model, x, FlopCounterMode(display=False))
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_goes_back_through_five_products(causal: bool) -> None:
-    """On a CPU torch's counter does not know the kernel, so what it counts of the layers around is added to the seven products."""
+    """On a CPU, torch's counter does not cover the kernel, so its count for the surrounding layers is added to the seven products."""
     model, tokens = Attention(causal), torch.randint(11, (2, 6))
     forward = flop_counter()
     joint = _products(opscope.capture(model, tokens, stage="joint"))
@@ -84,25 +84,25 @@ def test_attention_goes_back_through_five_products(causal: bool) -> None:
 
 @pytest.mark.parametrize("kind", ["flash", "efficient", "cudnn"])
 def test_gradients_of_attention_kernels_cost_what_torch_says(kind: str) -> None:
-    """Heads of keys and values may be fewer, and values of another width: torch's formula is asked with the same shapes."""
+    """Keys and values may have fewer heads, and values another width: torch's formula gets the same shapes."""
     from torch.utils.flop_counter import sdpa_backward_flop_count
 
     query, key, value, gradient = (2, 4, 6, 8), (2, 2, 10, 8), (2, 2, 10, 5), (2, 4, 6, 5)
-    found = mult_adds(f"aten._scaled_dot_product_{kind}_attention_backward.default", [gradient, query, key, value], [query], {})
-    assert found is not None and 2 * found == sdpa_backward_flop_count(gradient, query, key, value)
+    count = mult_adds(f"aten._scaled_dot_product_{kind}_attention_backward.default", [gradient, query, key, value], [query], {})
+    assert count is not None and 2 * count == sdpa_backward_flop_count(gradient, query, key, value)
 
 
 @pytest.mark.parametrize("transposed", [False, True])
 def test_a_grouped_convolution_costs_in_each_gradient_what_it_costs_forward(transposed: bool) -> None:
-    """torch's counter counts the gradient of the weight as if there were one group: here each group is counted once."""
+    """torch's counter treats the gradient of the weight as one group; here each group is counted once."""
 
     def depthwise() -> nn.Module:
         kind = nn.ConvTranspose2d if transposed else nn.Conv2d
         return kind(32, 32, 7, padding=3, groups=32, bias=False)
 
-    given = torch.rand(2, 32, 8, 8)
-    once = CostModel(opscope.capture(depthwise(), given)).total
-    twice = CostModel(opscope.capture(nn.Sequential(depthwise(), depthwise()), given, stage="joint")).total
+    x = torch.rand(2, 32, 8, 8)
+    once = CostModel(opscope.capture(depthwise(), x)).total
+    twice = CostModel(opscope.capture(nn.Sequential(depthwise(), depthwise()), x, stage="joint")).total
     assert once.flops == 2 * 2 * 32 * 64 * 49
     assert (twice.flops, twice.unknown) == (5 * once.flops, 0)
 

@@ -1,4 +1,4 @@
-"""The summary table: right where torchsummary and torchinfo are wrong, and torchsummary's own table letter by letter."""
+"""The summary table: correct where torchsummary and torchinfo are wrong, and torchsummary's own table letter by letter."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def rows(summary: Summary) -> dict[str, dict[str, object]]:
 
 
 def flops_of(model: nn.Module, *args: object, **kwargs: object) -> int:
-    """torch's own counter, with attention as plain matrix products: the fused kernel of the CPU is unknown to it."""
+    """torch's counter, with attention as plain matrix products, because it does not cover the fused kernel of the CPU."""
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         model(*args, **kwargs)
     return counter.get_total_flops()
 
 
 def test_the_critic_of_the_documentation() -> None:
-    """Shapes, parameters, share and multiply-adds of a network that one can check by hand."""
+    """Shapes, parameters, share and multiply-adds of a network that can be checked by hand."""
     critic = nn.Sequential(nn.Linear(4, 2, bias=False), nn.Tanh(), nn.Linear(2, 1))
     table = opscope.summary(critic, input_size=(100, 4))
     assert [row["label"] for row in table.to_dict()["rows"]] == ["Sequential", "0: Linear", "1: Tanh", "2: Linear"]
@@ -55,12 +55,12 @@ def test_flops_equal_torchs_own_counter(name: str) -> None:
 
 
 def test_a_linear_layer_multiplies_every_position() -> None:
-    """torchinfo 1.8 forgets all dimensions between the first and the last."""
+    """torchinfo 1.8 ignores all dimensions between the first and the last."""
     assert opscope.summary(nn.Linear(32, 33), input_size=(2, 5, 32)).totals["mult_adds"] == 2 * 5 * 32 * 33
 
 
 def test_attention_has_multiply_adds() -> None:
-    """Projections, scores and their sum over the values; torchinfo shows none."""
+    """Projections, scores, and scores times values; torchinfo shows none."""
     model = nn.MultiheadAttention(16, 2, batch_first=True)
     x = torch.rand(3, 7, 16)
     table = opscope.summary(model, input_data=(x, x, x), need_weights=False)
@@ -91,7 +91,7 @@ def test_recurrent_layers() -> None:
     assert table.totals["mult_adds"] == steps * 2 * (4 * 16 * (8 + 16) + 4 * 16 * (32 + 16))
 
 
-def test_activations_are_what_autograd_keeps() -> None:
+def test_activations_are_what_autograd_saves() -> None:
     """By storage, once each, measured against the saved tensors of the real graph; functional operations included."""
 
     class Functional(nn.Module):
@@ -104,16 +104,16 @@ def test_activations_are_what_autograd_keeps() -> None:
             return (h.exp() * h.sigmoid()).softmax(-1)
 
     model, x = Functional(), torch.rand(32, 64)
-    kept: dict[int, torch.UntypedStorage] = {}
+    saved: dict[int, torch.UntypedStorage] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
-        kept[tensor.untyped_storage()._cdata] = tensor.untyped_storage()
+        saved[tensor.untyped_storage()._cdata] = tensor.untyped_storage()
         return tensor.detach()
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         model(x)
-    known = {tensor.untyped_storage()._cdata for tensor in (x, *model.parameters())}
-    expected = sum(storage.nbytes() for key, storage in kept.items() if key not in known)
+    excluded = {tensor.untyped_storage()._cdata for tensor in (x, *model.parameters())}
+    expected = sum(storage.nbytes() for key, storage in saved.items() if key not in excluded)
     assert expected == 3 * 32 * 64 * 4
     assert opscope.summary(model, input_data=x).totals["activation_bytes"] == expected
     with torch.no_grad():
@@ -152,7 +152,7 @@ def test_every_parameter_counts_once() -> None:
 
 
 def test_hidden_layers_count_where_they_are_hidden() -> None:
-    """Whatever the depth, the column of parameters adds up to the total."""
+    """At any depth, the column of parameters adds up to the total."""
     model = nn.Transformer(16, 2, 2, 2, 32, batch_first=True)
     for depth in (0, 1, 2, 3, None):
         table = opscope.summary(model, input_size=[(2, 5, 16), (2, 4, 16)], depth=depth)
@@ -160,8 +160,8 @@ def test_hidden_layers_count_where_they_are_hidden() -> None:
         assert max(row.layer.depth for row in table.rows) == (4 if depth is None else depth)
 
 
-def test_transformer_children_are_seen_in_evaluation() -> None:
-    """The fused fast path of nn.TransformerEncoderLayer would hide them; afterwards it is on again."""
+def test_transformer_children_are_shown_in_evaluation() -> None:
+    """The fused fast path of nn.TransformerEncoderLayer would hide them; afterwards it is enabled again."""
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
     with torch.no_grad():
         table = opscope.summary(layer, input_size=(2, 5, 16))
@@ -196,7 +196,7 @@ def test_dicts_dataclasses_and_integers() -> None:
 
 
 def test_sizes_of_integers_and_several_inputs() -> None:
-    """Sizes become tensors of the model's type; integers are asked for, and a model that needs them says so."""
+    """Sizes become tensors of the model's type; integers have to be requested, and the error for a model that needs them says so."""
     embedding = nn.Embedding(10, 4)
     assert rows(opscope.summary(embedding, input_size=(2, 3), dtypes=[torch.long]))[""]["output"] == [[2, 3, 4]]
     with pytest.raises(OpscopeError, match=r"Embedding takes integers.*dtypes=\[torch.long\]"):
@@ -208,7 +208,7 @@ def test_sizes_of_integers_and_several_inputs() -> None:
 
 
 def test_half_precision_and_the_meta_device() -> None:
-    """Bytes follow the element size, and a model without weights in memory is measured all the same."""
+    """Bytes follow the element size, and a model without weights in memory can be measured too."""
     half = opscope.summary(nn.Linear(8, 8, dtype=torch.bfloat16), input_size=(2, 8))
     assert (half.totals["input_bytes"], half.totals["parameter_bytes"]) == (2 * 8 * 2, (64 + 8) * 2)
     with torch.device("meta"):
@@ -220,7 +220,7 @@ def test_half_precision_and_the_meta_device() -> None:
 
 
 def test_without_inputs_there_are_parameters() -> None:
-    """Nothing runs: the tree of modules with their parameters."""
+    """Nothing runs: the table is the tree of modules with their parameters."""
     table = opscope.summary(nn.Sequential(nn.Linear(4, 2), nn.Conv2d(3, 8, (3, 5))))
     assert [row["params"] for row in table.to_dict()["rows"]] == [0, 10, 368]
     assert rows(table)["1"]["kernel"] == [3, 5]
@@ -228,7 +228,7 @@ def test_without_inputs_there_are_parameters() -> None:
 
 
 def test_columns_text_csv_and_html(tmp_path: Path) -> None:
-    """The forms of one table agree; names are text and never HTML."""
+    """All formats of a table agree; names are text and never HTML."""
 
     class Odd(nn.Module):
         def __init__(self) -> None:
@@ -282,7 +282,7 @@ class Splitter(nn.Module):
     ids=["critic", "convolutions", "forked"],
 )
 def test_torchsummary_letter_by_letter(model: nn.Module, size: object, batch: int) -> None:
-    """Scripts and course notes compare this table: the drop-in prints the same text."""
+    """Scripts and course notes rely on this table: the drop-in prints the same text."""
     theirs = pytest.importorskip("torchsummary")
     printed = []
     for tool in (theirs.summary, ours.summary):

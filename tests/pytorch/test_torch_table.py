@@ -1,4 +1,4 @@
-"""The summary as the viewer's table of modules: what Python computed is what the page shows, and rows and picture are one thing."""
+"""The summary as the viewer's table of modules: the page shows what Python computed, and rows and picture are linked."""
 
 from __future__ import annotations
 
@@ -46,34 +46,34 @@ IMAGE = torch.rand(2, 3, 8, 8)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_a_graph_tells_the_layers_of_a_run(name: str) -> None:
+def test_a_graph_has_the_layers_of_a_run(name: str) -> None:
     model, args, kwargs = ARCHITECTURES[name]()
-    told, measured = layers_of(opscope.capture(model, *args, **kwargs)), measure(model, args, kwargs)
-    assert (told.parameters, told.trainable, told.parameter_bytes) == (
+    from_graph, measured = layers_of(opscope.capture(model, *args, **kwargs)), measure(model, args, kwargs)
+    assert (from_graph.parameters, from_graph.trainable, from_graph.parameter_bytes) == (
         measured.parameters, measured.trainable, measured.parameter_bytes,
     )  # fmt: skip
-    assert told.flops == measured.flops, "the rules count what torch's own counter counts"
+    assert from_graph.flops == measured.flops, "the rules agree with torch's counter"
     ran = {(layer.path, layer.repeat): (layer.cls, layer.depth, layer.flops) for layer in measured.layers if layer.called}
-    drawn = {(layer.path, layer.repeat): (layer.cls, layer.depth, layer.flops) for layer in told.layers}
+    drawn = {(layer.path, layer.repeat): (layer.cls, layer.depth, layer.flops) for layer in from_graph.layers}
     assert drawn.items() <= ran.items()
-    assert len(ran) - len(drawn) <= 5, "only modules without an operation of their own (identities) are in no graph"
+    assert len(ran) - len(drawn) <= 5, "only modules without operations (identities) are missing from the graph"
 
 
 @pytest.mark.parametrize("stage", ["forward", "eager", "joint"])
-def test_every_stage_tells_the_same_table(stage: str) -> None:
+def test_every_stage_has_the_same_table(stage: str) -> None:
     table = opscope.summary(opscope.capture(Net(), IMAGE, stage=stage), columns=("input", "output", "kernel", "params", "mult_adds"))
     measured = opscope.summary(Net(), input_data=IMAGE).to_dict()
     rows = {row["label"]: row for row in table.to_dict()["rows"]}
     for row in measured["rows"]:
         if row["path"] and row["called"]:
-            told = rows[row["label"]]
+            table_row = rows[row["label"]]
             for column in ("input", "output", "mult_adds", "kernel", "params", "shared", "trainable"):
-                assert told[column] == row[column], (row["label"], column)
+                assert table_row[column] == row[column], (row["label"], column)
     assert table.totals["mult_adds"] == measured["totals"]["mult_adds"]
-    assert table.totals["activation_bytes"] is None, "what autograd keeps is known only where something ran"
+    assert table.totals["activation_bytes"] is None, "what autograd saves is known only after a run"
 
 
-def test_what_no_graph_tells_is_left_open() -> None:
+def test_what_a_graph_does_not_show_is_left_open() -> None:
     class Branch(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -89,11 +89,11 @@ def test_what_no_graph_tells_is_left_open() -> None:
     assert linear["mult_adds"] == 48
     for other in (opscope.capture(torch.sin, torch.rand(2)), opscope.capture(torch.fx.symbolic_trace(Block()))):
         with pytest.raises(opscope.OpscopeError, match="not captured from torch modules"):
-            opscope.summary(other)  # of a symbolic trace, parameters are inside of its nodes
+            opscope.summary(other)  # in a symbolic trace, parameters are inside the nodes
 
 
 def test_files_may_call_something_else_a_summary(tmp_path: Path) -> None:
-    """A program's attributes are anybody's."""
+    """A program's attributes may have any name."""
     for odd in ("text", {"rows": [{}], "model": 1}, {"model": "m", "rows": 3, "totals": {}}, ["x"]):
         (tmp_path / "odd.json").write_text(json.dumps({
             "format": "opscope", "version": 1, "name": "odd", "entry": "main", "attrs": {"summary": odd},

@@ -1,4 +1,4 @@
-"""Looking at a model leaves it, and torch, as they were: attributes, hooks, whatever modules keep in containers, pytree registries."""
+"""Capturing leaves a model, and torch, as they were: attributes, hooks, containers in modules, pytree registries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODELS["Segformer"] = (segformer, {})  # asks for its encoder's hidden states it
 
 
 def state_of(model: nn.Module) -> dict[int, Any]:
-    """Each module's class, and what is in each container of it, in order: keys, and the identity of everything else."""
+    """Each module's class, and the contents of each of its containers, in order: keys, and the identity of everything else."""
     state: dict[int, Any] = {}
     waiting: list[Any] = [model]
     while waiting:
@@ -62,8 +62,8 @@ def assert_same_results(now: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("make", "asked"), MODELS.values(), ids=MODELS)
-def test_models_of_transformers_give_what_they_gave(make: Callable[[], Example], asked: dict[str, Any]) -> None:
-    """transformers installs hooks at the first call that asks for hidden states, and remembers that it has."""
+def test_transformers_models_return_what_they_returned(make: Callable[[], Example], asked: dict[str, Any]) -> None:
+    """transformers installs hooks at the first call that requests hidden states, and records that it has."""
     model, _, inputs = make()
     untouched, state = deepcopy(model), state_of(model)
     kwargs = {**inputs, **asked}
@@ -79,7 +79,7 @@ def test_models_of_transformers_give_what_they_gave(make: Callable[[], Example],
 
 
 class Strict(OrderedDict[str, Any]):
-    """As transformers' ModelOutput: it holds everything twice and refuses `update` and `clear`."""
+    """Like transformers' ModelOutput: it stores everything twice and refuses `update` and `clear`."""
 
     def __setitem__(self, key: str, value: Any) -> None:
         super().__setitem__(key, value)
@@ -126,7 +126,7 @@ class Hoarder(nn.Module):
 
 
 def may_refuse(look: str) -> AbstractContextManager[None]:
-    """AOTAutograd does not take a batch norm that is not a submodule, and says so after it has counted the batch."""
+    """AOTAutograd refuses a batch norm that is not a submodule, but only after it has counted the batch."""
     return suppress(opscope.OpscopeError) if look == "joint" else nullcontext()
 
 
@@ -171,7 +171,7 @@ class Trainer:
 
 @pytest.mark.parametrize("stage", ["forward", "joint", "eager", "autograd"])
 def test_models_behind_a_function_are_left_alone(stage: str) -> None:
-    """A function has no submodules, but models that it works with: by closure, by name, by its object, by an argument given before."""
+    """A function has no submodules, but it uses models: from its closure, by name, through its object, or as a bound argument."""
     model, trainer = Hoarder(), Trainer()
     ways: list[tuple[Callable[..., Any], Hoarder]] = [
         (lambda x: [each(x) for each in [model]], model),
@@ -205,7 +205,7 @@ def registries() -> list[dict[Any, Any]]:
 
 
 def test_pytree_registries_are_as_before() -> None:
-    """An exported cache needs an entry for the time of the export. One that stays makes torch's FLOP counter fail on Mamba."""
+    """Exporting a cache needs an entry during the export. One that stays makes torch's FLOP counter fail on Mamba."""
     model, _, kwargs = ARCHITECTURES["Llama"]()
     opscope.capture(model, **kwargs)  # imports that register classes of their own
     opscope.capture(model, **kwargs, stage="joint")

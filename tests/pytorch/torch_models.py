@@ -108,7 +108,7 @@ ARCHITECTURES: dict[str, Callable[[], Example]] = {
 
 
 class Block(nn.Module):
-    """A module that is called twice below, and holds a buffer."""
+    """A module that is called twice below and has a buffer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class Block(nn.Module):
 
 
 class Varied(nn.Module):
-    """Everything that a graph can hold in one small module: reuse, ties, buffers, constants, branches, loops, tuples, symbols."""
+    """Everything that a graph can contain, in one small module: reuse, ties, buffers, constants, branches, loops, tuples, symbols."""
 
     def __init__(self) -> None:
         super().__init__()

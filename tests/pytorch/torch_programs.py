@@ -1,4 +1,4 @@
-"""The five programs of torchviz's documentation, made afresh: each gives the tensor and the names of its parameters."""
+"""The five programs of torchviz's documentation: each returns the tensor and the names of its parameters."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_a_tuple_in_a_tuple_stays_one_output() -> None:
     assert graph["inner"].inputs == (("p2", 1),)
 
 
-def test_types_keep_layouts_and_dimensions_that_are_no_numbers() -> None:
+def test_types_keep_layouts_and_symbolic_dimensions() -> None:
     graph = sample("types").main
     assert graph["p0"].outputs == (TensorType("f32", (2, 3), "{1,0:T(8,128)(2,1)S(5)}"),)
     assert graph["p1"].outputs == (TensorType("bf16", ("<=8", 2), "{1,0}"),)
@@ -55,7 +55,7 @@ def test_types_keep_layouts_and_dimensions_that_are_no_numbers() -> None:
     assert main_of("x = f32[?,3] parameter(0)")["x"].outputs == (TensorType("f32", ("?", 3)),)
 
 
-def test_every_attribute_that_names_computations_gives_calls_in_order() -> None:
+def test_every_attribute_that_names_computations_adds_calls_in_order() -> None:
     graph = sample("attributes").main
     assert graph["back"].calls == ("greater", "region")
     assert graph["loop"].calls == ("cond", "body")
@@ -80,12 +80,12 @@ def test_attribute_values_are_text_whatever_their_grammar() -> None:
     assert kernel["parameter_number"] == "1"
 
 
-def test_names_of_computations_in_strings_are_no_calls() -> None:
+def test_names_of_computations_in_strings_are_not_calls() -> None:
     graph = main_of('x = f32[] parameter(0), metadata={op_name="while[body=y, calls=z]"}, backend_config="{, calls=q}"')
     assert graph["x"].calls == ()
 
 
-def test_header_and_computation_attributes_are_kept() -> None:
+def test_header_and_computation_attributes_are_preserved() -> None:
     program = sample("parallel")
     assert dict(program.attrs) == {"replica_count": "2", "num_partitions": "4", "is_scheduled": "true"}
     assert program["wrapped"].attrs["execution_thread"] == "helpers"
@@ -134,7 +134,7 @@ def test_compact_elements_name_the_output_they_take() -> None:
     assert graph["z"].attrs["operand_0_element"] == "#0#0"
 
 
-def test_a_comment_is_no_operand() -> None:
+def test_a_comment_is_not_an_operand() -> None:
     assert main_of("a = f32[] parameter(0)", "b = () tuple(/*none*/)", "c = f32[] copy(/*the only*/a)")["b"].inputs == ()
 
 
@@ -156,7 +156,7 @@ def test_several_modules_in_a_file_are_several_programs() -> None:
     assert [p.node_count for p in programs] == [2, 3, 2, 2]
 
 
-def test_pasted_lines_are_read_and_what_they_lack_becomes_parameters() -> None:
+def test_undefined_operands_of_pasted_lines_become_parameters() -> None:
     program = sample("pasted")
     assert [node.id for node in program.main.parameters] == ["param.1", "add.7"]
     assert program.main["fusion.1"].calls == ()
@@ -170,14 +170,14 @@ def test_an_instruction_without_a_name_or_operand_names_is_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["written", "attributes", "step_compiled", "several"])
-def test_line_ends_and_a_missing_last_one_change_nothing(name: str) -> None:
+def test_line_endings_do_not_matter(name: str) -> None:
     text = (SAMPLES / f"{name}.hlo").read_text()
     plain = parse_hlo(text)
     for changed in (text.replace("\n", "\r\n"), text.rstrip(), "\n\n" + text + "\n\t\n"):
         assert [dict(p.graphs) for p in parse_hlo(changed)] == [dict(p.graphs) for p in plain]
 
 
-def test_tests_of_xla_that_begin_with_a_hash_are_read() -> None:
+def test_xla_tests_that_begin_with_a_hash_are_read() -> None:
     assert len(one("# RUN: hlo-translate %s | FileCheck %s\nHloModule m\n# CHECK: x\nENTRY e {\n  x = f32[] parameter(0)\n}\n").main) == 1
 
 
@@ -189,17 +189,17 @@ def test_a_line_of_a_megabyte_is_read() -> None:
     assert len(graph["t"].outputs) == len(graph["t"].inputs) == count
 
 
-def test_progress_is_told_now_and_then() -> None:
+def test_progress_is_reported() -> None:
     body = "".join(f"  x{i} = f32[64,64]{{1,0}} parameter({i})\n" for i in range(40_000))
     text = "".join(f"c{k} {{\n{body}}}\n" for k in range(2))
-    told: list[float] = []
-    parse_hlo(text, told.append)
-    assert told
-    assert told == sorted(told)
-    assert all(0 < part <= 1 for part in told)
+    fractions: list[float] = []
+    parse_hlo(text, fractions.append)
+    assert fractions
+    assert fractions == sorted(fractions)
+    assert all(0 < fraction <= 1 for fraction in fractions)
 
 
-def test_gzip_is_undone_and_content_decides_not_the_name(tmp_path: Path) -> None:
+def test_gzip_is_decompressed_and_the_name_does_not_matter(tmp_path: Path) -> None:
     packed = tmp_path / "dump.bin"
     packed.write_bytes(gzip.compress((SAMPLES / "attributes.hlo").read_bytes()))
     assert find_reader(Source(packed)).name == "hlo"
@@ -207,7 +207,7 @@ def test_gzip_is_undone_and_content_decides_not_the_name(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.hlo")), ids=lambda path: path.stem)
-def test_samples_are_known_with_their_name_hidden(path: Path) -> None:
+def test_samples_are_recognized_without_their_name(path: Path) -> None:
     assert sniff(Source("anything", path.read_bytes())).confidence >= 0.6
 
 

@@ -1,4 +1,4 @@
-"""Bad HLO text: one sentence with line and column that says what was expected, whatever the bytes; never anything else."""
+"""Malformed HLO text: always one message with line and column that says what was expected, whatever the bytes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_what_is_wrong_and_where(text: str, line: int, column: int, says: str) -
     ids=lambda text: f"{text[11:50]!r}…{len(text)}",
 )
 def test_no_depth_length_or_number_is_too_much(text: str) -> None:
-    """Reading either works or says what is wrong. Recursion would not end in a SourceError, and quadratic work would not end."""
+    """Reading either works or raises SourceError. Recursion would raise another error, and quadratic work would not finish."""
     sniff(Source("big.hlo", text.encode()))
     try:
         programs = parse_hlo(text)
@@ -126,7 +126,7 @@ _INSERTED = [
 
 
 def mutated(text: str, chance: random.Random) -> str:
-    """The text with a few tokens deleted, doubled, swapped or put in, and sometimes cut off."""
+    """The text with a few tokens deleted, duplicated, swapped or inserted, and sometimes truncated."""
     tokens = _TOKENS.findall(text)
     for _ in range(chance.randint(1, 4)):
         at, other = chance.randrange(len(tokens)), chance.randrange(len(tokens))
@@ -162,7 +162,7 @@ def read_or_refuse(text: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_mutated_samples_are_read_or_refused(name: str) -> None:
-    """Details are decoded too: nobody may find out about a broken attribute only when looking at the node."""
+    """Details are decoded too: a broken attribute must not go unnoticed until its node is inspected."""
     text = TEXTS[name][:6000]
     chance = random.Random(name)
     for _ in range(150):

@@ -1,4 +1,4 @@
-"""op_name taken apart: which elements are groups, which are transformations, and whose scope a called computation stands in."""
+"""Parsing op_name: which elements are groups, which are transformations, and the scope of a called computation."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_transformations_are_attributes_not_groups() -> None:
     assert remat.attrs[DIRECTION_ATTR] == "backward"
 
 
-def test_relative_names_in_called_computations_stand_in_the_callers_scope() -> None:
-    """Before inlining JAX writes `outer/inner/tanh` into the loop's body; the loop knows where it is."""
+def test_relative_names_in_called_computations_are_in_the_callers_scope() -> None:
+    """Before inlining, JAX writes `outer/inner/tanh` into the loop's body; the loop has the rest of the scope."""
     [program] = parse_hlo((SAMPLES / "step_lowered.hlo").read_text())
     scopes = {
         (n.attrs["metadata.op_name"], n.attrs.get(DIRECTION_ATTR), n.scope) for g in program for n in g if "metadata.op_name" in n.attrs
@@ -69,12 +69,12 @@ def test_relative_names_in_called_computations_stand_in_the_callers_scope() -> N
 
 
 def test_compiled_and_lowered_steps_have_the_same_scopes() -> None:
-    """After inlining the names are whole; both ways must lead to the same groups."""
-    found = []
+    """After inlining, names are complete; both forms must lead to the same groups."""
+    scopes = []
     for name in ("step_lowered", "step_compiled"):
         [program] = parse_hlo((SAMPLES / f"{name}.hlo").read_text())
-        found.append({node.scope[:2] for graph in program for node in graph if node.scope})
-    lowered, compiled = found
+        scopes.append({node.scope[:2] for graph in program for node in graph if node.scope})
+    lowered, compiled = scopes
     assert {("step", "encoder"), ("step", "decoder"), ("step", "sgd")} <= compiled
     assert compiled <= lowered
 
@@ -100,7 +100,7 @@ ENTRY e {
 
 
 def test_computations_that_call_each_other_end() -> None:
-    """A cycle of calls is no valid module, but text can say it."""
+    """A module with a cycle of calls is not valid, but text can express it."""
     text = """HloModule jit_f
 a {
   ROOT x = f32[] call(), to_apply=b, metadata={op_name="in_a/x"}
@@ -114,7 +114,7 @@ b {
 
 
 def test_frames_run_from_the_innermost_outwards() -> None:
-    """The printed parent_frame_id is the parent plus one."""
+    """The printed parent_frame_id is the parent's id plus one."""
     [program] = parse_hlo((SAMPLES / "frames.hlo").read_text())
     assert [str(f) for f in program.main["deep"].source] == [
         'a "strange" place.py:3 Block.<locals>.<lambda>',

@@ -1,4 +1,4 @@
-"""Our HLO reader sees what XLA's own parser sees: the same computations, instructions and operands, in the same order."""
+"""opscope's HLO reader agrees with XLA's parser: the same computations, instructions and operands, in the same order."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.frameworks
 SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "hlo"
 NOT_FOR_XLA = {
     "several.hlo": "XLA reads one module per text",
-    "tomorrow.hlo": "newer than the XLA that is installed",
+    "tomorrow.hlo": "newer than the installed XLA",
     "pasted.hlo": "lines without a computation around them",
-    "parallel.hlo": "XLA puts what custom-call-start runs into a computation of its own",
+    "parallel.hlo": "XLA wraps custom-call-start in a separate computation",
 }
 READ_BY_XLA = sorted(path.name for path in SAMPLES.glob("*.hlo") if path.name not in NOT_FOR_XLA)
 
@@ -33,7 +33,7 @@ def test_own_samples_have_the_structure_that_xla_sees(name: str) -> None:
 
 
 def test_async_sugar_differs_from_xla_only_in_the_wrapped_computation() -> None:
-    """`custom-call-start` stays what the text says; everything around it is as XLA sees it."""
+    """`custom-call-start` stays as written; everything around it is as in XLA's parser."""
     pytest.importorskip("jaxlib", reason="XLA's parser comes with jaxlib")
     [program] = parse_hlo((SAMPLES / "parallel.hlo").read_text())
     theirs = xla_structure(SAMPLES / "parallel.hlo")
@@ -44,7 +44,7 @@ def test_async_sugar_differs_from_xla_only_in_the_wrapped_computation() -> None:
 
 
 def test_all_82_files_of_the_sample_have_the_structure_that_xla_sees(shared_data: Path) -> None:
-    """The files of XLA's own tests and benchmarks, with what XLA made of them."""
+    """The files of XLA's own tests and benchmarks, with the structure that XLA's parser found."""
     with tarfile.open(shared_data / "hlo_sample.tar.gz") as archive:
         texts = {Path(m.name).name: _text(archive, m) for m in archive.getmembers() if m.isfile()}
     truths = [json.loads(line) for line in texts["ground_truth.jsonl"].splitlines()]
@@ -63,7 +63,7 @@ def _text(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in SAMPLES.glob("*.hlo")))
 def test_the_fast_and_the_careful_reader_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Usual lines are read by one expression; read token by token they must give the same nodes, details included."""
+    """Regular lines are read by one regular expression; read token by token, they must produce the same nodes and details."""
     text = (SAMPLES / name).read_text()
     fast = parse_hlo(text)
     never = re.compile(r"(?!)")

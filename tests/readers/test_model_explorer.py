@@ -1,4 +1,4 @@
-"""Model Explorer's JSON both ways: every field comes back, mistakes are told, and its own viewer opens what is written."""
+"""Model Explorer's JSON in both directions: every field comes back, errors are reported, and its own viewer opens the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from opscope.readers import model_explorer
 
 SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "model_explorer" / "every_field.json"
 EVERYTHING: dict[str, Any] = json.loads(SAMPLE.read_text("utf-8"))
-"""A collection that has every field that Model Explorer knows, and one that it will know."""
+"""A collection with every field that Model Explorer supports, and one from a future version."""
 
 FORMS = {
     "a collection": EVERYTHING,
@@ -51,13 +51,13 @@ def test_fields_have_their_meaning(tmp_path: Path) -> None:
     assert isinstance(program, opscope.Program) and program.entry == "main"
     split, add = program.main["split"], program.main["y"]
     assert split.scope == ("block", "in/ner", "odd;last") and split.calls == ("body",)
-    assert [str(each) for each in split.outputs] == ["float32[4, ?]", "f16[4, 8]"]
+    assert [str(output) for output in split.outputs] == ["float32[4, ?]", "f16[4, 8]"]
     assert split.attrs["tensor_names"] == ["t:0"]
-    assert add.inputs == (("split", 1), ("split", 0)), "an output is found by its id, and an edge from nowhere is no edge"
+    assert add.inputs == (("split", 1), ("split", 0)), "an output is found by its id, and an edge without a source is dropped"
     assert program.main["x"].role == "parameter"
 
 
-def test_native_json_carries_it_all_along(tmp_path: Path) -> None:
+def test_native_json_preserves_every_field(tmp_path: Path) -> None:
     source, native, again = tmp_path / "in.json", tmp_path / "native.json", tmp_path / "out.json"
     source.write_text(json.dumps(EVERYTHING))
     opscope.save(opscope.load(source), native)
@@ -84,7 +84,7 @@ def test_executorchs_file_comes_back_equal(corpus: Corpus, tmp_path: Path) -> No
         ("3", "expected a collection"),
     ],
 )
-def test_mistakes_are_told_with_what_is_wrong(document: str, message: str, tmp_path: Path) -> None:
+def test_errors_say_what_is_wrong(document: str, message: str, tmp_path: Path) -> None:
     source = tmp_path / "in.json"
     source.write_text(document)
     with pytest.raises(OpscopeError, match=message):
@@ -92,7 +92,7 @@ def test_mistakes_are_told_with_what_is_wrong(document: str, message: str, tmp_p
 
 
 def test_a_grouping_becomes_the_namespaces(tmp_path: Path) -> None:
-    """Model Explorer knows one hierarchy; `group_by` says which of ours it gets."""
+    """Model Explorer has one hierarchy; `group_by` chooses which of ours it gets."""
     builder = opscope.ProgramBuilder("p", "main")
     graph = builder.graph("main")
     graph.node("a", "add", scope=("model", "layer/0"))
@@ -107,7 +107,7 @@ def test_a_grouping_becomes_the_namespaces(tmp_path: Path) -> None:
 
 @pytest.fixture
 def their_server() -> Iterator[str]:
-    """Model Explorer 0.1.33 itself. It takes long to start, so one test uses it."""
+    """Model Explorer 0.1.33 itself. It starts slowly, so only one test uses it."""
     command = Path(sys.executable).parent / "model-explorer"
     if not command.exists() and not shutil.which("model-explorer"):
         pytest.skip("Model Explorer is not installed: pip install ai-edge-model-explorer==0.1.33")
@@ -137,7 +137,7 @@ def answers(address: str) -> bool:
         return False
 
 
-def test_their_viewer_opens_what_is_written(chromium: Callable[..., Any], their_server: str, tmp_path: Path) -> None:
+def test_their_viewer_opens_the_file(chromium: Callable[..., Any], their_server: str, tmp_path: Path) -> None:
     builder = opscope.ProgramBuilder("Net of opscope", "main")
     graph = builder.graph("main")
     graph.node("x", "input", role="parameter")
@@ -148,11 +148,11 @@ def test_their_viewer_opens_what_is_written(chromium: Callable[..., Any], their_
         graph.group("partition", name, ("partition 0 (a)", "cluster (conv/0)"))
     target = tmp_path / "ours.json"
     opscope.save(builder.build(), target, format="model-explorer", group_by="partition")
-    wanted = urllib.parse.quote(json.dumps({"models": [{"url": str(target)}]}))
+    request = urllib.parse.quote(json.dumps({"models": [{"url": str(target)}]}))
     browser = chromium("--enable-unsafe-swiftshader")
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     page.set_default_timeout(60_000)
-    page.goto(f"{their_server}/?data={wanted}")
+    page.goto(f"{their_server}/?data={request}")
     page.get_by_text("op node count").wait_for()
     shown = " ".join(page.inner_text("body").split())
     browser.close()

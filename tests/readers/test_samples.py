@@ -19,7 +19,7 @@ def marked(path: Path) -> object:
 
 
 @pytest.mark.parametrize("sample", [marked(path) for path in FILES])
-def test_a_sample_reads_as_its_golden_says_and_survives_damage(sample: Path, tmp_path: Path) -> None:
+def test_a_sample_matches_its_golden_and_survives_damage(sample: Path, tmp_path: Path) -> None:
     if sample.parent.name in NEEDS:
         pytest.importorskip(NEEDS[sample.parent.name])
     check_reader(sample, tmp_path)

@@ -1,4 +1,4 @@
-"""What a source says of a node stays as the source says it, whatever opscope finds out about the node."""
+"""Attributes from a source stay as they are, whatever opscope adds to the node."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENTRY main {
 
 
 def step(x: Any, y: Any) -> Any:
-    """Compares in both halves: what is in a checkpoint is computed again for the backward half."""
+    """Has comparisons in both halves: the backward half recomputes the contents of a checkpoint."""
 
     def bent(x: Any) -> Any:
         return jnp.where(jnp.sin(x) < y, jnp.sin(x) * x, jnp.cos(x))
@@ -56,7 +56,7 @@ def compares(program: Program) -> list[Node]:
 
 
 def directions_in(text: str) -> Counter[str]:
-    """Counted in XLA's text, without our reader."""
+    """Counted in XLA's text, without opscope's reader."""
     return Counter(re.findall(r"\bcompare\(.*direction=(\w+)", text))
 
 
@@ -113,7 +113,7 @@ def test_direction_in_json_and_in_exported_hlo(run: Run, tmp_path: Path, lowered
     assert structure_of(again) == xla_structure(part), "XLA's own parser takes it"
 
 
-def test_halves_follow_from_what_jax_says_and_not_from_an_attribute_of_the_source() -> None:
+def test_halves_follow_from_jax_scopes_and_not_from_an_attribute_of_the_source() -> None:
     [program] = parse_hlo(STEP)
     assert program.main["less"].attrs["direction"] == "LT"
     assert program.main["less"].attrs[DIRECTION_ATTR] == "forward"
@@ -124,7 +124,7 @@ def test_halves_follow_from_what_jax_says_and_not_from_an_attribute_of_the_sourc
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_a_compare_that_is_turned_round_is_a_change(run: Run, tmp_path: Path, by_name: bool) -> None:
+def test_a_reversed_comparison_is_a_change(run: Run, tmp_path: Path, by_name: bool) -> None:
     turned = STEP.replace("direction=LT", "direction=GE")
     [before], [after] = parse_hlo(STEP), parse_hlo(turned)
     assert [match.changes for match in diff(before, after, match_by_name=by_name).changed] == [(("attrs.direction", "LT", "GE"),)]
@@ -134,7 +134,7 @@ def test_a_compare_that_is_turned_round_is_a_change(run: Run, tmp_path: Path, by
 
 
 def test_another_half_is_not_a_change() -> None:
-    """It follows from the op_name, which is compared itself."""
+    """It follows from the op_name, which is compared."""
     [before], [after] = parse_hlo(STEP), parse_hlo(STEP.replace("/jvp(layer)/lt", "/transpose(jvp(layer))/lt"))
     fields = {change.field for match in diff(before, after).changed for change in match.changes}
     assert fields <= {"attrs.metadata.op_name"}

@@ -39,7 +39,7 @@ print(json.dumps(computations))
 
 
 def xla_structure(path: Path) -> Structure:
-    """What XLA's parser makes of a file."""
+    """The structure that XLA's parser finds in a file."""
     asked = subprocess.run([sys.executable, "-c", _ASK_XLA], input=path.read_text(), capture_output=True, text=True, check=False)
     assert asked.returncode == 0, f"XLA does not read {path.name}: {asked.stderr}"
     return plain_structure(json.loads(asked.stdout))

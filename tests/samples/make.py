@@ -1,4 +1,4 @@
-"""Makes the samples of readers that need a framework to write them: `python tests/samples/make.py`.
+"""Writes the samples of readers that need a framework to create them: `python tests/samples/make.py`.
 
 hlo/ has its own script; hidet/ and aitemplate/ are single files out of tests/corpus; model_explorer/ is written by hand.
 """
@@ -36,13 +36,13 @@ class Block(torch.nn.Module):
 
 
 def save_pt2(exported: torch.export.ExportedProgram, target: Path) -> None:
-    """Saved without the paths of this machine, which torch writes into stack traces."""
+    """Save a program without the paths of this machine, which torch writes into stack traces."""
     buffer = io.BytesIO()
     torch.export.save(exported, buffer)
     prefixes = [str(HERE.parents[1]), *map(str, (Path(torch.__file__).resolve().parents[1], Path(sys.prefix)))]
-    with zipfile.ZipFile(buffer) as made, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name in made.namelist():
-            content = made.read(name)
+    with zipfile.ZipFile(buffer) as archive, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in archive.namelist():
+            content = archive.read(name)
             for prefix in prefixes:
                 content = content.replace(f"{prefix}/".encode(), b"")
             packed.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)

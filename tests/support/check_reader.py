@@ -1,6 +1,6 @@
 """One helper that tests a reader with one sample file, four ways.
 
-After a change that is meant, write the goldens anew with `UPDATE_GOLDEN=1 pytest tests/readers/test_samples.py` and read the diff.
+After an intended change, rewrite the goldens with `UPDATE_GOLDEN=1 pytest tests/readers/test_samples.py` and read the diff.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def check_reader(sample: Path, directory: Path) -> None:
 
 
 def _graphs(program: Program) -> str:
-    """Without the first line: a program may be named after its file."""
+    """The text without the first line, because a program may be named after its file."""
     return text_of(program).partition("\n")[2]
 
 
 def text_of(program: Program) -> str:
-    """Everything a reader makes of a source, as lines that a person can check."""
+    """Everything that a reader returns for a source, as lines that people can check."""
     return "\n".join(_lines(program))
 
 
@@ -76,7 +76,7 @@ def _equals_golden(sample: Path, programs: list[Program]) -> None:
 
 
 def _survives_damage(sample: Path, directory: Path) -> None:
-    """Cuts and changed bytes at places that the file's own name decides, so that every run damages the same ones."""
+    """Truncated files and changed bytes, at positions derived from the file name, so that every run damages the same ones."""
     content = sample.read_bytes()
     dice = random.Random(sample.name)
     for number in range(DAMAGES):

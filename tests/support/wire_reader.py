@@ -1,4 +1,4 @@
-"""Reads wire bytes back in Python, independently of the viewer, so that tests can say what must be in them."""
+"""Reads wire bytes back in Python, independently of the viewer, so that tests can check their contents."""
 
 from __future__ import annotations
 
@@ -143,18 +143,18 @@ def _nodes(wire: WireReader, strings: list[str]) -> list[dict[str, Any]]:
     scalars = zip(ids, wire.column("nodeOp"), wire.column("nodeRole"), wire.column("nodeText"), wire.column("nodePlace"), strict=True)
     tables = zip(*(wire.rows(name) for name in ("outputs", "inputs", "calls", "control", "links")), wire.extras("inputs"), strict=True)
     nodes = []
-    for (own, op, role, text, place), (outputs, inputs, calls, control, links, indexes) in zip(scalars, tables, strict=True):
+    for (id_, op, role, text, place), (outputs, inputs, calls, control, links, indexes) in zip(scalars, tables, strict=True):
         nodes.append(
             {
-                "id": strings[own],
+                "id": strings[id_],
                 "op": strings[ops[op]],
                 "role": ROLES[role],
                 "text": strings[text] if text >= 0 else "",
                 "place": place,
                 "outputs": [(strings[texts[kind]], strings[layouts[kind]]) for kind in outputs],
-                "inputs": [(strings[own - distance], index) for distance, index in zip(inputs, indexes, strict=True)],
+                "inputs": [(strings[id_ - distance], index) for distance, index in zip(inputs, indexes, strict=True)],
                 "calls": [strings[name] for name in calls],
-                "control": [strings[own - distance] for distance in control],
+                "control": [strings[id_ - distance] for distance in control],
                 "links": [tuple(strings[part] for part in links[i : i + 3]) for i in range(0, len(links), 3)],
             }
         )

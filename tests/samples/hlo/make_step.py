@@ -1,4 +1,4 @@
-"""Makes the samples step_*.hlo: a small train step with everything that leaves marks in op_name, in the three forms JAX prints.
+"""Writes the samples step_*.hlo: a small training step with everything that leaves marks in op_name, in the three forms that JAX prints.
 
 JAX_PLATFORMS=cpu python tests/samples/hlo/make_step.py
 """
