@@ -186,7 +186,7 @@ class Recording(Displayed, Sequence[Snapshot]):
         graphs = [program.main, *program] if isinstance(node, str) else [program.graphs[name]] if name in program.graphs else []
         home = next((graph for graph in graphs if id in graph.position), None)
         if home is None:
-            raise OpscopeError(f"{self.name}: no node {id!r} after pass {snapshot.index} ({snapshot.name})")
+            raise OpscopeError(f"{self.name}: no node {id!r} after pass {snapshot.index} ({snapshot.name}); choose a pass where it exists")
         return history(self, (home.name, id), snapshot)
 
     def only(self, which: int | str) -> Recording:

@@ -127,7 +127,11 @@ def read_dump(directory: str | Path, progress: Progress | None = None, path: str
     directory = Path(directory)
     steps, skipped = find_steps(directory)
     if not steps:
-        hint = "only binary HLO; dump text with xla_dump_hlo_as_text" if any(".pb:" in s for s in skipped) else "no texts of XLA passes"
+        hint = (
+            "only binary HLO; dump text with xla_dump_hlo_as_text"
+            if any(".pb:" in s for s in skipped)
+            else "no texts of XLA passes; dump them with xla_dump_hlo_pass_re=.*"
+        )
         raise SourceError(f"contains {hint}", str(directory))
     files = [step.path for step in steps]
     if path is None and sum(each.stat().st_size for each in files) >= _WORTH_CACHING:

@@ -185,7 +185,7 @@ class Decoder:
             name, entry, attrs, graph_runs, *metrics = unpack_json(body)
             numbers = {self._graph_name(number): number for first, end in spans(graph_runs) for number in range(first, end)}
             if entry not in numbers:
-                raise SourceError(f"{DAMAGED}: entry {entry!r} names no graph")
+                raise SourceError(f"{DAMAGED} (its entry {entry!r} names no graph)")
             definitions = {definition[0]: Metric(*definition) for definition in (metrics[0] if metrics else ())}
             attributes = MappingProxyType(from_json(attrs) if attrs else {})
             return Program(name, StoredGraphs(self, numbers), entry, attributes, MappingProxyType(definitions))

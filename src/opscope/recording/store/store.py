@@ -29,7 +29,7 @@ from opscope.whole_file import check_target, refuse_to_replace, remove_journals
 
 
 class StoreWriter:
-    """Adds snapshots to a new recording. Without a path the recording lives in memory."""
+    """Adds snapshots to a new recording. Without a path, the recording is in memory."""
 
     def __init__(self, path: str | Path | None = None, *, overwrite: bool = False, attrs: Mapping[str, Any] = EMPTY) -> None:
         self.path = None if path is None else Path(path)
@@ -214,7 +214,7 @@ def _only(rows: list[Any], name: str) -> Any:
 
 
 def _clear(path: Path, overwrite: bool) -> None:
-    """A recording is written in place, so that a compiler that crashes leaves what it did: the old one goes first."""
+    """Delete an existing recording. The new one is written in place, so that a compiler that crashes leaves its snapshots."""
     check_target(path)
     if not overwrite:
         refuse_to_replace(path, "opscope", ())
