@@ -1,4 +1,4 @@
-"""The examples in the package: `demo:NAME` is a source wherever a file is one, so that there is something to open after `pip install`."""
+"""The examples in the package. `demo:NAME` works wherever a file does, so there is something to open right after `pip install`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIRECTORY = Path(__file__).resolve().with_name("examples")
 
 
 class Example(NamedTuple):
-    """A file in `examples/`. `examples/make_demos.py` of a checkout makes all of them."""
+    """A file in `examples/`. In a checkout, `examples/make_demos.py` and `examples/make_train_step.py` write them."""
 
     file: str
     what: str
@@ -29,22 +29,22 @@ class Example(NamedTuple):
 
 
 EXAMPLES = (
-    Example("train_step.hlo", "one training step of a transformer, as JAX hands it to XLA"),
-    Example("passes.opscope", "what each pass of XLA does to such a step: a recording"),
-    Example("detach.json", "the gradient of a PyTorch model, and the places where it stops"),
+    Example("train_step.hlo", "one training step of a transformer, as JAX passes it to XLA"),
+    Example("passes.opscope", "a recording of what each XLA pass does to such a step"),
+    Example("detach.json", "the gradient of a PyTorch model, and where it stops"),
 )
-"""The first one is what `opscope demo` opens."""
+"""`opscope demo` opens the first one."""
 
 
 def source_path(source: str | PathLike[str]) -> Path:
-    """The file or directory that a source names: itself, or the example's file for `demo:NAME`. Whoever opens a source asks here."""
+    """The path that a source names: itself, or the example's file for `demo:NAME`. All code that opens a source uses this."""
     name = fspath(source)
     if not name.startswith(PREFIX) or Path(name).exists():
         return Path(name)
     paths = {example.name: example.path for example in EXAMPLES}
-    asked = name.removeprefix(PREFIX)
-    if asked in paths:
-        return paths[asked]
+    example_name = name.removeprefix(PREFIX)
+    if example_name in paths:
+        return paths[example_name]
     if Path("demo.py").exists() or Path("demo").is_dir():
-        return Path(name)  # `module:callable`, of a module that happens to have this name
-    raise SourceError(f"no example named {asked!r}{suggest(asked, paths)}", name)
+        return Path(name)  # `module:callable`, for a module that happens to be named demo
+    raise SourceError(f"no example named {example_name!r}{suggest(example_name, paths)}", name)

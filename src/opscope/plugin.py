@@ -57,7 +57,7 @@ class Plugin:
 
 @cache
 def outside_rows(group: str) -> tuple[Any, ...]:
-    """Rows that other packages add through an entry-point group: each entry is a row, or a list of them."""
+    """Rows that other packages add through an entry-point group; each entry is a row or a list of rows."""
     rows: list[Any] = []
     for entry in entry_points(group=group):
         try:
@@ -73,7 +73,7 @@ def outside_rows(group: str) -> tuple[Any, ...]:
 
 
 def _check_row(row: Any, group: str) -> None:
-    """Say now what is wrong with a row, rather than later when something is read."""
+    """Report a broken row now rather than when something is read."""
     if not isinstance(row, Plugin) or row.group != group:
         text = ellipsize(repr(row), 60)
         raise TypeError(f"{text} is a {type(row).__name__}, but opscope.readers takes Reader(…) and opscope.dumps takes Dump(…)")
@@ -85,7 +85,7 @@ def _check_row(row: Any, group: str) -> None:
 
 
 def dependency(module: str, package: str, what: str) -> Any:
-    """A module of a package that opscope depends on; where somebody removed it, the error names the package."""
+    """A module of a package that opscope depends on. If it has been removed, the error names the package."""
     try:
         return import_module(module)
     except ImportError:

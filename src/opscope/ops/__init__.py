@@ -1,4 +1,4 @@
-"""What operations are: one table of facts by name, for every dialect. Readers bring rows for their own; everybody else asks."""
+"""Facts about operations: one table by name, for every dialect. Readers can add rows; other code looks facts up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be known of an operation from its name alone. Everything that draws, counts or compares operations asks for these facts."""
+"""What follows from an operation's name alone. Everything that draws, counts or compares operations uses these facts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CATEGORIES = (
 """Kinds of work, for colours and counts. The same names in the same order as in `web/src/core/program/types.ts`; a test compares them."""
 
 AUTOGRAD_KINDS = frozenset(("function", "leaf", "saved", "base", "cut"))
-"""Categories that only graphs behind tensors have: there, colours say what torchviz's say."""
+"""Categories of autograd graphs only, where colours have the same meaning as in torchviz."""
 
 Forwards = Literal["", "value", "tuple"]
 FORWARDS: tuple[Forwards, ...] = ("", "value", "tuple")
@@ -46,29 +46,29 @@ QUANTIZATION: tuple[Quantization, ...] = ("", "quantize", "dequantize", "paramet
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A row of the table. The defaults are what is true of an operation that computes something and says its own name."""
+    """A row of the table. The defaults describe an operation that computes something and is shown by its own name."""
 
     category: str = "other"
     """One of CATEGORIES."""
     forwards: Forwards = ""
-    """It computes nothing and disappears into edges: "value" hands on what its first operand gives, "tuple" bundles its operands."""
+    """Whether it computes nothing and disappears into edges: "value" forwards its first operand, "tuple" bundles its operands."""
     spreads: bool = False
-    """It only copies, converts or broadcasts its operand: spread, a number is still that number."""
+    """Whether it only copies, converts or broadcasts its operand: a broadcast number is still that number."""
     unnumbered: bool = False
-    """Numbers at its operands would say nothing: they commute (an addition), or are a plain list (a tuple)."""
+    """Whether numbering its operands would be pointless: they commute (an addition), or are a plain list (a tuple)."""
     control: Control = ""
     """What it does with the graphs that it calls. "call" runs one as it is, "fusion" is one step made of several."""
     titled_by: TitledBy = "op"
-    """What a box says instead of its name: the graph that it calls, its id, or its text (the routine of a custom call)."""
+    """What a box shows instead of its name: the graph that it calls, its id, or its text (the routine of a custom call)."""
     sign: str = ""
-    """What is written between its two operands: "+"."""
+    """The sign between its two operands: "+"."""
     free: bool = False
-    """It costs nothing: no arithmetic, no bytes moved."""
+    """Whether it costs nothing: no arithmetic, no bytes moved."""
     quantization: Quantization = ""
-    """What it is to quantized arithmetic. "parameters" computes scales; "auxiliary" is done on the way (an activation, a copy)."""
+    """Its role in quantized arithmetic. "parameters" computes scales; "auxiliary" is done on the way (an activation, a copy)."""
 
     def __post_init__(self) -> None:
-        """A row may come from a package outside: a slip is refused where it is made."""
+        """Check the values: a row may come from another package, and a mistake should be reported where it was made."""
         for value, allowed in (
             (self.category, CATEGORIES),
             (self.forwards, FORWARDS),
@@ -81,15 +81,15 @@ class Facts:
 
 
 Rows: TypeAlias = tuple[tuple[str, Facts], ...]
-"""Names, separated by spaces, and what is true of all of them. Names are written as `plain_name` gives them: `get_tuple_element`."""
+"""Names, separated by spaces, and facts that hold for all of them. Names are in the form of `plain_name`: `get_tuple_element`."""
 
 
 class Dialect(NamedTuple):
     """Names that begin with the same word: `aten.add.Tensor`, `stablehlo.add`."""
 
     prefixes: str
-    """The words, separated by spaces. Rows of a dialect without any are added to those that count everywhere."""
+    """The words, separated by spaces. Rows of a dialect without prefixes apply in every dialect."""
     rows: Rows = ()
-    """What its names mean where it is not what they mean elsewhere. An overload has a row of its own: `max.other`."""
+    """Names that mean something else here than in other dialects. An overload has its own row: `max.other`."""
     titles: Literal["bare", "first", "whole"] = "bare"
-    """Titles without the prefix; only the first word after it (an overload follows); or whole, where a bare name tells too little."""
+    """Titles without the prefix; only the first word after it (an overload follows); or whole, if a bare name says too little."""

@@ -1,4 +1,4 @@
-"""One form for the names of all compilers: `aten.add_.Tensor`, `aten::add`, `AddBackward0`, `stablehlo.add` and `Add` are all `add`."""
+"""One form of names for all compilers: `aten.add_.Tensor`, `aten::add`, `AddBackward0`, `stablehlo.add` and `Add` are all `add`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _VARIANT = re.compile(r"^(native|batched)_(?!dropout)")
 
 
 class OpName(NamedTuple):
-    """An operation's name, taken apart."""
+    """A parsed operation name."""
 
     dialect: str
-    """The last known prefix ("aten"), or nothing."""
+    """The last known prefix ("aten"), or empty."""
     title: str
     """What a person calls it: as it is written, without the dialect and the overload."""
     plain: str
@@ -26,11 +26,11 @@ class OpName(NamedTuple):
     overload: str
     """"Tensor" of `aten.add.Tensor`; nothing elsewhere."""
     is_backward: bool
-    """A function that differentiates the operation of this name: it does the same kind of work, and is not the same."""
+    """Whether it differentiates the operation of this name: it does the same kind of work, but is another operation."""
 
 
 def parse_name(op: str, dialects: Mapping[str, Dialect]) -> OpName:
-    """Takes a name apart. What is behind an unknown prefix is not looked at: another dialect may mean something else by it."""
+    """Parse a name. What follows an unknown prefix is ignored: another dialect may mean something else by it."""
     parts = [part for part in _SEPARATOR.split(op) if part] or [op]
     at = 0
     while at < len(parts) - 1 and parts[at] in dialects:

@@ -1,4 +1,4 @@
-"""The table of operations: rows of opscope's own, and those that packages outside bring with their readers."""
+"""The table of operations: opscope's own rows, and those that other packages add with their readers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NUMBER = {name: number for number, name in enumerate(CATEGORIES)}
 
 
 class OpTable:
-    """Facts by name. A dialect's own rows come before those that count everywhere; a name without a row is guessed at."""
+    """Facts by name. A dialect's own rows take precedence over common rows; facts for a name without a row are guessed."""
 
     def __init__(self, common: Rows, dialects: Iterable[Dialect]) -> None:
         self._common = _by_name(common)
         self._dialects: dict[str, Dialect] = {}
-        for dialect in dialects:  # who comes first is right: a plug-in adds names and does not change any
+        for dialect in dialects:  # the first one wins: a plug-in adds names and changes none
             for prefix in dialect.prefixes.split():
                 self._dialects.setdefault(prefix, dialect)
             if not dialect.prefixes:
@@ -54,7 +54,7 @@ class OpTable:
 
 
 def _key(name: str) -> str:
-    """Compilers do not agree where words begin: `allreduce`, `all_reduce`."""
+    """The name without word boundaries, on which compilers do not agree: `allreduce`, `all_reduce`."""
     return name.replace("_", "")
 
 
@@ -64,14 +64,14 @@ def _by_name(rows: Rows) -> dict[str, Facts]:
 
 @cache
 def table() -> OpTable:
-    """Opscope's dialects, then those of the readers that other packages register."""
+    """opscope's dialects, then those of readers from other packages."""
     outside = [dialect for row in outside_rows("opscope.readers") for dialect in row.dialects]
     return OpTable(COMMON, (*DIALECTS, *outside))
 
 
 @lru_cache(maxsize=4096)
 def facts_of(op: str) -> Facts:
-    """What is known of an operation."""
+    """The facts about an operation."""
     return table().facts(op)
 
 
@@ -86,5 +86,5 @@ def plain_name(op: str) -> str:
 
 
 def category_of(op: str, role: Role = "op", kind: str = "") -> int:
-    """The number of an operation's category in CATEGORIES. `kind` is what a node of an autograd graph calls itself."""
+    """The number of an operation's category in CATEGORIES. `kind` is the kind of a node of an autograd graph."""
     return _NUMBER[kind if kind in AUTOGRAD_KINDS else _OF_ROLE.get(role) or facts_of(op).category]

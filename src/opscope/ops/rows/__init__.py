@@ -1,4 +1,4 @@
-"""The rows: every operation whose name opscope knows. Names without a prefix count in every dialect (see `dialects.py`)."""
+"""The rows: every operation that opscope knows by name. Names without a prefix apply in every dialect (see `dialects.py`)."""
 
 from __future__ import annotations
 

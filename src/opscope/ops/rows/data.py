@@ -1,4 +1,4 @@
-"""What moves, reshapes, holds and exchanges values; tuples and what takes values out of them."""
+"""Operations that move, reshape, store and exchange values; tuples and access to their elements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DATA: Rows = (
     ("tuple", Facts(forwards="tuple", unnumbered=True, free=True)),
     ("get_tuple_element", Facts(forwards="value", free=True)),
     ("getitem", Facts(forwards="value", free=True, quantization="auxiliary")),
-    # Assertions about a value say nothing in a picture: they are where their value is.
+    # Assertions about a value add nothing to a picture: they disappear into its edges.
     ("assert_tensor_metadata assert_scalar", Facts(forwards="value")),
     ("bitcast", Facts("shape", forwards="value", spreads=True, free=True)),
     ("bitcast_convert broadcast broadcast_in_dim expand reshape", Facts("shape", spreads=True)),

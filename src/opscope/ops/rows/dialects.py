@@ -1,4 +1,4 @@
-"""The dialects that opscope knows, and what their names mean where it is not what they mean elsewhere."""
+"""The dialects that opscope knows, and names that mean something else in one of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect(
         "aten",
         (
-            ("max min", Facts("reduce")),  # elsewhere, and as `aten.max.other`, these take the larger of two tensors
+            ("max min", Facts("reduce")),  # elsewhere, and as `aten.max.other`, these compare two tensors
             ("max.other", Facts("elementwise", sign="max", unnumbered=True)),
             ("min.other", Facts("elementwise", sign="min", unnumbered=True)),
             ("select", Facts("shape")),  # a slice; elsewhere it chooses between two tensors

@@ -1,4 +1,4 @@
-"""What names that have no row look like. A guess: it decides about colours and clusters, never about what is hidden."""
+"""Guesses for names without a row, by pattern. They affect colours and clusters, never what is hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every pass of a recording did: as counts for rows, and as the diff that pages read. Done once, with all cores."""
+"""What every pass of a recording did: counts for rows, and the diff that pages read. Computed once, on all cores."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from opscope.recording.store.store import open_store
 from opscope.render.wire.diff import FORMAT, encode_diff
 
 _FEW = 60_000
-"""Below this many nodes to compare starting processes costs more than it saves."""
+"""Below this many nodes, starting processes costs more than it saves."""
 _MOST_BYTES, _BYTES_PER_NODE = 4 << 30, 2500
-"""What all processes together may hold, and what one needs for each node of the largest program."""
+"""How much memory all processes may use together, and what one needs per node of the largest program."""
 _NOTHING = Comparison(0, 0, 0, "", b"")
 
 
 def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
-    """One pass against the state before it."""
+    """Compare one pass with the state before it."""
     if recording.repeats(snapshot):
         return _NOTHING
     row = row_of(recording, snapshot)
     diff = recording.diff(snapshot.index)
     assert diff is not None
-    found = Comparison(row.added, row.removed, row.changed, row.aside, encode_diff(diff, snapshot.origins))
+    comparison = Comparison(row.added, row.removed, row.changed, row.aside, encode_diff(diff, snapshot.origins))
     recording.forget_diff(snapshot.index)
-    return found
+    return comparison
 
 
 def compared(recording: Recording, progress: Progress | None = None, snapshots: Sequence[Snapshot] | None = None) -> Iterator[Comparison]:
-    """Every pass in order, or only these. What a recording file knows already is not done again; what is found is kept in it."""
-    wanted = list(recording) if snapshots is None else snapshots
-    known = read_comparisons(recording.file, FORMAT) if recording.file else {}
-    missing = [s for s in wanted if s.index not in known and not recording.repeats(s)]
-    keeper = ComparisonWriter(recording.file, FORMAT) if missing and recording.file and "finished" in recording.attrs else None
-    with closing(keeper) if keeper else nullcontext():
-        fresh = _found(recording, missing)
-        for number, snapshot in enumerate(wanted, 1):
-            found = known.get(snapshot.index, _NOTHING)
-            if found is _NOTHING and not recording.repeats(snapshot):
-                found = next(fresh)
-                if keeper:
-                    keeper.write(snapshot.index, found)
-            yield found
+    """Every pass in order, or only these snapshots. Comparisons in the recording file are reused; new ones are added to it."""
+    chosen = list(recording) if snapshots is None else snapshots
+    stored = read_comparisons(recording.file, FORMAT) if recording.file else {}
+    missing = [s for s in chosen if s.index not in stored and not recording.repeats(s)]
+    writer = ComparisonWriter(recording.file, FORMAT) if missing and recording.file and "finished" in recording.attrs else None
+    with closing(writer) if writer else nullcontext():
+        fresh = _computed(recording, missing)
+        for number, snapshot in enumerate(chosen, 1):
+            comparison = stored.get(snapshot.index, _NOTHING)
+            if comparison is _NOTHING and not recording.repeats(snapshot):
+                comparison = next(fresh)
+                if writer:
+                    writer.write(snapshot.index, comparison)
+            yield comparison
             if progress:
-                progress(number / len(wanted))
+                progress(number / len(chosen))
 
 
 def compared_rows(recording: Recording, progress: Progress | None = None) -> Iterator[Row]:
-    """The same as rows of a table."""
-    for snapshot, found in zip(recording, compared(recording, progress), strict=True):
-        yield Row(snapshot, *found[:4])
+    """The comparisons as rows of a table."""
+    for snapshot, comparison in zip(recording, compared(recording, progress), strict=True):
+        yield Row(snapshot, *comparison[:4])
 
 
-def _found(recording: Recording, missing: list[Snapshot]) -> Iterator[Comparison]:
+def _computed(recording: Recording, missing: list[Snapshot]) -> Iterator[Comparison]:
     if recording.file is None or sum(s.nodes for s in missing) < _FEW or len(missing) < 2:
         yield from (compare(recording, snapshot) for snapshot in missing)
         return

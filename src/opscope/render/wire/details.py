@@ -1,4 +1,4 @@
-"""What a person asks for node by node (attributes, source frames): a block of its own, which may be left out and sent later."""
+"""What people look at node by node (attributes, source frames): a separate block, which may be sent later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
 
 def encode_details(program: Program, start: int, stop: int) -> bytes:
-    """The details of nodes `start` … `stop-1` (numbered over all graphs), for hosts that send them when asked."""
+    """The details of nodes `start` … `stop-1` (numbered over all graphs), for hosts that send them on demand."""
     block = DetailsWriter()
     number = 0
     for graph in program:
@@ -23,7 +23,7 @@ def encode_details(program: Program, start: int, stop: int) -> bytes:
 
 
 class DetailsWriter:
-    """Attributes and source frames, dictionary-coded: sets of keys, values and stacks of frames are each stored once."""
+    """Attributes and source frames with dictionary coding: key sets, values and stacks of frames are each stored once."""
 
     def __init__(self) -> None:
         self._keys = Interner()
@@ -38,7 +38,7 @@ class DetailsWriter:
         self._rows: dict[int, tuple[int, list[int], int, Details]] = {}
 
     def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...], shared: Details) -> None:
-        """Add the next node's details. The same `shared` means the same details; it is kept, so that its id stays its own."""
+        """Add the next node's details. The same `shared` means the same details; it is kept alive, so that its id is not reused."""
         row = self._rows.get(id(shared))
         if row is None:
             key_set = self._key_sets.setdefault(tuple(attrs), len(self._key_sets))
@@ -80,7 +80,7 @@ class DetailsWriter:
 
 
 def json_text(value: Any) -> str:
-    """JSON that every parser takes: no NaN, no infinities; what is no JSON becomes its text."""
+    """JSON that every parser accepts: no NaN and no infinities; other values become text."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_text)
     except (ValueError, TypeError):

@@ -11,14 +11,14 @@ from opscope.recording.model import Origin
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
 FORMAT = 2
-"""Counted up with every change of the columns or of what they mean: recording files keep these bytes, and must not give older ones to
-a newer viewer."""
+"""Increment with every change of the columns or their meaning: recording files store these bytes, and a newer viewer must not get
+older ones."""
 _LONGEST = 240
 _AROUND = 40
 
 
 def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
-    """For each node after the pass its one counterpart before; groups (copies too), changes, fusions and rules are lists beside it."""
+    """For each node after the pass, its counterpart before it; groups (and copies), changes, fusions and rules are separate lists."""
     old, new = _Numbers(diff.a, diff.untouched), _Numbers(diff.b, diff.untouched)
     strings = Interner()
     evidence_number = {name: i for i, name in enumerate(EVIDENCE)}
@@ -91,7 +91,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
 
 
 def shortened(change: Change) -> tuple[str, str]:
-    """Both texts; of long ones only where they differ, with a little around it."""
+    """Both texts; long ones are cut to where they differ, with some context."""
     was, now = change.old, change.new
     if max(len(was), len(now)) <= _LONGEST:
         return was, now
@@ -106,7 +106,7 @@ def _window(text: str, start: int) -> str:
 
 
 class _Numbers(dict[NodeKey, int]):
-    """Numbers of a program's nodes, graph by graph; nodes of untouched graphs only count."""
+    """Numbers of a program's nodes, graph by graph. Nodes of untouched graphs are counted but not listed."""
 
     def __init__(self, program: Program, untouched: Collection[str]) -> None:
         self.first: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What is said about a program as a whole, as fields of the wire's directory."""
+"""Facts about a program as a whole, as fields of the wire's directory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from opscope.render.wire.file_styles import looks_of
 
 
 def facts_of(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
-    """Notes, derivative rules, and where there are some the summary and the file's own styles. `trees` are the program's groupings."""
+    """Notes, derivative rules and, if there are any, the summary and the file's own styles. `trees` are the program's groupings."""
     starts = dict(zip(program.graphs, accumulate((len(graph) for graph in program), initial=0), strict=False))
     notes = [str(note) for note in program.attrs.get("notes", ())]
     return {"notes": notes, "derivatives": explanations(program), **_summary(program, trees), **looks_of(program, starts)}
 
 
 def _summary(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
-    """The table of modules, each row with the number of its group (-1: it has none, because nothing of it is drawn)."""
+    """The table of modules, each row with the number of its group (-1 if nothing of it is drawn)."""
     table = table_of(program)
     if table is None:
         return {}

@@ -1,4 +1,4 @@
-"""The looks that a program's own file gives it: colours of nodes and groups, and edges over the graph. Model Explorer's files have them."""
+"""Styles in a program's own file: colours of nodes and groups, and extra edges over the graph. Model Explorer's files have them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _PANES = ("edgeOverlaysDataListLeftPane", "edgeOverlaysDataListRightPane")
 
 
 def looks_of(program: Program, starts: Mapping[str, int]) -> dict[str, Any]:
-    """Looks for the drawing core (`Looks` in `core/program/types.ts`), nodes by number; `starts` is the first number of each graph."""
+    """Styles for the drawing core (`Looks` in `core/program/types.ts`), nodes by number; `starts` has the first number of each graph."""
     if EXTRA_FIELDS not in program.attrs:
         return {}
     nodes: list[list[Any]] = []
     groups: list[dict[str, Any]] = []
     overlays: list[dict[str, Any]] = []
     for number, graph in enumerate(program):
-        start, kept = starts[graph.name], graph.attrs.get(EXTRA_FIELDS, {})
+        start, extra = starts[graph.name], graph.attrs.get(EXTRA_FIELDS, {})
         for position, node in enumerate(graph.nodes, start):
-            own = node.attrs.get(EXTRA_FIELDS)
-            look = _look(own.get("style")) if isinstance(own, Mapping) else {}
+            fields = node.attrs.get(EXTRA_FIELDS)
+            look = _look(fields.get("style")) if isinstance(fields, Mapping) else {}
             if look:
                 nodes.append([position, look])
-        for config in _dicts(kept.get("groupNodeConfigs")):
+        for config in _dicts(extra.get("groupNodeConfigs")):
             look = _look(config)
             if look and isinstance(config.get("namespaceRegex"), str):
                 groups.append({"graph": number, "pattern": config["namespaceRegex"], "look": look})
-        tasks = kept.get("tasksData")
+        tasks = extra.get("tasksData")
         for pane in _PANES if isinstance(tasks, Mapping) else ():
             overlays += _overlays(tasks.get(pane), graph, start)
-    found = {"nodes": nodes, "groups": groups, "overlays": overlays}
-    return {"looks": found} if any(found.values()) else {}
+    looks = {"nodes": nodes, "groups": groups, "overlays": overlays}
+    return {"looks": looks} if any(looks.values()) else {}
 
 
 def _overlays(data: Any, graph: Graph, start: int) -> Iterable[dict[str, Any]]:

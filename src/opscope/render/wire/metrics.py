@@ -1,6 +1,6 @@
-"""Metrics on the wire: for each node the number of a row, and tables of what each row says (`web/src/core/program/metrics.ts` reads it).
+"""Metrics on the wire: a row number for each node, and tables with the values of each row (`web/src/core/program/metrics.ts` reads them).
 
-Equal operations of equal layers have equal numbers, so a program of 100,000 nodes has a few hundred rows; and a node that no pass of a
+Equal operations of equal layers have equal values, so a program of 100,000 nodes has a few hundred rows, and a node that no pass of a
 recording changes keeps its row.
 """
 
@@ -22,7 +22,7 @@ class MetricRows:
         self._rows: dict[tuple[tuple[int, float], ...], int] = {(): 0}
 
     def of(self, program: Program, graph: Graph) -> list[int]:
-        """The row of each node of a graph. Row 0 is that of a node without numbers."""
+        """The row of each node of a graph. Row 0 is for nodes without numbers."""
         numbers = {name: self._metrics.setdefault(metric, len(self._metrics)) for name, metric in program.metrics.items()}
         columns = [(numbers[name], column) for name, column in graph.metrics.items() if column]
         rows = self._rows
@@ -32,7 +32,7 @@ class MetricRows:
         return [rows.setdefault(key, len(rows)) for key in keys]
 
     def write(self, out: SectionWriter) -> list[dict[str, Any]]:
-        """Write the tables, one column for each metric that is not a ratio. The definitions, for the directory."""
+        """Write the tables, one column for each metric that is not a ratio. Returns the definitions, for the directory."""
         for metric, number in self._metrics.items():
             if metric.ratio is None:
                 out.floats(f"metrics.{number}", [dict(row).get(number, nan) for row in self._rows])

@@ -1,4 +1,4 @@
-"""Columns over nodes, and what of a node goes into them."""
+"""The columns over nodes, and what goes into them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LONGEST_TEXT = 80
 Row = tuple[
     int, int, int, int, int, int, int, int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]
 ]
-"""A node as numbers: its columns in the order of `NodeColumns.add`. Nodes are named, not numbered, so that a row stays the same
-for as long as nothing touches its node."""
+"""A node as numbers: its columns in the order of `NodeColumns.add`. A row refers to other nodes by name, so it stays the same as long as
+its node does not change."""
 
 
 class NodeColumns:
@@ -36,7 +36,7 @@ class NodeColumns:
         self.outputs, self.inputs, self.calls, self.control, self.links = (Rows() for _ in range(5))
 
     def add(self, row: Row) -> int:
-        """Its number."""
+        """Add a row; returns its number."""
         id, op, role, category, text, place, detail, seat, metrics, outputs, inputs, calls, control, links = row
         number = len(self.ids)
         self.ids.append(id)
@@ -49,7 +49,7 @@ class NodeColumns:
         self.seats.append(seat)
         self.metrics.append(metrics)
         self.outputs.add(outputs)
-        # Operands mostly come a little before their users, and so do their names.
+        # Operands usually come shortly before their users, and so do the numbers of their names.
         self.inputs.add([id - name for name in inputs[::2]])
         self.inputs.extra.extend(inputs[1::2])
         self.calls.add(calls)
@@ -58,7 +58,7 @@ class NodeColumns:
         return number
 
     def write(self, out: SectionWriter, details: bool) -> None:
-        """`details`: the table that one column names the rows of is sent too."""
+        """Write the columns. `details` says whether the table of details, to which one column refers, is sent too."""
         out.deltas("nodeId", self.ids)
         out.integers("nodeOp", self.ops)
         out.block("nodeRole", bytes(self.roles))
@@ -77,8 +77,8 @@ class NodeColumns:
 
 
 def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
-    """Of a parameter: which operand of a call it stands for, where its source says so (HLO lists parameters in any order; -1: as
-    listed). Of a loop: the first operand that it carries from round to round, as its first result (-1: it is no loop)."""
+    """For a parameter: which operand of a call it receives, if the source says so (HLO lists parameters in any order; -1 means in listed
+    order). For a loop: the first operand that it carries from one iteration to the next, as its first result (-1 for anything else)."""
     if not node.is_argument:
         return first_carried(node) if node.calls else -1
     number = attrs.get("parameter_number", attrs.get("index"))
@@ -86,8 +86,8 @@ def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
 
 
 def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
-    """What a box says instead of its op: a constant's value, a parameter's label, the library routine of a custom call; of a
-    fusion its kind, which stands beside it."""
+    """What a box shows instead of its op: a constant's value, a parameter's label, the library routine of a custom call. For a fusion,
+    its kind, which is shown next to the op."""
     value: Any = None
     if node.role == "constant":
         value = next((attrs[key] for key in ("value", "literal") if key in attrs), None)

@@ -1,4 +1,4 @@
-"""What operations are, once for each name: nodes name their row (`web/src/core/program/ops.ts` reads it)."""
+"""Facts about operations, one row per name; nodes refer to rows (`web/src/core/program/ops.ts` reads it)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opscope.render.wire.sections import Interner, SectionWriter
 
 
 def write_ops(out: SectionWriter, ops: Iterable[str], strings: Interner) -> None:
-    """The table of the operations that occur, in the order in which nodes name them."""
+    """The table of the program's operations, in the order of their row numbers."""
     names = list(ops)
     facts = [facts_of(op) for op in names]
     out.integers("ops.name", [strings[op] for op in names])

@@ -1,8 +1,8 @@
-"""Programs as columns of numbers, the way the TypeScript core (`web/src/core/program`) wants to have them.
+"""Programs as columns of numbers, for the TypeScript core (`web/src/core/program`).
 
-One format for a program alone and for all programs of a recording. Everything is written once. A node is a row of numbers that names
-its operands, so it stays the same row for as long as no pass touches it; a graph is the rows that it is made of, as runs; a program
-is its graphs. A pass that changes ten nodes costs ten rows. Strings, types, groups and details are tables beside the rows.
+A single program and all programs of a recording have the same format. Everything is written once. A node is a row of numbers that
+refers to its operands by name, so the row stays the same as long as no pass changes the node; a graph is runs of rows; a program is its
+graphs. A pass that changes ten nodes costs ten rows. Strings, types, groups and details are separate tables.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
 
 
 def encode_wire(program: Program, details: bool = True) -> bytes:
-    """One program as it is, as a recording without passes; without details it is smaller and shows the same picture."""
+    """One program, as a recording without passes. Without details it is smaller and shows the same picture."""
     writer = ProgramWriter(details)
     writer.add(0, program)
     return writer.finish(program.name)
 
 
 class ProgramWriter:
-    """Numbers for everything that is new. A row is made of numbers only, so comparing rows is cheap."""
+    """Numbers everything once. A row consists only of numbers, so comparing rows is cheap."""
 
     def __init__(self, details: bool = True, shares_rows: bool = False) -> None:
-        """`shares_rows`: there will be several programs, most of whose nodes are the same."""
+        """`shares_rows` is for several programs that have most of their nodes in common."""
         self.strings = Interner()
         self.types: dict[TensorType, int] = {}
         self.ops = Interner()
@@ -46,9 +46,9 @@ class ProgramWriter:
         self.paths = GroupTree("paths")
         self.paths.start_graph(0)
         self.seats: dict[tuple[int, ...], int] = {}
-        """Where a node is in all groupings at once: its path in each, by the grouping's number (-1, or beyond the end: in none)."""
+        """A node's place in all groupings at once: its path in each, by the grouping's number (-1, or past the end: in no group)."""
         self.nodes = NodeColumns()
-        self.known: dict[Row, int] | None = {} if shares_rows else None
+        self.row_numbers: dict[Row, int] | None = {} if shares_rows else None
         self.graphs: dict[tuple[Any, ...], int] = {}
         self.programs: dict[int, dict[str, Any]] = {}
         self.facts = Interner()
@@ -60,7 +60,7 @@ class ProgramWriter:
     def add(self, content: int, program: Program) -> None:
         for graph in program:
             for node in graph.nodes:
-                self.strings[node.id]  # ids first: their numbers follow each other
+                self.strings[node.id]  # ids first, so that their numbers are consecutive
         trees = GroupTrees(program)
         for g, graph in enumerate(program):
             trees.start_graph(g, graph.groupings)
@@ -79,23 +79,23 @@ class ProgramWriter:
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
 
     def _describe(self, details: Details) -> _Described:
-        """Nodes may share their details (most of a compiled module does), and decoding them is the costly part: once each."""
-        known = self._described.get(id(details))
-        if known is None:
+        """Decode details once each: nodes may share them (most of a compiled module does), and decoding is the expensive part."""
+        described = self._described.get(id(details))
+        if described is None:
             attrs, source = details.attrs, details.source
-            known = self._described[id(details)] = (attrs, details.scope, source, len(self._described), details)
+            described = self._described[id(details)] = (attrs, details.scope, source, len(self._described), details)
             if self.details is not None:
                 self.details.add(attrs, source, details)
-        return known
+        return described
 
     def _seats(self, trees: dict[int, GroupTree]) -> list[int]:
-        """The seat of each node; `trees` by the numbers of their groupings."""
+        """The seat of each node; `trees` are by the numbers of their groupings."""
         columns = [self._path_numbers(trees[number]) if number in trees else repeat(-1) for number in range(max(trees) + 1)]
         seats = self.seats
         return [seats.setdefault(paths, len(seats)) for paths in zip(*columns, strict=False)]
 
     def _path_numbers(self, tree: GroupTree) -> list[int]:
-        """The tree's groups as numbers of the shared one, node by node."""
+        """The group of each node, as a number in the shared tree of paths."""
         paths: list[Path] = []
         for name, parent in zip(tree.names, tree.parents, strict=True):
             paths.append((*(paths[parent] if parent >= 0 else ()), name))
@@ -104,7 +104,7 @@ class ProgramWriter:
 
     def _graph(self, graph: Graph, seats: list[int], metrics: list[int]) -> int:
         has_kinds = graph.attrs.get("kind") == "autograd"
-        strings, types, ops, nodes, known = self.strings, self.types, self.ops, self.nodes, self.known
+        strings, types, ops, nodes, row_numbers = self.strings, self.types, self.ops, self.nodes, self.row_numbers
         members = []
         for node, seat, measured in zip(graph.nodes, seats, metrics, strict=True):
             attrs, _, _, detail, _ = self._described[id(node.details)]
@@ -125,17 +125,17 @@ class ProgramWriter:
                 tuple([strings[name] for name in node.control]),
                 tuple([strings[text] for link in node.links for text in (link.kind, link.graph, link.node)]),
             )
-            number = None if known is None else known.get(row)
+            number = None if row_numbers is None else row_numbers.get(row)
             if number is None:
                 number = nodes.add(row)
-                if known is not None:
-                    known[row] = number
+                if row_numbers is not None:
+                    row_numbers[row] = number
             members.append(number)
         outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
         return self.graphs.setdefault((strings[graph.name], tuple(runs(members)), outputs), len(self.graphs))
 
     def finish(self, name: str, passes: list[dict[str, Any]] | None = None, diffs: Mapping[int, bytes] | None = None) -> bytes:
-        """All programs; `passes` are rows of a timeline, each of which names its program by `content`."""
+        """The bytes of all programs; `passes` are rows of a timeline, each of which refers to its program by `content`."""
         out, strings = SectionWriter(), self.strings
         self.nodes.write(out, self.details is not None)
         graph_nodes, graph_outputs = Rows(), Rows()

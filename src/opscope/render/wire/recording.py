@@ -1,4 +1,4 @@
-"""A whole recording on the wire, for pages that bring everything along (`web/src/core/program` reads it)."""
+"""A whole recording on the wire, for self-contained pages (`web/src/core/program` reads it)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opscope.render.wire.program import ProgramWriter
 
 
 def encode_recording(recording: Recording, progress: Progress | None = None) -> bytes:
-    """Programs, rows and diffs of all passes, to be decoded one by one."""
+    """The programs, rows and diffs of all passes, which can be decoded one by one."""
     writer = ProgramWriter(shares_rows=True)
     rows: list[Row] = []
     diffs: dict[int, bytes] = {}
@@ -28,12 +28,12 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
 
 
 def pass_rows(recording: Recording, rows: Iterable[Row | None]) -> list[dict[str, Any]]:
-    """What a timeline shows. A row that is not known yet has no counts."""
-    found = []
+    """The rows of a timeline. A pass that has not been compared yet has no counts."""
+    shown_rows = []
     for snapshot, row in zip(recording, rows, strict=True):
         before = recording.before(snapshot)
         counts = {} if row is None else {"added": row.added, "removed": row.removed, "changed": row.changed}
-        found.append(
+        shown_rows.append(
             {
                 "name": snapshot.name,
                 "pipeline": list(snapshot.pipeline),
@@ -45,4 +45,4 @@ def pass_rows(recording: Recording, rows: Iterable[Row | None]) -> list[dict[str
                 **counts,
             }
         )
-    return found
+    return shown_rows

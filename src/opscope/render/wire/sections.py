@@ -1,16 +1,16 @@
-"""The container that the wire format is written in: named columns of numbers behind a small JSON directory.
+"""The container of the wire format: named columns of numbers after a small JSON directory.
 
     "OPSW"  u32 version  u32 length of the directory  u32 0
-    directory: UTF-8 JSON, filled with spaces to a multiple of 8
+    directory: UTF-8 JSON, padded with spaces to a multiple of 8
     sections, each starting at a multiple of 8, little-endian
 
-The directory holds the writer's own fields and, under "sections", `name: [type, coding, offset, count]`. Offsets count from the
-first section. A column is stored in the narrowest integer type that holds it, after a coding that makes its numbers small:
-what deflate then has to squeeze is mostly zeros.
+The directory has the writer's own fields and, under "sections", `name: [type, coding, offset, count]`. Offsets count from the first
+section. A column is stored in the narrowest integer type that fits, after a coding that makes its numbers small: what deflate then
+compresses is mostly zeros.
 
     plain    the numbers
-    delta    each as the difference from the one before
-    rows     the lengths of rows; the reader adds them up to row starts (one more number than stored)
+    delta    each number as the difference from the one before
+    rows     the lengths of rows; the reader sums them up to row starts (one more number than stored)
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SectionWriter:
             if least <= low and high <= most:
                 self._add(name, kind, coding, _little_endian(array(code, values)), len(values))
                 return
-        raise OverflowError(f"column {name!r} holds a number beyond 32 bits")
+        raise OverflowError(f"column {name!r} has a number that needs more than 32 bits")
 
     def deltas(self, name: str, values: Sequence[int]) -> None:
         self.integers(name, [b - a for a, b in zip([0, *values[:-1]], values, strict=True)] if len(values) else [], "delta")
@@ -63,7 +63,7 @@ class SectionWriter:
         self._add(name, "u8", "plain", block, len(block))
 
     def strings(self, name: str, texts: Iterable[str]) -> None:
-        """A table of strings: `name` holds the UTF-8, `name.rows` the length of each in bytes."""
+        """A table of strings: `name` has the UTF-8, `name.rows` the length of each in bytes."""
         blocks = [text.encode("utf-8", "replace") for text in texts]
         self.rows(f"{name}.rows", [len(block) for block in blocks])
         self.block(name, b"".join(blocks))
@@ -97,7 +97,7 @@ class Interner(dict[str, int]):
 
 
 class Rows:
-    """Rows of numbers, or of pairs of them, under construction."""
+    """Rows of numbers, or of pairs of numbers, under construction."""
 
     def __init__(self) -> None:
         self.length: list[int] = []

@@ -1,4 +1,4 @@
-"""The table of types: their texts, and what follows from them as numbers."""
+"""The table of types: their text, and their rank, sizes and kind as numbers."""
 
 from __future__ import annotations
 
