@@ -36,6 +36,11 @@ EXAMPLES = (
 """`opscope demo` opens the first one."""
 
 
+def is_example(path: Path) -> bool:
+    """Whether a file is part of the package: nothing is ever written there."""
+    return path.resolve().parent == _DIRECTORY
+
+
 def source_path(source: str | PathLike[str]) -> Path:
     """The path that a source names: itself, or the example's file for `demo:NAME`. All code that opens a source uses this."""
     name = fspath(source)

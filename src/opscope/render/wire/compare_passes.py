@@ -8,6 +8,7 @@ from contextlib import closing, nullcontext
 from functools import lru_cache
 from pathlib import Path
 
+from opscope.demo import is_example
 from opscope.plugin import Progress
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.processes import answers_in_order, cores, serve
@@ -36,11 +37,14 @@ def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
 
 
 def compared(recording: Recording, progress: Progress | None = None, snapshots: Sequence[Snapshot] | None = None) -> Iterator[Comparison]:
-    """Every pass in order, or only these snapshots. Comparisons in the recording file are reused; new ones are added to it."""
+    """Every pass in order, or only these snapshots. Comparisons in the recording file are reused; new ones are added to it, unless
+    it is part of the package."""
     chosen = list(recording) if snapshots is None else snapshots
     stored = read_comparisons(recording.file, FORMAT) if recording.file else {}
     missing = [s for s in chosen if s.index not in stored and not recording.repeats(s)]
-    writer = ComparisonWriter(recording.file, FORMAT) if missing and recording.file and "finished" in recording.attrs else None
+    writer = None
+    if missing and recording.file and "finished" in recording.attrs and not is_example(recording.file):
+        writer = ComparisonWriter(recording.file, FORMAT)
     with closing(writer) if writer else nullcontext():
         fresh = _computed(recording, missing)
         for number, snapshot in enumerate(chosen, 1):

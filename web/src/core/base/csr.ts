@@ -69,9 +69,9 @@ export class TripleMap {
     const mask = this.table.length - 1;
     let slot = mix(mix(a, b), c) & mask;
     for (;;) {
-      const found = this.table[slot];
-      if (found < 0) break;
-      if (this.keys[3 * found] === a && this.keys[3 * found + 1] === b && this.keys[3 * found + 2] === c) return found;
+      const entry = this.table[slot];
+      if (entry < 0) break;
+      if (this.keys[3 * entry] === a && this.keys[3 * entry + 1] === b && this.keys[3 * entry + 2] === c) return entry;
       slot = (slot + 1) & mask;
     }
     const number = this.size++;

@@ -211,10 +211,10 @@ class Tables {
     const value = new Int32Array(count),
       extra = new Int32Array(count),
       graphOf = new Int32Array(count);
-    for (let own = 0; own + 1 < graphStart.length; own++) {
-      for (let link = start[graphStart[own]]; link < start[graphStart[own + 1]]; link++) {
+    for (let graph = 0; graph + 1 < graphStart.length; graph++) {
+      for (let link = start[graphStart[graph]]; link < start[graphStart[graph + 1]]; link++) {
         value[link] = named.value[3 * link];
-        graphOf[link] = graphOfName.get(named.value[3 * link + 1]) ?? own;
+        graphOf[link] = graphOfName.get(named.value[3 * link + 1]) ?? graph;
       }
     }
     const linksTo = bucketBy(graphOf, graphOfName.size);
