@@ -97,3 +97,25 @@ class Doubling:
 def test_save_takes_inputs_as_capture_does(tmp_path: Path) -> None:
     opscope.save(Doubling(), tmp_path / "doubling.json", 1, 2)
     assert opscope.load(tmp_path / "doubling.json") == opscope.capture(Doubling(), 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "misspelt", "nearest"),
+    [
+        ("load", ("demo:detach",), "modules", "module"),
+        ("load_all", ("demo:detach",), "format_name", "format"),
+        ("open_recording", ("demo:passes",), "progress_bar", "progress"),
+        ("record", (), "overwritee", "overwrite"),
+        ("diff", (everything(), everything()), "match_by_names", "match_by_name"),
+        ("save", (everything(), "x.svg"), "overwrit", "overwrite"),
+        ("summary", (everything(),), "dept", "depth"),
+    ],
+)
+def test_every_function_names_the_nearest_keyword(function: str, arguments: tuple[object, ...], misspelt: str, nearest: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{function}\b.* has no option '{misspelt}'; did you mean '{nearest}'"):
+        getattr(opscope, function)(*arguments, **{misspelt: None})
+
+
+def test_a_summary_of_a_program_takes_no_inputs() -> None:
+    with pytest.raises(opscope.OpscopeError, match="leave out input_size and input_data"):
+        opscope.summary(everything(), (1, 2))

@@ -15,7 +15,7 @@ from opscope.analysis.enrich import with_groupings
 from opscope.analysis.summary import Summary
 from opscope.demo import source_path
 from opscope.errors import OpscopeError, SourceError, in_source
-from opscope.naming import find_module, listed
+from opscope.naming import checks_keywords, find_module, listed
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
@@ -27,6 +27,7 @@ Shown = TypeVar("Shown", Program, Recording, Program | Recording)
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 
 
+@checks_keywords
 def load(source: str | PathLike[str], *, module: str | None = None, format: str | None = None, progress: Progress | None = None) -> Program:
     """The program of a source. `module` chooses one of several, by the name of the module or of its program.
 
@@ -54,6 +55,7 @@ def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
     return [capture(x, *inputs)]
 
 
+@checks_keywords
 def load_all(
     source: str | PathLike[str], *, module: str | None = None, format: str | None = None, progress: Progress | None = None
 ) -> list[Program]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from itertools import islice
+from typing import ParamSpec, TypeVar
 
 from opscope.errors import OpscopeError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 _MOST_LISTED = 12
 _MOST_COMPARED = 20_000
@@ -59,3 +64,23 @@ def suggest(name: str, names: Iterable[str], otherwise: str | None = None, spell
 
 def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_LISTED]) + (", …" if len(names) > _MOST_LISTED else "")
+
+
+def refuse_unknown(function: str, keywords: Iterable[str], names: Sequence[str]) -> None:
+    """Say which keyword argument was probably meant."""
+    for name in keywords:
+        if name not in names:
+            raise TypeError(f"{function} has no option {name!r}{suggest(name, names)}")
+
+
+def checks_keywords(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A public function that does not take just any keyword, so that a misspelt one gets a sentence with the nearest name."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def checked(*args: Parameters.args, **keywords: Parameters.kwargs) -> Result:
+        refuse_unknown(f"{function.__name__}()", keywords, names)
+        return function(*args, **keywords)
+
+    return checked

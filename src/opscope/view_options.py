@@ -17,7 +17,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from opscope.errors import OpscopeError
-from opscope.naming import suggest
+from opscope.naming import refuse_unknown
 
 Theme: TypeAlias = Literal["light", "dark"]
 Background: TypeAlias = Literal["theme", "white", "transparent"]
@@ -220,12 +220,9 @@ class ViewOptions:
             raise OpscopeError(f"--forward-backward draws top to bottom; leave out --rankdir {self.rankdir}")
 
     @classmethod
-    def of(cls, function: str, keywords: Mapping[str, Any]) -> ViewOptions:
+    def of(cls, function: str, keywords: Mapping[str, Any], *others: str) -> ViewOptions:
         """The options from the keyword arguments of a public function."""
-        names = [row.name for row in ROWS]
-        for name in keywords:
-            if name not in names:
-                raise TypeError(f"{function}() has no option {name!r}{suggest(name, names)}")
+        refuse_unknown(f"{function}()", keywords, [*(row.name for row in ROWS), *others])
         return cls(**keywords)
 
     @property

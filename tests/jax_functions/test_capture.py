@@ -251,6 +251,8 @@ def test_what_is_not_jax_is_refused_with_one_line() -> None:
         opscope.capture(object())
     with pytest.raises(opscope.OpscopeError, match="no stage 'tpu'"):
         opscope.capture(dense, X, W, stage="tpu")
+    with pytest.raises(opscope.OpscopeError, match="has an option 'stag'; did you mean 'stage'"):
+        opscope.capture(lambda x: x, jnp.ones(2), stag="hlo")
 
 
 def test_the_classic_example_writes_its_text_and_pictures(tmp_path: Path) -> None:

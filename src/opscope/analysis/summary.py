@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from opscope.analysis.layers import has_modules, layers_of
 from opscope.analysis.summary_text import as_csv, as_html, as_text
 from opscope.errors import OpscopeError
+from opscope.naming import refuse_unknown
 from opscope.program import Program, TensorType
 from opscope.quantities import short_bytes
 from opscope.readers.torch.measure import Layer, Measured, RunFailed, measure
@@ -218,6 +219,9 @@ def summary(
         if name not in COLUMNS:
             raise OpscopeError(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
     if isinstance(model, Program):
+        refuse_unknown("summary of a Program", kwargs, ("depth", "columns"))
+        if input_size is not None or input_data is not None:
+            raise OpscopeError(f"{model.name} is a Program, which has its shapes; leave out input_size and input_data")
         if not has_modules(model):
             raise OpscopeError(f"{model.name} was not captured from torch modules, or not traced into them; use `opscope info` instead")
         return Summary(layers_of(model), depth, [name for name in chosen if name != "saved"], lambda: model)

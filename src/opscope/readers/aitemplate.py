@@ -15,6 +15,7 @@ from typing import Any
 from opscope.errors import OpscopeError, SourceError, blamed_on_source
 from opscope.program import GraphBuilder, Metric, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
+from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -49,7 +50,10 @@ def read_model(source: Source) -> dict[str, Any]:
 def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
     """One or more tensors, with everything that they are computed from."""
     tensors = [obj] if _is_tensor(obj) else list(obj) if isinstance(obj, (list, tuple)) else []
-    return build(plain(tensors), "aitemplate") if tensors and all(map(_is_tensor, tensors)) else None
+    if not tensors or not all(map(_is_tensor, tensors)):
+        return None
+    refuse_arguments("a graph of AITemplate", args, options)
+    return build(plain(tensors), "aitemplate")
 
 
 class OpNames:

@@ -1,7 +1,13 @@
-"""Files that people pass by mistake, each with its own message."""
+"""Files and arguments that people pass by mistake, each with its own message."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
+from typing import Any
+
+from opscope.errors import OpscopeError
+from opscope.naming import suggest
 from opscope.readers.source import Source
 
 _WEIGHTS = (
@@ -62,3 +68,23 @@ def _files_of(source: Source) -> str:
     if not names or len(names) > _MOST_NAMED:
         return "one of its files"
     return f"the file in it, {names[0]}" if len(names) == 1 else f"one of its files ({', '.join(names)})"
+
+
+def refuse_arguments(what: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+    """Refuse what `capture` was given beside a graph that is complete."""
+    if inputs or options:
+        raise OpscopeError(f"{what} is captured as it is; leave out {', '.join(options) if options else 'the inputs'}")
+
+
+def check_spelling(function: Callable[..., Any], name: str, keywords: Iterable[str], options: Sequence[str]) -> None:
+    """Refuse a keyword that the captured function does not take and that looks like a misspelled option of `capture`."""
+    try:
+        parameters = signature(function).parameters
+    except (TypeError, ValueError):
+        return
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for keyword in keywords:
+        suggestion = "" if keyword in parameters or keyword in options else suggest(keyword, options, otherwise="")
+        if suggestion:
+            raise OpscopeError(f"neither capture nor {name} has an option {keyword!r}{suggestion}")

@@ -14,6 +14,7 @@ from typing import Any
 from opscope.errors import SourceError, blamed_on_source
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
+from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
@@ -46,7 +47,10 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
     """A ModelProto."""
-    return model_program(obj) if type(obj).__name__ == "ModelProto" else None
+    if type(obj).__name__ != "ModelProto":
+        return None
+    refuse_arguments("a ModelProto", args, options)
+    return model_program(obj)
 
 
 def model_program(model: Any, name: str = "onnx") -> Program:

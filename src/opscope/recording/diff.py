@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from opscope.ellipsis import ellipsize
 from opscope.gc_pause import without_collecting
+from opscope.naming import checks_keywords
 from opscope.program import Node, NodeKey, Program, TensorType
 from opscope.recording.match import Matcher, Matching
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
@@ -270,6 +271,7 @@ class Diff:
         return True
 
 
+@checks_keywords
 def diff(a: Program, b: Program, *, match_by_name: bool | None = None) -> Diff:
     """What changed from program a to program b. Also takes anything with a `program`, such as a Snapshot.
 

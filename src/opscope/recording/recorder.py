@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from opscope.errors import OpscopeError
+from opscope.naming import checks_keywords
 from opscope.program import EMPTY, Frame, Graph, NodeKey, Program
 from opscope.recording.model import Origin, Recording, Snapshot
 from opscope.recording.store.store import StoreWriter
@@ -32,6 +33,7 @@ Provenance = Mapping[Any, Iterable[Any]] | Iterable[Origin]
 """{new: [old, …]} with node ids or (graph, id) pairs, or a list of Origins."""
 
 
+@checks_keywords
 def record(path: str | Path | None = None, *, overwrite: bool = False, times: bool = False, folder: str | Path | None = None) -> Recorder:
     """Start a recording. Use it as a context manager.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from opscope.demo import source_path
 from opscope.errors import SourceError, in_source
+from opscope.naming import checks_keywords
 from opscope.plugin import Progress
 from opscope.recording.dumps import dumps, find_dump
 from opscope.recording.model import Recording
@@ -25,6 +26,7 @@ def is_recording_source(source: str | Path, format: str | None = None) -> bool:
     return path.is_dir() if format is not None else _is_store(path) or find_dump(path) is not None
 
 
+@checks_keywords
 def open_recording(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:
     """Open a recording: an .opscope file, or a dump of a compiler, whose format `format` can name."""
     path = source_path(source)

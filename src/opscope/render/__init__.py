@@ -132,7 +132,7 @@ def save(x: Any, path: str | PathLike[str], *inputs: Any, format: str | None = N
     fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
     """
     target = Path(path)
-    chosen = ViewOptions.of("save", options)
+    chosen = ViewOptions.of("save", options, "format", "overwrite")
     if isinstance(x, Summary) and target.suffix.lower() == ".csv" and format is None:
         chosen.require("csv", "csv files")
         _save_table(x, target, overwrite)

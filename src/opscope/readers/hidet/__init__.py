@@ -8,6 +8,7 @@ from opscope.program import Program
 from opscope.readers import Progress, Verdict
 from opscope.readers.hidet.flow import flow_graph_program
 from opscope.readers.hidet.netron import read_netron
+from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
 
 __all__ = ["capture", "read", "sniff"]
@@ -30,5 +31,6 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
 def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
     """A FlowGraph, or tensors that one can be traced from."""
     if type(obj).__name__ == "FlowGraph":
+        refuse_arguments("a FlowGraph", args, options)
         return flow_graph_program(obj)
     return None

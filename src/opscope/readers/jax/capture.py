@@ -17,9 +17,11 @@ from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
 from opscope.readers.jax.flax import Call, as_function, named_calls
 from opscope.readers.jax.jaxpr import read_jaxpr
+from opscope.readers.mistakes import check_spelling
 from opscope.readers.mlir import read_mlir
 
 STAGES = ("jaxpr", "stablehlo", "hlo", "optimized")
+_OPTIONS = ("stage", "static_argnums", "static_argnames", "donate_argnums", "compiler_options")
 
 
 def capture(
@@ -40,6 +42,7 @@ def capture(
         return program
     if not callable(obj):
         return None
+    check_spelling(obj, getattr(obj, "__name__", type(obj).__name__), kwargs, _OPTIONS)
     call = Call(obj, args, kwargs)
     function, args, kwargs, roles = as_function(call)
     if not args and not kwargs and _needs_inputs(function):

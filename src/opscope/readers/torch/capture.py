@@ -13,6 +13,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.program import Program
+from opscope.readers.mistakes import check_spelling
 from opscope.readers.torch import autograd, export
 from opscope.readers.torch.caches import caches_registered
 from opscope.readers.torch.names import ONE_BY_ONE, first_words
@@ -58,7 +59,7 @@ def capture(
         raise OpscopeError(f"dynamic_shapes and strict are options of torch.export, which stage={stage!r} does not use; leave them out")
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in obj.parameters()):
         raise OpscopeError(f"{_name(obj)} has uninitialized parameters (lazy modules); run it once with real inputs first")
-    _check_spelling(obj, kwargs)
+    check_spelling(obj.forward, f"{_name(obj)}.forward", kwargs, (*_OPTIONS, *_SHOWN))
     if not args and not kwargs and _needs_inputs(obj):
         raise OpscopeError(f"{_name(obj)} needs its inputs: opscope.capture(model, *inputs)")
     if stage == "autograd":
@@ -86,24 +87,10 @@ def _check_stage(stage: str | None, subject: str, stages: tuple[str, ...]) -> No
         raise OpscopeError(f"no stage {stage!r} for {subject}; {choice}")
 
 
-def _check_spelling(module: Any, kwargs: dict[str, Any]) -> None:
-    """Refuse a keyword that `forward` does not take and that looks like a misspelled option."""
-    try:
-        parameters = inspect.signature(module.forward).parameters
-    except (TypeError, ValueError):
-        return
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return
-    for name in kwargs:
-        suggestion = "" if name in parameters or name in _SHOWN else suggest(name, (*_OPTIONS, *_SHOWN), otherwise="")
-        if suggestion:
-            raise OpscopeError(f"neither capture nor {_name(module)}.forward has an option {name!r}{suggestion}")
-
-
 def _options(kwargs: dict[str, Any]) -> autograd.Options:
     unknown = [name for name in kwargs if name not in _SHOWN]
     if unknown:
-        raise OpscopeError(f"no option {unknown[0]!r} for the autograd graph of tensors; there are: {', '.join(_SHOWN)}")
+        raise OpscopeError(f"no option {unknown[0]!r} for the autograd graph of tensors{suggest(unknown[0], _SHOWN)}")
     return autograd.Options(**kwargs)
 
 
