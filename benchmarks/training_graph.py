@@ -29,7 +29,9 @@ class _Step:
         self.saved: dict[str, str] = {}
 
     def op(self, name: str, op: str, inputs: list[str], type: TensorType, scope: tuple[str, ...], **attrs: object) -> str:
-        self.graph.node(name, op, [(each, 0) for each in inputs], [type], scope=scope, attrs={"op_name": "/".join((*scope, op)), **attrs})
+        self.graph.node(
+            name, op, [(operand, 0) for operand in inputs], [type], scope=scope, attrs={"op_name": "/".join((*scope, op)), **attrs}
+        )
         return name
 
     def parameter(self, name: str, type: TensorType, scope: tuple[str, ...]) -> str:

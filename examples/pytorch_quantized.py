@@ -41,7 +41,7 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    """The running sum is no operation of XNNPACK: it stays outside and divides the model in two."""
+    """XNNPACK does not have the running sum, so it stays outside and divides the model in two."""
 
     def __init__(self) -> None:
         super().__init__()

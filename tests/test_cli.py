@@ -207,7 +207,7 @@ def test_a_callable_of_a_module_is_a_source(run: Run, tmp_path: Path) -> None:
     for name in ("make", "program"):
         assert json.loads(run("info", f"models:{name}", "--json").stdout)["name"] == "made"
     assert refused(run("info", "models:broken")) == "models:broken: raised ValueError: no luck"
-    assert refused(run("info", "models:nothing")) == "models:nothing: models has no 'nothing'"
+    assert refused(run("info", "models:nothing")).startswith("models:nothing: models has no 'nothing'; there are: ")
     assert refused(run("info", "models:number")).startswith("models:number: cannot capture a builtins.int")
     assert "Traceback" in run("info", "models:broken", env={"OPSCOPE_TRACEBACK": "1"}).stderr
 

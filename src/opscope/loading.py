@@ -15,7 +15,7 @@ from opscope.analysis.enrich import with_groupings
 from opscope.analysis.summary import Summary
 from opscope.demo import source_path
 from opscope.errors import OpscopeError, SourceError, in_source
-from opscope.naming import checks_keywords, find_module, listed
+from opscope.naming import checks_keywords, find_module, listed, suggest
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, read
 from opscope.readers.source import Source
@@ -118,7 +118,8 @@ def _resolve(name: str, module_name: str, attribute: str) -> Any:
         raise SourceError(f"importing {module_name} failed: {type(error).__name__}: {error}", name) from error
     for part in attribute.split("."):
         if not hasattr(obj, part):
-            raise SourceError(f"{getattr(obj, '__name__', obj)} has no {part!r}", name)
+            public = [candidate for candidate in dir(obj) if not candidate.startswith("_")]
+            raise SourceError(f"{getattr(obj, '__name__', obj)} has no {part!r}{suggest(part, public)}", name)
         obj = getattr(obj, part)
     return obj
 

@@ -209,7 +209,8 @@ class ProgramBuilder:
                     message = f"{name!r} in graph {builder.name!r} is not a metric of the program; define it first"
                     raise builder._fail_graph(message, f".metrics.{name}")
                 if self.metrics[name].ratio:
-                    raise builder._fail_graph(f"metric {name!r} is a ratio, which has no numbers of its own", f".metrics.{name}")
+                    message = f"metric {name!r} is a ratio, which has no numbers of its own; leave them out"
+                    raise builder._fail_graph(message, f".metrics.{name}")
 
 
 def _frozen(columns: Mapping[str, dict[str, T]]) -> Mapping[str, Mapping[str, T]]:

@@ -31,7 +31,7 @@ def common_mistake(source: Source) -> str:
         return f"is a directory without compiler dumps; pass {_files_of(source)}, or the directory with the dumps"
     head = source.head
     if not head.strip():
-        return "is empty"
+        return "is empty; write or download it again"
     if head.startswith(b"version https://git-lfs.github.com/spec/"):
         return "is a Git LFS pointer, not the file itself; run `git lfs pull` first"
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:256].lower()

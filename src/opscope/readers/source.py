@@ -57,7 +57,7 @@ class Source:
             try:
                 return stream.read(size)
             except (EOFError, zlib.error, OSError) as error:
-                raise SourceError(f"cannot be decompressed: {error}", self.name) from None
+                raise SourceError(f"cannot be decompressed: {error}; the file may be truncated", self.name) from None
 
     @cached_property
     def head(self) -> bytes:

@@ -77,7 +77,7 @@ class Body:
         self._pending: list[tuple[int, int]] = []
 
     def read(self, pos: int, end: int) -> int:
-        """Instructions from here to the closing brace, or to the end where there is none."""
+        """Read instructions from here to the closing brace, or to the end if there is none."""
         text = self.module.text
         pos = self._read_regular(pos, end)
         while True:

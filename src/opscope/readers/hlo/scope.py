@@ -45,7 +45,7 @@ class Scope(NamedTuple):
 
     @property
     def attrs(self) -> dict[str, str]:
-        """Direction and transforms as node attributes, where there are any."""
+        """Direction and transforms as node attributes, if there are any."""
         annotations = {DIRECTION_ATTR: self.direction, TRANSFORMS_ATTR: ", ".join(self.transforms)}
         return {key: text for key, text in annotations.items() if text}
 

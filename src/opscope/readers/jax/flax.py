@@ -64,7 +64,7 @@ def _linen(call: Call) -> Call:
 
 
 def _nnx(call: Call) -> Call:
-    """State that the call changes (a batch norm's averages, a random generator's count) comes out of it beside the result."""
+    """State that the call changes (a batch norm's averages, a random generator's count) is returned along with the result."""
     import jax
     from flax import nnx
 

@@ -308,8 +308,8 @@ def in_forward_order(roots: Iterable[Any], done: set[Any] | None = None) -> list
 def as_created(functions: list[Any]) -> list[Any]:
     """The functions in the order in which the forward pass created them, each leaf's accumulator before its first user.
 
-    Autograd numbers functions per thread. After a run with several threads the numbers may contradict the graph; then the order given
-    is returned.
+    Autograd numbers functions per thread. After a run with several threads, the numbers may contradict the graph; then the order of
+    `functions` stays.
     """
     numbered = sorted((function for function in functions if function.next_functions), key=lambda function: function._sequence_nr())
     order: list[Any] = []

@@ -35,7 +35,7 @@ class Placeholder(NamedTuple):
     name: str = ""
     """Qualified name in the model ("layers.3.mlp.weight")."""
     tied: tuple[str, ...] = ()
-    """All qualified names of the same tensor, where it has several."""
+    """All qualified names of the same tensor, if it has several."""
     trainable: bool | None = None
     persistent: bool | None = None
 

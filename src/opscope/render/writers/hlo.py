@@ -96,11 +96,11 @@ def _mark(node: Node, root: str) -> str:
 
 
 def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str, str]], metadata: bool) -> list[str]:
-    written = {node.id for node in nodes}
+    node_ids = {node.id for node in nodes}
     lines = []
     for node in nodes:
         details = node.details
-        tail = _tail(node, details.tail, written, metadata) if isinstance(details, HloDetails) else ""
+        tail = _tail(node, details.tail, node_ids, metadata) if isinstance(details, HloDetails) else ""
         inner = details.payload if isinstance(details, HloDetails) and (node.is_argument or node.role == "constant") else ""
         operands = inner or ", ".join(name for name, _ in node.inputs)
         typed = _type(node, (graph.name, node.id) in tuples)
@@ -108,7 +108,7 @@ def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str
     return lines
 
 
-def _tail(node: Node, text: str, written: set[str], metadata: bool) -> str:
+def _tail(node: Node, text: str, node_ids: set[str], metadata: bool) -> str:
     parts = []
     for key, start, end in read_attributes(text, 0)[0]:
         value = text[start:end]
@@ -118,7 +118,7 @@ def _tail(node: Node, text: str, written: set[str], metadata: bool) -> str:
             value = _with_source_line(value, node)
         elif key == "control-predecessors":
             names = [name.strip().lstrip("%") for name in value.strip("{}").split(",")]
-            names = [name for name in names if name in written]
+            names = [name for name in names if name in node_ids]
             if not names:
                 continue
             value = f"{{{', '.join(names)}}}"
