@@ -68,10 +68,10 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Samples that are too large or not ours to check in; they are next to the repository and may be absent."""
-    folder = ROOT.parent / "shared" / "data"
-    if not folder.is_dir():
+    data = ROOT.parent / "shared" / "data"
+    if not data.is_dir():
         pytest.skip("sample data beside the repository (../shared/data) is not here")
-    return folder
+    return data
 
 
 @pytest.fixture(scope="session")

@@ -109,10 +109,10 @@ def train_step() -> opscope.Program:
 
 def sample(archive: str, member: str) -> Callable[[], opscope.Program]:
     def load() -> opscope.Program:
-        with tempfile.TemporaryDirectory() as folder, tarfile.open(SAMPLES / archive) as packed:
+        with tempfile.TemporaryDirectory() as directory, tarfile.open(SAMPLES / archive) as packed:
             name = next(name for name in packed.getnames() if member in name)
-            packed.extract(name, folder, filter="data")
-            return opscope.load(Path(folder, name))
+            packed.extract(name, directory, filter="data")
+            return opscope.load(Path(directory, name))
 
     return load
 

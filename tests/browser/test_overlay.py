@@ -42,13 +42,13 @@ def inlined() -> Program:
     return builder.build()
 
 
-def shown(open_address: Open, folder: Path) -> Viewer:
-    with opscope.record(folder / "run.opscope") as rec:
+def shown(open_address: Open, directory: Path) -> Viewer:
+    with opscope.record(directory / "run.opscope") as rec:
         rec.set(ids="names")
         rec.snapshot(calls(), "start")
         rec.snapshot(inlined(), "inline")
-    write([open_recording(folder / "run.opscope")], folder / "page.html", ViewOptions())
-    return open_address((folder / "page.html").as_uri())
+    write([open_recording(directory / "run.opscope")], directory / "page.html", ViewOptions())
+    return open_address((directory / "page.html").as_uri())
 
 
 def test_the_overlay_counts_as_the_card_does(open_address: Open, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_times_are_printed_as_passes_end(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_each_snapshot_as_json_in_a_directory(tmp_path: Path) -> None:
-    with opscope.record(folder=tmp_path / "passes") as rec:
+    with opscope.record(directory=tmp_path / "passes") as rec:
         rec.snapshot(program("neg"), "as written")
         rec.snapshot(program("neg", "exp"), "lower / it", pipeline=["a", "b"], module="jit f")
     files = sorted(path.name for path in (tmp_path / "passes").iterdir())
@@ -97,7 +97,7 @@ def test_each_snapshot_as_json_in_a_directory(tmp_path: Path) -> None:
     assert opscope.load(tmp_path / "passes" / files[1]) == program("neg", "exp")
     assert json.loads((tmp_path / "passes" / files[0]).read_text())["format"] == "opscope"
     with pytest.raises(opscope.OpscopeError, match="not an empty directory"):
-        opscope.record(folder=tmp_path / "passes")
+        opscope.record(directory=tmp_path / "passes")
 
 
 def test_a_failing_compiler_leaves_the_recorded_snapshots(tmp_path: Path) -> None:

@@ -34,20 +34,22 @@ Provenance = Mapping[Any, Iterable[Any]] | Iterable[Origin]
 
 
 @checks_keywords
-def record(path: str | Path | None = None, *, overwrite: bool = False, times: bool = False, folder: str | Path | None = None) -> Recorder:
+def record(
+    path: str | Path | None = None, *, overwrite: bool = False, times: bool = False, directory: str | Path | None = None
+) -> Recorder:
     """Start a recording. Use it as a context manager.
 
-    Without a path, it is in memory. `times` prints each pass and its seconds when it ends; `folder` is a directory that also gets each
+    Without a path, it is in memory. `times` prints each pass and its seconds when it ends; `directory` also gets each
     snapshot as JSON.
     """
-    return Recorder(path, overwrite=overwrite, times=times, folder=folder)
+    return Recorder(path, overwrite=overwrite, times=times, directory=directory)
 
 
 class Recorder:
-    def __init__(self, path: str | Path | None, *, overwrite: bool, times: bool, folder: str | Path | None) -> None:
+    def __init__(self, path: str | Path | None, *, overwrite: bool, times: bool, directory: str | Path | None) -> None:
         self._writer = StoreWriter(path, overwrite=overwrite)
         self._times = times
-        self._directory = None if folder is None else _empty_directory(Path(folder))
+        self._directory = None if directory is None else _empty_directory(Path(directory))
         self._pipelines = threading.local()
         self._last: dict[str, Program] = {}
         self._last_index: dict[str, int] = {}
