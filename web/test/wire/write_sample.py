@@ -21,15 +21,8 @@ main.node("pair", "tuple", [("x", 0), ("x", 0)], [F32, TensorType("s32", ("<=10"
 main.node("</script>", "send", [("pair", WHOLE)], [TensorType("token")], scope=("layer_0", "größe/🙂"))
 main.node("c", "constant", outputs=[TensorType("f32")], role="constant", attrs={"value": "0.5"})
 main.node(
-    "call",
-    "call",
-    [("pair", 1), ("c", 0)],
-    [F32],
-    calls=["body"],
-    control=["</script>"],
-    links=[Link("backward_of", "t", "body")],
-    attrs={"config": {"a": [1, 2, None]}, "metadata.op_name": "jit(f)/call", "flag": True},
-    scope=("layer_0",),
+    "call", "call", [("pair", 1), ("c", 0)], [F32], calls=["body"], control=["</script>"], links=[Link("backward_of", "t", "body")],
+    attrs={"config": {"a": [1, 2, None]}, "metadata.op_name": "jit(f)/call", "flag": True}, scope=("layer_0",),
     source=[Frame("model.py", 12, "forward"), Frame("train.py", 3)],
 )
 for i in range(300):
@@ -50,9 +43,7 @@ expected = {
     "graphs": [g.name for g in graphs],
     "nodes": [
         {
-            "id": node.id,
-            "op": node.op,
-            "role": node.role,
+            "id": node.id, "op": node.op, "role": node.role,
             "inputs": [[starts[g] + graph.position[name], index] for name, index in node.inputs],
             "types": [[str(t), t.dtype, t.layout, -1 if t.bytes is None else t.bytes] for t in node.outputs],
             "calls": [[h.name for h in graphs].index(name) for name in node.calls],
@@ -62,15 +53,11 @@ expected = {
             "attrs": dict(node.attrs),
             "source": [{"file": f.file, "line": f.line, **({"function": f.function} if f.function else {})} for f in node.source],
         }
-        for g, graph in enumerate(graphs)
-        for node in graph
+        for g, graph in enumerate(graphs) for node in graph
     ],
     "metrics": [
         {
-            "name": metric.name,
-            "unit": metric.unit,
-            "combine": metric.combine,
-            "origin": metric.origin,
+            "name": metric.name, "unit": metric.unit, "combine": metric.combine, "origin": metric.origin,
             "values": [graph.metrics.get(metric.name, {}).get(node.id) for graph in graphs for node in graph],
         }
         for metric in with_costs(program).metrics.values()
