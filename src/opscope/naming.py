@@ -67,14 +67,14 @@ def listed(names: Sequence[str]) -> str:
 
 
 def refuse_unknown(function: str, keywords: Iterable[str], names: Sequence[str]) -> None:
-    """Say which keyword argument was probably meant."""
+    """Raise an error for an unknown keyword argument, with the one that was probably meant."""
     for name in keywords:
         if name not in names:
             raise TypeError(f"{function} has no option {name!r}{suggest(name, names)}")
 
 
 def checks_keywords(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """A public function that does not take just any keyword, so that a misspelt one gets a sentence with the nearest name."""
+    """Make a public function report a misspelled keyword with the nearest name."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 

@@ -294,7 +294,7 @@ def test_a_real_run_has_groups_names_lines_and_outputs(run: Program) -> None:
     assert graph["step.weight"].scope == ("step: Linear",)
     assert graph["addmm"].source[-1].file == __file__
     assert graph["output"].attrs["names"] == ["scores", "extras.table[0]"]
-    assert graph["add_1"].inputs[1] == ("given.push", 0)
+    assert graph["add_1"].inputs[1] == ("forces.push", 0)
 
 
 def test_writes_through_views_stay_in_order(run: Program) -> None:
