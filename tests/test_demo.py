@@ -79,3 +79,8 @@ def test_demo_serves_the_viewer(tmp_path: Path, arguments: list[str]) -> None:
         finally:
             server.terminate()
     assert f'"name":"demo:{"passes" if "passes" in arguments[-1] else "train_step"}"' in page.replace('": "', '":"')
+
+
+def test_what_is_not_a_recording_is_named_as_it_was_asked_for(run: Run) -> None:
+    assert run("passes", "demo:train_step").stderr.startswith("demo:train_step: is not an opscope recording")
+    assert run("passes", "demo:passes@12").stderr == "demo:passes@12: is one pass of a recording; leave out @12 to open all of them\n"

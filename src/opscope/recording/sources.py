@@ -29,6 +29,9 @@ def is_recording_source(source: str | Path, format: str | None = None) -> bool:
 @checks_keywords
 def open_recording(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:
     """Open a recording: an .opscope file, or a dump of a compiler, whose format `format` can name."""
+    _, which = split_at(str(source))
+    if which:
+        raise SourceError(f"is one pass of a recording; leave out @{which} to open all of them", str(source))
     path = source_path(source)
     row = None if format is None and _is_store(path) else find_dump(path, format)
     if row is not None:
@@ -39,9 +42,7 @@ def open_recording(source: str | Path, progress: Progress | None = None, *, form
             return recording
     if path.is_dir():
         raise SourceError(f"contains no compiler passes; supported are {', '.join(row.what for row in dumps())}", str(source))
-    recording = open_store(path)
-    recording.name = str(source)
-    return recording
+    return open_store(path, str(source))
 
 
 def open_passes(source: str | Path, progress: Progress | None = None, *, format: str | None = None) -> Recording:

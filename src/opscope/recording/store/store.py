@@ -122,11 +122,12 @@ class StoreWriter:
             return self._connection.execute(query, values).fetchall()
 
 
-def open_store(path: str | Path) -> Recording:
+def open_store(path: str | Path, name: str | None = None) -> Recording:
     """Open a recording file, which is checked before any of it is used."""
-    with _errors_of(str(path)):
+    name = name or str(path)
+    with _errors_of(name):
         file = RecordingFile(Path(path))
-    return _read(file.rows, str(path), file.path)
+    return _read(file.rows, name, file.path)
 
 
 def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False) -> None:
