@@ -70,10 +70,20 @@ def test_a_recording_is_saved_and_never_replaced_by_accident(run: Path, tmp_path
         opscope.save(everything(), tmp_path / "program.opscope")
 
 
+@pytest.mark.parametrize(
+    ("suffix", "kind"), [("svg", "an SVG"), ("html", "an HTML"), ("hlo", "an HLO"), ("png", "a PNG"), ("dot", "a DOT")]
+)
+def test_a_file_that_is_not_replaced_is_named_in_english(suffix: str, kind: str, tmp_path: Path) -> None:
+    target = tmp_path / f"notes.{suffix}"
+    target.write_text("my notes")
+    with pytest.raises(opscope.OpscopeError, match=f"does not look like {kind} file; choose another name"):
+        opscope.save(everything(), target)
+
+
 def test_save_replaces_files_of_its_own_kind_only(tmp_path: Path) -> None:
     notes, target = tmp_path / "notes.json", tmp_path / "step.json"
     notes.write_text("my notes")
-    with pytest.raises(opscope.OpscopeError, match=r"already exists and does not look like a json file"):
+    with pytest.raises(opscope.OpscopeError, match=r"already exists and does not look like a JSON file"):
         opscope.save(everything(), notes)
     assert notes.read_text() == "my notes"
     opscope.save(everything(), notes, overwrite=True)

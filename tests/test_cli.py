@@ -39,7 +39,7 @@ def test_info_reports_graphs_ops_parameters_and_cost(run: Run, example: Path) ->
     assert sum(op["nodes"] for op in info["ops"]) == info["nodes"]
     assert f"{info['nodes']:,} in {len(info['graphs'])} graphs, entry {info['entry']}" in done.stdout
     assert info["parameters"] == 54 and info["parameter_bytes"] == info["parameter_elements"] * 4
-    assert "54 of the entry (its parameters)" in done.stdout and info["inputs"] == info["buffers"] == 0
+    assert "parameters  54 (every argument of the entry): " in done.stdout and info["inputs"] == info["buffers"] == 0
     assert info["flops"] > 10**7 and info["unknown"] == 0
     assert re.search(r"^dot +75  matmul$", done.stdout, re.M)
     assert "more graphs (--all lists them)" in done.stdout and "--all" not in run("info", example, "--all").stdout
@@ -148,8 +148,8 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["export", "step.json"], "opscope export: Missing option '-o' / '--output'. See `opscope export --help`."),
-        (["export", "step.json", "-o", "x.docx"], "x.docx: unknown suffix '.docx'; there are: ."),
-        (["export", "step.json", "-o", "x"], "x: has no suffix to choose a format by; there are: ."),
+        (["export", "step.json", "-o", "x.docx"], "x.docx: unknown suffix '.docx'; use one of ."),
+        (["export", "step.json", "-o", "x"], "x: has no suffix to choose a format by; use one of ."),
         (["export", "step.json", "-o", "no/x.dot"], "no: no such directory; create it first"),
         (["export", "step.json", "-o", "x.dot", "--to", "excel"], "no writer for format 'excel'; there are: "),
         (["export", "step.json", "-o", "x.dot", "--graph", "main"], "step.json: no graph named 'main'; did you mean 'main.7'?"),
@@ -160,9 +160,17 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
         (["export", "step.json", "-o", "x.dot", "--paths", "pair", "ad"], "step.json: no node named 'ad'"),
         (["export", "step.json", "-o", "x.dot", "--group-by", "p"],
          "step.json: no grouping named 'p'; there are: module, partition, source line, op, direction"),
-        (["export", "step.json", "-o", "x.json", "--depth", "2"], "--depth does not apply to json files"),
+        (["export", "step.json", "-o", "x.json", "--depth", "2"],
+         "--depth does not apply to JSON files; leave it out, or write html, svg, png, pdf or dot"),
         (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; choose another name, or use --force"),
         (["info", "step.json", "--from", "tarot"], "no reader for format 'tarot'; there are: native, hlo"),
+        (["export", "step.json", "-o", "x.svg", "--dept", "3"],
+         "opscope export: No such option '--dept'. Did you mean '--depth'? See `opscope export --help`."),
+        (["export", "step.json", "-o", "x.svg", "--paths", "add.3"],
+         "opscope export: Option '--paths' requires 2 arguments. See `opscope export --help`."),
+        (["step.json", "--paths", "add.3"], "opscope view: Option '--paths' requires 2 arguments. See `opscope view --help`."),
+        (["diff", "@24", "@25"], "A must name a recording, such as run.opscope@24"),
+        (["diff", "step.json", "@25"], "step.json: is not a recording, so @25 names no pass in it"),
         (["info", "step.json", "--colour"], "opscope info: No such option '--colour'"),
         (["repository"], "opscope: 'repository' is neither a command nor a file. See `opscope --help`."),
         (["veiw", "step.json"], "opscope: 'veiw' is neither a command nor a file; did you mean view?"),
@@ -171,6 +179,11 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_mistakes_are_answered_in_one_line(run: Run, step: Path, arguments: list[str], sentence: str) -> None:
     assert refused(run(*arguments)).startswith(sentence)
+
+
+def test_without_a_command_the_help_is_an_error_message(run: Run) -> None:
+    done = run()
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", run("--help").stdout)
 
 
 def test_only_files_of_the_same_format_are_overwritten_without_force(run: Run, step: Path, tmp_path: Path) -> None:
@@ -291,7 +304,7 @@ def test_a_progress_bar_for_a_terminal_and_only_for_a_terminal(run: Run, tmp_pat
 
 
 def test_an_unknown_suffix_is_answered_with_each_supported_one_once(run: Run) -> None:
-    suffixes = run("export", "step.json", "-o", "x.docx").stderr.rstrip().partition("there are: ")[2].split(", ")
+    suffixes = run("export", "step.json", "-o", "x.docx").stderr.rstrip().partition("use one of ")[2].split(", ")
     assert ".json" in suffixes and len(suffixes) == len(set(suffixes))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,21 @@ def test_demo_serves_the_viewer(tmp_path: Path, arguments: list[str]) -> None:
     assert f'"name":"demo:{"passes" if "passes" in arguments[-1] else "train_step"}"' in page.replace('": "', '":"')
 
 
+def test_a_server_stopped_with_control_c_has_succeeded(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "opscope", "demo", "--no-browser"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None and server.stderr is not None
+        urlopen(server.stdout.readline().strip()).read()
+        server.send_signal(signal.SIGINT)
+        assert (server.wait(), server.stderr.read()) == (0, "")
+
+
 def test_what_is_not_a_recording_is_named_as_it_was_asked_for(run: Run) -> None:
     assert run("passes", "demo:train_step").stderr.startswith("demo:train_step: is not an opscope recording")
     assert run("passes", "demo:passes@12").stderr == "demo:passes@12: is one pass of a recording; leave out @12 to open all of them\n"
+    assert run("diff", "demo:train_step", "@25").stderr == "demo:train_step: is not a recording, so @25 names no pass in it\n"
+
+
+def test_a_recording_is_compared_with_its_passes(run: Run) -> None:
+    """Without a pass, A is the program after the last one."""
+    assert run("diff", "demo:passes", "@25").stdout == run("diff", "demo:passes@-1", "@25").stdout != ""

@@ -137,7 +137,7 @@ def _grey_levels(png: bytes) -> bytes:
 
 
 def test_png_that_would_be_too_large_says_which_scale_fits() -> None:
-    with pytest.raises(OpscopeError, match=r"use --scale \S+ or less"):
+    with pytest.raises(OpscopeError, match=r"use a scale of \S+ or less"):
         png_bytes(chain(300), ViewOptions(scale=32, wrap=False))
 
 

@@ -116,7 +116,7 @@ def test_invalid_json_is_reported_with_its_position(program: Program, tmp_path: 
     broken.write_text("[\n {]")
     with pytest.raises(OpscopeError, match=r"rules\.json:2:3: not valid JSON"):
         opscope.save(program, tmp_path / "a.svg", style=broken)
-    with pytest.raises(OpscopeError, match="--style does not apply to dot files"):
+    with pytest.raises(OpscopeError, match=r"^style does not apply to DOT files"):
         opscope.save(program, tmp_path / "a.dot", style="clusters")
 
 

@@ -23,11 +23,21 @@ COMMAND = [sys.executable, "-m", "opscope", "repl", str(EXAMPLE)]
 
 def script(lines: str, directory: Path) -> str:
     """The output of the prompt for lines that are piped in."""
-    out = ["--output", str(directory / "drawings")]
-    done = subprocess.run([*COMMAND, *out], input=lines, capture_output=True, text=True, cwd=directory, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    done = _run_script(lines, directory)
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
+
+
+def failing_script(lines: str, directory: Path) -> tuple[str, list[str]]:
+    """The output of the prompt for lines of which some fail, and their errors."""
+    done = _run_script(lines, directory)
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    return done.stdout, done.stderr.splitlines()
+
+
+def _run_script(lines: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    out = ["--output", str(directory / "drawings")]
+    return subprocess.run([*COMMAND, *out], input=lines, capture_output=True, text=True, cwd=directory, timeout=120)
 
 
 def some_node(op: str) -> str:
@@ -63,7 +73,7 @@ def test_a_long_list_is_cut_for_a_person() -> None:
     program = opscope.load(EXAMPLE)
     assert isinstance(program, opscope.Program)
     lines: list[str] = []
-    Session(program, lambda *_: "", lines.append, lambda: "", most_listed=3).run("list e")
+    Session(program, lambda *_: "", lines.append, lines.append, lambda: "", most_listed=3).run("list e")
     count = sum("e" in node.id.lower() for graph in program for node in graph)
     assert lines[-1] == f"… and {count - 3:,} more; narrow the pattern to see them"
     assert len(lines[-4:-1]) == 3 and all(" = " in line for line in lines[-4:-1])
@@ -77,12 +87,13 @@ def test_extracts_go_where_drawings_go(tmp_path: Path) -> None:
 
 def test_names_match_in_any_case_and_mistakes_suggest_the_closest(tmp_path: Path) -> None:
     dot = some_node("dot")
-    out = script(f"info %{dot.upper()}\ninfo {dot}x\nallpaths {dot}\n{dot} wide\nlist (\n/(\n", tmp_path)
-    assert re.search(rf"instruction +{re.escape(dot)}", out)
-    assert f"no instruction named '{dot}x'; did you mean" in out
-    assert "usage: allpaths A B [limit]" in out
-    assert "width must be a whole number, not 'wide'" in out
-    assert "'(' is not a regular expression" in out
+    out, errors = failing_script(f"info {dot}x\nallpaths {dot}\n{dot} wide\nlist (\n/(\ninfo %{dot.upper()}\n", tmp_path)
+    assert re.search(rf"instruction +{re.escape(dot)}", out), "a script goes on after an error"
+    assert len(errors) == 4
+    assert errors[0].startswith(f"no instruction named '{dot}x'; did you mean")
+    assert errors[1] == "usage: allpaths A B [limit]"
+    assert errors[2] == "width must be a whole number, not 'wide'"
+    assert errors[3].startswith("'(' is not a regular expression")
 
 
 def test_each_drawing_is_a_file(tmp_path: Path) -> None:
@@ -105,9 +116,9 @@ def test_list_searches_operations_and_diff_compares_files(tmp_path: Path) -> Non
 
 
 def test_switches_change_what_info_shows(tmp_path: Path) -> None:
-    out = script("metadata\nmetadata off\nbackend_config on\nbackend_config maybe\n", tmp_path)
+    out, errors = failing_script("metadata\nmetadata off\nbackend_config on\nbackend_config maybe\n", tmp_path)
     assert out.splitlines()[:3] == ["metadata is on", "metadata is off", "backend_config is on"]
-    assert "usage: backend_config [on|off]" in out
+    assert errors == ["usage: backend_config [on|off]"]
 
 
 def test_extracts_parse_in_xla_again(tmp_path: Path) -> None:
@@ -240,8 +251,8 @@ def test_drawings_open_fusions_and_name_instructions_unless_switched_off(tmp_pat
     assert ">t<" not in off and ">f<" in off
     assert len(opscope.load(tmp_path / "all.json").main) == len(opscope.load(fused).main), "the program, not the drawing"
     assert opscope.load(tmp_path / "all.hlo").main.outputs[0][0] == "f"
-    assert "no path between lone and f" in done.stdout
-    assert "'statz' is not a command, instruction or computation; did you mean stats" in done.stdout
+    assert "no path between lone and f" in done.stderr
+    assert "'statz' is not a command, instruction or computation; did you mean stats" in done.stderr
     assert "their roots  e" in done.stdout.replace("   ", "  ")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from programs import everything
 
 import opscope
@@ -16,6 +17,7 @@ from opscope.errors import OpscopeError
 from opscope.naming import closest, suggest
 from opscope.render import WRITERS
 from opscope.view_options import ROWS, Row, ViewOptions
+from opscope.whole_file import titled
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -66,7 +68,7 @@ def test_every_option_is_a_keyword_a_flag_and_a_field_of_what_is_drawn(row: Row)
 def test_a_writer_refuses_what_it_would_ignore(writer: str, tmp_path: Path) -> None:
     for row in ROWS:
         if writer not in row.writers and (not row.needs or writer in next(each for each in ROWS if each.name == row.needs).writers):
-            with pytest.raises(OpscopeError, match=f"^{row.flag} does not apply to {writer} files; leave it out, or write "):
+            with pytest.raises(OpscopeError, match=f"^{row.name} does not apply to {titled(writer)} files; leave it out, or write "):
                 opscope.save(everything(), tmp_path / "x", format=writer, **keywords_for(row))
     assert list(tmp_path.iterdir()) == []
 
@@ -91,17 +93,26 @@ def test_an_unknown_keyword_is_refused_with_the_nearest_name(function: str, tmp_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"theme": "blue"}, "--theme must be one of light, dark, not 'blue'"),
-        ({"scale": 100}, "--scale must be 0.05 to 32, not 100"),
-        ({"depth": -1}, "--depth must be 0 or more, not -1"),
-        ({"hops": 3}, "--hops only applies with --around; add --around, or leave it out"),
-        ({"limit": 5}, "--limit only applies with --paths; add --paths, or leave it out"),
-        ({"forward_backward": True, "rankdir": "LR"}, "--forward-backward draws top to bottom; leave out --rankdir LR"),
+        ({"theme": "blue"}, "theme must be one of light, dark, not 'blue'"),
+        ({"scale": 100}, "scale must be 0.05 to 32, not 100"),
+        ({"depth": -1}, "depth must be 0 or more, not -1"),
+        ({"hops": 3}, "hops only applies with around; add around, or leave it out"),
+        ({"limit": 5}, "limit only applies with paths; add paths, or leave it out"),
+        ({"forward_backward": True, "rankdir": "LR"}, "forward_backward draws top to bottom; leave out rankdir='LR'"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_in_one_line(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OpscopeError, match=f"^{re.escape(message)}$"):
         ViewOptions(**options)
+
+
+def test_the_command_line_calls_options_by_their_flags(run: Run) -> None:
+    for arguments, message in (
+        (("--hops", "3"), "--hops only applies with --around; add --around, or leave it out\n"),
+        (("--forward-backward", "--rankdir", "LR"), "--forward-backward draws top to bottom; leave out --rankdir LR\n"),
+        (("--diff", "after"), "--diff shows what a pass did; name a pass of a recording, such as run.opscope@12\n"),
+    ):
+        assert run("export", "demo:train_step", "-o", "x.svg", *arguments).stderr == message
 
 
 def test_a_single_name_becomes_a_list_of_one() -> None:

@@ -211,13 +211,19 @@ class ViewOptions:
 
     def __post_init__(self) -> None:
         for row in ROWS:
-            value = _checked(row, getattr(self, row.name))
+            value = _checked(row, getattr(self, row.name), self.spelled(row.name))
             object.__setattr__(self, row.name, value)
         for row in self.given:
             if row.needs and not getattr(self, row.needs):
-                raise OpscopeError(f"{row.flag} only applies with --{row.needs}; add --{row.needs}, or leave it out")
+                needed = self.spelled(row.needs)
+                raise OpscopeError(f"{self.spelled(row.name)} only applies with {needed}; add {needed}, or leave it out")
         if self.forward_backward and self.rankdir != "TB":
-            raise OpscopeError(f"--forward-backward draws top to bottom; leave out --rankdir {self.rankdir}")
+            direction = self.spelled("rankdir", self.rankdir)
+            raise OpscopeError(f"{self.spelled('forward_backward')} draws top to bottom; leave out {direction}")
+
+    def spelled(self, name: str, value: str | float | None = None) -> str:
+        """An option in a message, with or without its value: as a keyword argument here, as a flag on the command line."""
+        return name if value is None else f"{name}={value!r}"
 
     @classmethod
     def of(cls, function: str, keywords: Mapping[str, Any], *others: str) -> ViewOptions:
@@ -249,11 +255,13 @@ class ViewOptions:
         """Refuse options that a writer would ignore. `what` is its name in the message: "html files", "the viewer"."""
         for row in self.given:
             if writer not in row.writers:
-                raise OpscopeError(f"{row.flag} does not apply to {what}; leave it out, or write {' or '.join(row.writers)}")
+                *most, last = row.writers
+                formats = f"{', '.join(most)} or {last}" if most else last
+                raise OpscopeError(f"{self.spelled(row.name)} does not apply to {what}; leave it out, or write {formats}")
 
 
-def _checked(row: Row, value: Any) -> Any:
-    """The value in the field's type: a single text becomes a list of one. Invalid values are refused."""
+def _checked(row: Row, value: Any, option: str) -> Any:
+    """The value of an option in the field's type: a single text becomes a list of one. Invalid values are refused."""
     if row.kind in ("texts", "files") and not isinstance(value, (tuple, list)):
         return (value,)
     if row.kind in ("texts", "files", "pair") and isinstance(value, list):
@@ -261,12 +269,12 @@ def _checked(row: Row, value: Any) -> Any:
     if value == row.default:
         return value
     if row.kind == "choice" and value not in row.choices:
-        raise OpscopeError(f"{row.flag} must be one of {', '.join(row.choices)}, not {value!r}")
+        raise OpscopeError(f"{option} must be one of {', '.join(row.choices)}, not {value!r}")
     if row.kind in ("integer", "number"):
         least, most = row.least, row.most
         if (least is not None and value < least) or (most is not None and value > most):
             bounds = f"{least:g} to {most:g}" if most is not None else f"{least:g} or more"
-            raise OpscopeError(f"{row.flag} must be {bounds}, not {value!r}")
+            raise OpscopeError(f"{option} must be {bounds}, not {value!r}")
     return value
 
 

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from opscope.errors import OpscopeError
 
 STANDARD_OUTPUT = Path("-")
+_LONGEST_ABBREVIATION = len("html")
 
 
 @contextmanager
@@ -61,7 +62,17 @@ def refuse_to_replace(target: Path, format: str, begins: tuple[bytes, ...], sour
     if head and not begins:
         raise OpscopeError(f"{target}: already exists; {help}")
     if head and not head.startswith(begins):
-        raise OpscopeError(f"{target}: already exists and does not look like a {format} file; {help}")
+        raise OpscopeError(f"{target}: already exists and does not look like {_article(titled(format))} {titled(format)} file; {help}")
+
+
+def titled(format: str) -> str:
+    """The name of a format in a sentence: short names are abbreviations."""
+    return format.upper() if len(format) <= _LONGEST_ABBREVIATION else format
+
+
+def _article(noun: str) -> str:
+    """An SVG file, an HTML file, a PNG file: what counts is the sound of the first letter."""
+    return "an" if noun.startswith(("H", "S", "o")) else "a"
 
 
 def remove_journals(database: Path) -> None:

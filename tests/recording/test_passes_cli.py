@@ -140,7 +140,7 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
         (("passes", "notes.opscope"), "is not an opscope recording"),
         (("passes", dump, "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
         (("diff", f"{dump}@4", "@5", "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),
-        (("diff", f"{dump}@99", "@1"), "no snapshot 99"),
+        (("diff", f"{dump}@99", "@1"), "no pass 99"),
         (("diff", f"{dump}@pipeline-start", "@1"), "ran 2 times; choose one of [1, 2]"),
         (("diff", f"{dump}@after_fusion", "@1"), "no pass 'after_fusion'; did you mean fusion?"),
         (("diff", f"{dump}@zzzz", "@1"), "no pass 'zzzz'; `opscope passes` lists all 6"),

@@ -27,6 +27,13 @@ def program(*ops: str) -> Program:
     return builder.build()
 
 
+@pytest.mark.parametrize("name", ["run.txt", "run", ""])
+def test_a_recording_has_the_suffix_of_recordings(name: str, tmp_path: Path) -> None:
+    with pytest.raises(opscope.OpscopeError, match=r"is not the name of a recording; use one that ends in \.opscope"):
+        opscope.record(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_toy_compiler_in_ten_lines(tmp_path: Path) -> None:
     path = tmp_path / "toy.opscope"
     with opscope.record(path) as rec:

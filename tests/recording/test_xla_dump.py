@@ -87,7 +87,7 @@ def test_one_pass_is_read_without_reading_the_others(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Source, "read_text", recorded)
     passes = open_passes(dump)
-    with pytest.raises(OpscopeError, match="no snapshot 999; there are 7, from 0 to 6"):
+    with pytest.raises(OpscopeError, match="no pass 999; there are 7, from 0 to 6"):
         passes.snapshot("999")
     with pytest.raises(OpscopeError, match="no pass 'x'"):
         passes.snapshot("x")

@@ -11,13 +11,14 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from opscope import __version__
 from opscope.errors import OpscopeError
-from opscope.naming import suggest
+from opscope.naming import closest, suggest
 
 COMMANDS = {
     "view": ("opscope.cli.view", "Explore a program in the browser."),
@@ -53,6 +54,17 @@ class LazyGroup(click.Group):
             ctx.fail(f"{name!r} is neither a command nor a file{suggest(name, COMMANDS, otherwise='.', spelled=str)}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Errors about the values of its options come from click's parser without their command, which is added here."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            name = ctx.invoked_subcommand
+            command = self.get_command(ctx, name) if error.ctx is None and name else None
+            if command is not None:
+                error.ctx = click.Context(command, parent=ctx, info_name=name)
+            raise
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         return super().shell_complete(ctx, incomplete) or [CompletionItem(incomplete, type="file")]
 
@@ -72,7 +84,8 @@ def _is_source(name: str) -> bool:
 def opscope() -> None:
     """See the graphs your model becomes, and what every compiler pass does to them.
 
-    SOURCE is a file, a directory of compiler dumps, `-` for standard input, or `module:callable` for a live Python object.
+    SOURCE is a file, a directory of compiler dumps, `-` for standard input, `module:callable` for a live Python object, or `demo:NAME`
+    for an example that comes with opscope.
 
     \b
     opscope demo                                    open an example in the browser
@@ -84,17 +97,21 @@ def opscope() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code: 0, 1 for an internal error, 2 for an error that the user can fix, 130 after Ctrl+C."""
+    """Run a command line and return its exit code: 0, 1 for an internal error, 2 for an error that the user can fix, 130 after Ctrl+C.
+
+    Ctrl+C is how a server is meant to be stopped, so `view` and `demo` return 0 after it.
+    """
     try:
         code = opscope.main(args=None if argv is None else list(argv), prog_name="opscope", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else "")
+        click.echo(error.ctx.get_help() if error.ctx else "", err=True)
         return 2
+    except click.NoSuchOption as error:
+        return _fail_usage(_with_near_options(error))
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "opscope"
-        return _fail(f"{path}: {error.format_message()} See `{path} --help`.")
+        return _fail_usage(error)
     except click.ClickException as error:
         return _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt):
@@ -116,6 +133,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             "Please report it; set OPSCOPE_TRACEBACK=1 for the traceback."
         )
         return 1
+
+
+def _with_near_options(error: click.NoSuchOption) -> click.NoSuchOption:
+    """The error, with only the options whose names are close: click also counts the dashes, which all options share."""
+    options = {option.lstrip("-"): option for option in error.possibilities or ()}
+    near = [options[name] for name in closest(error.option_name.lstrip("-"), options)]
+    return click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx)
+
+
+def _fail_usage(error: click.UsageError) -> int:
+    path = error.ctx.command_path if error.ctx else "opscope"
+    return _fail(f"{path}: {error.format_message()} See `{path} --help`.")
 
 
 def _fail(message: str) -> int:

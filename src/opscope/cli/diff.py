@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -11,6 +12,7 @@ from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option, read_one
 from opscope.cli.table import table
 from opscope.ellipsis import ellipsize
+from opscope.errors import OpscopeError, SourceError
 from opscope.quantities import short_bytes, short_number
 
 if TYPE_CHECKING:
@@ -45,14 +47,25 @@ def command(
     opscope diff before.hlo after.hlo
     opscope diff run.opscope@12 @13
     """
-    if b.startswith("@"):
-        b = a.rpartition("@")[0] + b
-    first, second = (_read(source, from_format, module) for source in (a, b))
+    if a.startswith("@") and not Path(a).exists():
+        raise OpscopeError(f"A must name a recording, such as run.opscope{a}")
+    first = _read(a, from_format, module)
+    second = _read(_pass_of(a, b, from_format) if b.startswith("@") else b, from_format, module)
     with progress("comparing"):
         comparison = _compare(first, second, match_by_name)
         most = None if everything else MOST_LINES
         text = json.dumps(comparison.to_json(), ensure_ascii=False) if as_json else diff_text(comparison, most)
     click.echo(text)
+
+
+def _pass_of(a: str, which: str, format: str | None) -> str:
+    """The source for a B that is just a pass (@13): that pass of the recording that A names."""
+    from opscope.recording.sources import is_recording_source, split_at
+
+    base, _ = split_at(a)
+    if not is_recording_source(base, format):
+        raise SourceError(f"is not a recording, so {which} names no pass in it", base)
+    return base + which
 
 
 class _Side(NamedTuple):

@@ -9,7 +9,7 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import read_all, read_recording, source_options
-from opscope.cli.view_options import view_options
+from opscope.cli.view_options import FlagOptions, view_options
 from opscope.errors import OpscopeError, SourceError
 
 
@@ -35,15 +35,14 @@ def command(
     opscope export dump_dir -o run.opscope               every pass in one file
     """
     from opscope.render import find_writer, write
-    from opscope.view_options import ViewOptions
-    from opscope.whole_file import refuse_to_replace
+    from opscope.whole_file import refuse_to_replace, titled
 
-    options = ViewOptions(**views)
+    options = FlagOptions(**views)
     if output == "-" and to_format is None:
         raise OpscopeError("standard output has no suffix; choose a format with --to NAME (see `opscope formats`)")
     target = Path(output)
     row = find_writer(target, to_format)
-    options.require(row.name, f"{row.name} files")
+    options.require(row.name, f"{titled(row.name)} files")
     if not force:
         refuse_to_replace(target, row.name, row.begins, Path(source))
     recording = read_recording(source, from_format, module, whole=row.passes, diff=options.diff is not None)

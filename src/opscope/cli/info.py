@@ -75,14 +75,14 @@ def _facts(info: Info) -> list[tuple[str, str]]:
 
 
 def _arguments(info: Info) -> list[tuple[str, str]]:
-    """The arguments of the entry. Some compilers call every argument a parameter; then "inputs" avoids mistaking them for the model's."""
+    """The arguments of the entry. Some compilers call every argument a parameter; then the row says so."""
     has_roles = info.inputs or info.buffers
     rows = [
-        ("parameters" if has_roles else "inputs", info.parameters, info.parameter_elements, info.parameter_bytes),
+        ("parameters", info.parameters, info.parameter_elements, info.parameter_bytes),
         ("buffers", info.buffers, info.buffer_elements, info.buffer_bytes),
         ("inputs", info.inputs, info.input_elements, info.input_bytes),
     ]
-    where = "" if has_roles else " of the entry (its parameters)"
+    where = "" if has_roles else " (every argument of the entry)"
     return [
         (name, f"{count:,}{where}: {short_number(elements)} elements, {short_bytes(stored)}")
         for name, count, elements, stored in rows

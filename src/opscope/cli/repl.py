@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,12 @@ _MOST_LISTED = 100
     type=click.Path(file_okay=False),
     help="Directory for drawings (default: a temporary one) and extracts (default: the current one).",
 )
-def command(source: str, module: str | None, from_format: str | None, live: bool, output: str | None) -> None:
+@click.pass_context
+def command(ctx: click.Context, /, source: str, module: str | None, from_format: str | None, live: bool, output: str | None) -> None:
     """Explore SOURCE at a prompt: the commands of XLA's interactive_graphviz, and more.
 
     Tab completes names, the arrow keys recall earlier lines, Ctrl+C stops only the running command, Ctrl+D leaves. Piped input runs as
-    a script.
+    a script, and the exit code is 2 if one of its commands failed.
 
     \b
     opscope repl step.hlo
@@ -53,7 +54,14 @@ def command(source: str, module: str | None, from_format: str | None, live: bool
     drawer = LiveDrawer(program, click.echo) if live else FileDrawer(directory)
     most = _MOST_LISTED if sys.stdout.isatty() else None
     session = Session(
-        program, drawer.draw, click.echo, lambda: drawer.open(program), _history(source, program), directory=directory, most_listed=most
+        program,
+        drawer.draw,
+        click.echo,
+        partial(click.echo, err=True),
+        lambda: drawer.open(program),
+        _history(source, program),
+        directory=directory,
+        most_listed=most,
     )
     try:
         if sys.stdin.isatty():
@@ -64,6 +72,8 @@ def command(source: str, module: str | None, from_format: str | None, live: bool
                 session.run(line)
                 if not session.running:
                     break
+            if session.failed:
+                ctx.exit(2)
     finally:
         drawer.close()
 

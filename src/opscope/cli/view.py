@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.source import from_option, module_option, read_all, read_one, read_recording
-from opscope.cli.view_options import serving_options, view_options
+from opscope.cli.view_options import FlagOptions, serving_options, view_options
 from opscope.errors import OpscopeError, SourceError
 
 if TYPE_CHECKING:
@@ -52,10 +52,9 @@ def command(
     from opscope.render.writers.html import initial, viewer_script
     from opscope.serve.recordings import ServedRecording
     from opscope.serve.start import serve
-    from opscope.view_options import ViewOptions
 
     viewer_script()
-    options = ViewOptions(**views)
+    options = FlagOptions(**views)
     options.require("html", "the viewer")
     served = [one for source in sources for one in _served(source, module, from_format, options.diff is not None)]
     first = served[0]

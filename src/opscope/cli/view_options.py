@@ -7,9 +7,17 @@ from typing import Any, TypeVar
 
 import click
 
-from opscope.view_options import ROWS, Row
+from opscope.view_options import ROWS, Row, ViewOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class FlagOptions(ViewOptions):
+    """View options from the command line: messages name their flags."""
+
+    def spelled(self, name: str, value: str | float | None = None) -> str:
+        flag = "--" + name.replace("_", "-")
+        return flag if value is None else f"{flag} {value}"
 
 
 def view_options(writer: str | None = None) -> Callable[[Command], Command]:

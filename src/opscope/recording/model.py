@@ -127,7 +127,7 @@ class Recording(Displayed, Sequence[Snapshot]):
             raise OpscopeError(f"{self.name}: {self._several(which, named) if named else f'no pass {which!r}{self._closest(which)}'}")
         index = int(which)
         if not -len(self) <= index < len(self):
-            raise OpscopeError(f"{self.name}: no snapshot {index}; there are {len(self)}, from 0 to {len(self) - 1}")
+            raise OpscopeError(f"{self.name}: no pass {index}; there are {len(self)}, from 0 to {len(self) - 1}")
         if full_name not in (None, self.snapshots[index].module):
             raise OpscopeError(f"{self.name}: pass {index} belongs to module {self.snapshots[index].module!r}, not to {full_name!r}")
         return self.snapshots[index]

@@ -42,6 +42,8 @@ def record(
     Without a path, it is in memory. `times` prints each pass and its seconds when it ends; `directory` also gets each
     snapshot as JSON.
     """
+    if path is not None and Path(path).suffix != ".opscope":
+        raise OpscopeError(f"{path}: is not the name of a recording; use one that ends in .opscope, such as run.opscope")
     return Recorder(path, overwrite=overwrite, times=times, directory=directory)
 
 

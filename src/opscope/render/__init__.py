@@ -20,7 +20,7 @@ from opscope.plugin import Plugin, Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.view_options import ViewOptions
-from opscope.whole_file import check_target, refuse_to_replace, whole_file
+from opscope.whole_file import check_target, refuse_to_replace, titled, whole_file
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def find_writer(target: Path, format: str | None = None) -> Writer:
             return row
     suffixes = ", ".join(dict.fromkeys(suffix for row in WRITERS for suffix in row.suffixes))
     what = f"unknown suffix {target.suffix!r}" if target.suffix else "has no suffix to choose a format by"
-    raise OpscopeError(f"{target}: {what}; there are: {suffixes} (or --to NAME, in Python format=NAME)")
+    raise OpscopeError(f"{target}: {what}; use one of {suffixes} (or --to NAME, in Python format=NAME)")
 
 
 def write(
@@ -107,7 +107,7 @@ def write(
     row = writer or find_writer(target)
     if row.refusal:
         raise OpscopeError(f"writing {row.refusal}")
-    options.require(row.name, f"{row.name} files")
+    options.require(row.name, f"{titled(row.name)} files")
     programs = [_for_writer(row, item, options) for item in shown]
     if not row.several:
         only_program("", programs)
@@ -134,7 +134,7 @@ def save(x: Any, path: str | PathLike[str], *inputs: Any, format: str | None = N
     target = Path(path)
     chosen = ViewOptions.of("save", options, "format", "overwrite")
     if isinstance(x, Summary) and target.suffix.lower() == ".csv" and format is None:
-        chosen.require("csv", "csv files")
+        chosen.require("csv", "CSV files")
         _save_table(x, target, overwrite)
         return
     row = find_writer(target, format)

@@ -41,6 +41,7 @@ class Session:
         program: Program,
         draw: Draw,
         say: Callable[[str], None],
+        complain: Callable[[str], None],
         open_viewer: Callable[[], str],
         history: Callable[[str, str], Iterable[Step]] | None = None,
         directory: Path | None = None,
@@ -50,6 +51,8 @@ class Session:
         self.names = Names(program)
         self.draw = draw
         self.say = say
+        self.complain = complain
+        """Prints an error."""
         self.open_viewer = open_viewer
         self.history = history
         """The passes that changed a node (its graph and id), if the program is part of a recording."""
@@ -60,6 +63,8 @@ class Session:
         self.last: ViewOptions | None = None
         self.shows = {"backend_config": False, "metadata": False, "show_fusion_subcomputations": True}
         self.running = True
+        self.failed = False
+        """Whether a command has failed: a script reports that when it ends."""
         self.commands = [*(name.removeprefix("do_") for name in dir(self) if name.startswith("do_")), *self.shows]
 
     def run(self, line: str) -> None:
@@ -67,7 +72,8 @@ class Session:
         try:
             self._run(line.strip())
         except OpscopeError as error:
-            self.say(f"{error}")
+            self.failed = True
+            self.complain(str(error))
 
     def _run(self, line: str) -> None:
         if not line:

@@ -10,13 +10,16 @@ from opscope.program import Graph, Program
 from opscope.recording.model import Recording
 from opscope.view_options import ViewOptions
 
+ATTRIBUTE = "attr:"
+"""What precedes the name of an attribute in --colour-by."""
+
 
 def check_options(options: ViewOptions, source: Program | Recording) -> None:
     """Refuse options that this source cannot satisfy. A recording is not checked: a name may belong to any of its passes."""
     if isinstance(source, Recording):
         return
     if options.diff is not None:
-        raise OpscopeError("--diff shows what a pass did; name a pass of a recording, such as run.opscope@12")
+        raise OpscopeError(f"{options.spelled('diff')} shows what a pass did; name a pass of a recording, such as run.opscope@12")
     checked_graph(options, source)
 
 
@@ -28,17 +31,23 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
     graph = program.graphs[name]
     for node in (*options.around, *options.stop_at, *(options.paths or ())):
         if node not in graph:
-            help = _elsewhere(program, node) or suggest(node, graph.position)
+            help = _elsewhere(program, node, options) or suggest(node, graph.position)
             raise SourceError(f"no node named {node!r} in graph {name!r}{help}")
     if options.group_by is not None:
         declared = dict.fromkeys(name for graph_ in enrich(program) for name in graph_.groupings)
         groupings = [MODULE, *declared, SOURCE_LINE, OP, DIRECTION]
         if options.group_by not in groupings:
             raise SourceError(f"no grouping named {options.group_by!r}; there are: {listed(groupings)}")
+    if options.colour_by is not None and options.colour_by.startswith(ATTRIBUTE):
+        attribute = options.colour_by.removeprefix(ATTRIBUTE)
+        attributes = dict.fromkeys(key for each in program for node in each for key in node.attrs)
+        if attribute not in attributes:
+            help = suggest(attribute, attributes) if attributes else ""
+            raise SourceError(f"no node has an attribute {attribute!r} to colour by{help}")
     return graph
 
 
-def _elsewhere(program: Program, node: str) -> str:
+def _elsewhere(program: Program, node: str, options: ViewOptions) -> str:
     """A hint if another graph has a node of that name, which is the most likely mistake."""
     homes = [graph.name for graph in program if node in graph]
-    return f"; graph {homes[0]!r} has one: --graph {homes[0]}" if homes else ""
+    return f"; graph {homes[0]!r} has one: {options.spelled('graph', homes[0])}" if homes else ""

@@ -33,7 +33,7 @@ def rasterize(drawn: Drawn, scale: float) -> bytes:
         fitting = (MOST_PIXELS / (drawn.width * drawn.height)) ** 0.5
         raise OpscopeError(
             f"the picture would have {drawn.width * scale:.0f} × {drawn.height * scale:.0f} pixels; "
-            f"use --scale {fitting:.2g} or less, show less of it (--depth, --around), or write .svg or .pdf"
+            f"use a scale of {fitting:.2g} or less, show less of the program, or write .svg or .pdf"
         )
     image: bytes = resvg_py.svg_to_bytes(
         svg_string=drawn.text,
