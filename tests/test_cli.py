@@ -14,6 +14,7 @@ import pytest
 from conftest import Run
 from programs import TWO_MODULES, everything
 
+import opscope
 from opscope import native
 
 
@@ -43,6 +44,21 @@ def test_info_reports_graphs_ops_parameters_and_cost(run: Run, example: Path) ->
     assert info["flops"] > 10**7 and info["unknown"] == 0
     assert re.search(r"^dot +75  matmul$", done.stdout, re.M)
     assert "more graphs (--all lists them)" in done.stdout and "--all" not in run("info", example, "--all").stdout
+
+
+def test_info_says_unknown_where_nothing_is_known(run: Run, tmp_path: Path) -> None:
+    """An ONNX file without value_info: the type of the Relu's result is unknown, so the Tanh's bytes are unknown too."""
+    builder = opscope.ProgramBuilder("p")
+    graph = builder.graph("main")
+    f32 = opscope.TensorType("f32", (2, 3))
+    graph.node("x", "input", outputs=[f32], role="input")
+    graph.node("relu", "Relu", [("x", 0)], [opscope.TensorType("?")])
+    graph.node("tanh", "Tanh", [("relu", 0)], [f32])
+    opscope.save(builder.build(), tmp_path / "untyped.json")
+    text = run("info", "untyped.json").stdout
+    assert re.search(r"^FLOPs +6, without 1 operation of unknown cost \(Relu\)$", text, re.M)
+    assert re.search(r"^bytes +unknown, without 2 operations with values of unknown size$", text, re.M)
+    assert re.search(r"^main +3 +6 +unknown +entry$", text, re.M)
 
 
 def test_info_lists_the_modules_of_a_file_and_shows_the_chosen_one(run: Run, tmp_path: Path) -> None:

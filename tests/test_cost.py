@@ -11,7 +11,7 @@ from programs import F32
 import opscope
 from opscope.analysis.cost import Cost, CostModel
 from opscope.analysis.cost_metrics import BYTES, FLOPS, INTENSITY, with_costs
-from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.program import UNKNOWN_TYPE, Program, ProgramBuilder, TensorType
 from opscope.readers import read
 from opscope.readers.source import Source
 
@@ -206,6 +206,30 @@ def test_what_cannot_be_known_is_counted_as_unknown() -> None:
     assert costs.total.flops == 0 and costs.total.unknown == 2 and costs.unknown_ops == {"custom-call": 1, "add": 1}
 
 
+def test_a_value_of_unknown_rank_is_not_counted_as_one_element() -> None:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("g")
+    graph.node("x", "input", outputs=[F32], role="input")
+    graph.node("relu", "Relu", [("x", 0)], [UNKNOWN_TYPE])
+    graph.node("tanh", "Tanh", [("relu", 0)], [F32])
+    program = builder.build()
+    assert UNKNOWN_TYPE.elements is None and UNKNOWN_TYPE.bytes is None and str(UNKNOWN_TYPE) == "?"
+    assert TensorType("f32").elements == 1 and str(TensorType("f32")) == "f32[]"
+    costs = CostModel(program)
+    assert costs.total == Cost(flops=6, bytes=0, unknown=2, unknown_flops=1, unknown_bytes=2)
+    assert costs.unknown_ops == {"Relu": 1, "Tanh": 1} and costs.unknown_flops_ops == {"Relu": 1}
+    assert with_costs(program).main.metrics == {"flops": {"tanh": 6}}
+
+
+@pytest.mark.parametrize(("op", "attrs"), [("Conv", {}), ("LSTM", {}), ("dot", {"lhs_contracting_dims": "{1}"})])
+def test_products_with_operands_of_unknown_rank_are_unknown(op: str, attrs: dict[str, Any]) -> None:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("g")
+    graph.node("x", "input", outputs=[UNKNOWN_TYPE], role="input")
+    graph.node("y", op, [("x", 0), ("x", 0)], [F32], attrs=attrs)
+    assert CostModel(builder.build()).total == Cost(0, 0, 1, 1, 1)
+
+
 def test_a_cycle_of_calls_ends() -> None:
     builder = ProgramBuilder("p", "a")
     for name, other in (("a", "b"), ("b", "a")):
@@ -213,7 +237,7 @@ def test_a_cycle_of_calls_ends() -> None:
         graph.node("x", "parameter", outputs=[F32], role="parameter")
         graph.node("y", "call", [("x", 0)], [F32], calls=[other])
         graph.node("z", "tanh", [("x", 0)], [F32])
-    assert CostModel(builder.build()).total == Cost(12, 96, 1)
+    assert CostModel(builder.build()).total == Cost(12, 96, 1, 1, 1)
 
 
 def test_calls_deeper_than_pythons_stack() -> None:

@@ -18,22 +18,25 @@ from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.gc_pause import without_collecting
 from opscope.ops import CATEGORIES, LOOPS, Control, category_of, facts_of, plain_name
-from opscope.program import Graph, Node, Program, TensorType
+from opscope.program import UNKNOWN_TYPE, Graph, Node, Program, TensorType
 
 
 class Cost(NamedTuple):
-    """`unknown` is the number of operations of unknown cost, which the other numbers do not include."""
+    """`unknown` operations are of unknown cost: `unknown_flops` of them are not in `flops`, `unknown_bytes` not in `bytes`."""
 
     flops: int = 0
     bytes: int = 0
     unknown: int = 0
+    unknown_flops: int = 0
+    unknown_bytes: int = 0
 
     def times(self, count: int) -> Cost:
-        return Cost(self.flops * count, self.bytes * count, self.unknown)
+        return self._replace(flops=self.flops * count, bytes=self.bytes * count)
 
 
 FREE = Cost()
 """The cost of anything that is not an operation, and of plumbing."""
+UNKNOWN = Cost(unknown=1, unknown_flops=1, unknown_bytes=1)
 
 _NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
 _ADDED_PRODUCTS = frozenset(["addmm", "baddbmm", "addmv", "gemm"])
@@ -57,6 +60,7 @@ class CostModel:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.unknown_ops: dict[str, int] = {}
+        self.unknown_flops_ops: dict[str, int] = {}
         self._graphs: dict[str, Cost] = {}
         self._fused: dict[str, Fused] = {}
         self._nodes: dict[str, list[Cost]] = {}
@@ -72,6 +76,8 @@ class CostModel:
             for node, cost in zip(graph.nodes, costs, strict=True):
                 if cost.unknown and not any(self._graphs[called].unknown for called in node.calls if called in self._graphs):
                     self.unknown_ops[node.op] = self.unknown_ops.get(node.op, 0) + 1
+                    if cost.unknown_flops:
+                        self.unknown_flops_ops[node.op] = self.unknown_flops_ops.get(node.op, 0) + 1
             self._graphs[graph.name] = _sum(costs)
 
     def graph(self, name: str) -> Cost:
@@ -101,7 +107,7 @@ class CostModel:
         if node.role != "op" or facts.free:
             return FREE
         is_fusion = facts.control == "fusion"
-        bodies = [self._graphs.get(called, Cost(unknown=1)) for called in node.calls]
+        bodies = [self._graphs.get(called, UNKNOWN) for called in node.calls]
         if bodies and not is_fusion and name != "sort" and name not in _APPLIED:
             self._run.update(node.calls)
             return _control_flow(node, facts.control, bodies)
@@ -110,11 +116,16 @@ class CostModel:
             times = 1 if is_fusion else _APPLIED[name](graph, node)
             inside = _sum(bodies)
             flops = None if times is None else inside.flops * times
-            unknown = inside.unknown
         else:
-            flops, unknown = _rule_of(node.op)(graph, node), 0
+            flops, inside = _rule_of(node.op)(graph, node), FREE
         moved = bytes_moved(sizes, node, name, self._fused_by(node) if is_fusion else None)
-        return Cost(flops or 0, moved or 0, unknown + (flops is None or moved is None))
+        return Cost(
+            flops or 0,
+            moved or 0,
+            inside.unknown_flops + (flops is None or moved is None),
+            inside.unknown_flops + (flops is None),
+            int(moved is None),
+        )
 
     def _fused_by(self, node: Node) -> Fused | None:
         """How the body of a fusion uses its operands. Cached, because several fusions may call one body."""
@@ -127,12 +138,12 @@ class CostModel:
 def _control_flow(node: Node, control: Control, bodies: list[Cost]) -> Cost:
     """The cost of a call, loop or conditional, which is all in its bodies."""
     if control == "cond":
-        return Cost(*(max(body[i] for body in bodies) for i in range(3)))
+        return Cost(*map(max, zip(*bodies, strict=True)))
     once = _sum(bodies)
     if control not in LOOPS:
         return once
     trips = _trip_count(node)
-    return once.times(trips) if trips is not None else once._replace(unknown=once.unknown + 1)
+    return once.times(trips) if trips is not None else _sum([once, UNKNOWN])
 
 
 def _sum(costs: list[Cost]) -> Cost:
@@ -176,7 +187,7 @@ def _dot(graph: Graph, node: Node) -> int | None:
     attrs = node.attrs
     for key, pattern in _CONTRACTED:
         match = pattern.match(str(attrs[key]).strip("{}")) if key in attrs else None
-        if match and inputs and out is not None:
+        if match and inputs and inputs[0] != UNKNOWN_TYPE and out is not None:
             dims = [int(d) for d in match[1].split(",") if d.strip()]
             shape = inputs[0].shape
             sizes = [shape[d] for d in dims if d < len(shape)]
@@ -190,7 +201,7 @@ def _product(graph: Graph, node: Node) -> int | None:
     """Two operations for each multiply-add, and one for each element that is added to the products."""
     inputs, out = _input_types(graph, node), _elements(list(node.outputs[:1]))
     count = mult_adds(node.op, [kind.shape for kind in inputs], [kind.shape for kind in node.outputs], node.attrs)
-    if count is None or out is None:
+    if count is None or out is None or UNKNOWN_TYPE in inputs:
         return None
     return 2 * count + (out if plain_name(node.op) in _ADDED_PRODUCTS and len(inputs) > 2 else 0)
 
@@ -200,7 +211,7 @@ def _convolution(graph: Graph, node: Node) -> int | None:
     if not node.attrs.keys() & {"dim_labels", "dimension_numbers", "dim_numbers"}:
         return _product(graph, node)
     inputs = _input_types(graph, node)
-    if len(inputs) < 2 or not node.outputs:
+    if len(inputs) < 2 or not node.outputs or UNKNOWN_TYPE in (*inputs[:2], node.outputs[0]):
         return None
     return convolution_taps(inputs[0], inputs[1], node.outputs[0], node.attrs)
 

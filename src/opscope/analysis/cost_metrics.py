@@ -27,9 +27,9 @@ def with_costs(program: Program) -> Program:
     inlined = costs.inlined
     for graph in program:
         operations = [(node.id, cost) for node, cost in zip(graph.nodes, costs.nodes(graph), strict=True) if cost is not FREE]
-        flops[graph.name] = {id: cost.flops for id, cost in operations if cost.flops or not cost.unknown}
+        flops[graph.name] = {id: cost.flops for id, cost in operations if cost.flops or not cost.unknown_flops}
         in_memory = () if graph.name in inlined else operations
-        moved[graph.name] = {id: cost.bytes for id, cost in in_memory if cost.bytes or not cost.unknown}
+        moved[graph.name] = {id: cost.bytes for id, cost in in_memory if cost.bytes or not cost.unknown_bytes}
     columns = {FLOPS: flops, BYTES: moved}
     counted = [metric for metric in missing if any(any(column.values()) for column in columns[metric].values())]
     added: dict[Metric, dict[str, dict[str, float]]] = {metric: columns[metric] for metric in counted}

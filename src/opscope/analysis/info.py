@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ class GraphInfo(NamedTuple):
     flops: int
     bytes: int
     callers: int
+    unknown_flops: int
+    unknown_bytes: int
 
 
 class OpCount(NamedTuple):
@@ -28,7 +31,8 @@ class OpCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Info:
-    """Counts over all graphs. `flops` and `bytes` are the cost of running the entry once, without `unknown` operations.
+    """Counts over all graphs. `flops` and `bytes` are the cost of running the entry once, without `unknown` operations:
+    `unknown_flops` of them have unknown FLOPs, `unknown_bytes` unknown bytes.
 
     HLO and JAX functions do not distinguish a model's parameters from the entry's other inputs: there, `inputs` and `buffers` are 0.
     """
@@ -51,6 +55,9 @@ class Info:
     bytes: int
     unknown: int
     unknown_ops: tuple[str, ...]
+    unknown_flops: int
+    unknown_flops_ops: tuple[str, ...]
+    unknown_bytes: int
 
     def to_json(self) -> dict[str, Any]:
         fields = asdict(self)
@@ -65,6 +72,10 @@ def _sizes(kind: str, nodes: list[Node]) -> dict[str, int]:
     return {f"{kind}s": len(nodes), f"{kind}_elements": elements, f"{kind}_bytes": stored}
 
 
+def _most_frequent(ops: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(sorted(ops, key=lambda op: -ops[op]))
+
+
 def info_of(program: Program) -> Info:
     """Count a program. Operations are listed with the most frequent first."""
     ops: Counter[tuple[str, Role]] = Counter((node.op, node.role) for graph in program for node in graph.nodes)
@@ -74,7 +85,8 @@ def info_of(program: Program) -> Info:
     for graph in program:
         cost = costs.graph(graph.name)
         called = len(callers.get(graph.name, ()))
-        graphs.append(GraphInfo(graph.name, len(graph), len(graph.parameters), cost.flops, cost.bytes, called))
+        counts = (graph.name, len(graph), len(graph.parameters), cost.flops, cost.bytes, called)
+        graphs.append(GraphInfo(*counts, cost.unknown_flops, cost.unknown_bytes))
     arguments: dict[str, list[Node]] = {"parameter": [], "input": [], "buffer": []}
     for node in program.main.parameters:
         arguments[node.role].append(node)
@@ -94,5 +106,8 @@ def info_of(program: Program) -> Info:
         flops=costs.total.flops,
         bytes=costs.total.bytes,
         unknown=costs.total.unknown,
-        unknown_ops=tuple(sorted(costs.unknown_ops, key=lambda op: -costs.unknown_ops[op])),
+        unknown_ops=_most_frequent(costs.unknown_ops),
+        unknown_flops=costs.total.unknown_flops,
+        unknown_flops_ops=_most_frequent(costs.unknown_flops_ops),
+        unknown_bytes=costs.total.unknown_bytes,
     )

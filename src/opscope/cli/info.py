@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,7 +56,8 @@ def _text(info: Info, most: int | None) -> str:
     rows = [("graph", "nodes", "FLOPs", "bytes", "called")]
     for graph in graphs[:most]:
         called = "entry" if graph.name == info.entry else f"{graph.callers:,}×"
-        rows.append((graph.name, f"{graph.nodes:,}", short_number(graph.flops), short_bytes(graph.bytes), called))
+        flops, moved = _known(short_number, graph.flops, graph.unknown_flops), _known(short_bytes, graph.bytes, graph.unknown_bytes)
+        rows.append((graph.name, f"{graph.nodes:,}", flops, moved, called))
     blocks.append(table(rows, "lrrrr") + _rest(len(graphs), most, "graphs"))
     ops = [("op", "nodes", "kind"), *((op, f"{count:,}", kind) for op, count, kind in info.ops[:most])]
     blocks.append(table(ops, "lrl") + _rest(len(info.ops), most, "ops"))
@@ -64,14 +66,28 @@ def _text(info: Info, most: int | None) -> str:
 
 def _facts(info: Info) -> list[tuple[str, str]]:
     graphs = "1 graph" if len(info.graphs) == 1 else f"{len(info.graphs):,} graphs"
-    unknown = f", without {info.unknown:,} operations of unknown cost ({', '.join(info.unknown_ops[:4])})" if info.unknown else ""
+    flops = _known(short_number, info.flops, info.unknown_flops)
+    if info.unknown_flops:
+        flops += f", without {_operations(info.unknown_flops)} of unknown cost ({', '.join(info.unknown_flops_ops[:4])})"
+    moved = _known(lambda size: f"{short_bytes(size)} read and written", info.bytes, info.unknown_bytes)
+    if info.unknown_bytes:
+        moved += f", without {_operations(info.unknown_bytes)} with values of unknown size"
     return [
         ("program", info.name),
         ("nodes", f"{info.nodes:,} in {graphs}, entry {info.entry}"),
         *_arguments(info),
-        ("FLOPs", short_number(info.flops) + unknown),
-        ("bytes", f"{short_bytes(info.bytes)} read and written"),
+        ("FLOPs", flops),
+        ("bytes", moved),
     ]
+
+
+def _known(text: Callable[[float], str], amount: int, unknown: int) -> str:
+    """An amount as text, or "unknown" if nothing of it is known."""
+    return text(amount) if amount or not unknown else "unknown"
+
+
+def _operations(count: int) -> str:
+    return "1 operation" if count == 1 else f"{count:,} operations"
 
 
 def _arguments(info: Info) -> list[tuple[str, str]]:

@@ -43,7 +43,8 @@ TRANSFORMS_ATTR = "opscope.transforms"
 class TensorType(NamedTuple):
     """The type of one output. Dimensions that are not numbers ("s0", "<=10", "?") are text.
 
-    A type other than a tensor ("token", a nested tuple's text "(f32[2], s32[])") is a dtype without a shape.
+    A type other than a tensor ("token", a nested tuple's text "(f32[2], s32[])") is a dtype without a shape. A value about which nothing
+    is known, not even its rank, has the type UNKNOWN_TYPE.
     """
 
     dtype: str
@@ -51,19 +52,27 @@ class TensorType(NamedTuple):
     layout: str = ""
 
     def __str__(self) -> str:
-        return self.dtype if self.dtype.startswith("(") else f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]" if self._is_tensor else self.dtype
+
+    @property
+    def _is_tensor(self) -> bool:
+        return not self.dtype.startswith("(") and (self.dtype != _UNKNOWN or self.shape != ())
 
     @property
     def elements(self) -> int | None:
-        """The number of elements, or None if a dimension is unknown."""
+        """The number of elements, or None if a dimension or the rank is unknown."""
         sizes = [d for d in self.shape if isinstance(d, int)]
-        return prod(sizes) if len(sizes) == len(self.shape) else None
+        return prod(sizes) if len(sizes) == len(self.shape) and self._is_tensor else None
 
     @property
     def bytes(self) -> int | None:
         """The packed size, or None if the dtype or a dimension is unknown."""
         elements, bits = self.elements, dtype_bits(self.dtype)
         return None if elements is None or bits is None else (elements * bits + 7) // 8
+
+
+_UNKNOWN = "?"
+UNKNOWN_TYPE = TensorType(_UNKNOWN)
 
 
 @lru_cache(maxsize=512)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opscope.errors import SourceError
-from opscope.program import Graph, GraphBuilder, Node, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
+from opscope.program import UNKNOWN_TYPE, Graph, GraphBuilder, Node, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
 
@@ -149,7 +149,7 @@ def _type(item: Mapping[str, Any]) -> TensorType:
     if match:
         return TensorType(match[1], _dims(match[2].split(",")))
     match = _MLIR.fullmatch(text.strip())
-    return TensorType(match[2], _dims(match[1].split("x"))) if match else TensorType("(?)")
+    return TensorType(match[2], _dims(match[1].split("x"))) if match else UNKNOWN_TYPE
 
 
 def _dims(parts: list[str]) -> tuple[int | str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
-from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import UNKNOWN_TYPE, Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
 from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
@@ -91,7 +91,7 @@ class _Reader:
         graph = self._program.graph(name)
         values: dict[str, ValueRef] = {}
         for i, parameter in enumerate(proto.input):
-            graph.node(parameter, "input", outputs=[TensorType("?")], role="input", attrs={"parameter_number": i})
+            graph.node(parameter, "input", outputs=[UNKNOWN_TYPE], role="input", attrs={"parameter_number": i})
             values[parameter] = (parameter, 0)
         graph.attrs.update({"attributes": ", ".join(proto.attribute)} if proto.attribute else {})
         types = {info.name: _type(info.type) for info in proto.value_info}
@@ -136,7 +136,7 @@ class _Reader:
             inputs = []
             for name in node.input:
                 if name and name not in values and name not in makers:
-                    outer = graph.node(_unique(name, used_ids), "outer value", outputs=[types.get(name, TensorType("?"))], role="input")
+                    outer = graph.node(_unique(name, used_ids), "outer value", outputs=[types.get(name, UNKNOWN_TYPE)], role="input")
                     values[name] = (outer.id, 0)
                 if name:
                     inputs.append(values[name])
@@ -164,7 +164,7 @@ class _Reader:
         attrs["output_names"] = ", ".join(node.output)
         metadata = {entry.key: entry.value for entry in getattr(node, "metadata_props", ())}
         attrs.update((f"metadata.{key}", value) for key, value in metadata.items())
-        outputs = [types.get(out, TensorType("?")) for out in node.output]
+        outputs = [types.get(out, UNKNOWN_TYPE) for out in node.output]
         op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
         graph.node(id_, op, inputs, outputs, attrs=attrs, scope=_scope(node, metadata), source=_frames(metadata), calls=calls)
 
@@ -261,7 +261,7 @@ def _type(proto: Any) -> TensorType:
         if not tensor.HasField("shape"):
             return TensorType(_dtype(tensor.elem_type), ("?",))
         return TensorType(_dtype(tensor.elem_type), tuple(_dim(dim) for dim in tensor.shape.dim))
-    return TensorType(kind.removesuffix("_type") if kind else "?")
+    return TensorType(kind.removesuffix("_type")) if kind else UNKNOWN_TYPE
 
 
 def _dim(dim: Any) -> int | str:

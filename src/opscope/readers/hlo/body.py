@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from opscope.errors import SourceError
-from opscope.program import WHOLE, Details, GraphBuilder, Node, Role, TensorType, ValueRef
+from opscope.program import UNKNOWN_TYPE, WHOLE, Details, GraphBuilder, Node, Role, TensorType, ValueRef
 from opscope.readers.hlo.details import Context, HloDetails, Tail, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruction
 from opscope.readers.hlo.lexing import fail, skip, without_comments
-from opscope.readers.hlo.shapes import UNKNOWN, Types
+from opscope.readers.hlo.shapes import Types
 
 _LINE_SHAPE = (
     r"[ \t]*+(ROOT )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) = "
@@ -154,7 +154,7 @@ class Body:
         position = self._position
         for i in range(len(position), len(self.nodes)):
             position[self.nodes[i].id] = i
-        return self.nodes[position[name]].outputs if name in position else (UNKNOWN,)
+        return self.nodes[position[name]].outputs if name in position else (UNKNOWN_TYPE,)
 
     def fresh(self, base: str) -> str:
         """A name for something unnamed. `base` contains a colon, which no name in HLO text can."""
@@ -217,13 +217,13 @@ class Body:
                     raise fail(text, pos, f"{node.id!r} uses {name!r}, which is not an instruction of computation {self.name!r}")
             for name, index in node.inputs:
                 outputs = self.outputs_of(name)
-                if index >= max(len(outputs), 1) and outputs != (UNKNOWN,):
+                if index >= max(len(outputs), 1) and outputs != (UNKNOWN_TYPE,):
                     raise fail(text, pos, f"{node.id!r} uses element {index} of {name!r}, which has {len(outputs)}")
             self.nodes[i] = node._replace(inputs=tuple(self._resolved(ref) for ref in node.inputs))
 
     def _resolved(self, ref: ValueRef) -> ValueRef:
         name, index = ref
-        if index > 0 and self.outputs_of(name) == (UNKNOWN,):
+        if index > 0 and self.outputs_of(name) == (UNKNOWN_TYPE,):
             return name, WHOLE
         return self.refs[name] if index == WHOLE else ref
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from opscope.program import WHOLE, TensorType
-from opscope.readers.hlo.shapes import UNKNOWN, Typed
+from opscope.program import UNKNOWN_TYPE, WHOLE, TensorType
+from opscope.readers.hlo.shapes import Typed
 
 _LIKE_FIRST = frozenset(
     re.findall(
@@ -25,7 +25,7 @@ def infer(op: str, operands: list[tuple[TensorType, ...]], index: int) -> Typed:
     if op == "tuple":
         return Typed(tuple(outputs[0] if len(outputs) == 1 else _nested(outputs) for outputs in operands), WHOLE)
     if not operands:
-        return Typed((UNKNOWN,), 0)
+        return Typed((UNKNOWN_TYPE,), 0)
     first = operands[-1] if op in ("select", "clamp") and len(operands) > 1 else operands[0]
     if op == "get-tuple-element" and 0 <= index < len(first):
         return Typed((first[index],), 0)
@@ -33,7 +33,7 @@ def infer(op: str, operands: list[tuple[TensorType, ...]], index: int) -> Typed:
         return Typed(first, 0 if len(first) == 1 else WHOLE)
     if op in _PREDICATES and len(first) == 1:
         return Typed((TensorType("pred", first[0].shape, first[0].layout),), 0)
-    return Typed((UNKNOWN,), 0)
+    return Typed((UNKNOWN_TYPE,), 0)
 
 
 def _nested(outputs: tuple[TensorType, ...]) -> TensorType:

@@ -11,11 +11,11 @@ import re
 from typing import TYPE_CHECKING
 
 from opscope.errors import SourceError
-from opscope.program import WHOLE, Node, Role, ValueRef
+from opscope.program import UNKNOWN_TYPE, WHOLE, Node, Role, ValueRef
 from opscope.readers.hlo.attributes import Attribute, names_computations, read_attributes
 from opscope.readers.hlo.infer import infer
 from opscope.readers.hlo.lexing import NAME, expected, fail, group_end, skip, split_list, without_comments
-from opscope.readers.hlo.shapes import UNKNOWN, Typed, at_shape, shape_end
+from opscope.readers.hlo.shapes import Typed, at_shape, shape_end
 
 if TYPE_CHECKING:
     from opscope.readers.hlo.body import Body
@@ -175,7 +175,7 @@ def _read_element(call: _Call, name: str, index: re.Match[str], text: str) -> in
 def _add_parameter(body: Body, name: str, typed: Typed | None, pos: int) -> None:
     number = str(body.parameter_count)
     body.parameter_count += 1
-    outputs, index = typed or Typed((UNKNOWN,), 0)
+    outputs, index = typed or Typed((UNKNOWN_TYPE,), 0)
     tail = body.module.tails.assembled("", "parameter", number)
     body.add(Node(name, "parameter", (), outputs, "parameter"), index, tail, number, pos, is_root=False)
 

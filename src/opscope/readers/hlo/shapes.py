@@ -15,8 +15,6 @@ _LAYOUT = re.compile(r"\{(?=\})|\s*+\{(?=\s*+[\d:])")
 _SIGNATURE_LAYOUT = re.compile(r"\s*+\{(?=\s*+[\d:])")
 _START = re.compile(r"[a-z][a-z0-9]*+\s*+\[|b?\(")
 
-UNKNOWN = TensorType("?")
-
 
 class Typed(NamedTuple):
     """An instruction's outputs, and the output index by which users refer to them (WHOLE for a tuple)."""

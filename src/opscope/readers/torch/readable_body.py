@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from opscope.program import WHOLE, Frame, GraphBuilder, Role, TensorType, ValueRef
+from opscope.program import UNKNOWN_TYPE, WHOLE, Frame, GraphBuilder, Role, TensorType, ValueRef
 from opscope.readers.torch.names import op_name
-from opscope.readers.torch.readable_types import UNKNOWN, type_of
+from opscope.readers.torch.readable_types import type_of
 
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
@@ -84,7 +84,7 @@ class BodyReader:
         return self.lines[line - 1].partition("  # ")[2].strip() if 0 < line <= len(self.lines) else ""
 
     def _parameter(self, name: str, annotation: str, described: str) -> None:
-        kind, device = type_of(annotation) if annotation else (UNKNOWN, "")
+        kind, device = type_of(annotation) if annotation else (UNKNOWN_TYPE, "")
         attrs = {"device": device} if device else {}
         is_tangent = described.startswith("TangentAOTInput") or name.startswith("tangents_")
         role: Role = "gradient" if is_tangent else "input"
@@ -97,7 +97,8 @@ class BodyReader:
         for statement in statements:
             element = _element(statement.value)
             if element is not None and element[0] in untyped:
-                self.elements.setdefault(element[0], {})[element[1]] = type_of(statement.annotation)[0] if statement.annotation else UNKNOWN
+                kind = type_of(statement.annotation)[0] if statement.annotation else UNKNOWN_TYPE
+                self.elements.setdefault(element[0], {})[element[1]] = kind
 
     def _statement(self, statement: _Statement) -> None:
         value, name = statement.value, statement.name
@@ -116,7 +117,7 @@ class BodyReader:
             op = operands.operation(value)
         elements = self.elements.get(name)
         if elements:
-            types = [elements.get(i, UNKNOWN) for i in range(max(elements) + 1)]
+            types = [elements.get(i, UNKNOWN_TYPE) for i in range(max(elements) + 1)]
         else:
             types = []
             if statement.annotation:

@@ -15,7 +15,6 @@ _DTYPES = {
     "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz", "f8e8m0fnu": "float8_e8m0fnu",
 }  # fmt: skip
 _TENSOR = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<shape>[^\]]*)\](?:\[(?P<strides>[^\]]*)\])?(?P<device>[a-z]+(?::\d+)?)?(?P<rest>.*)")
-UNKNOWN = TensorType("(unknown)")
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opscope.plugin import Progress
-from opscope.program import Graph, Node, Program, TensorType, ValueRef
+from opscope.program import UNKNOWN_TYPE, Graph, Node, Program, TensorType, ValueRef
 from opscope.render.writers.netron import category, kind, text
 from opscope.view_options import ViewOptions
 
@@ -55,7 +55,7 @@ def _parameter(name: str, graph: Graph, ref: ValueRef) -> dict[str, Any]:
     node = graph[ref[0]]
     value_name = ref[0] if node.is_argument or node.role == "constant" else f"{ref[0]}:{max(ref[1], 0)}"
     argument: dict[str, Any] = {"name": value_name}
-    type_ = node.outputs[max(ref[1], 0)] if node.outputs else TensorType("?")
+    type_ = node.outputs[max(ref[1], 0)] if node.outputs else UNKNOWN_TYPE
     dims = [str(dim) for dim in type_.shape]
     argument["type"] = {"string": f"{type_.dtype}{dims}", "shape": {"dimensions": dims}, "dataType": type_.dtype}
     if node.role == "constant":
