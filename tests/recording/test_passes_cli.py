@@ -26,9 +26,16 @@ def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
     assert lines[1].split()[:2] == ["#", "file"]
     assert [line.split()[1] for line in lines[3:6]] == ["0002", "0003", "0004"], "XLA's own numbers"
     assert "fusion" in lines[5] and "+2" in lines[5]
-    assert "7 passes, 4 of which changed nothing (--all lists them)" in done.stdout
+    assert "7 passes, 3 of which changed nothing (--all lists them)" in done.stdout
     assert "2 files skipped" in done.stdout
     assert len(run("passes", dump, "--all").stdout.splitlines()) == len(lines) + 3
+
+
+def test_listed_and_hidden_passes_add_up(run: Run) -> None:
+    """A pass that only reorders is listed, so it is not one that changed nothing."""
+    listed = [line for line in run("passes", "demo:passes").stdout.splitlines() if line[:2].strip().isdigit() and " passes, " not in line]
+    assert listed[-1].endswith("reordered")
+    assert f"50 passes, {50 - len(listed)} of which changed nothing (--all lists them)" in run("passes", "demo:passes").stdout
 
 
 def test_an_empty_recording_says_so_and_what_would_help(run: Run, tmp_path: Path) -> None:
@@ -143,7 +150,7 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
         (("diff", f"{dump}@99", "@1"), "no pass 99"),
         (("diff", f"{dump}@pipeline-start", "@1"), "ran 2 times; choose one of [1, 2]"),
         (("diff", f"{dump}@after_fusion", "@1"), "no pass 'after_fusion'; did you mean fusion?"),
-        (("diff", f"{dump}@zzzz", "@1"), "no pass 'zzzz'; `opscope passes` lists all 6"),
+        (("diff", f"{dump}@zzzz", "@1"), "no pass 'zzzz'; `opscope passes --all` lists all 7"),
     ):
         done = run(*args)
         assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, (args, done.stderr)

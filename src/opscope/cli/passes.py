@@ -49,22 +49,29 @@ def command(source: str, module: str | None, from_format: str | None, everything
     if as_json:
         click.echo(json.dumps([row.to_json() for row in rows], indent=1, ensure_ascii=False))
         return
+    hidden = 0
     for name in recording.modules:
         module_rows = [row for row in rows if row.snapshot.module == name]
         if module_rows:
+            hidden += len(module_rows) - len(_listed(module_rows))
             click.echo((f"{name}\n" if name else "") + _text(module_rows, everything) + "\n")
-    click.echo(_remarks(recording, rows, everything), nl=False)
+    click.echo(_remarks(recording, len(rows), hidden, everything), nl=False)
 
 
 def _text(rows: list[Row], everything: bool) -> str:
     timed = any(row.snapshot.seconds is not None for row in rows)
     most = max(row.snapshot.nodes for row in rows) or 1
-    shown = [row for row in rows if everything or not row.unchanged or row.aside or row is rows[0]]
+    shown = rows if everything else _listed(rows)
     numbered = any(_file_number(row) for row in rows)
     head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "changed"]
     columns = [i for i in range(len(head)) if (i != _FILE or numbered) and (i != _SECONDS or timed)]
     cells = [head, *(_cells(row, most) for row in shown)]
     return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrr"[i] for i in columns))
+
+
+def _listed(rows: list[Row]) -> list[Row]:
+    """The initial program of a module, and the passes that changed something; --all lists the others too."""
+    return [row for row in rows if row is rows[0] or not row.unchanged]
 
 
 def _file_number(row: Row) -> str:
@@ -82,11 +89,10 @@ def _cells(row: Row, most: int) -> list[str]:
     return [str(s.index), _file_number(row), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts[:2], row.aside or counts[2]]
 
 
-def _remarks(recording: Recording, rows: list[Row], everything: bool) -> str:
+def _remarks(recording: Recording, passes: int, hidden: int, everything: bool) -> str:
     from opscope.recording.model import NOTHING_RECORDED
 
-    quiet = sum(row.unchanged and not row.aside for row in rows)
-    remarks = [f"{len(rows):,} passes, {quiet:,} of which changed nothing" + ("" if everything or not quiet else " (--all lists them)")]
+    remarks = [f"{passes:,} passes, {hidden:,} of which changed nothing" + ("" if everything or not hidden else " (--all lists them)")]
     if not recording:
         remarks = [NOTHING_RECORDED]
     if recording.skipped:

@@ -147,7 +147,7 @@ class Recording(Displayed, Sequence[Snapshot]):
     def _closest(self, which: str) -> str:
         """A half sentence that suggests the closest names of passes."""
         names = list(dict.fromkeys(each.name for each in self.snapshots))
-        return suggest(which, names, otherwise=f"; `opscope passes` lists all {len(names)}", spelled=str)
+        return suggest(which, names, otherwise=f"; `opscope passes --all` lists all {len(self)}", spelled=str)
 
     def before(self, snapshot: Snapshot) -> Snapshot | None:
         """The previous snapshot of the same module."""

@@ -19,7 +19,8 @@ class Row(NamedTuple):
 
     @property
     def unchanged(self) -> bool:
-        return not (self.added or self.removed or self.changed)
+        """Whether nothing differs: a pass that only renames or reorders nodes, or changes annotations, did something."""
+        return not (self.added or self.removed or self.changed or self.aside)
 
     def to_json(self) -> dict[str, Any]:
         s = self.snapshot

@@ -32,6 +32,16 @@ describe("the cards of a timeline", () => {
     expect(shape()).toEqual(["start", "a", 2, "d", 1]);
   });
 
+  it("count a pass that only reorders as a change", () => {
+    const reordered = [rows[0], row("schedule", 0, { aside: "reordered" }), row("after", 0, { aside: "" })];
+    expect(cardsOf(reordered, all).cards.map((card) => (card.kind === "pass" ? reordered[card.pass].name : card.count))).toEqual([
+      "start",
+      "schedule",
+      1,
+    ]);
+    expect(nextChange(reordered, 0, 1)).toBe(1);
+  });
+
   it("show a fold that was opened, and the chosen pass wherever it is", () => {
     expect(shape({ unfolded: new Set([2]) })).toEqual(["start", "a", "b", "c", "d", 1]);
     expect(shape({ chosen: 3 })).toEqual(["start", "a", 1, "c", "d", 1]);

@@ -32,7 +32,7 @@ def pass_rows(recording: Recording, rows: Iterable[Row | None]) -> list[dict[str
     shown_rows = []
     for snapshot, row in zip(recording, rows, strict=True):
         before = recording.before(snapshot)
-        counts = {} if row is None else {"added": row.added, "removed": row.removed, "changed": row.changed}
+        counts = {} if row is None else {"added": row.added, "removed": row.removed, "changed": row.changed, "aside": row.aside}
         shown_rows.append(
             {
                 "name": snapshot.name,

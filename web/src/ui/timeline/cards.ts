@@ -33,10 +33,13 @@ export interface CardOptions {
   readonly chosen: number;
 }
 
-/** Before changes are counted, a different program counts as a change. */
+/**
+ * Whether a pass changed something: nodes, or only their names, order or annotations. Before changes are counted, a different program
+ * counts as a change.
+ */
 export function didSomething(row: PassRow, rows: readonly PassRow[]): boolean {
   if (row.added === undefined) return row.before >= 0 && rows[row.before].content !== row.content;
-  return row.added + (row.removed ?? 0) + (row.changed ?? 0) > 0;
+  return row.added + (row.removed ?? 0) + (row.changed ?? 0) > 0 || !!row.aside;
 }
 
 /** The first of a module: its initial program. */

@@ -309,6 +309,7 @@ export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
           {part("added", "+", row.added)}
           {part("removed", "−", row.removed)}
           {part("changed", "~", row.changed)}
+          {row.aside && <span class="quiet-text">{row.aside}</span>}
         </>
       ) : (
         <span class="quiet-text">unchanged</span>
@@ -322,7 +323,7 @@ function spoken(row: PassRow, pass: number): string {
     row.added === undefined
       ? "not compared yet"
       : didSomething(row, [])
-        ? `${row.added} added, ${row.removed} removed, ${row.changed} changed`
+        ? row.aside || `${row.added} added, ${row.removed} removed, ${row.changed} changed`
         : isStart(row)
           ? "initial program"
           : "unchanged";

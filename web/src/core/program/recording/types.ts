@@ -15,6 +15,8 @@ export interface PassRow {
   readonly added?: number;
   readonly removed?: number;
   readonly changed?: number;
+  /** What differs if no node does: "3 renamed", "reordered", "annotations"; otherwise empty. */
+  readonly aside?: string;
 }
 
 /** As `opscope.recording.match` names and ranks it. */
