@@ -70,7 +70,7 @@ def test_view_options_are_what_it_shows_first() -> None:
 def test_save_by_suffix(tmp_path: Path) -> None:
     opscope.save([everything(), everything()], tmp_path / "two.html")
     assert (tmp_path / "two.html").read_text().count("opscope-data-") == 4
-    with pytest.raises(OpscopeError, match="--scale"):
+    with pytest.raises(OpscopeError, match=r"^scale does not apply to HTML files"):
         opscope.save(everything(), tmp_path / "one.html", scale=2)
 
 

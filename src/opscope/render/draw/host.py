@@ -79,7 +79,7 @@ class _Isolate:
             answer: str = self._v8.call("opscopeCore.call", step, json.dumps(argument))
         except self._out_of_memory:
             raise OpscopeError(
-                "the picture does not fit in memory; show less of the program (--depth 1, --around NODE, --graph NAME)"
+                "the picture does not fit in memory; show less of the program: a depth of 1, one graph, or the neighbourhood of a node"
             ) from None
         if answer.startswith("-"):
             raise OpscopeError(answer[1:])
