@@ -121,7 +121,9 @@ def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path
         (b"<svg/>", "is XML or SVG, a picture rather than a graph"),
         (b"\x1f\x8b\x08broken", "cannot be decompressed"),
         (b'{"a": 1}', """unrecognized format. Tried: native (JSON without "format": "opscope"); hlo ("""),
-        (b"\x89PNG\r\n\x1a\n\0\0", "unrecognized format. Tried: native (not a JSON object); hlo ("),
+        (b"\0\1\2\3", "unrecognized format. Tried: native (not a JSON object); hlo ("),
+        (b"\x89PNG\r\n\x1a\n\0\0", "is a PNG file, a picture rather than a graph; pass the file that the picture was made from"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "is a JPEG file, a picture rather than a graph; pass the file that"),
     ],
 )
 def test_common_wrong_files_have_their_own_message(run: Run, tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -150,6 +152,9 @@ def test_contents_count_more_than_the_file_name(run: Run, tmp_path: Path) -> Non
 def test_a_missing_file_and_a_directory_without_dumps(run: Run, tmp_path: Path) -> None:
     assert refused(run("info", "nowhere.hlo")) == "nowhere.hlo: no such file or directory"
     (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "step.onnx").touch()
+    missing = str(Path("models", "stp.onnx"))
+    assert refused(run("info", missing)).endswith(f"no such file or directory; did you mean {str(Path('models', 'step.onnx'))!r}?")
     assert refused(run("info", "models")).startswith("models: is a directory")
 
 
@@ -169,13 +174,16 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
         (["export", "step.json", "-o", "no/x.dot"], "no: no such directory; create it first"),
         (["export", "step.json", "-o", "x.dot", "--to", "excel"], "no writer for format 'excel'; there are: "),
         (["export", "step.json", "-o", "x.dot", "--graph", "main"], "step.json: no graph named 'main'; did you mean 'main.7'?"),
+        (["export", "step.json", "-o", "x.dot", "--group-by", "modules"], "step.json: no grouping named 'modules'; did you mean 'module'?"),
+        (["export", "step.json", "-o", "x.dot", "--around", "add.9999"],
+         "step.json: no node named 'add.9999' in graph 'main.7'; did you mean 'add.3'?"),
         (["export", "step.json", "-o", "x.dot", "--around", "add3"],
          "step.json: no node named 'add3' in graph 'main.7'; did you mean 'add.3'?"),
         (["export", "step.json", "-o", "x.dot", "--around", "t"],
          "step.json: no node named 't' in graph 'main.7'; graph 'fused_computation.1' has one: --graph fused_computation.1"),
         (["export", "step.json", "-o", "x.dot", "--paths", "pair", "ad"], "step.json: no node named 'ad'"),
-        (["export", "step.json", "-o", "x.dot", "--group-by", "p"],
-         "step.json: no grouping named 'p'; there are: module, partition, source line, op, direction"),
+        (["export", "step.json", "-o", "x.dot", "--group-by", "colour"],
+         "step.json: no grouping named 'colour'; there are: module, partition, source line, op, direction"),
         (["export", "step.json", "-o", "x.json", "--depth", "2"],
          "--depth does not apply to JSON files; leave it out, or write html, svg, png, pdf or dot"),
         (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; choose another name, or use --force"),

@@ -175,8 +175,9 @@ def test_a_picture_is_coloured_by_a_metric_and_says_which(run: Run, tmp_path: Pa
     [
         (
             ["-o", "a.svg", "--colour-by", "latency"],
-            'nothing named "latency" to colour by; there are: category, op, dtype, group, output bytes',
+            "nothing named 'latency' to colour by; there are: category, op, dtype, group, output bytes",
         ),
+        (["-o", "a.svg", "--colour-by", "flopps"], "nothing named 'flopps' to colour by; did you mean 'flops'?"),
         (["-o", "a.dot", "--colour-by", "flops"], "--colour-by does not apply to DOT files"),
         (["-o", "a.svg", "--colour-by", "attr:wait"], "p.json: no node has an attribute 'wait' to colour by"),
     ],

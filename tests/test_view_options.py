@@ -126,3 +126,35 @@ def test_suggestions_are_names_that_contain_it_and_then_similar_ones() -> None:
     assert suggest("after_fusion", names, spelled=str) == "; did you mean fusion?"
     assert suggest("q", names) == "; there are: dot.10, dot.11, reduce, fusion"
     assert suggest("q", names, otherwise="") == ""
+
+
+@pytest.mark.parametrize(
+    ("keywords", "sentence"),
+    [
+        ({"depth": "3"}, "depth must be a whole number, not '3'"),
+        ({"depth": True}, "depth must be a whole number, not True"),
+        ({"scale": "2"}, "scale must be a number, not '2'"),
+        ({"flatten": "yes"}, "flatten must be True or False, not 'yes'"),
+        ({"graph": 3}, "graph must be text, not 3"),
+        ({"around": 3}, "around must be a name or a list of names, not (3,)"),
+        ({"paths": ("a",)}, "paths must be two names, not ('a',)"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_in_one_sentence(keywords: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(OpscopeError, match=f"^{re.escape(sentence)}$"):
+        ViewOptions(**keywords)
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(TypeError, match=r"ViewOptions\(\) has no option 'grup_by'; did you mean 'group_by'\?"):
+        ViewOptions(grup_by="op")  # type: ignore[call-arg]
+
+
+def test_a_program_takes_no_inputs(tmp_path: Path) -> None:
+    with pytest.raises(OpscopeError, match=r"^a Program takes no inputs; pass view options by name, such as depth=3$"):
+        opscope.save(everything(), tmp_path / "y.svg", True)
+
+
+def test_names_that_differ_in_their_number_are_suggested_first() -> None:
+    assert closest("dot.9999", ["add.9", "dot.12", "dot.99"]) == ["dot.99", "dot.12"]
+    assert closest("dot.9999", ["tokens.1", "dot_general.77"]) == ["dot_general.77"]

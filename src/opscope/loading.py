@@ -50,7 +50,10 @@ def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
     if isinstance(x, Summary):
         x = x.program
     several = list(x) if isinstance(x, (list, tuple)) else [x]
-    if several and not inputs and all(isinstance(item, (Program, Recording)) for item in several):
+    if several and all(isinstance(item, (Program, Recording)) for item in several):
+        if inputs:
+            kind = type(several[0]).__name__
+            raise OpscopeError(f"a {kind} takes no inputs; pass view options by name, such as depth=3")
         return several
     return [capture(x, *inputs)]
 

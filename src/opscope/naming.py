@@ -34,7 +34,8 @@ def find_module(name: str, names: Sequence[str]) -> int:
 
 
 def closest(name: str, names: Iterable[str]) -> list[str]:
-    """The few names that were probably meant: those that contain the name or are contained in it, then similar ones."""
+    """The few names that were probably meant: those that contain the name or are contained in it, then those that differ from it only in
+    their number (dot.10 for dot.9999), then similar ones."""
     from difflib import get_close_matches
 
     candidates = list(names)
@@ -42,8 +43,22 @@ def closest(name: str, names: Iterable[str]) -> list[str]:
     alike = (candidate for candidate in candidates if _contains(candidate.lower(), key) or _contains(key, candidate.lower()))
     close = list(islice(alike, _MOST_SUGGESTED))
     if len(close) < _MOST_SUGGESTED:
+        close += get_close_matches(name, _of_stem(_stem(key), candidates)[:_MOST_COMPARED], _MOST_SUGGESTED, cutoff=0)
         close += get_close_matches(name, candidates[:_MOST_COMPARED], _MOST_SUGGESTED)
     return list(dict.fromkeys(close))[:_MOST_SUGGESTED]
+
+
+def _stem(name: str) -> str:
+    """`dot` of `dot.10`; empty for a name without a number."""
+    stem, _, number = name.rpartition(".")
+    return stem if number.isdigit() else ""
+
+
+def _of_stem(stem: str, names: Sequence[str]) -> list[str]:
+    """The names with this stem, or else those that contain it: a graph without a `dot.10` may have a `dot_general.10`."""
+    if not stem:
+        return []
+    return [name for name in names if _stem(name.lower()) == stem] or [name for name in names if _contains(name.lower(), stem)]
 
 
 def _contains(text: str, part: str) -> bool:

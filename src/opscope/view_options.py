@@ -10,11 +10,12 @@ This module imports nothing heavy, because `opscope export --help` needs it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from os import PathLike
 from types import NoneType
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args, get_origin, get_type_hints
 
 from opscope.errors import OpscopeError
 from opscope.naming import refuse_unknown
@@ -209,6 +210,10 @@ class ViewOptions:
         ),
     ] = ()
 
+    def __new__(cls, *values: Any, **keywords: Any) -> Self:
+        refuse_unknown("ViewOptions()", keywords, [row.name for row in ROWS])
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         for row in ROWS:
             value = _checked(row, getattr(self, row.name), self.spelled(row.name))
@@ -260,14 +265,32 @@ class ViewOptions:
                 raise OpscopeError(f"{self.spelled(row.name)} does not apply to {what}; leave it out, or write {formats}")
 
 
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+
+
+_EXPECTED: dict[Kind, tuple[str, Callable[[Any], bool]]] = {
+    "flag": ("True or False", lambda value: isinstance(value, bool)),
+    "switch": ("True or False", lambda value: isinstance(value, bool)),
+    "integer": ("a whole number", lambda value: isinstance(value, Integral) and not isinstance(value, bool)),
+    "number": ("a number", lambda value: isinstance(value, Real) and not isinstance(value, bool)),
+    "text": ("text", lambda value: isinstance(value, str)),
+    "texts": ("a name or a list of names", _are_texts),
+    "pair": ("two names", lambda value: _are_texts(value) and len(value) == 2),
+}
+"""What a value of each kind must be: in words for an error, and as a check."""
+
+
 def _checked(row: Row, value: Any, option: str) -> Any:
     """The value of an option in the field's type: a single text becomes a list of one. Invalid values are refused."""
     if row.kind in ("texts", "files") and not isinstance(value, (tuple, list)):
-        return (value,)
+        value = (value,)
     if row.kind in ("texts", "files", "pair") and isinstance(value, list):
-        return tuple(value)
+        value = tuple(value)
     if value == row.default:
         return value
+    if row.kind in _EXPECTED and not _EXPECTED[row.kind][1](value):
+        raise OpscopeError(f"{option} must be {_EXPECTED[row.kind][0]}, not {value!r}")
     if row.kind == "choice" and value not in row.choices:
         raise OpscopeError(f"{option} must be one of {', '.join(row.choices)}, not {value!r}")
     if row.kind in ("integer", "number"):

@@ -24,6 +24,16 @@ _NOT_READ = {
 }
 """Formats that opscope does not read, by suffix, each with the nearest alternative."""
 
+_PICTURES = {
+    b"<?xml": "XML or SVG",
+    b"<svg": "XML or SVG",
+    b"\x89PNG": "a PNG file",
+    b"\xff\xd8\xff": "a JPEG file",
+    b"GIF8": "a GIF file",
+    b"%PDF-": "a PDF file",
+}
+"""Pictures, by how they begin."""
+
 
 def common_mistake(source: Source) -> str:
     """What is wrong with a source that no reader should even look at, or an empty string."""
@@ -39,9 +49,8 @@ def common_mistake(source: Source) -> str:
         return "is a page that opscope wrote; open it in a browser, or pass the file that it was made from"
     if start.startswith((b"<!doctype html", b"<html")):
         return "is an HTML page, probably saved instead of the file behind it; download the raw file"
-    if start.startswith((b"<?xml", b"<svg")):
-        return "is XML or SVG, a picture rather than a graph; pass the file that the picture was made from"
-    return ""
+    picture = next((kind for beginning, kind in _PICTURES.items() if head.startswith(beginning) or start.startswith(beginning)), "")
+    return f"is {picture}, a picture rather than a graph; pass the file that the picture was made from" if picture else ""
 
 
 def unsupported_format(source: Source) -> str:

@@ -38,6 +38,17 @@ let program: ProgramData | undefined;
 let recording: RecordingData | undefined;
 let picture: Picture | undefined;
 
+/** A mistake in a name. The host, which knows how to suggest names, completes the message. */
+class UnknownName extends Error {
+  constructor(
+    message: string,
+    readonly unknown: string,
+    readonly choices: readonly string[],
+  ) {
+    super(message);
+  }
+}
+
 /** Allocates the program's bytes for the host to fill (V8 takes no byte strings as arguments). */
 export function allocate(length: number): Uint8Array {
   bytes = new Uint8Array(length);
@@ -116,7 +127,7 @@ function coloursFor(shown: ProgramData, { style, nodeData, colourBy }: FileReque
   const [run] = nodeData ? highlighter.add(nodeData.file, nodeData.name) : [];
   const chosen = colourBy ?? (run ? `${DATA}${run.name}` : "category");
   if (!highlighter.knows(chosen))
-    throw new Error(`nothing named "${chosen}" to colour by; there are: ${highlighter.choices.join(", ")}, attr:NAME`);
+    throw new UnknownName(`nothing named '${chosen}' to colour by`, chosen, [...highlighter.choices, "attr:NAME"]);
   return (visible) => highlighter.colours(visible, { rules, colour: chosen });
 }
 
@@ -125,11 +136,13 @@ function need<T>(value: T | undefined): T {
   return value;
 }
 
-/** One step by name. The answer is "+" and the result, or "-" and what went wrong. */
+/** One step by name. The answer is "+" and the result, "-" and what went wrong, or "?" and a mistake in a name. */
 export function call(step: string, argument: string): string {
   try {
     return `+${steps[step](JSON.parse(argument) as never)}`;
   } catch (error) {
+    if (error instanceof UnknownName)
+      return `?${JSON.stringify({ message: error.message, unknown: error.unknown, choices: error.choices })}`;
     return `-${error instanceof Error ? error.message : String(error)}`;
   }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opscope.analysis.enrich import enrich
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
 from opscope.errors import OpscopeError, SourceError
-from opscope.naming import listed, suggest
+from opscope.naming import suggest
 from opscope.program import Graph, Program
 from opscope.recording.model import Recording
 from opscope.view_options import ViewOptions
@@ -37,7 +37,7 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
         declared = dict.fromkeys(name for graph_ in enrich(program) for name in graph_.groupings)
         groupings = [MODULE, *declared, SOURCE_LINE, OP, DIRECTION]
         if options.group_by not in groupings:
-            raise SourceError(f"no grouping named {options.group_by!r}; there are: {listed(groupings)}")
+            raise SourceError(f"no grouping named {options.group_by!r}{suggest(options.group_by, groupings)}")
     if options.colour_by is not None and options.colour_by.startswith(ATTRIBUTE):
         attribute = options.colour_by.removeprefix(ATTRIBUTE)
         attributes = dict.fromkeys(key for each in program for node in each for key in node.attrs)

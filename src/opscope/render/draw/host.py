@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from opscope.errors import OpscopeError
+from opscope.naming import suggest
 from opscope.plugin import Progress, dependency
 
 Step: TypeAlias = tuple[str, Any]
@@ -83,6 +84,9 @@ class _Isolate:
             ) from None
         if answer.startswith("-"):
             raise OpscopeError(answer[1:])
+        if answer.startswith("?"):
+            mistake = json.loads(answer[1:])
+            raise OpscopeError(mistake["message"] + suggest(mistake["unknown"], mistake["choices"]))
         return answer[1:]
 
 
