@@ -107,7 +107,9 @@ def test_a_name_has_one_plain_form_and_the_title_that_it_was_written_with(op: st
 @pytest.mark.parametrize(
     ("ops", "facts"),
     [
-        ("get-tuple-element stablehlo.get_tuple_element getitem _operator.getitem aten._assert_scalar.default", {"forwards": "value"}),
+        ("get-tuple-element stablehlo.get_tuple_element aten._assert_scalar.default", {"forwards": "value"}),
+        ("getitem _operator.getitem", {"forwards": "element"}),
+        ("bitcast-convert stablehlo.bitcast_convert", {"forwards": "", "spreads": False}),
         ("Identity aten.identity.default", {"forwards": "value", "spreads": True, "quantization": "auxiliary"}),
         ("tuple stablehlo.tuple", {"forwards": "tuple", "unnumbered": True, "free": True}),
         ("bitcast", {"category": "shape", "forwards": "value", "spreads": True, "free": True}),

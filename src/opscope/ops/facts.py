@@ -30,8 +30,8 @@ CATEGORIES = (
 AUTOGRAD_KINDS = frozenset(("function", "leaf", "saved", "base", "cut"))
 """Categories of autograd graphs only, where colours have the same meaning as in torchviz."""
 
-Forwards = Literal["", "value", "tuple"]
-FORWARDS: tuple[Forwards, ...] = ("", "value", "tuple")
+Forwards = Literal["", "value", "tuple", "element"]
+FORWARDS: tuple[Forwards, ...] = ("", "value", "tuple", "element")
 
 Control = Literal["", "call", "fusion", "cond", "while", "for", "scan"]
 CONTROL: tuple[Control, ...] = ("", "call", "fusion", "cond", "while", "for", "scan")
@@ -51,7 +51,8 @@ class Facts:
     category: str = "other"
     """One of CATEGORIES."""
     forwards: Forwards = ""
-    """Whether it computes nothing and disappears into edges: "value" forwards its first operand, "tuple" bundles its operands."""
+    """Whether it computes nothing and disappears into edges: "value" forwards its first operand, "tuple" bundles its operands,
+    "element" forwards one of several outputs of an operation, and computes something if there is only one (indexing a tensor)."""
     spreads: bool = False
     """Whether it only copies, converts or broadcasts its operand: a broadcast number is still that number."""
     unnumbered: bool = False

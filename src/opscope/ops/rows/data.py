@@ -7,16 +7,16 @@ from opscope.ops.facts import Facts, Rows
 DATA: Rows = (
     ("tuple", Facts(forwards="tuple", unnumbered=True, free=True)),
     ("get_tuple_element", Facts(forwards="value", free=True)),
-    ("getitem", Facts(forwards="value", free=True, quantization="auxiliary")),
+    ("getitem", Facts(forwards="element", free=True, quantization="auxiliary")),
     # Assertions about a value add nothing to a picture: they disappear into its edges.
     ("assert_tensor_metadata assert_scalar", Facts(forwards="value")),
     ("bitcast", Facts("shape", forwards="value", spreads=True, free=True)),
-    ("bitcast_convert broadcast broadcast_in_dim expand reshape", Facts("shape", spreads=True)),
+    ("broadcast broadcast_in_dim expand reshape", Facts("shape", spreads=True)),
     ("get_dimension_size", Facts("shape", free=True)),
     (
         """
-        as_strided bitcast_convert_type bitcast_vec broadcast_to cat chunk concat concatenate contiguous depth_to_space detach
-        diagonal dynamic_reshape expand_as expand_dims flatten flip hstack movedim narrow pad permute pixel_shuffle
+        as_strided bitcast_convert bitcast_convert_type bitcast_vec broadcast_to cat chunk concat concatenate contiguous depth_to_space
+        detach diagonal dynamic_reshape expand_as expand_dims flatten flip hstack movedim narrow pad permute pixel_shuffle
         real_dynamic_slice repeat repeat_interleave rev reverse roll rot90 select_copy select_int set_dimension_size shape size slice
         space_to_depth split split_copy split_with_sizes split_with_sizes_copy squeeze squeeze_copy stack strided_slice
         swapaxes t tile transpose unbind unflatten unfold unsafe_view unsqueeze unsqueeze_copy upsample view view_as

@@ -10,6 +10,8 @@ export const enum Forwards {
   Nothing = 0,
   Value = 1,
   Tuple = 2,
+  /** It forwards one of several outputs; if its operand has only one, it computes something (it indexes a tensor). */
+  Element = 3,
 }
 
 /** What an operation does with the graphs that it calls. */

@@ -40,7 +40,7 @@ export function nodeTitle(program: ProgramData, node: number): string {
     case TitledBy.Id:
       return withoutNumber(strings.at(nodeId[node]));
     default:
-      return title;
+      return text >= 0 ? `${title} ${strings.at(text)}` : title;
   }
 }
 
@@ -102,11 +102,18 @@ export function operandText(traits: Traits, source: number): string {
   return text;
 }
 
-/** The text of an operand that is inside its user: "× 0.125", "γ f32[512]". */
+/**
+ * The text of an operand that is inside its user: "× 0.125", "γ f32[512]". Texts without a sign are the last operands, in their order;
+ * one that comes before an operand with an edge says its number: "1: 0.125".
+ */
 export function operandNote(traits: Traits, user: number, operand: number, source: number): string {
-  const { inputs, nodeOp, ops, strings } = traits.program;
+  const { inputs, nodeOp, nodeText, ops, strings } = traits.program;
   const text = operandText(traits, source);
-  const sign = inputs.start[user + 1] - inputs.start[user] === 2 ? strings.at(ops.sign[nodeOp[user]]) : "";
-  if (!sign) return text;
-  return operand === 1 || ops.unnumbered[nodeOp[user]] ? `${sign} ${text}` : `${text} ${sign}`;
+  const end = inputs.start[user + 1];
+  const unnumbered = ops.unnumbered[nodeOp[user]] === 1;
+  const sign = end - inputs.start[user] === 2 && nodeText[user] < 0 ? strings.at(ops.sign[nodeOp[user]]) : "";
+  if (sign) return operand === 1 || unnumbered ? `${sign} ${text}` : `${text} ${sign}`;
+  for (let i = inputs.start[user] + operand + 1; i < end && !unnumbered; i++)
+    if (!traits.small.is[inputs.value[i]]) return `${operand}: ${text}`;
+  return text;
 }

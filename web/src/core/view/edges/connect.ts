@@ -105,9 +105,16 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, omi
     }
     if (unchanged > 0) boxes.note(place, `${plural(unchanged, "parameter")} unchanged`);
     placeOperands(traits, edges, drawn, operandsDrawn);
-    if (operandsDrawn < 2 || traits.program.ops.unnumbered[traits.program.nodeOp[t]] === 1)
-      for (let k = 0; k < drawn.length; k += 2) edges.operand[drawn[k]] = -1;
+    if (operandsDrawn < 2 || isUnnumbered(placement, t)) for (let k = 0; k < drawn.length; k += 2) edges.operand[drawn[k]] = -1;
   }
+}
+
+/** A box that shows the one op of the graph that it calls ("map: subtract") has the operands of that op. */
+function isUnnumbered({ traits, options }: Placement, node: number): boolean {
+  const { calls, nodeOp, ops } = traits.program;
+  const first = calls.start[node];
+  const op = options.rules.inlineReducers && calls.start[node + 1] - first === 1 ? traits.reducerOp[calls.value[first]] : -1;
+  return ops.unnumbered[op >= 0 ? op : nodeOp[node]] === 1;
 }
 
 /** Results of a step contain most of its parameters unchanged: a number shows that better than a line for each. */

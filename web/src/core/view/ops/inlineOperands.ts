@@ -6,7 +6,7 @@
  * have fewer dimensions than the result: a + b is drawn with two inputs, x · w + bias is not.
  */
 
-import { CATEGORIES, type Csr, type ProgramData } from "../../program/types";
+import { CATEGORIES, type Csr, DtypeKind, type ProgramData } from "../../program/types";
 import { Input } from "./inputs";
 import { isArgument, Role } from "../../program/roles";
 import { rank } from "./shapes";
@@ -50,7 +50,8 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
       control.start[n + 1] === control.start[n]
     ) {
       const source = inputs.value[inputs.start[n]];
-      if (ops.spreads[nodeOp[n]] && source < n && is[source] && (scalar[source] || useCount <= MOST_USES)) {
+      const spreads = ops.spreads[nodeOp[n]] && source < n && is[source] && (scalar[source] || useCount <= MOST_USES);
+      if (spreads && keepsValue(program, root[source], type)) {
         is[n] = 1;
         scalar[n] = scalar[source];
         root[n] = root[source];
@@ -58,4 +59,20 @@ export function findSmall(program: ProgramData, users: Csr, isOutput: Uint8Array
     }
   }
   return { is, root };
+}
+
+/** Is the text of a constant still true after a conversion to another type? 1.75 as an integer is 1, and 300 as a byte is 44. */
+function keepsValue({ outputs, types, nodeRole, nodeText, strings }: ProgramData, root: number, type: number): boolean {
+  const original = outputs.value[outputs.start[root]];
+  if (types.dtype[original] === types.dtype[type] || nodeRole[root] !== Role.Constant) return true;
+  const text = strings.at(nodeText[root]);
+  switch (types.kind[type]) {
+    case DtypeKind.Float:
+    case DtypeKind.Complex:
+      return types.kind[original] !== DtypeKind.Boolean;
+    case DtypeKind.Integer:
+      return /^\d{1,2}$/.test(text);
+    default:
+      return false;
+  }
 }

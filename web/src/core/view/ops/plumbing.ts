@@ -15,7 +15,7 @@ export interface Plumbing {
   readonly output: Int32Array;
 }
 
-export function findPlumbing({ nodeCount, nodeOp, inputs, ops }: ProgramData): Plumbing {
+export function findPlumbing({ nodeCount, nodeOp, inputs, outputs, types, ops }: ProgramData): Plumbing {
   const kind = new Uint8Array(nodeCount);
   const node = new Int32Array(nodeCount).fill(-1);
   const output = new Int32Array(nodeCount);
@@ -23,14 +23,26 @@ export function findPlumbing({ nodeCount, nodeOp, inputs, ops }: ProgramData): P
     const forwards = ops.forwards[nodeOp[n]];
     const first = inputs.start[n];
     if (forwards === Forwards.Nothing || inputs.start[n + 1] === first) continue;
-    kind[n] = forwards;
-    if (forwards === Forwards.Value) {
-      node[n] = inputs.value[first];
-      output[n] = inputs.extra[first];
+    if (forwards === Forwards.Tuple) {
+      kind[n] = forwards;
+      continue;
     }
+    const source = inputs.value[first];
+    if (forwards === Forwards.Element && outputs.start[source + 1] - outputs.start[source] < 2) continue;
+    if (isReinterpreted(n, source, inputs.extra[first])) continue;
+    kind[n] = Forwards.Value;
+    node[n] = source;
+    output[n] = inputs.extra[first];
   }
   shorten(kind, node, output);
   return { kind, node, output };
+
+  /** A value of another dtype is another value, even if its bits are the same. */
+  function isReinterpreted(n: number, source: number, index: number): boolean {
+    const place = outputs.start[source] + index;
+    if (index < 0 || place >= outputs.start[source + 1] || outputs.start[n + 1] - outputs.start[n] !== 1) return false;
+    return types.dtype[outputs.value[place]] !== types.dtype[outputs.value[outputs.start[n]]];
+  }
 }
 
 /** Makes every pipe point past the pipes before it. Pipes in a cycle are ordinary nodes. */

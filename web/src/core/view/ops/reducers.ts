@@ -1,6 +1,7 @@
 /** Trivial reducers: called graphs that apply one op to their parameters and nothing else (`to_apply=add`). */
 
 import type { ProgramData } from "../../program/types";
+import { operandsOf, parametersOf } from "../../program/parameters";
 import { isArgument, Role } from "../../program/roles";
 
 const LARGEST = 5;
@@ -19,7 +20,18 @@ export function findReducers(program: ProgramData): Int32Array {
       nodeRole[root] === Role.Op && calls.start[root + 1] === calls.start[root] && inputs.start[root + 1] - inputs.start[root] === 2;
     for (let n = from; n < to && plain; n++) plain = n === root || isArgument(nodeRole[n]);
     for (let i = inputs.start[root]; i < inputs.start[root + 1] && plain; i++) plain = isArgument(nodeRole[inputs.value[i]]);
-    if (plain) op[g] = nodeOp[root];
+    if (plain && takesOperandsInOrder(program, g, root)) op[g] = nodeOp[root];
   }
   return op;
+}
+
+/** Does an op take each of the caller's operands once, in their order (in any order if it commutes)? Otherwise its name says too little. */
+function takesOperandsInOrder(program: ProgramData, graph: number, root: number): boolean {
+  const { inputs, nodeOp, ops } = program;
+  const parameters = parametersOf(program, graph);
+  const operands = operandsOf(program, parameters);
+  const taken: number[] = [];
+  for (let i = inputs.start[root]; i < inputs.start[root + 1]; i++) taken.push(operands[parameters.indexOf(inputs.value[i])]);
+  if (ops.unnumbered[nodeOp[root]]) taken.sort((a, b) => a - b);
+  return taken.every((operand, i) => operand === i);
 }
