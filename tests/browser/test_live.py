@@ -22,6 +22,7 @@ class Prompt:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
+        self.exit_code = 0
         self.address = self.read().removeprefix("drawings appear at ")
 
     def read(self) -> str:
@@ -29,21 +30,33 @@ class Prompt:
         return self.process.stdout.readline().strip()
 
     def type(self, line: str) -> str:
+        self._write(line)
+        return self.read()
+
+    def mistype(self, line: str) -> str:
+        """Type a line that fails, and read its error."""
+        self._write(line)
+        self.exit_code = 2
+        assert self.process.stderr is not None
+        return self.process.stderr.readline().strip()
+
+    def _write(self, line: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        return self.read()
 
 
 @pytest.fixture
 def prompt() -> Iterator[Prompt]:
     command = [sys.executable, "-u", "-m", "opscope", "repl", str(HLO), "--live"]
     environment = {**os.environ, "BROWSER": "true"}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-    yield Prompt(process)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment)
+    typed = Prompt(process)
+    yield typed
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait() == 0, "the end of the input ends the prompt and its server"
+    assert process.wait() == typed.exit_code, "the end of the input ends the prompt and its server"
 
 
 @pytest.fixture
@@ -63,7 +76,7 @@ def test_one_tab_follows_every_drawing(prompt: Prompt, viewer: Viewer) -> None:
     assert 0 < state["boxes"] < whole
     prompt.type("open")
     assert shows(viewer, lambda state: state["graph"] == "main.23")["boxes"] == whole
-    assert "showing" not in prompt.type("fused_computatio.11")
+    assert "did you mean fused_computation.11" in prompt.mistype("fused_computatio.11")
     assert viewer.idle()["graph"] == "main.23", "an unknown name changes nothing"
 
 
