@@ -102,6 +102,7 @@ ENTRY main { p = (s32[], f32[4,4]) parameter(0)
     assert counted.total.flops == 7 * 2 * 4 * 4 * 4 and counted.total.unknown == 0
     uncounted = CostModel(hlo(text.replace("TRIPS", "")))
     assert uncounted.total.flops == 2 * 4 * 4 * 4 and uncounted.total.unknown == 1 and uncounted.unknown_ops == {"while": 1}
+    assert "w" not in with_costs(uncounted.program).main.metrics["flops"]
 
 
 @pytest.mark.frameworks

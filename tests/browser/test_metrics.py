@@ -7,8 +7,10 @@ import json
 import re
 from pathlib import Path
 
+import opscope
 from browser.harness import Open, Viewer, until
 from opscope import Metric
+from opscope.analysis.info import info_of
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.view_options import ViewOptions
 
@@ -138,3 +140,11 @@ def test_files_of_node_data_are_metrics_like_any_other(open_file: Open, tmp_path
 def test_a_metric_that_is_not_there_is_said(open_file: Open) -> None:
     viewer = open_file(layers(), options=ViewOptions(colour_by="memory"))
     viewer.page.get_by_text('There is no metric "memory" here.').wait_for()
+
+
+def test_totals_say_how_many_operations_they_lack(open_file: Open) -> None:
+    """The panel says what `opscope info demo:detach` does."""
+    program = opscope.load("demo:detach")
+    info = info_of(program)
+    assert (info.flops, info.unknown_flops) == (127, 5)
+    assert "flops estimated 127 FLOP, 5 operations unknown" in details(open_file(program))

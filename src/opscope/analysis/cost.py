@@ -285,6 +285,11 @@ _APPLIED: dict[str, _Rule] = {
 """How many times an operation applies the function that it calls (`to_apply`)."""
 
 
+def has_unknown_length(node: Node) -> bool:
+    """Whether a node is a loop whose number of iterations is unknown."""
+    return bool(node.calls) and facts_of(node.op).control in LOOPS and _trip_count(node) is None
+
+
 def _trip_count(node: Node) -> int | None:
     attrs: Any = node.attrs
     match = _TRIP_COUNT.search(str(attrs.get("backend_config", "")))

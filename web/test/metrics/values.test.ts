@@ -1,6 +1,8 @@
 /** Groups, calls and stacks have the number that a metric declares, and nothing is counted twice. */
 import { describe, expect, it } from "vitest";
 import { groupsOf, valuesOf } from "../../src/core/metrics/values";
+import { unknownOf } from "../../src/core/metrics/unknown";
+import { totals } from "../../src/ui/engine/facts";
 import { metricsOf } from "../../src/core/metrics/counted";
 import { calleesFirst } from "../../src/core/program/callees";
 import type { ProgramData, ViewSpec } from "../../src/core/program/types";
@@ -73,6 +75,44 @@ describe("a group", () => {
 
   it("has none where none of its nodes has one", () => {
     expect(boxes(layers, "flops", { depth: 9 })).toMatchObject({ neg: Number.NaN, x: Number.NaN });
+  });
+});
+
+describe("what an estimate lacks", () => {
+  const inner = {
+    name: "inner",
+    nodes: [
+      { id: "c", op: "custom-call" },
+      { id: "n", op: "neg", inputs: ["c"], metrics: { flops: 3 } },
+    ],
+  };
+  const program = makeProgram(
+    [
+      inner,
+      {
+        name: "main",
+        nodes: [
+          { id: "x", role: "parameter" },
+          { id: "t", op: "tuple", inputs: ["x"] },
+          { id: "call", op: "call", inputs: ["t"], calls: ["inner"], scope: "g", metrics: { flops: 3 } },
+          { id: "loop", op: "while", inputs: ["call"], calls: ["inner"], scope: "h" },
+          { id: "odd", op: "mystery", inputs: ["loop"], scope: "h" },
+          { id: "out", op: "exp", inputs: ["odd"], metrics: { flops: 9 } },
+        ],
+      },
+    ],
+    "main",
+  );
+
+  it("are operations without a number, also in what is called, and loops of unknown length", () => {
+    const unknown = unknownOf(program, metric(program, "flops"))!;
+    expect(Array.from(unknown.graph)).toEqual([1, 4]);
+    expect(["x", "t", "call", "loop", "odd", "out"].map((id) => unknown.node[nodeNamed(program, id)])).toEqual([0, 0, 1, 2, 1, 0]);
+    expect(totals(program).find(({ name }) => name === "flops")?.text).toBe("15 FLOP, 4 operations unknown");
+  });
+
+  it("is nothing for numbers that are not estimates", () => {
+    expect(unknownOf(program, metric(program, "output bytes"))).toBeUndefined();
   });
 });
 

@@ -9,13 +9,14 @@ interface Facts {
   readonly control?: Control;
   readonly titledBy?: TitledBy;
   readonly spreads?: boolean;
+  readonly free?: boolean;
   readonly unnumbered?: boolean;
 }
 
 const FACTS: Readonly<Record<string, Facts>> = {
-  tuple: { forwards: Forwards.Tuple, unnumbered: true },
-  "get-tuple-element": { forwards: Forwards.Value },
-  bitcast: { forwards: Forwards.Value, spreads: true },
+  tuple: { forwards: Forwards.Tuple, unnumbered: true, free: true },
+  "get-tuple-element": { forwards: Forwards.Value, free: true },
+  bitcast: { forwards: Forwards.Value, spreads: true, free: true },
   broadcast: { spreads: true },
   copy: { spreads: true },
   reshape: { spreads: true },
@@ -44,6 +45,7 @@ export function makeOps(names: readonly string[], intern: (text: string) => numb
     control: Uint8Array.from(facts, ({ control = Control.Nothing }) => control),
     titledBy: Uint8Array.from(facts, ({ titledBy = TitledBy.Op }) => titledBy),
     spreads: Uint8Array.from(facts, ({ spreads = false }) => Number(spreads)),
+    free: Uint8Array.from(facts, ({ free = false }) => Number(free)),
     unnumbered: Uint8Array.from(facts, ({ unnumbered = false }) => Number(unnumbered)),
   };
 }

@@ -1,9 +1,11 @@
 /** What the details panel shows about a node or a group. */
 import type { Highlighter } from "../../core/highlight/highlighter";
 import { metricsOf } from "../../core/metrics/counted";
+import { unknownOf } from "../../core/metrics/unknown";
 import { valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
-import { BoxKind, CATEGORIES, type NodeDetails, ROLES, type Visible } from "../../core/program/types";
+import { BoxKind, CATEGORIES, type NodeDetails, type ProgramData, ROLES, type Visible } from "../../core/program/types";
+import { plural } from "../../core/view/boxes/texts";
 import { originsOf } from "../../core/view/boxes/parameterOrigins";
 import { traitsOf } from "../../core/view/traits";
 import { isArgument, Role } from "../../core/program/roles";
@@ -55,9 +57,10 @@ export function nodeFacts(
   };
 }
 
-/** A number as text. `whole` is that of the graph, if a share of it makes sense. */
-export function metricFact({ name, unit, origin, combine }: MetricData, value: number, whole = Number.NaN): MetricFact {
-  return { name, text: quantityText(value, unit), origin, share: combine === "sum" && whole > 0 ? value / whole : Number.NaN };
+/** A number as text. `whole` is that of the graph, if a share of it makes sense; `unknown` is how many operations it lacks. */
+export function metricFact({ name, unit, origin, combine }: MetricData, value: number, whole = Number.NaN, unknown = 0): MetricFact {
+  const text = quantityText(value, unit) + (unknown > 0 ? `, ${plural(unknown, "operation")} unknown` : "");
+  return { name, text, origin, share: combine === "sum" && whole > 0 ? value / whole : Number.NaN };
 }
 
 /** The value of each metric at a node; of node data, the text in the file. */
@@ -66,7 +69,10 @@ export function nodeMetrics(index: ProgramIndex, { runs }: Highlighter, node: nu
   const graph = index.graphOf[node];
   const computed = program.metrics.map((metric) => {
     const values = valuesOf(program, metric);
-    return { value: values.node[node], fact: metricFact(metric, values.node[node], values.graph[graph]) };
+    return {
+      value: values.node[node],
+      fact: metricFact(metric, values.node[node], values.graph[graph], unknownOf(program, metric)?.node[node]),
+    };
   });
   const loaded = runs
     .filter((run) => run.has(node))
@@ -82,8 +88,16 @@ export function boxMetrics({ program }: ProgramIndex, { metrics }: Highlighter, 
   return [...metrics, ...sizes].flatMap((metric) => {
     const values = valuesOf(program, metric);
     const value = values.boxes(visible)[box];
-    return Number.isNaN(value) ? [] : [metricFact(metric, value, values.graph[graph])];
+    return Number.isNaN(value) ? [] : [metricFact(metric, value, values.graph[graph], unknownOf(program, metric)?.boxes(visible)[box])];
   });
+}
+
+/** The value of each metric for one run of the entry. */
+export function totals(program: ProgramData): MetricFact[] {
+  const { entry } = program;
+  return program.metrics.map((metric) =>
+    metricFact(metric, valuesOf(program, metric).graph[entry], Number.NaN, unknownOf(program, metric)?.graph[entry]),
+  );
 }
 
 function originFacts(index: ProgramIndex, graph: number, node: number): { origin?: NodeName } {

@@ -2,12 +2,11 @@
 import { Highlighter } from "../../core/highlight/highlighter";
 import { LayoutCache } from "../../core/layout";
 import { metricsOf } from "../../core/metrics/counted";
-import { valuesOf } from "../../core/metrics/values";
 import type { Picture } from "../../core/picture";
 import type { Grouping, ProgramData } from "../../core/program/types";
 import type { ScenePainter } from "../canvas/scenePainter";
 import type { RemoteDetails } from "./details";
-import { metricFact, programFacts } from "./facts";
+import { programFacts, totals } from "./facts";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import type { Passes, PassShown } from "./passes";
 import type { ProgramSummary, WireAt } from "./protocol";
@@ -77,7 +76,7 @@ export class EngineState {
       groupings: program.groupings.map((grouping) => grouping.name),
       ...programFacts(index),
       metrics: metricsOf(program).map(({ name }) => name),
-      totals: program.metrics.map((metric) => metricFact(metric, valuesOf(program, metric).graph[program.entry])),
+      totals: totals(program),
       overlays: (program.looks?.overlays.length ?? 0) > 0,
       decodeMs,
       ...(this.passes ? { passes: this.passes.rows } : {}),
