@@ -231,6 +231,20 @@ def test_products_with_operands_of_unknown_rank_are_unknown(op: str, attrs: dict
     assert CostModel(builder.build()).total == Cost(0, 0, 1, 1, 1)
 
 
+def test_a_result_that_nobody_wants_does_not_make_an_operation_unknown() -> None:
+    """torch's convolution_backward returns None for the gradient of an image that needs none."""
+    builder = ProgramBuilder("p")
+    graph = builder.graph("g")
+    image, weight, out = (TensorType("f32", shape) for shape in ((1, 2, 4, 4), (3, 2, 1, 1), (1, 3, 4, 4)))
+    for name, kind in (("gradient", out), ("image", image), ("weight", weight)):
+        graph.node(name, "input", outputs=[kind], role="input")
+    inputs = [("gradient", 0), ("image", 0), ("weight", 0)]
+    attrs = {"output_mask": [False, True, False]}
+    graph.node("y", "aten.convolution_backward.default", inputs, [TensorType("(None)"), weight, TensorType("(None)")], attrs=attrs)
+    cost = CostModel(builder.build()).total
+    assert (cost.flops, cost.unknown) == (2 * 3 * 4 * 4 * 2, 0)
+
+
 def test_a_cycle_of_calls_ends() -> None:
     builder = ProgramBuilder("p", "a")
     for name, other in (("a", "b"), ("b", "a")):

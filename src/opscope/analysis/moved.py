@@ -116,8 +116,11 @@ def _sizes(types: tuple[TensorType, ...]) -> tuple[int | None, ...]:
 
 @lru_cache(maxsize=65536)
 def size_of(kind: TensorType) -> tuple[int | None, int | None]:
-    """Elements and bytes. Cached, because programs have few different types. A nested tuple is counted where its elements are used."""
-    return kind.elements, 0 if kind.dtype.startswith("(") else kind.bytes
+    """Elements and bytes. Cached, because programs have few different types.
+
+    A nested tuple is counted where its elements are used, and a gradient that nobody wants, torch's None, is nothing.
+    """
+    return (0, 0) if kind.dtype.startswith("(") else (kind.elements, kind.bytes)
 
 
 def values(graph: Graph, ref: ValueRef) -> list[TensorType]:

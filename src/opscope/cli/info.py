@@ -68,10 +68,10 @@ def _facts(info: Info) -> list[tuple[str, str]]:
     graphs = "1 graph" if len(info.graphs) == 1 else f"{len(info.graphs):,} graphs"
     flops = _known(short_number, info.flops, info.unknown_flops)
     if info.unknown_flops:
-        flops += f", without {_operations(info.unknown_flops)} of unknown cost ({', '.join(info.unknown_flops_ops[:4])})"
+        flops += f"{_joint(info.flops)} {_operations(info.unknown_flops)} of unknown cost ({', '.join(info.unknown_flops_ops[:4])})"
     moved = _known(lambda size: f"{short_bytes(size)} read and written", info.bytes, info.unknown_bytes)
     if info.unknown_bytes:
-        moved += f", without {_operations(info.unknown_bytes)} with values of unknown size"
+        moved += f"{_joint(info.bytes)} {_operations(info.unknown_bytes)} with values of unknown size"
     return [
         ("program", info.name),
         ("nodes", f"{info.nodes:,} in {graphs}, entry {info.entry}"),
@@ -84,6 +84,10 @@ def _facts(info: Info) -> list[tuple[str, str]]:
 def _known(text: Callable[[float], str], amount: int, unknown: int) -> str:
     """An amount as text, or "unknown" if nothing of it is known."""
     return text(amount) if amount or not unknown else "unknown"
+
+
+def _joint(amount: int) -> str:
+    return ", without" if amount else ":"
 
 
 def _operations(count: int) -> str:
