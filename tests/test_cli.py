@@ -154,7 +154,7 @@ def test_a_missing_file_and_a_directory_without_dumps(run: Run, tmp_path: Path) 
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "step.onnx").touch()
     missing = str(Path("models", "stp.onnx"))
-    assert refused(run("info", missing)).endswith(f"no such file or directory; did you mean {str(Path('models', 'step.onnx'))!r}?")
+    assert refused(run("info", missing)).endswith("no such file or directory; did you mean 'step.onnx'?")
     assert refused(run("info", "models")).startswith("models: is a directory")
 
 

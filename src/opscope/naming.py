@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from itertools import islice
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from opscope.errors import OpscopeError
@@ -75,6 +76,15 @@ def suggest(name: str, names: Iterable[str], otherwise: str | None = None, spell
     if close:
         return f"; did you mean {' or '.join(map(spelled, close))}?"
     return f"; there are: {listed(candidates)}" if otherwise is None else otherwise
+
+
+def suggest_file(path: Path) -> str:
+    """The end of an error about a missing file, with the closest names in its directory; empty if there are none."""
+    try:
+        names = sorted(file.name for file in path.parent.iterdir())
+    except OSError:
+        return ""
+    return suggest(path.name, names, otherwise="")
 
 
 def listed(names: Sequence[str]) -> str:

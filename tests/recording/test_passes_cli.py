@@ -143,6 +143,7 @@ def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
     (tmp_path / "notes.opscope").write_text("notes")
     for args, message in (
         (("passes", "nothing"), "no such file"),
+        (("passes", "note.opscope"), "no such file; did you mean 'notes.opscope'?"),
         (("passes", "empty"), "contains no compiler passes"),
         (("passes", "notes.opscope"), "is not an opscope recording"),
         (("passes", dump, "--module", "x"), "no module named 'x'; there are: module_0007.jit_step"),

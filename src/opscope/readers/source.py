@@ -11,7 +11,7 @@ from pathlib import Path
 
 from opscope.demo import source_path
 from opscope.errors import SourceError
-from opscope.naming import suggest
+from opscope.naming import suggest_file
 
 HEAD_BYTES = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"
@@ -33,18 +33,10 @@ class Source:
                 raise SourceError("standard input is closed; pipe a source into it", self.name)
             return sys.stdin.buffer.read()
         if not self.path.exists():
-            raise SourceError(f"no such file or directory{self._nearest()}", self.name)
+            raise SourceError(f"no such file or directory{suggest_file(self.path)}", self.name)
         if self.path.is_char_device() or self.path.is_block_device():
             raise SourceError("is a device; expected a file, a directory or a pipe", self.name)
         return self.path.read_bytes() if self.path.is_fifo() else None
-
-    def _nearest(self) -> str:
-        """The half of an error that suggests the closest names in the directory of a missing file."""
-        try:
-            names = sorted(path.name for path in self.path.parent.iterdir())
-        except OSError:
-            return ""
-        return suggest(self.path.name, names, otherwise="", spelled=lambda name: repr(str(self.path.with_name(name))))
 
     @property
     def suffixes(self) -> list[str]:

@@ -19,6 +19,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from opscope.errors import SourceError
+from opscope.naming import suggest_file
 from opscope.recording.store.codec import DAMAGED
 
 APPLICATION_ID = 0x6F707363
@@ -152,7 +153,7 @@ def _names_super_journal(journal: Path) -> bool:
 def _check(path: Path) -> None:
     """Refuse foreign, truncated and too new files with a clear error, before SQLite does."""
     if path.is_dir() or not path.exists():
-        raise SourceError("no such file")
+        raise SourceError(f"no such file{suggest_file(path)}")
     with path.open("rb") as stream:
         head = stream.read(100)
     if not head.startswith(_SQLITE_MAGIC):
