@@ -1,4 +1,4 @@
-"""`docs/replaces.md` lists the documented steps of the tools that opscope replaces: each has a test, and no test is for a step that is not there."""
+"""Each step in `docs/replaces.md` has a test, and each test that is marked with a step is for one that is there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ PAGE = TESTS.parent / "docs" / "replaces.md"
 
 def steps_with_a_test() -> set[str]:
     """The arguments of every `pytest.mark.step(…)`, read without importing the tests, which need frameworks."""
-    calls = (node for path in TESTS.rglob("test_*.py") for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
+    calls = (
+        node for path in TESTS.rglob("test_*.py") for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)
+    )
     marks = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "step")
     return {argument.value for mark in marks for argument in mark.args if isinstance(argument, ast.Constant)}
 
