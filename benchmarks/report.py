@@ -22,8 +22,18 @@ GRAPHS = {
     "gpt2": "GPT-2, 12 layers, exported",
     "transformer4": "JAX train step, 4 layers, compiled",
     "transformer4_lowered": "JAX train step, 4 layers, before optimization",
+    "transformer24": "JAX train step, 24 layers, compiled",
+    "transformer24_lowered": "JAX train step, 24 layers, before optimization",
+    "transformer24_open": "JAX train step, 24 layers, compiled, fusions open",
+    "transformer4_lowered.hlo": "JAX train step, 4 layers, before optimization",
+    "transformer4.hlo": "JAX train step, 4 layers, compiled",
     "transformer24.hlo": "JAX train step, 24 layers, compiled (18 MB of HLO)",
     "transformer4_passes": "passes of a JAX train step, 4 layers",
+    "transformer4_passes, worst step": "passes of a JAX train step, 4 layers, worst pass",
+    "transformer4_passes, without metadata": "passes of a JAX train step, 4 layers, without metadata",
+    "transformer4_passes, without metadata, worst step": "passes of a JAX train step, 4 layers, without metadata, worst pass",
+    "hidet.opscope": "passes of hidet's attention example",
+    "deep.pt2": "a module of 10,000 operations",
     "compiled 24-layer HLO": "JAX train step, 24 layers, compiled",
 }
 """The name of a graph in the report, if the benchmark's own name is too short."""
