@@ -56,16 +56,16 @@ class Tables {
   /** Row of the details of each node; without it, details are looked up by node number. */
   private readonly detailOf: Int32Array | undefined;
   private readonly seatOf: Int32Array;
-  /** Row of the numbers of each node. */
-  private readonly metricsOf: Int32Array;
   private readonly outputs: Csr;
   /** Operands, and nodes that must run before: string numbers, relative to that of the node. */
   private readonly inputs: Csr2;
   private readonly control: Csr;
   /** String numbers of graphs. */
   private readonly calls: Csr;
-  /** String numbers, three each: kind, graph (empty: the same) and node. */
-  private readonly links: Csr;
+  /** String numbers, three each: kind, graph (empty: the same) and node. There may be more links than nodes. */
+  private readonly links: () => Csr;
+  /** Row of the numbers of each node. */
+  private readonly metricsOf: () => Int32Array;
   private readonly graphName: Int32Array;
   private readonly graphNodes: Csr;
   private readonly graphOutputs: Csr;
@@ -83,12 +83,12 @@ class Tables {
     this.columns = nodeColumns((name, kind) => (kind === "octet" ? sections.octets(name) : sections.integers(name)));
     this.detailOf = sections.has("nodeDetail") ? sections.integers("nodeDetail") : undefined;
     this.seatOf = sections.integers("nodeSeat");
-    this.metricsOf = sections.integers("nodeMetrics");
     this.outputs = sections.rows("outputs");
     this.inputs = sections.pairs("inputs");
     this.control = sections.rows("control");
     this.calls = sections.rows("calls");
-    this.links = sections.rows("links");
+    this.links = once(() => sections.rows("links"));
+    this.metricsOf = once(() => sections.integers("nodeMetrics"));
     this.graphName = sections.integers("graphName");
     this.graphNodes = sections.rows("graphNodes");
     this.graphOutputs = sections.rows("graphOutputs");
@@ -113,8 +113,10 @@ class Tables {
     const graphOfName = new Map(row.graphs.map((graph, g) => [this.graphName[graph], g]));
     const calls = pickedRows(this.calls, selected);
     for (let i = 0; i < calls.value.length; i++) calls.value[i] = graphOfName.get(calls.value[i]) ?? 0;
-    // There may be more links than nodes, and most pictures need none.
+    // Most pictures need one grouping, and neither links nor metrics.
     const links = once(() => this.linksOf(columns.nodeId, selected, graphStart, graphOfName));
+    const metrics = once(() => decodeMetrics(this.sections, pickedNumbers(this.metricsOf(), selected)));
+    const seats = once(() => pickedNumbers(this.seatOf, selected));
     return {
       name: row.name,
       entry: row.entry,
@@ -133,8 +135,10 @@ class Tables {
       calls,
       types: this.types,
       ops: this.ops,
-      groupings: row.groupings.map((grouping) => this.grouping(grouping, pickedNumbers(this.seatOf, selected), graphStart)),
-      metrics: decodeMetrics(this.sections, pickedNumbers(this.metricsOf, selected)),
+      groupings: row.groupings.map((grouping) => this.grouping(grouping, seats, graphStart)),
+      get metrics() {
+        return metrics();
+      },
       notes: this.fact(row, "notes") ?? [],
       derivatives: this.fact(row, "derivatives") ?? {},
       summary: this.fact(row, "summary"),
@@ -204,7 +208,7 @@ class Tables {
 
   /** Links lead to any graph. */
   private linksOf(nodeId: Int32Array, selected: Selection, graphStart: Int32Array, graphOfName: ReadonlyMap<number, number>): Csr2 {
-    const named = pickedRows(this.links, selected);
+    const named = pickedRows(this.links(), selected);
     const start = new Int32Array(named.start.length);
     for (let node = 0; node < start.length; node++) start[node] = named.start[node] / 3;
     const count = named.value.length / 3;
@@ -257,8 +261,35 @@ class Tables {
     return { start: rowStart, value: Int32Array.from(nodes), extra: Int32Array.from(indexes) };
   }
 
+  private grouping(number: number, seats: () => Int32Array, graphStart: Int32Array): Grouping {
+    const groups = once(() => this.groups(number, seats(), graphStart));
+    return {
+      name: (this.sections.fields.groupings as string[])[number],
+      exact: (this.sections.fields.exactGroupings as number[]).includes(number),
+      get groupCount() {
+        return groups().groupName.length;
+      },
+      get groupName() {
+        return groups().groupName;
+      },
+      get groupParent() {
+        return groups().groupParent;
+      },
+      get groupGraph() {
+        return groups().groupGraph;
+      },
+      get nodeGroup() {
+        return groups().nodeGroup;
+      },
+    };
+  }
+
   /** Paths become groups, numbered in order of appearance; every graph has its own groups. */
-  private grouping(number: number, seatOf: Int32Array, graphStart: Int32Array): Grouping {
+  private groups(
+    number: number,
+    seatOf: Int32Array,
+    graphStart: Int32Array,
+  ): Pick<Grouping, "groupName" | "groupParent" | "groupGraph" | "nodeGroup"> {
     const { pathName, pathParent } = this;
     const pathOf = this.sections.integers(`path${number}`);
     const names: number[] = [],
@@ -286,9 +317,6 @@ class Tables {
       }
     }
     return {
-      name: (this.sections.fields.groupings as string[])[number],
-      exact: (this.sections.fields.exactGroupings as number[]).includes(number),
-      groupCount: names.length,
       groupName: Int32Array.from(names),
       groupParent: Int32Array.from(parents),
       groupGraph: Int32Array.from(graphs),

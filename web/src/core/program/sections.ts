@@ -24,6 +24,10 @@ export class Sections {
     this.base = HEADER + length;
     this.fields = JSON.parse(decodeUtf8(bytes, HEADER, this.base)) as Record<string, unknown>;
     this.directory = this.fields.sections as Record<string, Entry>;
+    // Columns are read when they are needed; a truncated file is refused before anything is drawn from it.
+    for (const [name, [type, , offset, count]] of Object.entries(this.directory))
+      if (this.base + offset + count * widthOf(type) > bytes.length)
+        throw new Error(`the program ends inside its column "${name}"; the file is truncated`);
   }
 
   has(name: string): boolean {
@@ -35,11 +39,9 @@ export class Sections {
     const entry = this.directory[name];
     if (!entry) throw new Error(`the program has no column "${name}"; the file is damaged`);
     const [type, , offset, count] = entry;
-    const width = type === "f64" ? 8 : type === "i32" ? 4 : type.endsWith("16") ? 2 : 1;
+    const width = widthOf(type);
     let buffer = this.bytes.buffer;
     let at = this.bytes.byteOffset + this.base + offset;
-    if (at + count * width > this.bytes.byteOffset + this.bytes.byteLength)
-      throw new Error(`the program ends inside its column "${name}"; the file is truncated`);
     if (at % width !== 0) {
       buffer = new Uint8Array(this.bytes.subarray(this.base + offset, this.base + offset + count * width)).buffer;
       at = 0;
@@ -115,6 +117,11 @@ class Strings implements StringTable {
     this.texts[index] = text;
     return text;
   }
+}
+
+/** Bytes of a number. */
+function widthOf(type: string): number {
+  return type === "f64" ? 8 : type === "i32" ? 4 : type.endsWith("16") ? 2 : 1;
 }
 
 function sums(lengths: Column): Int32Array {
