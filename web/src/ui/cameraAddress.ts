@@ -16,8 +16,15 @@ export class CameraAddress {
   /** The camera has moved, or where it would start has changed. */
   moved(): void {
     if (this.timer) clearTimeout(this.timer);
+    else if (this.isWritten) return;
     else this.session.idle.change(1);
     this.timer = window.setTimeout(() => this.write(), REST_MS);
+  }
+
+  /** Whether the camera is where it starts and the address says so: the usual case after a picture is drawn, and not worth a wait. */
+  private get isWritten(): boolean {
+    const { stage, view } = this.session;
+    return stage?.shown !== undefined && stage.isInitial && view.camera === undefined;
   }
 
   /** Writes into the address where the camera is, or where it is going. */
