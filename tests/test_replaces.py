@@ -16,7 +16,7 @@ def steps_with_a_test() -> set[str]:
         node for path in TESTS.rglob("test_*.py") for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)
     )
     marks = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "step")
-    return {argument.value for mark in marks for argument in mark.args if isinstance(argument, ast.Constant)}
+    return {str(argument.value) for mark in marks for argument in mark.args if isinstance(argument, ast.Constant)}
 
 
 def test_every_step_has_a_test_and_every_marked_test_a_step() -> None:
