@@ -28,6 +28,25 @@ def test_print_has_one_line_per_node_with_types_operands_and_attributes() -> Non
     ]
 
 
+def test_print_has_one_line_per_node_whatever_an_attribute_contains() -> None:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("main")
+    task = "Task(\n  name: fused\n\n  parameters:\r\n    x: tensor\u2028)"
+    names = [f"Operator{i}" for i in range(40)]
+    attrs = {"task": task, "fused": names, "text": "x" * 300, "one": (1,), "big": [3.5] * 100_000}
+    graph.node("a", "Fused", outputs=[F32], attrs=attrs)
+    graph.node("b", "const", outputs=[F32], role="constant", attrs={"value": "1\n2"})
+    program = builder.build()
+    header, cut, constant = str(program.main).splitlines()[:3]
+    assert (header, constant) == ("main():", f"    b: {F32} = const(value=1 2)")
+    assert repr(program.main["b"]) == f"<Node b: {F32} = const(1 2)>"
+    assert len(str(program.main).splitlines()) == 4
+    assert "task=Task( name: fused parameters: x: tensor )" in cut and "one=(1,)" in cut
+    assert "'Operator6', … 40 in total]" in cut and f"text={'x' * 96}…," in cut and "… 100,000 in total]" in cut
+    whole = program.text(whole=True).splitlines()[1]
+    assert f"fused={names}" in whole and "x" * 300 in whole and "…" not in whole
+
+
 def test_repr_says_what_and_how_much() -> None:
     program = everything()
     assert repr(program) == "<Program jit_step: 6 nodes in 2 graphs, entry main.7>"

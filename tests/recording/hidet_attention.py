@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import hidet
+from hidet.graph import ops
 from hidet.utils import netron
 
 import opscope
@@ -23,9 +24,32 @@ hidet.option.cache_dir(str(outs / "cache"))
 
 x = hidet.symbol([1, 128, 768], dtype="float32", device="cpu")
 mask = hidet.symbol([1, 128], dtype="int32", device="cpu")
-graph = hidet.trace_from(SelfAttention()(x, mask), inputs=[x, mask])
-with (outs / "attention-graph.json").open("w") as stream:
-    netron.dump(graph, stream)
+model = SelfAttention()
+print(model)
+graph = hidet.trace_from(model(x, mask), inputs=[x, mask])
+
+
+def every_kind_of_attribute() -> hidet.FlowGraph:
+    """Booleans, numbers, lists, tuples, texts, None and types as attributes, a scalar, a shared constant and a symbolic dimension."""
+    images = hidet.symbol(["n", 3, 8, 8], dtype="float32", device="cpu")
+    weight = hidet.randn([4, 3, 3, 3], device="cpu")
+    shift = hidet.full([], 0.1, dtype="float32", device="cpu")
+    y = ops.relu(ops.conv2d(images, weight, stride=(1, 1)) + shift)
+    y = ops.maximum(ops.maximum(y, shift) - 1.0, shift)
+    y = ops.max_pool2d(y, kernel=2, stride=2, padding=0)
+    y = ops.clip(ops.mean(y, dims=[1, 2], keep_dim=True) * shift, 0.0, None)
+    return hidet.trace_from(ops.cast(ops.unsqueeze(ops.reshape(y, [-1]), [0]), "float16"), inputs=[images])
+
+
+def written(graph: hidet.FlowGraph, name: str) -> None:
+    """Both dumps of a graph: hidet's, and opscope's of the captured graph."""
+    with (outs / f"{name}.json").open("w") as stream:
+        netron.dump(graph, stream)
+    opscope.save(opscope.capture(graph), outs / f"{name}-written.json", format="hidet-netron")
+    (outs / f"{name}.txt").write_text(str(graph))
+    (outs / f"{name}-printed.txt").write_text(opscope.capture(graph).main.text(whole=True))
+
+
 reforward = hidet.graph.operator.Operator.reforward
 with opscope.record(recording_path, times=True) as rec, hidet.graph.PassContext() as ctx:
     ctx.instruments.append(rec.hidet())
@@ -33,8 +57,9 @@ with opscope.record(recording_path, times=True) as rec, hidet.graph.PassContext(
     ctx.save_graph_instrument(out_dir=str(outs / "passes"))
     optimized = hidet.graph.optimize(graph)
 
+for each, name in ((graph, "attention-graph"), (optimized, "optimized"), (every_kind_of_attribute(), "attributes")):
+    written(each, name)
 captured = opscope.capture(graph)
-opscope.save(captured, outs / "written.json", format="hidet-netron")
 print(
     json.dumps(
         {

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Corpus
+from conftest import Corpus, Run
 
 import opscope
-from opscope.recording.diff import diff, diff_passes
+from opscope.recording.diff import diff_passes
 from opscope.recording.model import Recording
 from opscope.render.wire.compare_passes import compared_rows
 
@@ -26,10 +28,12 @@ VERSIONS = ("0.6.1", "0.3.1")
 
 
 class Tutorial:
-    """One run of the tutorial: the facts that it printed, its recording and its files."""
+    """One run of the tutorial: the facts and times that it printed, its recording and its files."""
 
-    def __init__(self, facts: dict[str, Any], times: str, recording: Recording, outs: Path) -> None:
-        self.facts, self.times, self.recording, self.outs = facts, times, recording, outs
+    def __init__(self, printed: str, times: str, recording: Recording, outs: Path) -> None:
+        self.printed, _, facts = printed.rstrip().rpartition("\n")
+        self.facts: dict[str, Any] = json.loads(facts)
+        self.times, self.recording, self.outs = times, recording, outs
 
     def passes(self) -> list[str]:
         return [s.name for s in self.recording]
@@ -49,21 +53,69 @@ def tutorial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     assert done.returncode == 0, done.stderr
     recording = opscope.open_recording(outs / "run.opscope")
     assert isinstance(recording, Recording)
-    return Tutorial(json.loads(done.stdout.splitlines()[-1]), done.stderr, recording, outs)
+    return Tutorial(done.stdout, done.stderr, recording, outs)
 
 
+@pytest.mark.step("3.1")
+def test_the_model_prints_as_hidet_prints_it(tutorial: Tutorial) -> None:
+    layers = ("query_layer", "key_layer", "value_layer")
+    lines = tutorial.printed.splitlines()
+    assert lines[0].startswith("SelfAttention(") and all(any(f"({layer}): Linear(" in line for line in lines) for layer in layers)
+
+
+@pytest.mark.step("3.2")
 def test_the_graph_is_captured_operator_by_operator(tutorial: Tutorial) -> None:
     assert tutorial.facts["captured"] == tutorial.facts["names"]
     assert tutorial.facts["text"].startswith("main(input: float32[1, 128, 768], input_1: int32[1, 128]")
 
 
+@pytest.mark.step("3.3", "3.10")
+@pytest.mark.parametrize("name", ["attention-graph", "optimized", "attributes"])
+def test_print_gives_one_line_per_operator_with_what_hidet_prints(tutorial: Tutorial, name: str) -> None:
+    """Operators in order, types, attributes, and the operators that a fused one contains, from the live graph and from hidet's file."""
+    theirs = [line.strip() for line in (tutorial.outs / f"{name}.txt").read_text().splitlines()]
+    printed = [re.fullmatch(r"\w+: (\w+\[.*?\])\[cpu\] = (\w+)\((.*)\)(  .*)?", line) for line in theirs]
+    operators = [match for match in printed if match]
+    assert len(operators) == len([line for line in theirs if " = " in line and " = Constant(" not in line])
+    live = (tutorial.outs / f"{name}-printed.txt").read_text().splitlines()
+    loaded = opscope.load(tutorial.outs / f"{name}.json")
+    for lines in (live, loaded.main.text(whole=True).splitlines(), str(loaded.main).splitlines()):
+        ours = [line for line in lines if " = " in line and " = const(" not in line]
+        assert len(lines) == 2 + len(loaded.main.nodes) - len(loaded.main.parameters), "a header, the nodes and what is returned"
+        for line, match in zip(ours, operators, strict=True):
+            assert f": {match[1]} = {match[2]}(" in line
+    for line, match in zip([line for line in live if " = " in line and " = const(" not in line], operators, strict=True):
+        for attribute in re.findall(r"(\w+)=(\w+|\[[\d, ]*\])(?=, |$)", match[3]):
+            assert "{}={}".format(*attribute) in line
+        for fused in re.findall(r"fused_graph=FlowGraph\((.*?)\)", match[3]):
+            assert f"fused={fused.split(', ')}" in line
+
+
+def test_a_long_list_of_fused_operators_is_cut_between_two_of_them(tutorial: Tutorial) -> None:
+    optimized = opscope.load(tutorial.outs / "optimized.json")
+    fused = max((node for node in optimized.main if "fused" in node.attrs), key=lambda node: len(node.attrs["fused"]))
+    names = fused.attrs["fused"]
+    assert [node.op for node in optimized[fused.calls[0]] if node.role == "op"] == names
+    cut = re.search(r"fused=\[(.*?)(, … \d+ in total)?\]", str(fused))
+    assert cut
+    shown = [name.strip("'") for name in cut[1].split(", ")]
+    assert shown == names[: len(shown)] and cut[2] == (None if shown == names else f", … {len(names)} in total")
+    assert f"fused={names}" in fused.text(whole=True)
+
+
+@pytest.mark.step("3.7", "3.8")
 def test_every_pass_is_recorded_with_its_seconds(tutorial: Tutorial) -> None:
     names = tutorial.passes()
     assert names[0] == "Origin" and names[1] == "ConvChannelLastPass" and names[-1] == "EliminateBarrierPass"
     nested = [s for s in tutorial.recording if s.pipeline]
     assert [(s.pipeline, s.name) for s in nested] == [(("SelectiveQuantizePass",), "SubgraphRewritePass")]
     assert all(s.seconds is not None for s in tutorial.recording[1:])
-    assert tutorial.times.count(" s  ") == len(names) - 1
+    lines = [line.split("  ") for line in map(str.strip, tutorial.times.splitlines()) if "  " in line]
+    started = [words[1] for words in lines if words[0] == "started …"]
+    ended = [(float(words[0].removesuffix(" s")), words[1]) for words in lines if words[0].endswith(" s")]
+    titles = [" / ".join((*s.pipeline, s.name)) for s in tutorial.recording[1:]]
+    assert [title for _, title in ended] == titles and sorted(started) == sorted(titles), "a pass that hangs has been named"
+    assert [seconds for seconds, _ in ended] == pytest.approx([s.seconds for s in tutorial.recording[1:]], abs=0.001)
     assert tutorial.recording.attrs["producer"] == "hidet" and tutorial.facts["restored"]
 
 
@@ -127,22 +179,50 @@ def test_matching_its_files_agrees_with_recorded_provenance(tutorial: Tutorial) 
     assert survived > 60 and right >= 0.97 * survived and wrong < 0.01 * survived, (survived, right, wrong)
 
 
-def test_its_json_is_read_and_written_alike(tutorial: Tutorial) -> None:
-    theirs = opscope.load(tutorial.outs / "attention-graph.json")
-    ours = opscope.load(tutorial.outs / "written.json")
-    assert isinstance(theirs, opscope.Program) and isinstance(ours, opscope.Program)
-    assert [(node.op, node.outputs) for node in theirs.main if node.role == "op"] == [
-        (node.op, node.outputs) for node in ours.main if node.role == "op"
-    ]
-    assert diff(theirs, ours, match_by_name=False).added == ()
+@pytest.mark.step("3.5")
+@pytest.mark.parametrize("name", ["attention-graph", "optimized", "attributes"])
+def test_the_json_is_hidets_own_byte_for_byte(tutorial: Tutorial, name: str, tmp_path: Path) -> None:
+    """From the live graph, from hidet's file, and from opscope's own JSON of it."""
+    dumped = (tutorial.outs / f"{name}.json").read_bytes()
+    assert (tutorial.outs / f"{name}-written.json").read_bytes() == dumped
+    loaded = opscope.load(tutorial.outs / f"{name}.json")
+    opscope.save(loaded, tmp_path / "native.json")
+    for number, program in enumerate((loaded, opscope.load(tmp_path / "native.json"))):
+        opscope.save(program, tmp_path / f"{number}.json", format="hidet-netron")
+        assert (tmp_path / f"{number}.json").read_bytes() == dumped
 
 
-def test_written_json_has_the_fields_that_hidet_writes(tutorial: Tutorial) -> None:
-    theirs = json.loads((tutorial.outs / "attention-graph.json").read_text())
-    ours = json.loads((tutorial.outs / "written.json").read_text())
-    assert list(ours) == list(theirs)
-    assert set(ours["graphs"][0]["nodes"][0]) >= set(theirs["graphs"][0]["nodes"][0])
-    assert ours["graphs"][0]["nodes"][0]["description"] == theirs["graphs"][0]["nodes"][0]["description"]
+def test_the_tutorial_has_every_kind_of_attribute(tutorial: Tutorial) -> None:
+    """So that the comparison above means something."""
+    nodes = json.loads((tutorial.outs / "attributes.json").read_text())["graphs"][0]["nodes"]
+    types = {attribute["type"] for node in nodes for attribute in node["attributes"]}
+    assert {"bool", "int", "float", "NoneType"} < types and any(type_.startswith("Sequence[") for type_ in types)
+    assert {node["type"]["category"] for node in nodes} >= {"layer", "activation", "pool", "transform", None}
+    arguments = [argument for node in nodes for parameter in node["inputs"] for argument in parameter["arguments"]]
+    assert [argument["initializer"]["value"] for argument in arguments if "initializer" in argument] == ["<>", "0.1", "0.1"]
+
+
+@pytest.mark.step("3.9", "3.12")
+def test_the_files_of_each_pass_open_one_by_one_and_equal_the_recording(tutorial: Tutorial, tmp_path: Path) -> None:
+    files = sorted((tutorial.outs / "passes").glob("*.json"), key=lambda path: int(path.name.split("_")[0]))
+    assert [path.stem.split("_", 1)[1] for path in files] == tutorial.passes()
+    for path, snapshot in zip(files, tutorial.recording, strict=True):
+        for number, program in enumerate((opscope.load(path), snapshot.program)):
+            target = tmp_path / f"{path.stem}-{number}.json"
+            opscope.save(program, target, format="hidet-netron")
+            assert target.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.step("3.4", "3.6")
+def test_its_file_opens_and_every_operator_is_in_the_picture(tutorial: Tutorial, run: Run) -> None:
+    source = tutorial.outs / "attention-graph.json"
+    picture = tutorial.outs / "attention.svg"
+    done = run("export", source, "-o", picture, "--force", "--no-fold", "--no-wrap")
+    assert done.returncode == 0, done.stderr
+    text = picture.read_text()
+    operators = Counter(node["type"]["name"] for node in json.loads(source.read_text())["graphs"][0]["nodes"])
+    for name, count in operators.items():
+        assert len(re.findall(rf">{name}<", text)) == count, name
 
 
 @pytest.fixture(scope="module")

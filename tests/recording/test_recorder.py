@@ -89,10 +89,16 @@ def test_provenance_by_id_and_by_graph() -> None:
     assert match.a == (("main", "a"), ("main", "b")) and len(recording) == 2
 
 
-def test_times_are_printed_as_passes_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_are_printed_as_passes_start_and_end(capsys: pytest.CaptureFixture[str]) -> None:
+    def hangs(graph: opscope.Program) -> None:
+        assert capsys.readouterr().err.splitlines()[-1].split() == ["started", "…", "simplify", "/", "hangs"]
+
     with opscope.record(times=True) as rec:
         rec.snapshot(program("neg"), "fold", pipeline="simplify", seconds=0.5)
-    assert capsys.readouterr().err.split() == ["0.500", "s", "simplify", "/", "fold", "2", "nodes"]
+        assert capsys.readouterr().err.split() == ["0.500", "s", "simplify", "/", "fold", "2", "nodes"]
+        with rec.pipeline("simplify"):
+            rec.watch(hangs)(program("neg"))
+    assert capsys.readouterr().err.split()[1:] == ["s", "simplify", "/", "hangs", "2", "nodes"]
 
 
 def test_each_snapshot_as_json_in_a_directory(tmp_path: Path) -> None:

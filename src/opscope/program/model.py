@@ -6,7 +6,7 @@ support lookup by name: `graph["add.3"]`, `"add.3" in graph`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -67,22 +67,50 @@ class Node(NamedTuple):
     def short_text(self) -> str:
         """One line without attributes, except a constant's value and a parameter's number."""
         payload = self.attrs.get("value" if self.role == "constant" else "parameter_number" if self.is_argument else "")
-        inner = self.operands if payload is None else [*self.operands, _short(payload)]
-        return f"{self.id}: {self.type_text} = {self.op}({', '.join(inner)})"
+        inner = self.operands if payload is None else [*self.operands, _value_text(payload)]
+        return _one_line(f"{self.id}: {self.type_text} = {self.op}({', '.join(inner)})")
 
-    def __str__(self) -> str:
+    def text(self, *, whole: bool = False) -> str:
+        """One line: typed result, op, operands and attributes. Long values are cut, unless it is to be `whole`."""
         operands = self.operands
-        operands += [f"{key}={_short(value)}" for key, value in self.attrs.items()]
+        operands += [f"{key}={_value_text(value, whole)}" for key, value in self.attrs.items()]
         operands += [f"calls={name}" for name in self.calls] + [f"after={name}" for name in self.control]
         typed = f"{self.id}: {self.type_text}" if self.outputs else self.id
-        return f"{typed} = {self.op}({', '.join(operands)})"
+        return _one_line(f"{typed} = {self.op}({', '.join(operands)})")
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         return f"<Node {self.short_text}>"
 
 
-def _short(value: Any) -> str:
-    return ellipsize(value if isinstance(value, str) else repr(value), _LONGEST_VALUE, middle=True)
+def _one_line(text: str) -> str:
+    lines = text.splitlines()
+    return text if len(lines) < 2 else " ".join(line for line in map(str.strip, lines) if line)
+
+
+def _value_text(value: Any, whole: bool = False) -> str:
+    """A value on one line. A long one is cut at its end; a list is cut between two items, and then says how many it has."""
+    if isinstance(value, list | tuple) and value and not whole:
+        return _list_text(value)
+    line = _one_line(value if isinstance(value, str) else repr(value))
+    return line if whole else ellipsize(line, _LONGEST_VALUE)
+
+
+def _list_text(items: Sequence[Any]) -> str:
+    opening, closing = "[]" if isinstance(items, list) else "()"
+    texts: list[str] = []
+    length = 0
+    for item in items:
+        text = ellipsize(repr(item), _LONGEST_VALUE)
+        length += len(text) + len(", ")
+        if texts and length > _LONGEST_VALUE:
+            texts.append(f"… {len(items):,} in total")
+            break
+        texts.append(text)
+    comma = "," if isinstance(items, tuple) and len(items) == 1 else ""
+    return f"{opening}{', '.join(texts)}{comma}{closing}"
 
 
 @dataclass(frozen=True)
@@ -137,17 +165,21 @@ class Graph:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def lines(self) -> Iterator[str]:
-        """Readable text, one line per node: typed result, op, operands and attributes."""
+    def lines(self, *, whole: bool = False) -> Iterator[str]:
+        """Readable text, one line per node: typed result, op, operands and attributes. Long values are cut, unless it is to be `whole`."""
         header = ", ".join(f"{node.id}: {node.type_text}" for node in self.parameters)
         yield f"{self.name}({header}):"
         for node in self.nodes:
             if not node.is_argument or node.inputs:
-                yield f"    {node}"
+                yield f"    {node.text(whole=whole)}"
         yield "    return " + ", ".join(name if index <= 0 else f"{name}#{index}" for name, index in self.outputs)
 
+    def text(self, *, whole: bool = False) -> str:
+        """What `print` shows; with `whole`, no value is cut."""
+        return "\n".join(self.lines(whole=whole))
+
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return self.text()
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {len(self.nodes)} nodes, {len(self.parameters)} parameters, {len(self.outputs)} outputs>"
@@ -243,8 +275,12 @@ class Program(Displayed):
             graphs[name] = replace(graph, metrics=MappingProxyType(others | added))
         return replace(self, graphs=MappingProxyType(graphs), metrics=MappingProxyType(metrics))
 
+    def text(self, *, whole: bool = False) -> str:
+        """What `print` shows; with `whole`, no value is cut."""
+        return "\n\n".join(graph.text(whole=whole) for graph in self)
+
     def __str__(self) -> str:
-        return "\n\n".join(str(graph) for graph in self)
+        return self.text()
 
     def __repr__(self) -> str:
         graphs = "1 graph" if len(self.graphs) == 1 else f"{len(self.graphs)} graphs"

@@ -39,7 +39,7 @@ def record(
 ) -> Recorder:
     """Start a recording. Use it as a context manager.
 
-    Without a path, it is in memory. `times` prints each pass and its seconds when it ends; `directory` also gets each
+    Without a path, it is in memory. `times` prints each pass when it starts, and its seconds when it ends; `directory` also gets each
     snapshot as JSON.
     """
     if path is not None and Path(path).suffix != ".opscope":
@@ -112,12 +112,18 @@ class Recorder:
         index = self._writer.add(content, name, pipeline=path, module=module, seconds=seconds, origins=origins, attrs=attrs)
         self._last[module], self._last_index[module] = program, index
         self._count = index + 1
-        if self._times:
-            duration = "" if seconds is None else f"{seconds:9.3f} s"
-            print(f"{duration:>12}  {' / '.join((*path, name))}  {program.node_count:,} nodes", file=sys.stderr)
+        self._print_time("" if seconds is None else f"{seconds:.3f} s", path, f"{name}  {program.node_count:,} nodes")
         if self._directory is not None:
             self._write_json(program, Snapshot(index, name, path, module, seconds, program.node_count))
         return index
+
+    def started(self, name: str, pipeline: Iterable[str] = ()) -> None:
+        """A pass starts. With `times`, it is printed, so that a pass that never ends has a name."""
+        self._print_time("started …", (*pipeline,), name)
+
+    def _print_time(self, time_text: str, pipeline: tuple[str, ...], what: str) -> None:
+        if self._times:
+            print(f"{time_text:>12}  {' / '.join((*pipeline, what))}", file=sys.stderr, flush=True)
 
     @property
     def _path(self) -> tuple[str, ...]:
@@ -147,6 +153,7 @@ class Recorder:
         def watched(graph: Any, *args: Any, **options: Any) -> Any:
             if module not in self._last:
                 self.snapshot(graph, "before passes", module=module, pipeline=())
+            self.started(title, self._path)
             started = time.perf_counter()
             with self.pipeline(title):
                 result = function(graph, *args, **options)

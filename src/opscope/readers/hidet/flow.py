@@ -6,9 +6,11 @@ equal id means the same object.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers.hidet.attributes import FLOW_TEXT, FUSED, FUSED_GRAPH, SHARE_MAP, SOURCE, TASK, netron_form, with_verbatim
 
 
 class FlowNames:
@@ -17,7 +19,7 @@ class FlowNames:
     def __init__(self) -> None:
         self._by_identity: dict[int, tuple[Any, str]] = {}
         self._counts: dict[str, int] = {}
-        self._tasks: dict[int, tuple[Any, str]] = {}
+        self._texts: dict[int, tuple[Any, str]] = {}
 
     def name(self, thing: Any, base: str) -> str:
         entry = self._by_identity.get(id(thing))
@@ -30,17 +32,18 @@ class FlowNames:
         entry = self._by_identity.get(id(thing))
         return entry[1] if entry else None
 
-    def task_text(self, task: Any) -> str:
-        """What an operator computes, as hidet prints it. Printing is slow, so each task is printed once."""
-        entry = self._tasks.get(id(task))
+    def text(self, thing: Any) -> str:
+        """A task or a fused graph as hidet prints it. Printing is slow, so each is printed once."""
+        entry = self._texts.get(id(thing))
         if entry is None:
-            entry = self._tasks[id(task)] = (task, str(task))
+            entry = self._texts[id(thing)] = (thing, str(thing))
         return entry[1]
 
 
 def flow_graph_program(flow: Any, names: FlowNames | None = None, name: str = "hidet") -> Program:
     names = names or FlowNames()
     program = ProgramBuilder(name, "main")
+    program.attrs["source"] = SOURCE
     waiting = [("main", flow)]
     while waiting:
         title, graph = waiting.pop()
@@ -50,6 +53,9 @@ def flow_graph_program(flow: Any, names: FlowNames | None = None, name: str = "h
 
 def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames) -> list[tuple[str, Any]]:
     """Add one graph, and return the fused graphs in it with their names."""
+    if graph.name != "main":
+        with suppress(Exception):  # hidet 0.3 cannot print an operator with several results
+            graph.attrs[FLOW_TEXT] = names.text(flow)
     inner: list[tuple[str, Any]] = []
     value: dict[int, ValueRef] = {}
 
@@ -68,14 +74,15 @@ def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames) -> list[tuple[s
     for op in flow.nodes:
         inputs = [of(tensor) for tensor in op.inputs]
         id_ = names.name(op, str(op.name))
-        attrs = {str(key): _plain(item) for key, item in op.attrs.items() if key != "fused_graph"}
-        if op.share_map:
-            attrs["share_map"] = str(op.share_map)
-        attrs["task"] = names.task_text(op.task)
-        fused = op.attrs.get("fused_graph")
+        attrs = with_verbatim({str(key): (_plain(item), netron_form(item)) for key, item in op.attrs.items() if key != FUSED_GRAPH})
+        fused = op.attrs.get(FUSED_GRAPH)
         if fused is not None:
             inner.append((f"{id_}.fused", fused))
+            attrs[FUSED] = [str(each.name) for each in fused.nodes]
         calls = [f"{id_}.fused"] if fused is not None else []
+        if op.share_map:
+            attrs[SHARE_MAP] = str(op.share_map)
+        attrs[TASK] = names.text(op.task)
         graph.node(id_, str(op.name), inputs, [_type(tensor) for tensor in op.outputs], attrs=attrs, calls=calls)
         value.update((id(tensor), (id_, i)) for i, tensor in enumerate(op.outputs))
     graph.outputs = [of(tensor) for tensor in flow.outputs]
@@ -87,13 +94,16 @@ def _type(tensor: Any) -> TensorType:
 
 
 def _constant(tensor: Any) -> dict[str, Any]:
-    """The value of a scalar; larger constants only have their type."""
-    if len(tensor.shape) == 0 and tensor.storage is not None and str(tensor.device).startswith("cpu"):
-        return {"value": str(tensor.item())}
+    """The value of a scalar; larger constants only have their type, and constants of a virtual device have no values."""
+    if len(tensor.shape) == 0 and tensor.storage is not None and str(tensor.device).startswith(("cpu", "cuda")):
+        return {"value": str(tensor.cpu().numpy())}
     return {}
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (str, int, float, bool)) or value is None:
-        return value
+    if value is None:
+        return None
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else str(value)

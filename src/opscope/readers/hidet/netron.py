@@ -7,6 +7,7 @@ from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
 from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.readers.hidet.attributes import CATEGORY, FLOW_TEXT, FUSED, FUSED_GRAPH, TASK, value_of, with_verbatim
 from opscope.readers.hidet.text import read_flow_text
 
 
@@ -45,15 +46,22 @@ def _graph(program: ProgramBuilder, graph: GraphBuilder, content: dict[str, Any]
     for node in content["nodes"]:
         inputs = [source(argument) for parameter in node["inputs"] for argument in parameter["arguments"]]
         outputs = [argument for parameter in node["outputs"] for argument in parameter["arguments"]]
-        attrs = {attribute["name"]: attribute["value"] for attribute in node.get("attributes") or ()}
+        written = {str(each["name"]): (str(each.get("type", "")), str(each["value"])) for each in node.get("attributes") or ()}
+        _, fused_text = written.get(FUSED_GRAPH, ("", ""))
         calls = []
-        if str(attrs.get("fused_graph", "")).startswith("Graph("):
+        if fused_text.startswith("Graph("):
             calls = [f"{node['name']}.fused"]
-            read_flow_text(program.graph(calls[0]), attrs.pop("fused_graph"))
+            del written[FUSED_GRAPH]
+        attrs = with_verbatim({name: (value_of(form), form) for name, form in written.items()})
+        if calls:
+            fused = program.graph(calls[0])
+            fused.attrs[FLOW_TEXT] = fused_text
+            read_flow_text(fused, fused_text)
+            attrs[FUSED] = [each.op for each in fused.nodes if each.role == "op"]
         if node.get("description"):
-            attrs["task"] = "\n".join(node["description"]) if isinstance(node["description"], list) else node["description"]
+            attrs[TASK] = "\n".join(node["description"]) if isinstance(node["description"], list) else node["description"]
         if node["type"].get("category"):
-            attrs["category"] = node["type"]["category"]
+            attrs[CATEGORY] = node["type"]["category"]
         graph.node(node["name"], node["type"]["name"], inputs, [_type(argument) for argument in outputs], attrs=attrs, calls=calls)
         value.update((argument["name"], (node["name"], i)) for i, argument in enumerate(outputs))
     graph.outputs = [source(parameter["arguments"][0]) for parameter in content["outputs"]]

@@ -55,6 +55,7 @@ class HidetInstrument:
         self._snapshot(graph, "Origin", None)
 
     def before_pass(self, pass_name: str, graph: Any) -> None:
+        self._recorder.started(pass_name, [outer for outer, _ in self._started])
         self._started.append((pass_name, time.perf_counter()))
 
     def after_pass(self, pass_name: str, graph: Any) -> None:

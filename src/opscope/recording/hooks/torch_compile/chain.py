@@ -45,6 +45,9 @@ class Chain:
         self._before_aot: Any = None
         self._places = Places()
 
+    def started(self, name: str, pipeline: Path) -> None:
+        self._recorder.started(name, pipeline)
+
     def snapshot(self, module: Any, name: str, pipeline: Path, part: str = WHOLE_GRAPH, seconds: float | None = None) -> None:
         """Record the state of a part after a pass. An unchanged graph is not read again."""
         started = time.perf_counter()

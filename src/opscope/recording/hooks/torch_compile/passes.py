@@ -25,6 +25,7 @@ class _Running:
         self.replaced = self.listening.enter_context(nodes_replaced(observer.gm))
         self.where: Any = None
         self.spent = stage.chain.spent
+        stage.chain.started(observer.passname, self.pipeline)
         self.started = time.perf_counter()
 
     def end(self) -> None:
