@@ -256,6 +256,42 @@ def test_drawings_open_fusions_and_name_instructions_unless_switched_off(tmp_pat
     assert "their roots  e" in done.stdout.replace("   ", "  ")
 
 
+def test_a_whole_computation_keeps_its_parameter_numbers(tmp_path: Path) -> None:
+    """Numbers as in the text of the computation, also where it prints its parameters in another order or does not use one."""
+    from opscope.readers.hlo import parse_hlo
+    from opscope.render.writers.hlo import extract
+
+    text = """HloModule m
+f {
+  param_2 = f32[4] parameter(2)
+  param_0 = f32[4] parameter(0)
+  param_1 = f32[8] parameter(1)
+  ROOT d = f32[4] divide(param_2, param_0)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[8] parameter(1)
+  ROOT c = f32[4] fusion(x, y, x), kind=kLoop, calls=f
+}
+"""
+    program = parse_hlo(text)[0]
+    numbers = dict(re.findall(r"(\w+) = \S+ parameter\((\d+)\)", extract(program, program["f"], "d")))
+    assert numbers == {"param_0": "0", "param_1": "1", "param_2": "2"}
+
+
+def test_a_computation_is_extracted_by_its_name(tmp_path: Path) -> None:
+    from opscope.readers.hlo import parse_hlo
+
+    program = parse_hlo(EXAMPLE.read_text())[0]
+    body = next(graph for graph in program if graph.name != program.main.name)
+    out, errors = failing_script(f"extract {body.name}\nstacktrace {body.name}\n", tmp_path)
+    assert "wrote " in out
+    (written,) = (tmp_path / "drawings").glob("*-extracted.hlo")
+    again = parse_hlo(written.read_text())[0].main
+    assert [node.op for node in again] != [] and sorted(node.op for node in again) == sorted(node.op for node in body)
+    assert errors == [f"{body.name!r} is a computation; name one of its instructions, such as {body.outputs[0][0]!r}"]
+
+
 def test_extracts_keep_metadata_when_asked(tmp_path: Path) -> None:
     from opscope.render.writers.hlo import extract
 

@@ -56,6 +56,40 @@ def test_without_names_the_same_nodes_match() -> None:
     assert {match.evidence for match in difference.matched} <= {"neighbourhood", "similarity"}
 
 
+def with_config(config: str) -> Program:
+    call = "c = f32[4] custom-call(p), custom_call_target="
+    return parse(f'HloModule m\nENTRY main {{\n  p = f32[4] parameter(0)\n  ROOT {call}"gemm", backend_config={config}\n}}\n')
+
+
+def test_json_attributes_are_compared_by_value_and_shown_key_by_key() -> None:
+    """XLA prints the keys of backend_config in any order."""
+    first = '{"device":"GPU","gemm":{"alpha":1,"epilogue":"DEFAULT"},"streams":[1,2]}'
+    reordered = '{"gemm":{"epilogue":"DEFAULT","alpha":1},"streams":[1,2],"device":"GPU"}'
+    changed = '{"device":"GPU","gemm":{"alpha":1,"epilogue":"BIAS","beta":0.5},"streams":[1,3]}'
+    for match_by_name in (True, False, None):
+        assert diff(with_config(first), with_config(reordered), match_by_name=match_by_name).same
+    (match,) = diff(with_config(first), with_config(changed)).changed
+    assert match.changes == (
+        ("attrs.backend_config.gemm.epilogue", "DEFAULT", "BIAS"),
+        ("attrs.backend_config.gemm.beta", "", "0.5"),
+        ("attrs.backend_config.streams", "[1, 2]", "[1, 3]"),
+    )
+
+
+def test_a_change_is_never_two_equal_texts() -> None:
+    """Long values are cut to where they differ; operands with names that now mean other nodes get their present names."""
+    common = "x" * 500
+    (match,) = diff(with_config(f'"{common}1{common}"'), with_config(f'"{common}2{common}"')).changed
+    old, new = str(match.changes[0]).removeprefix("attrs.backend_config ").split(" → ")
+    assert old != new and max(len(old), len(new)) < 70
+    before = "HloModule m\nENTRY main {\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  ROOT s = f32[4] subtract(a, b)\n}\n"
+    after = before.replace("a = f32[4] parameter(0)", "a = f32[4] parameter(1)").replace(
+        "b = f32[4] parameter(1)", "b = f32[4] parameter(0)"
+    )
+    (swapped,) = diff(parse(before), parse(after), match_by_name=False).changed
+    assert swapped.changes == (("operands", "b, a", "a, b"),)
+
+
 def numbered(ops: list[tuple[str, list[int]]]) -> Program:
     """A program whose ids are positions, as hidet writes them."""
     builder = ProgramBuilder("p")

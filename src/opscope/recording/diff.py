@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from opscope.ellipsis import ellipsize
 from opscope.gc_pause import without_collecting
 from opscope.naming import checks_keywords
 from opscope.program import Node, NodeKey, Program, TensorType
 from opscope.recording.match import Matcher, Matching
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
+from opscope.recording.match.json_values import differing, parsed
 from opscope.recording.match.names import contradictions, names_are_stable
 from opscope.recording.match.places import match_places
 from opscope.recording.model import Origin
@@ -31,8 +32,17 @@ class Change(NamedTuple):
     new: str
 
     def __str__(self) -> str:
-        old, new = (ellipsize(text, _LONGEST_VALUE, middle=True) for text in (self.old, self.new))
+        old, new = self.shortened(_LONGEST_VALUE)
         return f"{self.field} {old} → {new}"
+
+    def shortened(self, longest: int) -> tuple[str, str]:
+        """Both texts; if one is too long, both are cut to where they differ, with some context before it."""
+        if max(len(self.old), len(self.new)) <= longest:
+            return self.old, self.new
+        shorter = min(len(self.old), len(self.new))
+        same = next((i for i in range(shorter) if self.old[i] != self.new[i]), shorter)
+        start = max(0, same - longest // 6)
+        return _window(self.old, start, longest), _window(self.new, start, longest)
 
 
 class Match(NamedTuple):
@@ -235,7 +245,7 @@ class Diff:
                 changes.append(Change("type", _types(old.outputs), _types(new.outputs)))
             changes.extend(_detail_changes(old, new, self._matching.pairs.labels))
         if not self._same_operands(side_a.operands[x], side_b.operands[y]):
-            changes.append(Change("operands", ", ".join(old.operands), ", ".join(new.operands)))
+            changes.append(self._operand_change(x, y))
         called_a, called_b = side_a.calls[x], side_b.calls[y]
         if (called_a or called_b) and [self._matching.pairs.graph_a[g] for g in called_a] != called_b:
             changes.append(Change("calls", ", ".join(old.calls), ", ".join(new.calls)))
@@ -245,6 +255,16 @@ class Diff:
         if self._matching.pairs.graph_a[ga] != gb:
             changes.append(Change("graph", side_a.graphs[ga].name, side_b.graphs[gb].name))
         return tuple(changes)
+
+    def _operand_change(self, x: int, y: int) -> Change:
+        """Both lists of operands. Where other nodes have the same names, the old list has the names that its nodes have in b."""
+        pairs = self._matching.pairs
+        old, new = (", ".join(node.operands) for node in (pairs.a.nodes[x], pairs.b.nodes[y]))
+        if old == new:
+            operands = [edge // TAGS for edge in pairs.a.operands[x]]
+            counterparts = [(pairs.a.nodes[i].id, pairs.counterpart_a[i]) for i in operands]
+            old = ", ".join(pairs.b.nodes[i].id if i >= 0 else f"{name} (removed)" for name, i in counterparts)
+        return Change("operands", old, new)
 
     def _controls(self, x: int) -> set[str]:
         """The control predecessors of a node of a, with their names in b."""
@@ -334,10 +354,28 @@ def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:
     for name in {**before, **after}:
         was, now = before.get(name), after.get(name)
         if was != now and not (labels.is_name(name, was) or labels.is_name(name, now)):
-            yield Change(f"attrs.{name}", _text(was), _text(now))
+            yield from _attribute_changes(f"attrs.{name}", was, now)
     follows = "metadata.op_name" in before or "metadata.op_name" in after
     if old.scope != new.scope and not follows:
         yield Change("scope", "/".join(old.scope), "/".join(new.scope))
+
+
+def _attribute_changes(name: str, was: Any, now: Any) -> Iterator[Change]:
+    """One change, or one for each key where both values are JSON objects; none where these are equal."""
+    if isinstance(was, str) and isinstance(now, str):
+        old, new = parsed(was), parsed(now)
+        if old is not None and new is not None:
+            yield from (Change(key, _json(before), _json(after)) for key, before, after in differing(old, new, name))
+            return
+    yield Change(name, _text(was), _text(now))
+
+
+def _json(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _window(text: str, start: int, longest: int) -> str:
+    return ("…" if start else "") + text[start : start + longest] + ("…" if len(text) > start + longest else "")
 
 
 def _types(types: tuple[TensorType, ...]) -> str:

@@ -23,9 +23,16 @@ class Names:
 
     def node(self, name: str) -> tuple[Graph, Node]:
         match = self.find(name)
+        if match is None and (graph := self.graph(name)):
+            raise OpscopeError(f"{graph.name!r} is a computation; name one of its instructions, such as {_root(graph).id!r}")
         if match is None:
             raise OpscopeError(f"no instruction named {name!r}{self.closest(name)}")
         return match
+
+    def node_or_root(self, name: str) -> tuple[Graph, Node]:
+        """The node of that name, or the root of the graph of that name."""
+        graph = self.graph(name)
+        return (graph, _root(graph)) if graph and self.find(name) is None else self.node(name)
 
     def find(self, name: str) -> tuple[Graph, Node] | None:
         graph_name, slash, node_name = name.rpartition("/")
@@ -53,6 +60,10 @@ class Names:
         percent = "%" if text.startswith("%") else ""
         key = _key(text)
         return [percent + self.spelled(n) for n in [*self.nodes, *self.graphs] if n.startswith(key)]
+
+
+def _root(graph: Graph) -> Node:
+    return graph[graph.outputs[0][0]] if graph.outputs else graph.nodes[-1]
 
 
 def _key(name: str) -> str:

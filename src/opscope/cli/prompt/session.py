@@ -276,12 +276,12 @@ class Session:
         self.say(table([("#", "pass", "what it did"), *rows], "rll") if rows else f"no pass changed {node.id}")
 
     def do_extract(self, words: list[str]) -> None:
-        """extract NAME [height]  write the instruction with `height` levels of operands (all) as an HLO module"""
+        """extract NAME [height]  write the instruction, or the computation, with `height` levels of operands (all) as an HLO module"""
         from opscope.render.writers.hlo import extract
 
         if len(words) not in (1, 2):
             raise OpscopeError("usage: extract NAME [height]")
-        graph, node = self.names.node(words[0])
+        graph, node = self.names.node_or_root(words[0])
         height = _number(words[1], "height") if len(words) == 2 else None
         text = extract(self.program, graph, node.id, height, metadata=self.shows["metadata"])
         if self.directory is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR, Details, Node, Program
 from opscope.program.call_order import callees_first
+from opscope.recording.match.json_values import canonical
 
 TAGS = 4096
 """Edges carry (operand position, output index) as one number below this."""
@@ -185,4 +186,4 @@ def _text(value: Any) -> str:
     """An attribute as text that can be compared."""
     if isinstance(value, Mapping):
         value = sorted((str(key), _text(item)) for key, item in value.items())
-    return value if isinstance(value, str) else repr(value)
+    return canonical(value) if isinstance(value, str) else repr(value)

@@ -16,7 +16,7 @@ from opscope.errors import SourceError
 from opscope.recording.store.database import COMPARED, open_to_read, open_to_write
 from opscope.recording.store.values import from_json, to_json
 
-MATCHING = 4
+MATCHING = 5
 """Increment when matching changes its results, or diffs their form: results of other versions are ignored."""
 
 

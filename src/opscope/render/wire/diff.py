@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from opscope.program import NodeKey, Program
-from opscope.recording.diff import Change, Diff, Match
+from opscope.recording.diff import Diff, Match
 from opscope.recording.match import EVIDENCE
 from opscope.recording.model import Origin
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
-FORMAT = 2
+FORMAT = 3
 """Increment with every change of the columns or their meaning: recording files store these bytes, and a newer viewer must not get
 older ones."""
 _LONGEST = 240
-_AROUND = 40
 
 
 def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
@@ -60,7 +59,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
             changed_nodes.append(here)
             changed.length.append(len(match.changes))
             for change in match.changes:
-                was, now = shortened(change)
+                was, now = change.shortened(_LONGEST)
                 texts += (strings[change.field], strings[was], strings[now])
 
     fusions_old, bodies = Rows(), Rows()
@@ -88,21 +87,6 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
     out.strings("strings", strings)
     places = {origin.rule: str(origin.where) for origin in origins if origin.rule and origin.where}
     return out.finish({"kind": "diff", "before": old.count, "places": places})
-
-
-def shortened(change: Change) -> tuple[str, str]:
-    """Both texts; long ones are cut to where they differ, with some context."""
-    was, now = change.old, change.new
-    if max(len(was), len(now)) <= _LONGEST:
-        return was, now
-    shorter = min(len(was), len(now))
-    same = next((i for i in range(shorter) if was[i] != now[i]), shorter)
-    start = max(0, same - _AROUND)
-    return _window(was, start), _window(now, start)
-
-
-def _window(text: str, start: int) -> str:
-    return ("…" if start else "") + text[start : start + _LONGEST] + ("…" if len(text) > start + _LONGEST else "")
 
 
 class _Numbers(dict[NodeKey, int]):

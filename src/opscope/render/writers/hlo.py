@@ -37,6 +37,9 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     if graph.nodes and not any(isinstance(node.details, HloDetails) for node in program.main):
         raise OpscopeError(f"{program.name} was not read from HLO text, so there is no HLO to extract; write another format")
     inside = _levels_above(graph, root, height)
+    if height is None and root == _root_of(graph):
+        # A whole computation: it is called with all of its parameters, also those that it does not use.
+        inside.update(node.id for node in graph if node.is_argument)
     nodes = [graph[name] for name in sorted(inside, key=graph.position.__getitem__)]
     outside = dict.fromkeys(name for node in nodes for name, _ in node.inputs if name not in inside)
     bodies = program.callees_first(called for node in nodes for called in node.calls)
@@ -46,19 +49,11 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
         if body.name == graph.name:
             raise OpscopeError(f"{root!r} calls its own computation, which cannot be extracted; choose another node")
         lines += [f"{body.name} {{", *_lines(body, body.nodes, _root_of(body), tuples, metadata), "}", ""]
-    number = 0
+    arguments = sorted((node for node in nodes if node.is_argument), key=_parameter_number)
     entry = [f"ENTRY {_word(root)}_entry {{"]
-    for name in outside:
-        entry.append(f"  {name} = {_type(graph[name], (graph.name, name) in tuples)} parameter({number})")
-        number += 1
-    renumbered: list[Node] = []
-    for node in nodes:
-        if node.is_argument:
-            entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
-            number += 1
-        else:
-            renumbered.append(node)
-    entry += _lines(graph, renumbered, root, tuples, metadata)
+    for number, node in enumerate([*arguments, *(graph[name] for name in outside)]):
+        entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
+    entry += _lines(graph, [node for node in nodes if not node.is_argument], root, tuples, metadata)
     return "\n".join([*lines, *entry, "}", ""])
 
 
@@ -89,6 +84,11 @@ def _tuple_typed(graphs: Iterable[Graph]) -> set[tuple[str, str]]:
 
 def _root_of(graph: Graph) -> str:
     return graph.outputs[0][0] if graph.outputs else graph.nodes[-1].id
+
+
+def _parameter_number(node: Node) -> int:
+    payload = node.details.payload if isinstance(node.details, HloDetails) else ""
+    return int(payload) if payload.isdecimal() else 0
 
 
 def _mark(node: Node, root: str) -> str:
