@@ -170,9 +170,35 @@ def test_a_picture_is_coloured_by_a_metric_and_says_which(run: Run, tmp_path: Pa
     assert "flops" not in fills()["picture"]
 
 
+def test_attributes_and_metrics_on_boxes(tmp_path: Path) -> None:
+    """Operations have both, a closed group has the metric of what is inside, and other nodes have neither."""
+    builder = ProgramBuilder("p", "main")
+    graph = builder.graph("main")
+    graph.node("x", "parameter", outputs=[F32], role="parameter", attrs={"axes": [0]})
+    for i, name in enumerate(("a", "b", "c")):
+        attrs = {"axes": [1, 2], "keep": None, "exact": True}
+        graph.node(name, "tanh", [(("x", "a", "b")[i], 0)], [F32], attrs=attrs, scope=("block",) if i else ())
+    program = builder.build().with_metric(Metric("latency", "s", "sum", "measured"), {"a": 1e-3, "b": 1e-6, "c": 2e-6})
+
+    def rows(**options: Any) -> dict[str, list[tuple[str, str]]]:
+        opscope.save(program, tmp_path / "p.svg", label=["axes", "keep", "exact", "latency"], **options)
+        boxes = re.findall(r'<g class="box" [^>]*data-key="(.*?)">(.*?)</g>', (tmp_path / "p.svg").read_text("utf-8"), re.S)
+        cells = {key: re.findall(r'font-size="9.5"[^>]*>([^<]*)</text>', texts) for key, texts in boxes}
+        return {key: list(zip(texts[::2], texts[1::2], strict=True)) for key, texts in cells.items() if len(texts) % 2 == 0}
+
+    attributes = [("axes", "[1, 2]"), ("keep", "None"), ("exact", "True")]
+    closed = rows(depth=0)
+    assert closed["n:a"] == [*attributes, ("latency", "1 ms")] and closed["g:block"] == [("latency", "3 µs")]
+    opened = rows(depth=1)
+    assert opened["n:c"] == [*attributes, ("latency", "2 µs")] and not opened.get("n:x")
+    opscope.save(program, tmp_path / "p.dot", label="keep")
+    assert (tmp_path / "p.dot").read_text("utf-8").count("keep: None") == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["-o", "a.svg", "--label", "flopps"], "no node has an attribute or metric 'flopps' to write on its box; did you mean 'flops'?"),
         (
             ["-o", "a.svg", "--colour-by", "latency"],
             "nothing named 'latency' to colour by; there are: category, op, dtype, group, output bytes",

@@ -177,6 +177,15 @@ class ViewOptions:
             more="The name moves to the second line. The viewer's Names button (`m`) does the same.",
         ),
     ] = False
+    label: Annotated[
+        tuple[str, ...],
+        Row(
+            "Write this attribute or metric on boxes; repeatable.",
+            metavar="NAME",
+            url="label",
+            more="Attributes are written on operations, metrics also on closed groups.",
+        ),
+    ] = ()
     values: Annotated[Values, Row("Draw values as edges, or as boxes between operations.", url="values")] = "edges"
     overlays: Annotated[bool, Row("Draw the edge overlays of the program's file.", url="over", writers=DRAWN)] = True
     diff: Annotated[

@@ -272,6 +272,7 @@ class Splitter(nn.Module):
         return x[:, :4], x[:, 4:]
 
 
+@pytest.mark.step("2.14")
 @pytest.mark.parametrize(
     ("model", "size", "batch"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,9 +18,6 @@ FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "b
 
 FORMATS = ("svg", "png", "pdf", "dot", "gv", "html", "json")
 """The formats of pictures."""
-
-CUSTOM = "saved["
-"""The prefix of tensors saved by a custom autograd.Function, which have no names."""
 
 _NODE_STYLE = {
     "align": "left", "fontname": "monospace", "fontsize": "10", "height": "0.2", "ranksep": "0.1",
@@ -39,15 +37,16 @@ def make_dot(
     options = Options(
         params=params,
         show_attrs=show_attrs,
-        show_saved=show_saved or show_attrs,
+        show_saved=show_saved,
         max_attr_chars=max_attr_chars,
         merge_saved=False,
         show_cuts=False,
+        torchviz_attrs=show_attrs,
     )
     program = program_of_tensors(var, options)
     if program is None:
         raise OpscopeError(f"make_dot takes a tensor, or a tuple, list or dict of tensors, not a {type(var).__name__}")
-    return Dot(program, show_attrs=show_attrs, show_saved=show_saved)
+    return Dot(program)
 
 
 def make_dot_from_trace(trace: Any) -> Dot:
@@ -58,7 +57,7 @@ def make_dot_from_trace(trace: Any) -> Dot:
 class Dot:
     """A drawn graph, with the part of `graphviz.Digraph`'s interface that torchviz's users rely on."""
 
-    def __init__(self, program: Program, *, show_attrs: bool, show_saved: bool) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
         self.format = "pdf"
         self.filename = "Digraph.gv"
@@ -66,7 +65,7 @@ class Dot:
         self.graph_attr: dict[str, str] = {"size": _size_text(program.node_count)}
         self.node_attr: dict[str, str] = dict(_NODE_STYLE)
         self.edge_attr: dict[str, str] = {}
-        self._body = _body(program, show_attrs, show_saved)
+        self._body = _body(program)
 
     @property
     def source(self) -> str:
@@ -130,7 +129,7 @@ class Dot:
             source.write_text(self.source, encoding="utf-8")
         self._draw(picture)
         if view or quiet_view:
-            webbrowser.open(picture.resolve().as_uri())
+            _open(picture.resolve(), quiet_view)
         return str(picture)
 
     def _draw(self, picture: Path) -> None:
@@ -141,8 +140,13 @@ class Dot:
             raise OpscopeError(
                 f"{picture}: cannot write {f'.{kind}' if kind else 'a file without a suffix'}; use one of {', '.join(FORMATS)}"
             )
-        sideways = kind in ("svg", "png", "pdf", "html") and self.graph_attr.get("rankdir") in ("LR", "RL")
-        options: dict[str, Any] = {"rankdir": "LR"} if sideways else {}
+        options: dict[str, Any] = {}
+        if kind in ("svg", "png", "pdf"):
+            options["wrap"] = False  # like dot, which draws one connected picture
+        if kind in ("svg", "png", "pdf", "html") and self.graph_attr.get("rankdir") in ("LR", "RL"):
+            options["rankdir"] = "LR"
+        if kind != "json":
+            options["label"] = sorted({name for node in self.program.main for name in _attributes_of(node)})
         save(self.program, picture, overwrite=True, **options)
 
     def view(
@@ -153,8 +157,8 @@ class Dot:
         quiet: bool = False,
         quiet_view: bool = False,
     ) -> str:
-        """Draw the picture and open it."""
-        return self.render(filename, directory, view=True, cleanup=cleanup)
+        """Draw the picture and open it. Without a browser, one line says where it is; `quiet_view` leaves that out."""
+        return self.render(filename, directory, view=True, cleanup=cleanup, quiet_view=quiet_view)
 
     def pipe(self, format: str | None = None, *, encoding: str | None = None, **ignored: Any) -> Any:
         """The picture itself, as bytes, or as text with an `encoding`."""
@@ -187,14 +191,18 @@ def _size_text(elements: int) -> str:
     return f"{inches:g},{inches:g}"
 
 
-def _body(program: Program, show_attrs: bool, show_saved: bool) -> list[str]:
+def _open(picture: Path, quiet: bool) -> None:
+    if not webbrowser.open(picture.as_uri()) and not quiet:
+        print(f"no browser to open it with (the variable BROWSER can name one); the picture is {picture}", file=sys.stderr)
+
+
+def _body(program: Program) -> list[str]:
     lines: list[str] = []
-    tables = _attribute_tables(program) if show_attrs else {}
     for node in program.main:
-        if not _is_drawn(node, show_saved):
-            continue
+        if node.role == "output" and not node.outputs:
+            continue  # an output that is itself a leaf is drawn as the leaf
         name = _quoted(node.id)
-        attributes = {"label": _label(node, tables.get(node.id, {}))}
+        attributes = {"label": _label(node)}
         fill = FILLS.get(node.attrs.get("kind", ""))
         if fill:
             attributes["fillcolor"] = fill
@@ -203,46 +211,27 @@ def _body(program: Program, show_attrs: bool, show_saved: bool) -> list[str]:
             lines.append(f"\t{_quoted(source)} -> {name}" + (f" [taillabel={index}]" if index else ""))
         for source in node.control:
             lines.append(f"\t{_quoted(source)} -> {name} [{'dir=none' if node.role == 'saved' else 'style=dotted'}]")
-        if node.role == "parameter" and show_saved:
+        if node.role == "parameter":
             lines += [f"\t{_quoted(use.rpartition('.')[0])} -> {name} [dir=none]" for use in node.attrs.get("saved_as", ())]
     return lines
 
 
-def _is_drawn(node: Node, show_saved: bool) -> bool:
-    """An output that is itself a leaf is drawn as the leaf. Saved tensors are drawn on request; those of custom functions always."""
-    if node.role == "output":
-        return bool(node.outputs)
-    return node.role != "saved" or show_saved or str(node.attrs.get("name", "")).startswith(CUSTOM)
+def _attributes_of(node: Node) -> dict[str, str]:
+    """What a function holds, as text; nothing for other nodes."""
+    is_function = node.attrs.get("kind") == "function"
+    return {key: str(value) for key, value in node.attrs.items() if key not in FUNCTION_ATTRS} if is_function else {}
 
 
-def _attribute_tables(program: Program) -> dict[str, dict[str, str]]:
-    """For each function, its attributes; saved tensors are shown as "[saved tensor]"."""
-    tables: dict[str, dict[str, str]] = {}
-    for node in program.main:
-        if node.attrs.get("kind") == "function":
-            tables[node.id] = {key.removeprefix("ctx."): _value(value) for key, value in node.attrs.items() if key not in FUNCTION_ATTRS}
-    for node in program.main:
-        for use in node.attrs.get("saved_as", ()):
-            function, _, name = use.rpartition(".")
-            tables[function][name] = "[saved tensor]"
-    return {function: dict(sorted(table.items())) for function, table in tables.items()}
-
-
-def _label(node: Node, table: Mapping[str, str]) -> str:
+def _label(node: Node) -> str:
     if node.attrs.get("kind") != "function":
         sizes = ", ".join(str(size) for size in node.outputs[0].shape)
         return f"{node.attrs.get('name', '')}\n ({sizes})"
+    table = {key.removeprefix("ctx."): value for key, value in _attributes_of(node).items()}
     if not table:
         return node.op
     keys, values = max(map(len, table)), max(map(len, table.values()))
     rule = "-" * max(keys + values + 2, len(node.op))
     return "\n".join([node.op, rule, *(f"{key:<{keys}}: {value:>{values}}" for key, value in table.items())])
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return f"({', '.join(map(str, value))}{',' * (len(value) == 1)})"
-    return str(value)
 
 
 def _attributes(attributes: Mapping[str, str]) -> str:

@@ -24,11 +24,12 @@ CATEGORIES = (
     "saved",
     "base",
     "cut",
+    "result",
 )
 """Kinds of work, for colours and counts. The same names in the same order as in `web/src/core/program/types.ts`; a test compares them."""
 
-AUTOGRAD_KINDS = frozenset(("function", "leaf", "saved", "base", "cut"))
-"""Categories of autograd graphs only, where colours have the same meaning as in torchviz."""
+AUTOGRAD_KINDS = {"function": "function", "leaf": "leaf", "saved": "saved", "base": "base", "cut": "cut", "output": "result"}
+"""By kind of a node in an autograd graph, its category. Only these graphs have them; their colours have the same meaning as in torchviz."""
 
 Forwards = Literal["", "value", "tuple", "element"]
 FORWARDS: tuple[Forwards, ...] = ("", "value", "tuple", "element")

@@ -87,4 +87,4 @@ def plain_name(op: str) -> str:
 
 def category_of(op: str, role: Role = "op", kind: str = "") -> int:
     """The number of an operation's category in CATEGORIES. `kind` is the kind of a node of an autograd graph."""
-    return _NUMBER[kind if kind in AUTOGRAD_KINDS else _OF_ROLE.get(role) or facts_of(op).category]
+    return _NUMBER[AUTOGRAD_KINDS.get(kind) or _OF_ROLE.get(role) or facts_of(op).category]

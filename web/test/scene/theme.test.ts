@@ -87,11 +87,11 @@ for (const theme of Object.values(THEMES)) {
     for (const [name, sight] of Object.entries(SIGHTS)) {
       it(`has category borders that differ with ${name} vision`, () => {
         // Autograd graphs have separate categories, which are never in one picture with those of operations.
-        const autograd = ["function", "leaf", "saved", "base", "cut"];
+        const autograd = ["function", "leaf", "saved", "base", "cut", "result"];
         const rows = CATEGORIES.filter((category) => category !== "parameter" && category !== "constant");
         for (const [i, a] of rows.entries()) {
           for (const b of rows.slice(0, i)) {
-            if (autograd.includes(a) !== autograd.includes(b) && a !== "output" && b !== "output") continue;
+            if (autograd.includes(a) !== autograd.includes(b)) continue;
             const [one, other] = [a, b].map((category) => perceived(theme.paints[CATEGORIES.indexOf(category)].stroke, sight));
             expect(Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]), `${a} and ${b}`).toBeGreaterThan(0.07);
           }

@@ -26,7 +26,10 @@ FUNCTION_ATTRS = frozenset({"kind", "freed", "cut"})
 
 
 class Options:
-    """What to show. The first four options are torchviz's; to draw as torchviz does, turn `merge_saved` and `show_cuts` off."""
+    """What to show. The first four options are torchviz's; to draw as torchviz does, turn `merge_saved` and `show_cuts` off.
+
+    `torchviz_attrs` lists attributes as torchviz does: as Python prints them, with the tensors that a function saves among them.
+    """
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class Options:
         max_attr_chars: int = 50,
         merge_saved: bool = True,
         show_cuts: bool = True,
+        torchviz_attrs: bool = False,
     ) -> None:
         self.names = {id(tensor): name for name, tensor in _named(params)}
         self.show_attrs = show_attrs
@@ -44,6 +48,7 @@ class Options:
         self.max_attr_chars = max_attr_chars
         self.merge_saved = merge_saved
         self.show_cuts = show_cuts
+        self.torchviz_attrs = torchviz_attrs
 
 
 def _named(params: Any) -> Iterable[tuple[str, Any]]:
@@ -151,7 +156,8 @@ class _AutogradReader:
         return [pair for key, pair in bases.items() if key not in output_ids]
 
     def _look_into(self, function: Any) -> None:
-        held = held_by(function, values=self.options.show_attrs, tensors=self.options.show_saved)
+        options = self.options
+        held = held_by(function, values=options.show_attrs, tensors=options.show_saved, listed=options.torchviz_attrs)
         self.held[function] = held
         if held.freed:
             self.freed.add(function)
@@ -188,7 +194,8 @@ class _AutogradReader:
             elif self.options.show_cuts and not (self.origins.takes_only_numbers(function) or took_a_number(function, position)):
                 inputs.append((self._cut(id_, position, next(cuts, ()), scope), 0))
         for key, value in held.values.items():
-            attrs[f"ctx.{key}" if key in FUNCTION_ATTRS else key] = attribute_text(value, self.options.max_attr_chars)
+            shown = str(value) if self.options.torchviz_attrs else value
+            attrs[f"ctx.{key}" if key in FUNCTION_ATTRS else key] = attribute_text(shown, self.options.max_attr_chars)
         if function in self.freed:
             attrs["freed"] = True
         if function in self.without_gradient:

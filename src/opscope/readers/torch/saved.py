@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 from opscope.readers.torch.values import plain
 
 PREFIX = "_saved_"
+CUSTOM = "saved["
+"""The prefix of tensors saved by a custom autograd.Function, which have no names."""
+FREED = "[freed]"
 _UNSIGNED_HALF = 1 << 63
 
 
@@ -27,8 +30,11 @@ def _saved_names(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(name for name in names if name not in opened), opened
 
 
-def held_by(function: Any, *, values: bool, tensors: bool) -> Held:
-    """What a function holds. Tensors of a custom autograd.Function are always included, as in torchviz."""
+def held_by(function: Any, *, values: bool, tensors: bool, listed: bool = False) -> Held:
+    """What a function holds. Tensors of a custom autograd.Function are always included, as in torchviz.
+
+    `listed` names the tensors among the values too: "[saved tensor]", or "None" where the function did not need one.
+    """
     import torch
 
     plain_names, tensor_names = _saved_names(function.__class__)
@@ -41,19 +47,26 @@ def held_by(function: Any, *, values: bool, tensors: bool) -> Held:
     if values or tensors:
         for name in tensor_names:
             try:
-                value = getattr(function, name) if tensors else None
+                value = getattr(function, name) if tensors or listed else None
             except RuntimeError:  # "Trying to backward through the graph a second time"
                 freed = True
+                if listed:
+                    attributes[name[len(PREFIX) :]] = FREED
                 continue
-            saved.extend(_tensors_in(name[len(PREFIX) :], value))
+            if listed:
+                attributes[name[len(PREFIX) :]] = _saved_text(value)
+            if tensors:
+                saved.extend(_tensors_in(name[len(PREFIX) :], value))
     if isinstance(function, torch.autograd.function.BackwardCFunction):
         try:
-            saved.extend((f"saved[{index}]", tensor) for index, tensor in enumerate(function.saved_tensors) if tensor is not None)
+            saved.extend((f"{CUSTOM}{index}]", tensor) for index, tensor in enumerate(function.saved_tensors) if tensor is not None)
         except RuntimeError:
             freed = True
         if values:
             attributes.update((key, value) for key, value in vars(function).items() if not isinstance(value, torch.Tensor))
-    return Held(attributes, saved, freed)
+        if listed:
+            attributes.update((name, _saved_text(tensor)) for name, tensor in saved if name.startswith(CUSTOM))
+    return Held(dict(sorted(attributes.items())) if listed else attributes, saved, freed)
 
 
 def is_freed(function: Any) -> bool | None:
@@ -79,6 +92,14 @@ def took_a_number(function: Any, position: int) -> bool:
     except RuntimeError:  # freed by backward()
         return False
     return operand is not None and operand.dim() == 0
+
+
+def _saved_text(value: Any) -> str:
+    """What torchviz lists for a saved tensor, a tuple of them, or one that was not needed."""
+    if hasattr(value, "dtype"):
+        return "[saved tensor]"
+    several = isinstance(value, tuple | list) and any(hasattr(item, "dtype") for item in value)
+    return "[saved tensors]" if several else str(value)
 
 
 def _tensors_in(name: str, value: Any) -> list[tuple[str, Any]]:

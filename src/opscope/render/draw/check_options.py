@@ -12,6 +12,8 @@ from opscope.view_options import ViewOptions
 
 ATTRIBUTE = "attr:"
 """What precedes the name of an attribute in --colour-by."""
+COUNTED = ("output bytes", "inputs", "users")
+"""Metrics that the drawing core counts itself (`web/src/core/metrics/counted.ts`)."""
 
 
 def check_options(options: ViewOptions, source: Program | Recording) -> None:
@@ -40,11 +42,20 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
             raise SourceError(f"no grouping named {options.group_by!r}{suggest(options.group_by, groupings)}")
     if options.colour_by is not None and options.colour_by.startswith(ATTRIBUTE):
         attribute = options.colour_by.removeprefix(ATTRIBUTE)
-        attributes = dict.fromkeys(key for each in program for node in each for key in node.attrs)
+        attributes = _attributes(program)
         if attribute not in attributes:
             help = suggest(attribute, attributes) if attributes else ""
             raise SourceError(f"no node has an attribute {attribute!r} to colour by{help}")
+    if options.label:
+        labels = [*COUNTED, *enrich(program).metrics, *_attributes(program)]
+        for label in options.label:
+            if label not in labels:
+                raise SourceError(f"no node has an attribute or metric {label!r} to write on its box{suggest(label, labels)}")
     return graph
+
+
+def _attributes(program: Program) -> list[str]:
+    return list(dict.fromkeys(key for graph in program for node in graph for key in node.attrs))
 
 
 def _elsewhere(program: Program, node: str, options: ViewOptions) -> str:

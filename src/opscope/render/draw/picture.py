@@ -50,7 +50,7 @@ def draw(
         check_options(options, program)
     if progress:
         progress(0)
-    details = options.style is not None or bool(options.node_data) or (options.colour_by or "").startswith("attr:")
+    details = options.style is not None or bool(options.node_data or options.label) or (options.colour_by or "").startswith("attr:")
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(enrich(program), details)
     how = {**options.request, "title": program.name, "fontCss": font_css}
     steps: list[host.Step] = [("load", None), ("draw", _request(options) | {"as": as_}), (form, how)]

@@ -29,5 +29,5 @@ def dot_of(program: Program, options: ViewOptions, progress: Progress | None = N
     rules = {"stubs": False, "liftSingles": False}
     spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "fold": False, "rules": rules}
     request = {"spec": spec, **options.request, "title": program.name}
-    _, text = host.run(encode_wire(enrich(program), details=False), [("load", None), ("dot", request)], progress)
+    _, text = host.run(encode_wire(enrich(program), details=bool(options.label)), [("load", None), ("dot", request)], progress)
     return text

@@ -11,6 +11,7 @@ import { fitToScreen } from "../view/initial/fitToScreen";
 import { reveal } from "../view/reveal";
 import { halvesOf } from "../view/twoHalves/halves";
 import { placesBefore } from "./continuity";
+import { labelled } from "./labels";
 import type { Arrangement, DrawContext, Picture, PictureRequest } from "./types";
 
 /** What the numbers of a wrapped picture mean. */
@@ -72,7 +73,8 @@ export function choose(program: ProgramData, request: PictureRequest): Chosen {
   const chosen = request.reveal
     ? reveal(program, spec, request.reveal.node, request.reveal.level)
     : { visible: buildView(program, spec), spec, opened: [], revealed: -1 };
-  return mergeFrames ? { ...chosen, visible: mergeLoneFrames(chosen.visible) } : chosen;
+  const visible = mergeFrames ? mergeLoneFrames(chosen.visible) : chosen.visible;
+  return { ...chosen, visible: labelled(program, visible, spec.label ?? []) };
 }
 
 /** Does a picture have the same boxes as the previous one? */

@@ -175,6 +175,7 @@ export const CATEGORIES = [
   "saved",
   "base",
   "cut",
+  "result",
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
@@ -223,6 +224,9 @@ export const enum EdgeKind {
   /** Drawn over the graph; its output is the number of the overlay. */ Overlay = 4,
 }
 
+/** An attribute or a metric on a box: its name and its value. */
+export type LabelRow = readonly [name: string, value: string];
+
 /** Boxes and edges to show, without coordinates. */
 export interface Visible {
   /** The graph that is shown (others are inside it, where calls are open). */
@@ -248,6 +252,8 @@ export interface Visible {
   readonly subtitle: readonly string[];
   /** Inlined operands: "+ 1.0", "axis 2", shown as small lines or pills. */
   readonly notes: readonly (readonly string[] | undefined)[];
+  /** What the option `label` writes on boxes; undefined without it. */
+  readonly rows?: readonly (readonly LabelRow[] | undefined)[];
   /** How many repeats a stack has (1 otherwise); how many nodes are inside. */
   readonly repeat: Int32Array;
   readonly nodesInside: Int32Array;

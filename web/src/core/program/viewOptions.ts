@@ -38,6 +38,8 @@ export interface ViewOptions {
   readonly operands: boolean | undefined;
   /** Label operations with their ids (dot.105) instead of their names. */
   readonly names: boolean;
+  /** Write this attribute or metric on boxes; repeatable. */
+  readonly label: readonly string[];
   /** Draw values as edges, or as boxes between operations. */
   readonly values: "edges" | "boxes";
   /** Draw the edge overlays of the program's file. */
@@ -67,6 +69,7 @@ export const VIEW_OPTIONS = {
   wrap: { kind: "switch", default: undefined, url: "", goes: "request" },
   operands: { kind: "switch", default: undefined, url: "nth", goes: "spec" },
   names: { kind: "flag", default: false, url: "names", goes: "spec" },
+  label: { kind: "texts", default: [], url: "label", goes: "spec" },
   values: { kind: "choice", default: "edges", url: "values", goes: "spec", choices: ["edges", "boxes"] },
   overlays: { kind: "switch", default: true, url: "over", goes: "spec" },
   diff: { kind: "choice", default: undefined, url: "show", goes: "request", choices: ["before", "after", "overlay"] },

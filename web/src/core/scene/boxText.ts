@@ -3,7 +3,7 @@
  * the layout) and, with a list to fill, the lines of text at their places (when the box is painted).
  */
 import { elideMiddle, elideParts, elideType, textWidth } from "../text/measure";
-import { BoxKind, type Visible } from "../program/types";
+import { BoxKind, type LabelRow, type Visible } from "../program/types";
 import { type Scene, Shape, type TextRun } from "./types";
 
 export const TITLE = 12;
@@ -21,6 +21,12 @@ const MOST_TEXT = 216;
 /** The most that a frame requests for its title line; it uses the width of its content. */
 const MOST_FRAME_TEXT = 300;
 const MOST_PILL_ROWS = 2;
+const LINE_LABEL = 12.5;
+const LABEL_GAP = 10;
+const MOST_LABEL_NAME = 160;
+/** A value of 50 characters, torchviz's limit, fits. */
+const MOST_LABEL_VALUE = 320;
+const MOST_LABELS = 40;
 /** How far the second and third card of a stack stick out, each. */
 export const STACK_STEP = 3;
 export const FRAME_TITLE_HEIGHT = 30;
@@ -36,6 +42,7 @@ export interface BoxContent {
   readonly title: string;
   readonly subtitle: string;
   readonly notes: readonly string[] | undefined;
+  readonly rows?: readonly LabelRow[] | undefined;
   readonly expandable: boolean;
   /** Groups have name and contents on one line; operations have name and type on two. */
   readonly group: boolean;
@@ -68,6 +75,7 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
       title: scene.title[box],
       subtitle: continued ? "continued" : scene.subtitle[box],
       notes: scene.notes[box],
+      rows: scene.rows?.[box],
       expandable: scene.expandable[box] === 1,
       group: scene.group[box] === 1,
       repeat: scene.repeat[box],
@@ -163,11 +171,14 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
   let inner = Math.max(lineWidth(head), shownSecond ? textWidth(shownSecond, SMALL) : 0);
   const rows = pillRows(content.notes);
   for (const row of rows) inner = Math.max(inner, row.width);
+  const table = labelTable(content.rows);
+  inner = Math.max(inner, table.width);
 
   const width = Math.max(MIN_WIDTH, Math.ceil(inner) + 2 * PAD);
   const tall = content.group && !shownSecond ? 38 : 13 + LINE_TITLE;
   const foot = content.expandable && shownSecond && !rows.length ? 4 : 0;
-  const height = foot + tall + (shownSecond ? LINE_SMALL : 0) + rows.length * (PILL_HEIGHT + PILL_GAP);
+  const tableHeight = table.rows.length ? LABEL_GAP / 2 + table.rows.length * LINE_LABEL : 0;
+  const height = foot + tall + (shownSecond ? LINE_SMALL : 0) + rows.length * (PILL_HEIGHT + PILL_GAP) + tableHeight;
   size.width = width;
   size.height = Math.round(height);
   if (!runs) return;
@@ -210,6 +221,33 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
     }
     y += PILL_HEIGHT + PILL_GAP;
   }
+  setTable(runs, table, middle - inner / 2, middle + inner / 2, y + (rows.length ? 0 : LABEL_GAP / 2 - 4));
+}
+
+interface LabelTable {
+  readonly width: number;
+  readonly rows: readonly { readonly name: string; readonly value: string; readonly full?: string }[];
+}
+
+/** Names on the left, values on the right, as wide as the longest of each; rows beyond the limit are counted. */
+function labelTable(labels: readonly LabelRow[] | undefined): LabelTable {
+  if (!labels?.length) return { width: 0, rows: [] };
+  const rows = labels.slice(0, MOST_LABELS).map(([name, whole]) => {
+    const value = elideMiddle(whole, MOST_LABEL_VALUE, TINY);
+    return { name: elideMiddle(name, MOST_LABEL_NAME, TINY), value, ...(value === whole ? {} : { full: whole }) };
+  });
+  if (labels.length > MOST_LABELS) rows.push({ name: `+${labels.length - MOST_LABELS}`, value: "" });
+  const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => textWidth(text, TINY)));
+  return { width: widest(rows.map(({ name }) => name)) + LABEL_GAP + widest(rows.map(({ value }) => value)), rows };
+}
+
+function setTable(runs: TextRun[], { rows }: LabelTable, left: number, right: number, top: number): void {
+  rows.forEach(({ name, value, full }, i) => {
+    const y = top + (i + 1) * LINE_LABEL - 2;
+    const run = { y, size: TINY, bold: false } as const;
+    runs.push({ ...run, x: left, text: name, colour: "secondary", anchor: "start", width: textWidth(name, TINY) });
+    if (value) runs.push({ ...run, x: right, text: value, colour: "text", anchor: "end", width: textWidth(value, TINY), full });
+  });
 }
 
 interface PillRow {

@@ -67,6 +67,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     title: visible.title,
     subtitle: visible.subtitle,
     notes: visible.notes,
+    rows: visible.rows,
     mixRow: mix.row,
     mixShares: mix.shares,
     measures: options.measures ?? [],

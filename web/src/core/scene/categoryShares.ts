@@ -13,7 +13,7 @@ export interface Mix {
 
 /** Values that are only held, reshaped or forwarded are not work. */
 const WORK = CATEGORIES.map((category) =>
-  ["parameter", "constant", "output", "other", "shape", "function", "leaf", "saved", "base", "cut"].includes(category) ? 0 : 1,
+  ["parameter", "constant", "output", "other", "shape", "function", "leaf", "saved", "base", "cut", "result"].includes(category) ? 0 : 1,
 );
 const WIDTH = CATEGORIES.length;
 

@@ -32,6 +32,7 @@ const NAMES: Record<(typeof CATEGORIES)[number], string> = {
   saved: "saved for backward",
   base: "base of a view",
   cut: "end of the gradient",
+  result: "output",
 };
 
 /** The categories that the picture uses. A box with a custom fill shows none. */

@@ -16,6 +16,7 @@ export function shapeOf(visible: Visible, box: number): Shape {
   if (visible.open[box]) return Shape.Frame;
   const kind = visible.kind[box];
   if (visible.repeat[box] > 1) return Shape.Stack;
+  if (visible.rows?.[box]?.length) return Shape.Card;
   if (kind === BoxKind.Stub || kind === BoxKind.Value || kind === BoxKind.Omitted) return Shape.Pill;
   const category = visible.category[box];
   const small = category === PARAMETER || category === CONSTANT || category === LEAF;
@@ -68,6 +69,7 @@ function contentOf(visible: Visible, box: number): BoxContent {
     title: visible.title[box],
     subtitle: visible.subtitle[box],
     notes: visible.notes[box],
+    rows: visible.rows?.[box],
     expandable: visible.expandable[box] === 1,
     group: isGroup(visible, box),
     repeat: visible.repeat[box],

@@ -38,7 +38,7 @@ export interface Theme {
   readonly paints: readonly Paint[];
 }
 
-const paint = (fill: string, stroke: string): Paint => ({ fill, stroke });
+const paint = (fill: string, stroke: string, secondary?: string): Paint => ({ fill, stroke, ...(secondary ? { secondary } : {}) });
 
 const LIGHT: Record<Category, Paint> = {
   other: paint("#F3F3F4", "#545157"),
@@ -57,8 +57,9 @@ const LIGHT: Record<Category, Paint> = {
   function: paint("#F1F1F4", "#92919C"),
   leaf: paint("#E8EEFC", "#4C6FD9"),
   saved: paint("#FBF0E3", "#CB7500"),
-  base: paint("#DFF2F0", "#063A35"),
+  base: paint("#A9D17A", "#15300A", "#3F4733"),
   cut: paint("#FCEDEC", "#D1344B"),
+  result: paint("#E1F5C4", "#387010"),
 };
 
 const DARK: Record<Category, Paint> = {
@@ -78,8 +79,9 @@ const DARK: Record<Category, Paint> = {
   function: paint("#2B2B31", "#9796A4"),
   leaf: paint("#222B45", "#7D9BF0"),
   saved: paint("#382B19", "#F5AF24"),
-  base: paint("#14393A", "#2E7D6F"),
+  base: paint("#1B2A0E", "#4F7A2E"),
   cut: paint("#3A1F1F", "#FF7F6E"),
+  result: paint("#3B5222", "#B7F0A0", "#C2CCB4"),
 };
 
 const LIGHT_HEAT = ["#F4F6FA", "#E9EEF7", "#DCE6F3", "#E7EAD9", "#F6EDC4", "#FBE3AC", "#FCD39A", "#FBC08C", "#F9AC82", "#F59A7C"];

@@ -19,6 +19,7 @@ export function boxTooltip(scene: Scene, item: number, measures: readonly BoxMea
   const id = idOf(scene.key[box]);
   const lines = [scene.title[box], id === scene.title[box] ? "" : id, scene.subtitle[box], ...(scene.notes[box] ?? [])].filter(Boolean);
   if (scene.repeat[box] > 1) lines.push(`${scene.repeat[box]} repeats`);
+  for (const row of scene.rows?.[box] ?? []) lines.push(row.join(": "));
   for (const { name, unit, origin, values } of [...scene.measures, ...measures])
     if (!Number.isNaN(values[box])) lines.push(`${name} ${quantityText(values[box], unit)}, ${origin}`);
   return lines.join("\n");

@@ -6,7 +6,7 @@
  * Its *colour* is a row of the theme's table (theme.ts), so that changing the theme does not change the scene.
  */
 import type { Shade } from "../base/colour";
-import { CATEGORIES } from "../program/types";
+import { CATEGORIES, type LabelRow } from "../program/types";
 
 /** How an item is drawn. Card: rounded box. Pill: fully round (parameters, constants, stubs). Frame: an open group. Stack: cards on cards. */
 export const enum Shape {
@@ -59,6 +59,8 @@ export interface Scene {
   readonly title: readonly string[];
   readonly subtitle: readonly string[];
   readonly notes: readonly (readonly string[] | undefined)[];
+  /** What the option `label` writes on boxes. */
+  readonly rows?: readonly (readonly LabelRow[] | undefined)[] | undefined;
   /** Row of `mixShares` (shares by category, one row per collapsed group), or -1. */
   readonly mixRow: Int32Array;
   readonly mixShares: Float32Array;

@@ -75,10 +75,11 @@ function boxLine(visible: Visible, theme: Theme, box: number): string {
   return `b${box} [label=${quoted(label(visible, box))}, tooltip=${quoted(visible.key[box])}, fillcolor="${fill}", color="${stroke}"${shape}];`;
 }
 
-/** Title, inlined operands and type. */
+/** Title, inlined operands, type, and what the option `label` adds. */
 function label(visible: Visible, box: number): string {
   const repeat = visible.repeat[box] > 1 ? ` ×${visible.repeat[box]}` : "";
-  const texts = [visible.title[box] + repeat, ...(visible.notes[box] ?? []), visible.subtitle[box]];
+  const rows = (visible.rows?.[box] ?? []).map((row) => row.join(": "));
+  const texts = [visible.title[box] + repeat, ...(visible.notes[box] ?? []), visible.subtitle[box], ...rows];
   return texts
     .filter((text) => text)
     .map(cut)

@@ -17,7 +17,7 @@ import { type Turned, turnTo } from "./turn";
 
 export const view: Handler<"view"> = async (state, question, { progress, transfer }) => {
   const start = performance.now();
-  if (Highlighter.needsDetails(question.styles)) await state.needDetails();
+  if (Highlighter.needsDetails(question.styles) || question.spec.label?.length) await state.needDetails();
   const turned = question.pass ? await turnTo(state, question.pass) : undefined;
   const request = inThisProgram(state, question);
   const before = state.drawn;

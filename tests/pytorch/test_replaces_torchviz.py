@@ -1,0 +1,249 @@
+"""The documented steps of torchviz (2.1 to 2.12 of docs/replaces.md), with the real torchviz beside them: what is in the pictures."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from browser.conftest import browser, open_address
+from browser.harness import Open
+from torch_programs import PROGRAMS
+
+import opscope
+from opscope.compat.torchviz import make_dot
+
+__all__ = ["browser", "open_address"]  # fixtures of the viewer's tests
+
+SVG = "{http://www.w3.org/2000/svg}"
+FILLS = {"#F1F1F4": "function", "#E8EEFC": "leaf", "#FBF0E3": "saved", "#E1F5C4": "output", "#A9D17A": "base"}
+TORCHVIZ_FILLS = {"": "function", "lightblue": "leaf", "orange": "saved", "darkolivegreen1": "output", "darkolivegreen3": "base"}
+EVERYTHING = {"show_attrs": True, "show_saved": True}
+
+
+class Box(NamedTuple):
+    """What a box says. Outputs and bases have no name in torchviz."""
+
+    kind: str
+    name: str
+    shape: str
+    table: tuple[tuple[str, str], ...] = ()
+
+
+class Picture(NamedTuple):
+    boxes: Counter[Box]
+    edges: Counter[tuple[str, str]]
+    """By the names and shapes at both ends."""
+
+
+def picture(boxes: dict[str, Box], edges: list[tuple[str, str]]) -> Picture:
+    ends = {key: f"{box.kind} {box.name} {box.shape}" for key, box in boxes.items()}
+    return Picture(Counter(boxes.values()), Counter((ends[a], ends[b]) for a, b in edges))
+
+
+def in_dot(source: str) -> Picture:
+    """The picture that DOT text describes, of torchviz or of ours."""
+    boxes: dict[str, Box] = {}
+    edges = []
+    for statement in re.findall(r'\t(?:"(?:[^"\\]|\\.)*"|[^"\n])*', source.replace("\\n", "\n")):
+        words = statement.strip()
+        edge = re.match(r'("[^"]+"|\d+) -> ("[^"]+"|\d+)', words)
+        node = re.match(r'("[^"]+"|\d+) \[label=(?:"((?:[^"\\]|\\.)*)"|(\w+))(?: fillcolor="?(\w+))?', words)
+        if edge:
+            edges.append((edge[1], edge[2]))
+        elif node:
+            boxes[node[1]] = labelled(node[2] or node[3], TORCHVIZ_FILLS[node[4] or ""])
+    return picture(boxes, edges)
+
+
+def labelled(label: str, kind: str) -> Box:
+    first, _, rest = label.partition("\n")
+    if kind != "function":
+        return Box(kind, "" if kind in ("output", "base") else first, rest.strip())
+    rows = [line.partition(": ") for line in rest.split("\n")[1:]]
+    # torchviz prints -1 as an unsigned number.
+    return Box(kind, first, "", tuple((name.strip(), value.strip().replace(str(2**64 - 1), "-1")) for name, _, value in rows))
+
+
+def in_svg(text: str) -> Picture:
+    """The picture that an SVG shows: texts, tables and fills of its boxes, and the ends of its lines."""
+    root = ElementTree.fromstring(text)
+    boxes: dict[str, Box] = {}
+    edges = []
+    for group in root.iter(f"{SVG}g"):
+        part = group.attrib.get("class", "").partition(" ")[0]
+        if part == "box":
+            boxes[group.attrib["data-key"]] = drawn(group)
+        elif part == "edge":
+            edges.append((group.attrib["data-from"], group.attrib["data-to"]))
+    return picture(boxes, edges)
+
+
+def drawn(group: ElementTree.Element) -> Box:
+    body = group.find(f"{SVG}rect")
+    assert body is not None
+    kind = FILLS[body.attrib["fill"]]
+    texts = [(run.text or "", run.attrib.get("text-anchor", "start")) for run in group.iter(f"{SVG}text")]
+    table = [(name, value) for (name, _), (value, anchor) in pairwise(texts) if anchor == "end"]
+    title, *others = [text for text, anchor in texts if text not in {cell for row in table for cell in row} and anchor != "end"]
+    if kind == "function":
+        return Box(kind, title, "", tuple(table))
+    shape = re.search(r"\[(.*)\]", others[0])
+    return Box(kind, "" if kind in ("output", "base") else title, f"({shape[1] if shape else ''})")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("ex1_critic", marks=pytest.mark.step("2.3")),
+        pytest.param("ex2_fanout", marks=pytest.mark.step("2.4")),
+        pytest.param("ex3_detach", marks=pytest.mark.step("2.5")),
+        pytest.param("ex4_categorical", marks=pytest.mark.step("2.6")),
+        pytest.param("ex5_gumbel", marks=pytest.mark.step("2.7")),
+    ],
+)
+@pytest.mark.parametrize("shown", [{}, {"show_attrs": True}, {"show_saved": True}, EVERYTHING], ids=["plain", "attrs", "saved", "both"])
+def test_an_example_has_the_boxes_edges_and_tables_of_torchviz(name: str, shown: dict[str, bool]) -> None:
+    torchviz = pytest.importorskip("torchviz")
+    tensor, params = PROGRAMS[name]()
+    original = in_dot(torchviz.make_dot(tensor, params=params, **shown).source)
+    ours = make_dot(tensor, params=params, **shown)
+    assert in_dot(ours.source) == original
+    assert in_svg(ours.pipe("svg", encoding="utf-8")) == original
+
+
+@pytest.mark.step("2.8")
+def test_params_name_the_leaves_in_the_picture() -> None:
+    torchviz = pytest.importorskip("torchviz")
+    tensor, params = PROGRAMS["ex1_critic"]()
+    names = {box.name for box in in_svg(make_dot(tensor, params=params)._repr_svg_()).boxes if box.kind == "leaf"}
+    assert names == {box.name for box in in_dot(torchviz.make_dot(tensor, params=params).source).boxes if box.kind == "leaf"}
+    assert names == {"0.weight", "2.weight", "2.bias"}
+
+
+@pytest.mark.step("2.9")
+def test_saved_tensors_are_drawn_below_the_functions_that_save_them() -> None:
+    torchviz = pytest.importorskip("torchviz")
+    tensor, params = PROGRAMS["ex1_critic"]()
+    without, drawn = (in_svg(make_dot(tensor, params=params, show_saved=saved)._repr_svg_()) for saved in (False, True))
+    theirs = in_dot(torchviz.make_dot(tensor, params=params, show_saved=True).source)
+    assert drawn.boxes - without.boxes == Counter({box: count for box, count in theirs.boxes.items() if box.kind == "saved"})
+    added = drawn.edges - without.edges
+    assert sum(added.values()) == 4 and all(a.startswith("function") and b.startswith("saved") for a, b in added)
+
+
+@pytest.mark.step("2.10")
+def test_attributes_are_in_every_picture(tmp_path: Path, open_address: Open) -> None:
+    """A table in each box that has one, None included, in pictures of all formats and on the page."""
+    tensor, params = PROGRAMS["ex1_critic"]()
+    plain, table = (make_dot(tensor, params=params, show_attrs=shown) for shown in (False, True))
+    for format in ("png", "pdf", "svg", "html", "gv"):
+        assert table.pipe(format) != plain.pipe(format), format
+    (addmm,) = [box for box in in_svg(table._repr_svg_()).boxes if box.name == "AddmmBackward0"]
+    assert dict(addmm.table)["mat1"] == "[saved tensor]" and dict(addmm.table)["mat1_sym_sizes"] == "(100, 2)"
+    assert "None" in {value for box in in_svg(table._repr_svg_()).boxes for _, value in box.table}
+    assert "mat1_sym_sizes: (100, 2)" in table.pipe("gv", encoding="utf-8")
+    viewer = open_address(Path(table.render(str(tmp_path / "critic"), format="html")).as_uri())
+    with viewer.page.expect_download() as download:
+        viewer.page.get_by_role("button", name="Save SVG", exact=True).click()
+    on_page = in_svg(download.value.path().read_text("utf-8"))
+    assert on_page.boxes == in_svg(table._repr_svg_()).boxes
+
+
+@pytest.mark.step("2.2")
+def test_colours_tell_the_kinds_apart() -> None:
+    """The five kinds that torchviz colours have five fills, and the two greens are far apart."""
+    tensor, params = PROGRAMS["ex1_critic"]()
+    drawn = in_svg(make_dot(tensor, params=params, **EVERYTHING)._repr_svg_())
+    assert {box.kind for box in drawn.boxes} == set(FILLS.values())
+    fill = {kind: tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for colour, kind in FILLS.items()}
+    for kind in ("output", "base"):
+        red, green, blue = fill[kind]
+        assert green > red and green > blue, f"{kind} is green"
+    assert sum(fill["output"]) - sum(fill["base"]) > 120, "and the base is the dark one"
+
+
+RENDERS = """
+import importlib.abc, sys
+
+class NoGraphviz(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("graphviz", "torchviz"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NoGraphviz())
+sys.path.insert(0, sys.argv[1])
+from opscope.compat.torchviz import make_dot
+from torch_programs import PROGRAMS
+tensor, params = PROGRAMS["ex1_critic"]()
+dot = make_dot(tensor, params=params, show_attrs=True, show_saved=True)
+"""
+
+
+def run_script(script: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A Python without graphviz, without `dot`, and without any program on its path."""
+    kept = {name: os.environ[name] for name in ("PYTHONPATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-c", RENDERS + script, str(Path(__file__).parent)],
+        cwd=cwd, env=kept | {"PATH": ""} | environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+
+@pytest.mark.step("2.1")
+def test_neither_graphviz_nor_dot_is_needed(tmp_path: Path) -> None:
+    assert run_script("print(dot.render('critic', format='png'))", tmp_path).stdout == "critic.png\n"
+    assert (tmp_path / "critic.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "critic").read_text().startswith("digraph {")
+
+
+@pytest.mark.step("2.11")
+def test_view_writes_text_and_picture_and_opens_it(tmp_path: Path) -> None:
+    """With a browser it opens the file; without one it says so in one line, with the path, unless `quiet_view` is set."""
+    log = tmp_path / "opened.txt"
+    opener = tmp_path / "opener"
+    opener.write_text(f'#!{sys.executable}\nimport pathlib, sys\npathlib.Path("{log}").write_text(sys.argv[1])\n')
+    opener.chmod(0o755)
+    picture = tmp_path / "Digraph.gv.pdf"
+    opened = run_script("print(dot.view())", tmp_path, BROWSER=f"{opener} %s")
+    assert (opened.stdout, opened.stderr) == ("Digraph.gv.pdf\n", "")
+    assert log.read_text() == picture.as_uri()
+    assert picture.read_bytes().startswith(b"%PDF") and (tmp_path / "Digraph.gv").read_text().startswith("digraph {")
+    lost = run_script("dot.view()\ndot.view(quiet_view=True)", tmp_path, BROWSER=str(tmp_path / "nothing"))
+    (line,) = lost.stderr.splitlines()
+    assert line.startswith("no browser") and line.endswith(str(picture))
+
+
+@pytest.mark.step("2.12")
+def test_a_sample_without_a_gradient_says_why() -> None:
+    """torchviz draws two green boxes; here the picture also has the reason."""
+    tensor, params = PROGRAMS["ex4_categorical"]()
+    drawn = make_dot(tensor, params=params)
+    assert [box.kind for box in in_svg(drawn._repr_svg_()).boxes] == ["base", "output"]
+    text = " ".join("".join(element.itertext()) for element in ElementTree.fromstring(drawn._repr_svg_()).iter(f"{SVG}text"))
+    assert "output has no gradient: it is int64, and only floating-point and complex tensors have gradients" in text
+
+
+@pytest.mark.step("2.13")
+def test_print_of_a_module_is_torchs_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """And every layer in it is a row of opscope's own summary."""
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2, bias=False), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    before = repr(model)
+    make_dot(model(torch.rand(100, 4)), params=dict(model.named_parameters()))
+    rows = [row["label"] for row in opscope.summary(model, input_size=(100, 4)).to_dict()["rows"]]
+    print(model)
+    assert capsys.readouterr().out == f"{before}\n"
+    assert [f"{name}: {kind}" for name, kind in re.findall(r"\((\d)\): (\w+)\(", before)] == rows[1:]
+
+
+def test_what_is_read_from_a_picture_is_what_was_drawn() -> None:
+    """The comparison itself can fail: another program has another picture."""
+    one, two = (make_dot(PROGRAMS[name]()[0])._repr_svg_() for name in ("ex2_fanout", "ex3_detach"))
+    seen: list[Any] = [in_svg(one), in_svg(two)]
+    assert seen[0].boxes != seen[1].boxes and seen[0].edges != seen[1].edges

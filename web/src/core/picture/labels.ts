@@ -1,0 +1,49 @@
+/** What the option `label` writes on boxes: attributes of operations, and metrics. */
+import { metricsOf } from "../metrics/counted";
+import { valuesOf } from "../metrics/values";
+import { Role } from "../program/roles";
+import { BoxKind, type LabelRow, type ProgramData, type Visible } from "../program/types";
+import { quantityText } from "../text/quantities";
+
+/** The view with rows on its boxes, one for each label that applies, in the order of the labels. */
+export function labelled(program: ProgramData, visible: Visible, labels: readonly string[]): Visible {
+  if (!labels.length) return visible;
+  const columns = labels.map((name) => {
+    const metric = metricsOf(program).find((each) => each.name === name);
+    return metric ? metricTexts(program, metric, visible) : attributeTexts(program, name, visible);
+  });
+  const rows = Array.from({ length: visible.boxCount }, (_, box): LabelRow[] | undefined => {
+    const here = columns.flatMap((text, i): LabelRow[] => {
+      const value = visible.open[box] ? undefined : text(box);
+      return value === undefined ? [] : [[labels[i], value]];
+    });
+    return here.length ? here : undefined;
+  });
+  return { ...visible, rows };
+}
+
+type BoxTexts = (box: number) => string | undefined;
+
+function metricTexts(program: ProgramData, metric: ReturnType<typeof metricsOf>[number], visible: Visible): BoxTexts {
+  const values = valuesOf(program, metric).boxes(visible);
+  return (box) => (Number.isNaN(values[box]) ? undefined : quantityText(values[box], metric.unit));
+}
+
+/** A stack has none: its repeats may differ. */
+function attributeTexts({ nodeRole, details }: ProgramData, name: string, { kind, node }: Visible): BoxTexts {
+  return (box) => {
+    const isOperation = kind[box] === BoxKind.Node || kind[box] === BoxKind.Call;
+    if (!isOperation || node[box] < 0 || nodeRole[node[box]] !== Role.Op) return undefined;
+    const value = details(node[box])?.attrs[name];
+    return value === undefined ? undefined : attributeText(value);
+  };
+}
+
+/** As Python, where attributes come from, prints it, on one line. */
+function attributeText(value: unknown): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(attributeText).join(", ")}]`;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.replace(/\s+/g, " ").trim();
+}
