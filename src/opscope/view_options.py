@@ -84,6 +84,16 @@ class ViewOptions:
     graph: Annotated[str | None, Row("Show this graph instead of the entry.", metavar="NAME", url="g", writers=(*GRAPHS, "hlo"))] = None
     depth: Annotated[int | None, Row("Expand groups and called graphs down to this depth.", metavar="N", url="d", least=0)] = None
     flatten: Annotated[bool, Row("Draw no groups; fusions, calls and loops stay boxes (--depth expands them).", url="flat")] = False
+    all_nodes: Annotated[
+        bool,
+        Row(
+            "Draw every node as a box: none is folded into its user or into an edge.",
+            url="all",
+            more="Otherwise small operands (a scalar, a bias and what broadcasts it) are text in their user, and nodes that only pass a "
+            "value on (tuples, bitcasts) are part of an edge. With `--flatten`, the picture has as many boxes as the graph has nodes. "
+            "`--around` and `--paths` always draw each node as a box.",
+        ),
+    ] = False
     calls: Annotated[bool, Row("Expand called graphs (fusions, loops) within --depth.", url="calls")] = True
     around: Annotated[
         tuple[str, ...], Row("Show only this node and its neighbours; repeatable.", metavar="NODE", url="near", writers=(*GRAPHS, "hlo"))
@@ -97,8 +107,8 @@ class ViewOptions:
             needs="around",
             least=0,
             writers=(*GRAPHS, "hlo"),
-            more="A hop is one drawn edge; hidden nodes (tuples, bitcasts) do not count. As in `interactive_graphviz`, the walk stops at "
-            "constants and at nodes with more than 16 users, and does not cross into the other elements of a tuple.",
+            more="Nodes that only pass a value on (tuples, bitcasts) do not count as a hop. As in `interactive_graphviz`, the walk stops "
+            "at constants and at nodes with more than 16 users, and does not cross into the other elements of a tuple.",
         ),
     ] = 2
     stop_at: Annotated[

@@ -3,6 +3,7 @@
  * panels only read it and call its methods.
  */
 import type { Theme } from "../core/scene/theme";
+import { splitNodeKey } from "../core/view/choose/keys";
 import { About } from "./about";
 import { CameraAddress } from "./cameraAddress";
 import type { Rect } from "../core/base/camera";
@@ -34,6 +35,7 @@ import {
   START,
   startingAt,
   toggle,
+  unfold,
   type ViewState,
 } from "./state/view";
 
@@ -234,11 +236,6 @@ export class Session {
     this.change(deep ? openAllInside(this.view, key) : toggle(this.view, key, open), { anchor: key });
   }
 
-  /** Unstacks the repeats of a stack. */
-  unfold(key: string): void {
-    this.change({ ...this.view, unfolded: [...this.view.unfolded, key] }, { anchor: key });
-  }
-
   selectItem(item: number | undefined, add = false, reveal = false): void {
     const { shown } = this;
     if (!shown) return;
@@ -294,11 +291,15 @@ export class Session {
     await this.about.loadNode(nodes[0]);
   }
 
-  /** Does it have its own box, or one that hides nothing? */
+  /** Does it have its own box, or that of its counterpart in the repeat that is drawn? */
   private inSight(node: number): boolean {
     const { shown } = this;
     const box = shown?.result.boxOfNode[node] ?? -1;
-    return !!shown && box >= 0 && (shown.result.node[box] === node || !shown.scene.expandable[shown.scene.box[box]]);
+    return (
+      !!shown &&
+      box >= 0 &&
+      (shown.result.node[box] === node || (!shown.result.folded[node] && !shown.scene.expandable[shown.scene.box[box]]))
+    );
   }
 
   /** Shows the group around a node at a depth: expands what hides it, and nothing more. */
@@ -409,10 +410,10 @@ export class Session {
       if (this.disposed) return;
       const shown = new Shown(result);
       for (const [i, key] of view.selection.entries()) shown.remember(key, result.located[i + 1]);
-      if (result.opened.length || result.closed.length) {
+      if (result.opened.length || result.closed.length || result.unfolded.length) {
         const opened = new Set(result.opened);
         this.note({
-          ...this.view,
+          ...unfold(this.view, result.unfolded),
           open: [...this.view.open, ...opened],
           closed: [...this.view.closed.filter((key) => !opened.has(key)), ...result.closed],
         });
@@ -433,10 +434,20 @@ export class Session {
       else stage.show(shown, { look: first ? "first" : (look.look ?? "fit") });
       await this.refreshSelection(undefined);
       this.changed();
+      if (look.restore) await this.unfoldSelected();
       void this.timeline.refresh();
       void this.loadAttributes();
     } catch (error) {
       this.fail(error);
+    }
+  }
+
+  /** An address may name nodes of the shown graph that are folded: they get boxes. */
+  private async unfoldSelected(): Promise<void> {
+    for (const key of this.view.selection) {
+      const named = this.shown?.find(key) === -1 ? splitNodeKey(key) : undefined;
+      const node = named?.prefix === "" ? await this.ask("find", { graph: this.graphName, id: named.id }) : -1;
+      if (this.shown?.result.folded[node]) await this.draw({ reveal: node, keepCamera: true });
     }
   }
 

@@ -48,6 +48,8 @@ export function visibleOf(boxes: readonly BoxLiteral[], edges: readonly EdgeLite
     targetPort: new Float32Array(edges.length).fill(Number.NaN),
     edgeValue: Int32Array.from(edges, ([from]) => at.get(from)!),
     boxOfNode: new Int32Array(0),
+    folded: new Uint8Array(0),
+    keyPrefix: [],
     remarks: [],
   };
 }

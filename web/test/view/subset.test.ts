@@ -66,7 +66,7 @@ describe("around", () => {
     expect(shown({ around: ["inner"], hops: 0 })).toEqual(["n:inner"]);
   });
 
-  it("counts no hop for what is not drawn, and does not enter other elements of a tuple", () => {
+  it("counts no hop for what only passes values on, and does not enter other elements of a tuple", () => {
     const bundled = makeProgram([
       {
         name: "main",
@@ -87,9 +87,9 @@ describe("around", () => {
         .map((box) => view.key[box].slice(2))
         .filter((key) => key !== "output");
     };
-    expect(near("x", 1)).toEqual(["x", "loop"]);
-    expect(near("x", 2)).toEqual(["x", "loop", "end"]);
-    expect(near("loop", 1)).toEqual(["x", "sibling", "loop", "end"]);
+    expect(near("x", 1)).toEqual(["x", "both", "loop"]);
+    expect(near("x", 2)).toEqual(["x", "both", "loop", "last", "end"]);
+    expect(near("loop", 1)).toEqual(["x", "sibling", "both", "loop", "last", "end"]);
   });
 
   it("says so when there is no such node", () => {

@@ -101,7 +101,7 @@ class Session:
         <computation>  draw all of it"""
         graph = self.names.graph(words[0])
         if graph is not None and len(words) == 1:
-            self._draw(ViewOptions(graph=graph.name, names=True), graph.name)
+            self._draw(ViewOptions(graph=graph.name, names=True, all_nodes=True), graph.name)
             return
         if self.names.find(words[0]) is None:
             close = self.names.closest(words[0], self.commands)

@@ -32,7 +32,7 @@ function arrange(program: ProgramData, request: PictureRequest, context: DrawCon
   }
   const { now = Date.now, progress, cache, before } = context;
   const start = now();
-  const { visible, spec, opened, revealed } = choose(program, request);
+  const { visible, spec, opened, unfolded, revealed } = choose(program, request);
   const halves = spec.forwardBackward ? halvesOf(visible, program) : undefined;
   const direction = halves ? "TB" : (request.rankdir ?? "TB");
   const stayed = context.stayed?.(visible);
@@ -45,6 +45,7 @@ function arrange(program: ProgramData, request: PictureRequest, context: DrawCon
     direction,
     twoHalves: halves !== undefined,
     opened,
+    unfolded,
     closed: [],
     revealed,
     stayed,
@@ -64,6 +65,7 @@ interface Chosen {
   readonly visible: Visible;
   readonly spec: ViewSpec;
   readonly opened: readonly string[];
+  readonly unfolded: readonly string[];
   readonly revealed: number;
 }
 
@@ -72,7 +74,7 @@ export function choose(program: ProgramData, request: PictureRequest): Chosen {
   const { spec, mergeFrames } = request;
   const chosen = request.reveal
     ? reveal(program, spec, request.reveal.node, request.reveal.level)
-    : { visible: buildView(program, spec), spec, opened: [], revealed: -1 };
+    : { visible: buildView(program, spec), spec, opened: [], unfolded: [], revealed: -1 };
   const visible = mergeFrames ? mergeLoneFrames(chosen.visible) : chosen.visible;
   return { ...chosen, visible: labelled(program, visible, spec.label ?? []) };
 }

@@ -37,7 +37,7 @@ export const SEEN: Partial<PictureRequest> = { ...SCREEN, legend: true };
 export interface Arrangement {
   readonly program: ProgramData;
   readonly request: PictureRequest;
-  /** The request's spec with what was opened to reveal a node and closed to fit the screen: asked again, it gives the same boxes. */
+  /** The request's spec with what was opened and unfolded to reveal a node and closed to fit the screen: asked again, it gives the same boxes. */
   readonly spec: ViewSpec;
   readonly visible: Visible;
   readonly layout: CompoundLayout;
@@ -46,6 +46,7 @@ export interface Arrangement {
   /** Are forward and backward side by side? */
   readonly twoHalves: boolean;
   readonly opened: readonly string[];
+  readonly unfolded: readonly string[];
   readonly closed: readonly string[];
   /** The box that shows what was to be revealed, or -1. */
   readonly revealed: number;

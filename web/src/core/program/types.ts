@@ -181,7 +181,7 @@ export type Category = (typeof CATEGORIES)[number];
 
 /** What to show of a Program. Plain JSON, so that it fits into a URL and can come from Python. */
 export interface ViewSpec extends Partial<Pick<ViewOptions, SpecOption>> {
-  /** Keys of boxes that are open or closed whatever the depth, and of repeats that are shown one by one. */
+  /** Keys of boxes that are open or closed whatever the depth; of repeats that are shown one by one, and of nodes with a box whatever the rules. */
   readonly open?: readonly string[];
   readonly closed?: readonly string[];
   readonly unfolded?: readonly string[];
@@ -282,6 +282,10 @@ export interface Visible {
   readonly edgeValue: Int32Array;
   /** The box that shows each program node, or -1 if hidden. First occurrence. */
   readonly boxOfNode: Int32Array;
+  /** 1: the node has no box in a graph that is shown: it is text in its user, or part of an edge. */
+  readonly folded: Uint8Array;
+  /** For each graph that is shown, what precedes "n:" in the keys of its nodes (where it is shown first). */
+  readonly keyPrefix: readonly (string | undefined)[];
   /** Sentences for the person: "37 neighbours are not shown", "depth reduced to 2 …". */
   readonly remarks: readonly string[];
 }

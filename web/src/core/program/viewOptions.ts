@@ -6,6 +6,8 @@ export interface ViewOptions {
   readonly depth: number | undefined;
   /** Draw no groups; fusions, calls and loops stay boxes (--depth expands them). */
   readonly flatten: boolean;
+  /** Draw every node as a box: none is folded into its user or into an edge. */
+  readonly allNodes: boolean;
   /** Expand called graphs (fusions, loops) within --depth. */
   readonly calls: boolean;
   /** Show only this node and its neighbours; repeatable. */
@@ -53,6 +55,7 @@ export const VIEW_OPTIONS = {
   graph: { kind: "text", default: undefined, url: "g", goes: "spec" },
   depth: { kind: "integer", default: undefined, url: "d", goes: "spec" },
   flatten: { kind: "flag", default: false, url: "flat", goes: "spec" },
+  allNodes: { kind: "flag", default: false, url: "all", goes: "spec" },
   calls: { kind: "switch", default: true, url: "calls", goes: "spec" },
   around: { kind: "texts", default: [], url: "near", goes: "spec" },
   hops: { kind: "integer", default: 2, url: "hops", goes: "spec" },

@@ -48,7 +48,6 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
     instances: [],
     promised: 0,
     included: subset?.included,
-    named: subset?.named,
     folding,
     repeats: new Repeats(),
     remarks,

@@ -44,7 +44,8 @@ export function finish(placement: Placement, edges: Edges): Visible {
     targetPort: Float32Array.from(edges.targetPort),
     edgeOperand: Int32Array.from(edges.operand),
     edgeValue: numberValues(edges, placement.boxes),
-    boxOfNode: whereNodesAre(placement),
+    ...whereNodesAre(placement),
+    keyPrefix: keyPrefixes(placement),
     remarks: placement.remarks,
   };
 }
@@ -58,14 +59,22 @@ function numberValues(edges: Edges, boxes: Boxes): Int32Array {
   });
 }
 
+/** What precedes the names of nodes in the keys of the first instance of each graph. */
+function keyPrefixes({ instances, traits }: Placement): (string | undefined)[] {
+  const prefixes = new Array<string | undefined>(traits.program.graphCount).fill(undefined);
+  for (const { graph, prefix } of instances) prefixes[graph] ??= prefix;
+  return prefixes;
+}
+
 /** The first box that shows each node: its own, that of its user if it is text, that of its source if it only forwards a value. */
-function whereNodesAre(placement: Placement): Int32Array {
+function whereNodesAre(placement: Placement): Pick<Visible, "boxOfNode" | "folded"> {
   const { traits, instances } = placement;
   const { program, plumbing } = traits;
   const { uses } = traits.index;
   const { nodeCount, graphCount, graphStart, calls } = program;
   const ends = noEnds();
   const where = new Int32Array(nodeCount).fill(-1);
+  const folded = new Uint8Array(nodeCount);
   const placed = new Uint8Array(graphCount);
   const first: Instance[] = [];
   for (const instance of instances) {
@@ -76,6 +85,8 @@ function whereNodesAre(placement: Placement): Int32Array {
   }
   for (const instance of first) {
     for (let n = instance.first; n < instance.first + instance.count; n++) {
+      const isText = instance.place(n) === INLINED;
+      if (isText || (instance.place(n) === PASSED_ON && !instance.moves.has(n))) folded[n] = 1;
       if (instance.place(n) !== PASSED_ON) continue;
       if (plumbing.kind[n] === Forwards.Nothing && !instance.moves.has(n)) {
         where[n] = instance.frame;
@@ -103,5 +114,5 @@ function whereNodesAre(placement: Placement): Int32Array {
       }
     }
   }
-  return where;
+  return { boxOfNode: where, folded };
 }

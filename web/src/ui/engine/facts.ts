@@ -6,6 +6,7 @@ import { valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
 import { BoxKind, CATEGORIES, type NodeDetails, type ProgramData, ROLES, type Visible } from "../../core/program/types";
 import { plural } from "../../core/view/boxes/texts";
+import type { FoldedOperands } from "../../core/view/foldedOperands";
 import { originsOf } from "../../core/view/boxes/parameterOrigins";
 import { traitsOf } from "../../core/view/traits";
 import { isArgument, Role } from "../../core/program/roles";
@@ -24,7 +25,7 @@ export function nodeFacts(
   node: number,
   details: NodeDetails | undefined,
   scope: readonly string[],
-): Omit<NodeFacts, "metrics"> {
+): Omit<NodeFacts, "metrics" | keyof FoldedOperands> {
   const { program } = index;
   const { inputs, outputs, types, calls, control, links } = program;
   const users = index.users;

@@ -65,7 +65,7 @@ export interface ViewRequest {
   readonly rankdir: "TB" | "LR";
   readonly colour: string;
   readonly styles: readonly StyleRule[];
-  /** A node that must be visible: the groups around it are expanded (answered in `opened`). */
+  /** A node that must be visible: the groups around it are expanded (answered in `opened`), and it is unfolded (`unfolded`). */
   readonly reveal?: number;
   /** Reveal not the node itself but the group around it at this depth (1: the outermost). */
   readonly revealLevel?: number;
@@ -119,6 +119,8 @@ export interface ViewResult {
   readonly open: Uint8Array;
   readonly operationsInside: Int32Array;
   readonly boxOfNode: Int32Array;
+  /** 1: a node without a box of its own (see Visible). */
+  readonly folded: Uint8Array;
   /** Boxes as a tree, in reading order: box numbers and their depths. */
   readonly outline: Int32Array;
   readonly outlineDepth: Uint8Array;
@@ -133,6 +135,7 @@ export interface ViewResult {
   /** The box that shows what was to be revealed, or -1. */
   readonly revealed: number;
   readonly opened: readonly string[];
+  readonly unfolded: readonly string[];
   readonly closed: readonly string[];
   readonly legend: readonly LegendRow[];
   /** One for each style rule. */
@@ -191,6 +194,9 @@ export interface NodeFacts extends NodeName {
   readonly outputs: readonly { readonly type: string; readonly bytes: number }[];
   readonly inputs: readonly (NodeName & { readonly output: number })[];
   readonly inputCount: number;
+  /** Operands without a box, and those that would have none if nobody had asked for them (see FoldedOperands). */
+  readonly folded: readonly NodeName[];
+  readonly foldable: readonly NodeName[];
   readonly users: readonly NodeName[];
   readonly userCount: number;
   readonly control: readonly NodeName[];

@@ -1,17 +1,21 @@
 /** What the controls and the keys do, in one place. */
 import { DIRECTION } from "../../core/program/names";
 import type { Session } from "../session";
-import { collapseAll, expandAll, groupBy, toggleFlatten, toggleNames } from "../state/view";
+import { collapseAll, expandAll, fold, groupBy, toggleAllNodes, toggleFlatten, toggleNames, unfold } from "../state/view";
 
 export const actions = {
   expandAll: (session: Session) => session.change(expandAll(session.view), { look: "fit" }),
   collapseAll: (session: Session) => session.change(collapseAll(session.view), { look: "fit" }),
   flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
   foldRepeats: (session: Session) => session.change({ ...session.view, fold: !session.view.fold, unfolded: [] }, { look: "fit" }),
+  /** Unstacks the repeats of a stack, or gives nodes that are folded into a box their own; that box keeps its place on the screen. */
+  unfold: (session: Session, keys: readonly string[], box: string) => session.change(unfold(session.view, keys), { anchor: box }),
+  fold: (session: Session, keys: readonly string[], box: string) => session.change(fold(session.view, keys), { anchor: box }),
   direction: (session: Session) =>
     session.change({ ...session.view, forwardBackward: false, rankdir: session.view.rankdir === "TB" ? "LR" : "TB" }, { look: "first" }),
   operands: (session: Session) => session.change({ ...session.view, operands: !showsOperands(session) }, { keepCamera: true }),
   names: (session: Session) => session.change(toggleNames(session.view), { look: "fit" }),
+  allNodes: (session: Session) => session.change(toggleAllNodes(session.view), { look: "fit" }),
   values: (session: Session) =>
     session.change({ ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }, { look: "fit" }),
   /** The halves are groups of the grouping by direction, laid out downwards. */

@@ -6,10 +6,11 @@ import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/
 import type { Session } from "../session";
 import { ALL, enterGraph, walkedGraphs } from "../state/view";
 import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
-import { copy } from "./actions";
+import { actions, copy } from "./actions";
 import { Chain, Gradient, SavedForBackward } from "./gradient";
 import { Icon } from "./icons";
 import { EdgeDetails } from "./edgeDetails";
+import { FoldedIn, foldings } from "./folded";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 import { pretty } from "./pretty";
@@ -72,6 +73,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <Metrics facts={facts.metrics} />
       {facts.origin && <NodeList session={session} title="Comes from" nodes={[facts.origin]} total={1} />}
       <NodeList session={session} title="Inputs" nodes={facts.inputs} total={facts.inputCount} types />
+      <FoldedIn session={session} facts={facts} />
       <NodeList session={session} title="Used by" nodes={facts.users} total={facts.userCount} />
       {session.about.gradient && <Gradient session={session} facts={session.about.gradient} />}
       <NodeList session={session} title="Runs after" nodes={facts.control} total={facts.control.length} />
@@ -164,7 +166,7 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
           Expand all inside
         </button>
         {facts.repeat > 1 && (
-          <button type="button" class="tool" onClick={() => session.unfold(facts.key)}>
+          <button type="button" class="tool" onClick={() => actions.unfold(session, [facts.key], facts.key)}>
             Unstack the {facts.repeat} repeats
           </button>
         )}
@@ -308,6 +310,11 @@ function Actions({ session, facts }: { readonly session: Session; readonly facts
           Isolate (2 hops)
         </button>
       )}
+      {foldings(session, facts).map(({ text, run }) => (
+        <button type="button" class="tool" key={text} onClick={run}>
+          {text}
+        </button>
+      ))}
     </div>
   );
 }

@@ -6,6 +6,7 @@ import type { Session } from "../session";
 import { ALL, enterGraph } from "../state/view";
 import { actions, copy } from "./actions";
 import { showPaths } from "./details";
+import { foldings } from "./folded";
 import { clipped } from "./outline";
 
 interface Entry {
@@ -86,7 +87,11 @@ function boxEntries(session: Session, item: number): Entry[] {
   const entries: (Entry | false)[] = [
     container && { text: open ? "Collapse" : "Expand", press: "Enter", run: () => session.toggle(item) },
     container && { text: "Expand all inside", press: "Shift+Enter", run: () => session.toggle(item, true) },
-    scene.repeat[box] > 1 && { text: `Unstack the ${scene.repeat[box]} repeats`, run: () => session.unfold(scene.key[box]) },
+    scene.repeat[box] > 1 && {
+      text: `Unstack the ${scene.repeat[box]} repeats`,
+      run: () => actions.unfold(session, [scene.key[box]], scene.key[box]),
+    },
+    ...(facts ? foldings(session, facts) : []),
     { text: "Zoom to it", press: "z", run: () => session.stage?.reveal([item], true) },
     node >= 0 && { text: "Isolate (2 hops)", run: () => void session.onlyAround(node) },
     node >= 0 && { text: "Highlight upstream", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },

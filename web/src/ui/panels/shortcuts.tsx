@@ -91,6 +91,7 @@ export const KEYS: readonly Key[] = [
   { keys: "g", what: "Forward beside backward", press: "g", run: ({ session }) => actions.forwardBackward(session) },
   { keys: "#", what: "Show operand index", press: "#", run: ({ session }) => actions.operands(session) },
   { keys: "m", what: "Show op names", press: "m", run: ({ session }) => actions.names(session) },
+  { keys: "a", what: "Show all nodes", press: "a", run: ({ session }) => actions.allNodes(session) },
   { keys: "v", what: "Show tensors as nodes", press: "v", run: ({ session }) => actions.values(session) },
   { keys: "t", what: "Theme", press: "t", run: ({ session }) => actions.theme(session) },
   {

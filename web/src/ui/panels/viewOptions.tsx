@@ -34,6 +34,7 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
         pressed={showsOperands(session)}
         onClick={() => actions.operands(session)}
       />
+      <IconButton name="Show all nodes" icon="allNodes" press="a" pressed={view.allNodes} onClick={() => actions.allNodes(session)} />
       <IconButton
         name="Show tensors as nodes"
         icon="values"

@@ -139,6 +139,21 @@ export function openAllInside(view: ViewState, key: string): ViewState {
   return { ...view, open: [...view.open.filter(outside), key + EVERYTHING_INSIDE], closed: view.closed.filter(outside) };
 }
 
+/** Shows the repeats of stacks one by one, and nodes as boxes of their own. */
+export function unfold(view: ViewState, keys: readonly string[]): ViewState {
+  return { ...view, unfolded: [...new Set([...view.unfolded, ...keys])] };
+}
+
+/** Folds them again; what then has no box cannot be selected. */
+export function fold(view: ViewState, keys: readonly string[]): ViewState {
+  const others = (all: readonly string[]) => all.filter((key) => !keys.includes(key));
+  return { ...view, unfolded: others(view.unfolded), selection: others(view.selection) };
+}
+
+export function toggleAllNodes(view: ViewState): ViewState {
+  return { ...view, allNodes: !view.allNodes };
+}
+
 /** Shows another graph; one that is already on the trail shortens the trail. */
 export function enterGraph(view: ViewState, graph: string): ViewState {
   const walked = walkedGraphs(view);

@@ -2,9 +2,10 @@
 
 import { BoxKind, CATEGORIES } from "../../program/types";
 import { onlyUser } from "../groups/stackParameters";
+import { decideFates, Fate } from "./fates";
 import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
 import { escapeName } from "../choose/keys";
-import { isOpenCall, movesInto, receives } from "./sinkParameters";
+import { isOpenCall } from "./sinkParameters";
 import { isOpen } from "../choose/options";
 import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
@@ -29,49 +30,6 @@ function placeInstance(placement: Placement, instance: Instance): void {
   const fates = decideFates(placement, instance);
   const groups = instance.flat ? undefined : placeGroups(placement, instance, fates);
   placeNodes(placement, instance, fates, groups);
-}
-
-const enum Fate {
-  Gone = 0,
-  Shown = 1,
-  Passed = 2,
-  Inlined = 3,
-}
-
-/** What becomes of each node, before it is placed. */
-function decideFates(placement: Placement, instance: Instance): Uint8Array {
-  const { traits, options, included, named } = placement;
-  const { plumbing, small, program } = traits;
-  const { isOutput } = traits.index;
-  const { rules, hiddenRole } = options;
-  const subset = instance.outer ? undefined : included;
-  const fates = new Uint8Array(instance.count);
-  for (let i = 0; i < instance.count; i++) {
-    const n = instance.first + i;
-    const role = program.nodeRole[n];
-    if (hiddenRole[role]) continue;
-    const isNamed = named !== undefined && named[n] === 1;
-    const piped = plumbing.kind[n] === Forwards.Value || (plumbing.kind[n] === Forwards.Tuple && !(isOutput[n] && !instance.outer));
-    const bound = (isArgument(role) || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
-    const call =
-      rules.plumbing && !isNamed && !subset && !bound && isArgument(role) && !small.is[n] ? movesInto(placement, instance, n) : -1;
-    if (call >= 0) instance.moves.set(n, { call });
-    // A parameter that a caller binds is the caller's value: what broadcasts it is not text.
-    const root = small.root[n];
-    const spreadsBound = root !== n && isArgument(program.nodeRole[root]) && instance.operand(root) >= 0;
-    if (rules.plumbing && !isNamed && (piped || bound || call >= 0)) fates[i] = Fate.Passed;
-    else if (rules.inlineSmall && !isNamed && !bound && small.is[n] && !spreadsBound) fates[i] = Fate.Inlined;
-    else if (
-      rules.plumbing &&
-      !isNamed &&
-      role === Role.Output &&
-      instance.outer &&
-      yieldsForCaller(program, instance.caller, instance.graph)
-    )
-      fates[i] = Fate.Gone;
-    else fates[i] = subset && !subset[n] ? Fate.Gone : Fate.Shown;
-  }
-  return fates;
 }
 
 interface GroupPlaces {

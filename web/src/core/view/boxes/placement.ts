@@ -18,10 +18,8 @@ export interface Placement {
   readonly instances: Instance[];
   /** The most boxes that the instances so far may have. */
   promised: number;
-  /** Nodes of the shown graph that are part of the view (by global number); absent: all. */
+  /** Nodes of the shown graph that are part of the view (by global number), whatever the rules; absent: all, as the rules say. */
   readonly included: Uint8Array | undefined;
-  /** 1: a person asked for this node by name, so no rule may hide it. */
-  readonly named: Uint8Array | undefined;
   readonly folding: Folding | undefined;
   readonly repeats: Repeats;
   readonly remarks: string[];

@@ -42,6 +42,10 @@ export function showResult(placement: Placement, edges: Edges): void {
     }
   }
   if (results.length === 0 && unchanged === 0) return;
+  if (options.allNodes) {
+    for (const { source } of results) boxes.note(source, "output");
+    return;
+  }
   const box = boxes.add(BoxKind.Node, -1, "r:output", -1, -1);
   boxes.category[box] = OUTPUT;
   boxes.title[box] = "output";

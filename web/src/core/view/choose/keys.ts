@@ -25,6 +25,12 @@ export function isInside(key: string, container: string): boolean {
   return key.startsWith(path, 2) && (key.length === container.length || key[container.length] === "/" || key[container.length] === ">");
 }
 
+/** The calls around a node and its id, from its key; undefined for other keys. */
+export function splitNodeKey(key: string): { readonly prefix: string; readonly id: string } | undefined {
+  const at = key.lastIndexOf(">") + 1;
+  return key.startsWith("n:", at) ? { prefix: key.slice(0, at), id: unescapeName(key.slice(at + 2)) } : undefined;
+}
+
 const SPECIAL = /[%/>@]/;
 
 export function escapeName(name: string): string {

@@ -11,10 +11,8 @@ import type { GroupTree } from "../groups/tree";
 
 export interface Subset {
   readonly graph: number;
-  /** 1: part of the view (by global node number). */
+  /** 1: part of the view (by global node number). No rule hides such a node. */
   readonly included: Uint8Array;
-  /** 1: asked for by name. */
-  readonly named: Uint8Array;
   /** Should omitted neighbours be counted at their place? */
   readonly showsOmitted: boolean;
 }
@@ -28,7 +26,6 @@ export function readSubset(traits: Traits, tree: GroupTree, graph: number, spec:
   if (around.length === 0 && !paths && !spec.only) return undefined;
   const { nodeCount } = traits.program;
   const included = new Uint8Array(nodeCount);
-  const named = new Uint8Array(nodeCount);
   let shown = graph;
   let settled = spec.graph !== undefined;
   const nodesOf = (names: readonly string[]): number[] => {
@@ -43,18 +40,14 @@ export function readSubset(traits: Traits, tree: GroupTree, graph: number, spec:
       settled = true;
       for (const n of match.nodes) nodes.push(n);
     }
-    for (const n of nodes) named[n] = 1;
     return nodes;
   };
   if (around.length > 0) {
     const start = nodesOf(around);
     const asked = new Set(start);
     const stops = new Set(nodesOf(stopAt).filter((n) => !asked.has(n)));
-    for (const n of stops) named[n] = 0;
     walkAround(traits, start, hops, stops, included);
-    const also = nodesOf(spec.also ?? []);
-    for (const n of also) if (!asked.has(n)) named[n] = 0;
-    walkAlso(traits, also, included);
+    walkAlso(traits, nodesOf(spec.also ?? []), included);
   }
   if (paths) {
     const from = nodesOf([paths[0]]);
@@ -70,11 +63,11 @@ export function readSubset(traits: Traits, tree: GroupTree, graph: number, spec:
     const narrows = around.length > 0 || paths !== undefined;
     for (let n = 0; n < nodeCount; n++) included[n] = only[n] & (narrows ? included[n] : 1);
   }
-  return { graph: shown, included, named, showsOmitted: around.length > 0 };
+  return { graph: shown, included, showsOmitted: around.length > 0 };
 }
 
 /**
- * Marks what is within `hops` hops, up and down. Plumbing does not count as a hop, because it is not drawn. Values that only share a
+ * Marks what is within `hops` hops, up and down. Plumbing does not count as a hop, because it computes nothing. Values that only share a
  * tuple, or are returned together, are not near: a tuple that is reached from above is only left downwards.
  */
 function walkAround(traits: Traits, start: readonly number[], hops: number, stops: ReadonlySet<number>, included: Uint8Array): void {

@@ -48,7 +48,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, omi
     let unchanged = 0;
     const returns = plumbing && leaf && !instance.outer && traits.index.isOutput[t] === 1 && traits.plumbing.kind[t] === Forwards.Tuple;
     for (let i = from; i < inputs.start[t + 1]; i++) {
-      const targets = bodies ? bodyTargets(bodies, i - from, plumbing) : undefined;
+      const targets = bodies ? bodyTargets(bodies, i - from) : undefined;
       const node = inputs.value[i];
       if (instance.place(node) >= 0 && !instance.inside.has(node)) {
         ends.instance[0] = instance;
@@ -124,8 +124,8 @@ export function isReturnedUnchanged(traits: Traits, source: number, results: num
   return isArgument(program.nodeRole[source]) && (results > FEW_RESULTS || uses.start[source + 1] - uses.start[source] > 1);
 }
 
-/** Where operand `operand` of an expanded call ends: at no box if the users in the body connect to it themselves. */
-function bodyTargets(bodies: readonly Instance[], operand: number, plumbing: boolean): number[] | undefined {
+/** Where operand `operand` of an expanded call ends: at the parameters with a box; the users of others connect to it themselves. */
+function bodyTargets(bodies: readonly Instance[], operand: number): number[] | undefined {
   const targets: number[] = [];
   let bound = false;
   for (const body of bodies) {
@@ -134,7 +134,7 @@ function bodyTargets(bodies: readonly Instance[], operand: number, plumbing: boo
       if (body.operandOf[p] !== operand) continue;
       bound = true;
       const box = body.place(value[start[body.graph] + p]);
-      if (!plumbing && box >= 0) targets.push(box);
+      if (box >= 0) targets.push(box);
     }
   }
   return bound ? targets : undefined;

@@ -1,17 +1,22 @@
 /** Facts about nodes, groups and edges, and the gradients and paths through them. */
+import { foldedOperands } from "../../../core/view/foldedOperands";
 import { edgeFacts } from "../edgeFacts";
 import { boxMetrics, groupFacts, nodeFacts, nodeMetrics, scopeOf } from "../facts";
 import { chainRule, gradientFacts, savedTensors } from "../gradient";
 import { markdownOf } from "../markdown";
+import { nodeName } from "../names";
 import { trace as traced } from "../trace";
 import type { Handler } from "./handler";
 
 export const node: Handler<"node"> = async (state, { node: number }) => {
   await state.needDetails(number, number + 1);
-  const { index } = state;
+  const { index, drawn } = state;
+  const operands = drawn?.program === index.program ? foldedOperands(index.program, drawn.visible, number) : { folded: [], foldable: [] };
   return {
     ...nodeFacts(index, number, index.program.details(number), scopeOf(index, number, "")),
     metrics: nodeMetrics(index, state.highlighter, number),
+    folded: operands.folded.map((operand) => nodeName(index, operand)),
+    foldable: operands.foldable.map((operand) => nodeName(index, operand)),
   };
 };
 

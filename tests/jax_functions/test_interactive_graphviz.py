@@ -1,0 +1,90 @@
+"""The steps of interactive_graphviz on a softmax in JAX: what the prompt lists and draws is what the HLO text says."""
+
+from __future__ import annotations
+
+import html
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from support.hlo_text import instructions
+
+import opscope
+
+jax = pytest.importorskip("jax")
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Add, softmax and mean, forward and backward, as `as_hlo_text` writes them."""
+    import jax.numpy as jnp
+
+    def loss(x, b):
+        y = x + b
+        e = jnp.exp(y - jnp.max(y, axis=-1, keepdims=True))
+        return jnp.mean(e / jnp.sum(e, axis=-1, keepdims=True))
+
+    train = jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))
+    path = tmp_path_factory.mktemp("softmax") / "softmax_train.hlo.txt"
+    path.write_text(train.lower(jnp.ones((4, 8)), jnp.ones(8)).compiler_ir("hlo").as_hlo_text())
+    return path
+
+
+def prompt(step: Path, *lines: str) -> list[str]:
+    """What the prompt prints for lines that are piped in."""
+    command = [sys.executable, "-m", "opscope", "repl", str(step), "--output", str(step.parent)]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, cwd=step.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def picture(step: Path, *lines: str) -> tuple[set[str], set[tuple[str, str]]]:
+    """The nodes that the last drawing shows, and the ends of its arrows."""
+    prompt(step, *lines, "save drawing.svg")
+    svg = html.unescape((step.parent / "drawing.svg").read_text())
+    boxes = {key.removeprefix("n:") for key in re.findall(r'<g class="box"[^>]* data-key="(n:[^"]*)"', svg)}
+    edges = re.findall(r'<g class="edge data"[^>]* data-from="n:([^"]*)" data-to="n:([^"]*)"', svg)
+    return boxes, {*edges}
+
+
+@pytest.mark.step("0.5")
+def test_list_computations_lists_those_of_the_text_with_their_sizes(step: Path) -> None:
+    _, *rows = (line.split() for line in prompt(step, "list computations"))
+    assert {row[0]: int(row[1]) for row in rows} == {name: len(body) for name, body in instructions(step.read_text()).items()}
+
+
+@pytest.mark.step("0.6")
+def test_a_name_with_its_number_writes_a_page_and_prints_where_it_is(step: Path) -> None:
+    entry = opscope.load(step).entry
+    (line,) = prompt(step, entry)
+    page = Path(line)
+    assert re.fullmatch(r"[\w-]+\.\d+", entry) and page.suffix == ".html" and entry in page.name
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.step("0.7")
+def test_the_drawing_of_a_computation_has_each_instruction_and_an_arrow_for_each_operand(step: Path) -> None:
+    for name, body in instructions(step.read_text()).items():
+        boxes, edges = picture(step, name)
+        assert boxes == {*body}
+        assert edges == {(operand, user) for user, operands in body.items() for operand in operands}
+
+
+@pytest.mark.step("0.7")
+def test_all_paths_and_the_surroundings_of_an_instruction_are_drawn_whole(step: Path) -> None:
+    text = step.read_text()
+    body = instructions(text)[opscope.load(step).entry]
+    bias = next(name for name in body if re.search(rf"^\s+{re.escape(name)} = f32\[8\]\S* parameter\(1\)", text, re.M))
+    path = [bias]
+    while not re.search(rf"^\s+{re.escape(path[-1])} = \S+ add\(", text, re.M):
+        path += [user for user, operands in body.items() if path[-1] in operands]
+    assert len(path) > 3, "the bias is broadcast in several instructions before it is added"
+    boxes, edges = picture(step, f"allpaths {path[0]} {path[-1]}")
+    assert (boxes, edges) == ({*path}, {*pairwise(path)})
+    for name in path[1:]:
+        boxes, edges = picture(step, f"{name} 1")
+        assert {name, *body[name]} <= boxes
+        assert {(operand, name) for operand in body[name]} <= edges
