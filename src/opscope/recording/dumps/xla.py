@@ -25,7 +25,7 @@ from opscope.recording.store.store import StoreWriter, open_store
 
 _STEP = re.compile(r"(?P<module>module_\d+\..+?)\.(?P<step>\d{4,})\.(?P<pipeline>.+?)\.after_(?P<after>.+?)(?:\.before_(?P<before>.+))?")
 _BEFORE = re.compile(r"(?P<module>module_\d+\..+?)\.before_optimizations")
-_AFTER = re.compile(r"(?P<module>module_\d+\.[^.]+(?:\.\d+)*)\.(?P<target>.*?)_?after_optimizations(?:_before_buffer_assignment)?")
+AFTER = re.compile(r"(?P<module>module_\d+\.[^.]+(?:\.\d+)*)\.(?P<target>.*?)_?after_optimizations(?:_before_buffer_assignment)?")
 _TEXT = re.compile(r"\.txt(\.gz)?$")
 _FIRST, _LAST = -1, 1 << 60
 _TAIL = 16
@@ -79,7 +79,7 @@ def _step(path: Path) -> Step | None:
     match = _BEFORE.fullmatch(name)
     if match:
         return Step(path, match["module"], _FIRST, "", "before optimizations")
-    match = _AFTER.fullmatch(name)
+    match = AFTER.fullmatch(name)
     if match:
         return Step(path, match["module"], _LAST, "", "after optimizations")
     return None
@@ -217,4 +217,4 @@ def _digest(path: Path) -> bytes:
 def is_dump(directory: Path, names: Iterable[str] | None = None) -> bool:
     """Whether a directory contains texts of XLA passes."""
     names = (path.name for path in directory.iterdir()) if names is None else names
-    return any(_TEXT.search(name) and (_STEP.match(name) or _BEFORE.match(name) or _AFTER.match(name)) for name in names)
+    return any(_TEXT.search(name) and (_STEP.match(name) or _BEFORE.match(name) or AFTER.match(name)) for name in names)

@@ -1,0 +1,133 @@
+"""`opscope memory`."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opscope.cli.progress import progress
+from opscope.cli.source import source_options
+from opscope.cli.table import table
+from opscope.ellipsis import ellipsize
+from opscope.errors import OpscopeError
+from opscope.quantities import short_bytes
+
+if TYPE_CHECKING:
+    from opscope.memory.model import Memory
+
+_MOST_ROWS = 20
+_LONGEST = 90
+_BARS = "▁▂▃▄▅▆▇█"
+_WIDTH = 64
+_ORIGINS = {
+    "reported": "reported by XLA",
+    "computed": "computed from the order of the program",
+    "measured": "measured by the allocator",
+}
+
+
+@click.command()
+@source_options
+@click.option("--at", "node", metavar="NODE", help="Show what is alive when this node runs, instead of at the peak.")
+@click.option(
+    "--per",
+    type=click.Choice(("buffer", "module", "source", "kind")),
+    default="buffer",
+    show_default=True,
+    help="What a row is: a buffer, or the sum of a module, a source line or a kind of buffer.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every buffer and the curve.")
+@click.option("--all", "everything", is_flag=True, help="List everything that is alive instead of the largest.")
+def command(source: str, module: str | None, from_format: str | None, node: str | None, per: str, as_json: bool, everything: bool) -> None:
+    """Show what is in memory at the peak of SOURCE: each buffer, its size, and why it is still alive.
+
+    SOURCE is a directory that XLA wrote with xla_dump_to, or an HLO text in it.
+
+    \b
+    opscope memory dump_dir
+    opscope memory dump_dir --per kind
+    opscope memory dump_dir --at dot.12 --json | jq '.live[0]'
+    """
+    from opscope.memory.report import to_json
+    from opscope.memory.sources import read_memory
+
+    with progress(f"reading {source}") as report:
+        memories = read_memory(source, module, from_format, report)
+    if node is not None and len(memories) > 1:
+        raise OpscopeError(f"{source}: has {len(memories)} modules; choose one with --module NAME to use --at")
+    positions = [memory.peak if node is None else memory.position_of(node) for memory in memories]
+    if as_json:
+        rows = [to_json(memory, position, per) for memory, position in zip(memories, positions, strict=True)]
+        data: Any = rows[0] if len(rows) == 1 else {"programs": rows}
+        click.echo(json.dumps(data, indent=1, ensure_ascii=False))
+    elif len(memories) == 1:
+        click.echo(_text(memories[0], positions[0], per, None if everything else _MOST_ROWS))
+    else:
+        cells = [("module", "peak", "at"), *((each.name, short_bytes(each.peak_bytes), each.step_at(each.peak)) for each in memories)]
+        click.echo(f"{len(memories)} modules; --module NAME shows one\n\n" + table(cells, "lrl"))
+
+
+def _text(memory: Memory, position: int, per: str, most: int | None) -> str:
+    blocks = [table(_facts(memory, position)), _rows(memory, position, per, most)]
+    return "\n\n".join(blocks)
+
+
+def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
+    facts = [
+        ("program", memory.name),
+        ("peak", f"{short_bytes(memory.peak_bytes)} ({memory.peak_bytes:,} bytes), {_ORIGINS[memory.origin]}"),
+    ]
+    if memory.split:
+        facts.append(("of which", _split(memory)))
+    point = f"{memory.step_at(position) or 'the end'}, step {position:,} of {len(memory.steps):,}"
+    facts.append(("at", f"{point}: {short_bytes(memory.bytes_at(position))} in use"))
+    facts.append(("in use", _bars(memory)))
+    if memory.unknown:
+        facts.append(("unknown", f"{memory.unknown:,} buffers of unknown size, in no sum"))
+    return facts
+
+
+def _split(memory: Memory) -> str:
+    split = memory.split
+    donated = f" ({short_bytes(split['alias'])} of them in donated arguments)" if split["alias"] else ""
+    return (
+        f"arguments {short_bytes(split['argument'])}, outputs {short_bytes(split['output'])}{donated}, "
+        f"temporaries {short_bytes(split['temp'])}"
+    )
+
+
+def _bars(memory: Memory) -> str:
+    """The curve from the first step to the last, one bar for the most in each part of it."""
+    width = min(_WIDTH, len(memory.steps) or 1)
+    most = [0] * width
+    points = [*memory.curve, (len(memory.steps), 0)]
+    for (start, size), (end, _) in pairwise(points):
+        first, last = (min(width - 1, max(0, at) * width // (len(memory.steps) or 1)) for at in (start, end - 1))
+        for column in range(first, last + 1):
+            most[column] = max(most[column], size)
+    top = max(most) or 1
+    return "".join(_BARS[min(len(_BARS) - 1, size * len(_BARS) // top)] for size in most)
+
+
+def _rows(memory: Memory, position: int, per: str, most: int | None) -> str:
+    from opscope.memory.report import grouped
+
+    live = memory.live(position)
+    if per != "buffer":
+        groups = grouped(live, per)
+        cells = [("bytes", "buffers", per), *((short_bytes(row.bytes), f"{row.buffers:,}", row.name or "-") for row in groups[:most])]
+        return table(cells, "rrl") + _rest(len(groups), most)
+    rows = [("bytes", "kind", "node", "type", "why", "module", "source")]
+    for buffer, shares in live[:most]:
+        size = "unknown" if buffer.bytes is None else short_bytes(buffer.bytes)
+        why = buffer.why + (f"; in the memory of {shares[0].name}" if shares else "")
+        scope = "/".join(buffer.scope)
+        rows.append((size, buffer.kind, buffer.name, str(buffer.type or ""), why, scope, buffer.source))
+    return table([(*row[:4], *(ellipsize(cell, _LONGEST, middle=True) for cell in row[4:])) for row in rows], "rl") + _rest(len(live), most)
+
+
+def _rest(total: int, most: int | None) -> str:
+    return f"\n… {total - most:,} more (--all lists them)" if most is not None and total > most else ""

@@ -1,0 +1,77 @@
+"""Memory at a point, as the JSON and the groups that `opscope memory` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from opscope.memory.model import Live, Memory
+
+
+class Group(NamedTuple):
+    """Buffers of one module, source line or kind."""
+
+    name: str
+    bytes: int
+    buffers: int
+    largest: str
+
+
+_KEYS: dict[str, Callable[[Live], str]] = {
+    "module": lambda row: "/".join(row.buffer.scope),
+    "source": lambda row: row.buffer.source,
+    "kind": lambda row: row.buffer.kind,
+}
+
+
+def grouped(rows: list[Live], per: str) -> list[Group]:
+    """The rows summed by module, source line or kind, the largest first."""
+    groups: dict[str, Group] = {}
+    for row in rows:
+        name = _KEYS[per](row)
+        before = groups.get(name) or Group(name, 0, 0, row.buffer.name)
+        groups[name] = before._replace(bytes=before.bytes + (row.buffer.bytes or 0), buffers=before.buffers + 1)
+    return sorted(groups.values(), key=lambda group: (-group.bytes, group.name))
+
+
+def to_json(memory: Memory, position: int, per: str) -> dict[str, Any]:
+    """What `opscope memory --json` prints for one module."""
+    rows = memory.live(position)
+    live = [_row_json(memory, row) for row in rows] if per == "buffer" else [_group_json(group, per) for group in grouped(rows, per)]
+    return {
+        "name": memory.name,
+        "origin": memory.origin,
+        "peak_bytes": memory.peak_bytes,
+        "peak_at": memory.step_at(memory.peak),
+        "at": memory.step_at(position),
+        "position": position,
+        "bytes": memory.bytes_at(position),
+        **{f"{use}_bytes": size for use, size in memory.split.items()},
+        "unknown": memory.unknown,
+        "live": live,
+        "curve": [list(point) for point in memory.curve],
+    }
+
+
+def _row_json(memory: Memory, row: Live) -> dict[str, Any]:
+    buffer = row.buffer
+    return {
+        "node": buffer.node,
+        "output": buffer.output,
+        "graph": buffer.graph,
+        "type": str(buffer.type) if buffer.type else "",
+        "bytes": buffer.bytes,
+        "kind": buffer.kind,
+        "born": buffer.born,
+        "last": buffer.last,
+        "last_use": memory.step_at(buffer.last),
+        "why": buffer.why,
+        "scope": "/".join(buffer.scope),
+        "source": buffer.source,
+        "allocation": buffer.slot[0] if buffer.slot else None,
+        "shares": [other.name for other in row.shares],
+    }
+
+
+def _group_json(group: Group, per: str) -> dict[str, Any]:
+    return {per: group.name, "bytes": group.bytes, "buffers": group.buffers, "largest": group.largest}

@@ -1,0 +1,74 @@
+"""Finds XLA's memory reports: in a dump directory, or next to the HLO text that they are about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from opscope.errors import SourceError, in_source
+from opscope.memory.model import Memory
+from opscope.memory.xla import assigned_memory
+from opscope.memory.xla_reports import Allocation, read_assignment, read_live_ranges
+from opscope.program import Program
+from opscope.readers.source import Source
+from opscope.recording.dumps.xla import AFTER
+
+_ASSIGNMENT = re.compile(r"(.+)-buffer-assignment\.txt(?:\.gz)?")
+
+
+class Reports(NamedTuple):
+    """The files about one module."""
+
+    module: str
+    assignment: Path
+    live_range: Path | None
+    text: Path | None
+    """The HLO text after optimizations."""
+
+
+def find_reports(directory: Path) -> list[Reports]:
+    """The memory reports in a directory, in the order of their names."""
+    names = {path.name: path for path in sorted(directory.iterdir()) if path.is_file()}
+    reports = []
+    for name, path in names.items():
+        match = _ASSIGNMENT.fullmatch(name)
+        if match:
+            module = AFTER.fullmatch(match[1])
+            live, text = _first(names, f"{match[1]}-live-range.txt"), _first(names, f"{match[1]}.txt")
+            reports.append(Reports(module["module"] if module else match[1], path, live, text))
+    return reports
+
+
+def _first(names: dict[str, Path], name: str) -> Path | None:
+    return names.get(name) or names.get(f"{name}.gz")
+
+
+def reports_about(text: Path, program: Program) -> Reports | None:
+    """The reports about an HLO text: named like it, or else the only ones in its directory whose instructions the program has."""
+    reports = find_reports(text.parent)
+    for each in reports:
+        if each.text == text:
+            return each
+    ids = {node.id for graph in program for node in graph}
+    fitting = [each for each in reports if each.text is None and _values(_assignment(each)) <= ids]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _values(allocations: Iterable[Allocation]) -> set[str]:
+    return {value.instruction for allocation in allocations for value in allocation.values}
+
+
+def reported_memory(reports: Reports, program: Program | None) -> Memory:
+    """The memory of a module, with reasons from its program if there is one."""
+    if reports.live_range is None:
+        raise SourceError("has no live-range.txt next to it, which XLA writes with it; dump both again", str(reports.assignment))
+    with in_source(str(reports.live_range)):
+        live = read_live_ranges(Source(reports.live_range).read_text())
+    return assigned_memory(reports.module, _assignment(reports), live, program)
+
+
+def _assignment(reports: Reports) -> list[Allocation]:
+    with in_source(str(reports.assignment)):
+        return read_assignment(Source(reports.assignment).read_text())

@@ -1,0 +1,75 @@
+"""`opscope memory` as a user runs it, on a dump of XLA:GPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Corpus, Run
+
+
+@pytest.fixture(scope="module")
+def dump(corpus: Corpus) -> str:
+    return str(next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt")))
+
+
+def test_the_table_says_what_is_alive_and_why(dump: str, run: Run) -> None:
+    done = run("memory", dump)
+    assert done.returncode == 0, done.stderr
+    assert "peak      3.33 MB (3,330,319 bytes), reported by XLA" in done.stdout
+    assert "at        gemm_fusion_dot.5, step 145 of 165" in done.stdout
+    row = next(line for line in done.stdout.splitlines() if "while.15{3}" in line)
+    assert row.split()[:4] == ["524", "kB", "saved", "while.15{3}"]
+    assert "saved for backward: while.22 needs it for the gradient of while.15" in row and "scan_model.py:12" in row
+
+
+def test_json_has_the_live_set_and_the_curve(dump: str, run: Run) -> None:
+    data = json.loads(run("memory", dump, "--json").stdout)
+    assert {key: data[key] for key in ("origin", "peak_bytes", "peak_at", "at", "argument_bytes", "output_bytes", "alias_bytes")} == {
+        "origin": "reported",
+        "peak_bytes": 3_330_319,
+        "peak_at": "gemm_fusion_dot.5",
+        "at": "gemm_fusion_dot.5",
+        "argument_bytes": 80_648,
+        "output_bytes": 56_116,
+        "alias_bytes": 0,
+    }
+    assert sum(row["bytes"] for row in data["live"]) == data["peak_bytes"]
+    assert max(size for _, size in data["curve"]) == data["bytes"] <= data["peak_bytes"]
+    positions = [position for position, _ in data["curve"]]
+    assert positions == sorted(set(positions))
+    by_node = {row["node"] + row["output"]: row for row in data["live"]}
+    conv = by_node["cudnn-conv.1{0}"]
+    assert conv["kind"] == "saved" and conv["type"] == "f32[8, 16, 16, 64]" and conv["scope"] == "loss/stem"
+    assert conv["born"] < data["position"] < conv["last"] and conv["last_use"] == "loop_select_fusion"
+
+
+def test_sums_per_kind_add_up_to_the_same(dump: str, run: Run) -> None:
+    data = json.loads(run("memory", dump, "--per", "kind", "--json").stdout)
+    sizes = {row["kind"]: row["bytes"] for row in data["live"]}
+    assert sum(sizes.values()) == 3_330_319
+    assert sizes["saved"] == 4 * 524_288 and sizes["parameter"] == 80_648
+
+
+def test_at_another_node_other_buffers_are_alive(dump: str, run: Run) -> None:
+    data = json.loads(run("memory", dump, "--at", "cudnn-conv.1", "--json").stdout)
+    assert data["at"] == "cudnn-conv.1" and data["bytes"] < data["peak_bytes"] == 3_330_319
+    assert not any(row["node"] == "while.15" for row in data["live"])
+    wrong = run("memory", dump, "--at", "cudnn-conv.99")
+    assert wrong.returncode == 2 and "no node 'cudnn-conv.99' runs here; did you mean" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("something else\n", "is not a buffer assignment"),
+        ("BufferAssignment:\n value: <1 a @0> (size=4,offset=0): f32[]\n", "has a value before the first allocation"),
+        ("BufferAssignment:\nallocation 0: size many:\n", "expected `allocation N: size BYTES"),
+    ],
+)
+def test_a_damaged_report_is_one_line(text: str, message: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt").write_text(text)
+    (tmp_path / "module_0001.jit_f.cpu_after_optimizations-live-range.txt").write_text("HloLiveRange (max 0):\n")
+    done = run("memory", str(tmp_path))
+    assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1

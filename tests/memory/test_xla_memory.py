@@ -1,0 +1,111 @@
+"""Memory as XLA reports it: to the byte what `memory_analysis()` and XLA's report say, for programs that XLA compiles here."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from conftest import ROOT, Corpus
+
+from opscope.memory.model import Memory
+from opscope.memory.sources import read_memory
+from opscope.memory.xla_files import find_reports
+from opscope.memory.xla_reports import LiveRanges, read_live_ranges
+
+pytest.importorskip("jax")
+pytestmark = pytest.mark.frameworks
+
+
+def memory_programs() -> ModuleType:
+    """The programs of the benchmark."""
+    name = "memory_programs"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+        assert spec and spec.loader
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+def only(memories: list[Memory]) -> Memory:
+    (memory,) = memories
+    return memory
+
+
+def xla_total(directory: Path) -> int:
+    """The total of XLA's own report."""
+    (report,) = directory.glob("*-memory-usage-report.txt")
+    return sum(int(total) for total in re.findall(r"^Total bytes: (\d+)", report.read_text("utf-8"), re.MULTILINE))
+
+
+def live_ranges(directory: Path) -> LiveRanges:
+    (reports,) = find_reports(directory)
+    assert reports.live_range
+    return read_live_ranges(reports.live_range.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", memory_programs().CASES)
+def test_bytes_are_those_of_memory_analysis_and_of_the_report(name: str, tmp_path: Path) -> None:
+    programs = memory_programs()
+    analysis: Any = programs.compile_to(programs.CASES[name], tmp_path).memory_analysis()
+    memory = only(read_memory(str(tmp_path)))
+    assert memory.origin == "reported"
+    assert memory.peak_bytes == xla_total(tmp_path)
+    assert memory.split == {
+        "argument": analysis.argument_size_in_bytes,
+        "output": analysis.output_size_in_bytes,
+        "alias": analysis.alias_size_in_bytes,
+        "temp": analysis.temp_size_in_bytes,
+    }
+    live = live_ranges(tmp_path)
+    assert live.peak is not None
+    at_their_peak = {(buffer.node, buffer.output or "{}"): buffer.bytes for buffer in memory.alive(live.peak)}
+    assert at_their_peak == live.at_peak
+    assert sum(row.buffer.bytes or 0 for row in memory.live(memory.peak)) == memory.peak_bytes
+    assert memory.bytes_at(memory.peak) == memory.live_peak <= memory.peak_bytes
+
+
+def test_a_gpu_dump_is_read_the_same_way(corpus: Corpus) -> None:
+    directory = next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
+    memory = only(read_memory(str(directory)))
+    live = live_ranges(directory)
+    assert memory.peak_bytes == xla_total(directory) == 3_330_319
+    assert live.peak == 54
+    assert {(buffer.node, buffer.output or "{}"): buffer.bytes for buffer in memory.alive(54)} == live.at_peak
+    reasons = {row.buffer.name: row.buffer.why for row in memory.live(memory.peak)}
+    assert reasons["while.15{3}"] == "saved for backward: while.22 needs it for the gradient of while.15"
+    assert reasons["img.1"] == "parameter 5"
+    assert reasons["arg_tuple.13{1}"] == "carried by while.22"
+    assert reasons["cond.20{0}"] == "output"
+
+
+def test_a_donated_argument_and_the_output_in_it_are_one_buffer(tmp_path: Path) -> None:
+    programs = memory_programs()
+    programs.compile_to(programs.CASES["cache_update_donated"], tmp_path)
+    memory = only(read_memory(str(tmp_path)))
+    cache = next(buffer for buffer in memory.buffers if buffer.why == "parameter 0, donated")
+    update = next(buffer for buffer in memory.buffers if buffer.why == "output, aliases parameter 0")
+    assert cache.slot == update.slot and cache.bytes == update.bytes == 8 * 128 * 64 * 4
+    written = memory.position_of(update.node)
+    assert [row for row in memory.live(written) if cache in row.shares or update in row.shares or row.buffer in (cache, update)] == [
+        next(row for row in memory.live(written) if row.buffer == update)
+    ]
+
+
+def test_the_text_alone_leads_to_the_reports_next_to_it(tmp_path: Path) -> None:
+    programs = memory_programs()
+    programs.compile_to(programs.CASES["mlp"], tmp_path)
+    (text,) = tmp_path.glob("*cpu_after_optimizations.txt")
+    by_directory = only(read_memory(str(tmp_path)))
+    assert only(read_memory(str(text))).buffers == by_directory.buffers
+    elsewhere = text.rename(tmp_path / "after.hlo")
+    assert only(read_memory(str(elsewhere))).buffers == by_directory.buffers
+    assert only(read_memory(str(tmp_path))).buffers == by_directory.buffers
+    elsewhere.unlink()
+    without_text = only(read_memory(str(tmp_path)))
+    assert without_text.peak_bytes == by_directory.peak_bytes and without_text.curve == by_directory.curve
