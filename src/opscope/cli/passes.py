@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from opscope.recording.rows import Row
 
 _BARS = "▁▂▃▄▅▆▇█"
-_FILE, _SECONDS = 1, 4
 _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
 
@@ -63,10 +62,16 @@ def _text(rows: list[Row], everything: bool) -> str:
     most = max(row.snapshot.nodes for row in rows) or 1
     shown = rows if everything else _listed(rows)
     numbered = any(_file_number(row) for row in rows)
-    head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "changed"]
-    columns = [i for i in range(len(head)) if (i != _FILE or numbered) and (i != _SECONDS or timed)]
+    head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "merged", "copied", "changed"]
+    absent = {
+        *([] if numbered else ["file"]),
+        *([] if timed else ["seconds"]),
+        *([] if any(row.merged for row in shown) else ["merged"]),
+        *([] if any(row.copied for row in shown) else ["copied"]),
+    }
+    columns = [i for i, name in enumerate(head) if name not in absent]
     cells = [head, *(_cells(row, most) for row in shown)]
-    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrr"[i] for i in columns))
+    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrrrr"[i] for i in columns))
 
 
 def _listed(rows: list[Row]) -> list[Row]:
@@ -85,8 +90,9 @@ def _cells(row: Row, most: int) -> list[str]:
     bar = _BARS[min(7, s.nodes * 8 // (most + 1))]
     seconds = "" if s.seconds is None else f"{s.seconds:.3f}"
     pipeline = "  " * max(0, len(s.pipeline) - 1) + (s.pipeline[-1] if s.pipeline else "")
-    counts = [f"{sign}{count:,}" if count else "" for sign, count in (("+", row.added), ("−", row.removed), ("~", row.changed))]
-    return [str(s.index), _file_number(row), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts[:2], row.aside or counts[2]]
+    signed = (("+", row.added), ("−", row.removed), ("−", row.merged), ("+", row.copied), ("~", row.changed))
+    *counts, changed = [f"{sign}{count:,}" if count else "" for sign, count in signed]
+    return [str(s.index), _file_number(row), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts, row.aside or changed]
 
 
 def _remarks(recording: Recording, passes: int, hidden: int, everything: bool) -> str:

@@ -148,6 +148,13 @@ class Diff:
         pairs, _, derived, _, _ = self._matching
         return len(derived) - len({x for x in derived.values() if pairs.counterpart_a[x] < 0})
 
+    @cached_property
+    def merged(self) -> int:
+        """How many nodes of a became part of a node of b that has another counterpart; they do not count as removed."""
+        pairs, _, derived, absorbed, _ = self._matching
+        origins = set(derived.values())
+        return sum(pairs.counterpart_a[x] == -1 and x not in origins for x in absorbed)
+
     @property
     def size(self) -> int:
         """How many nodes were added, removed or changed."""
@@ -165,7 +172,7 @@ class Diff:
 
     @property
     def same(self) -> bool:
-        return not (self.added or self.removed or self.changed or self._matching.groups)
+        return not (self.added or self.removed or self.changed or self.merged or self.copied or self._matching.groups)
 
     @cached_property
     def aside(self) -> str:

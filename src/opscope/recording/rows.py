@@ -14,13 +14,17 @@ class Row(NamedTuple):
     added: int
     removed: int
     changed: int
+    merged: int = 0
+    """Nodes that became part of another node that was already there."""
+    copied: int = 0
+    """Further copies of nodes. Nodes before + added + copied - removed - merged = nodes after, in every row."""
     aside: str = ""
     """What differs if no node does: names, order or annotations."""
 
     @property
     def unchanged(self) -> bool:
         """Whether nothing differs: a pass that only renames or reorders nodes, or changes annotations, did something."""
-        return not (self.added or self.removed or self.changed or self.aside)
+        return not (self.added or self.removed or self.changed or self.merged or self.copied or self.aside)
 
     def to_json(self) -> dict[str, Any]:
         s = self.snapshot
@@ -33,6 +37,8 @@ class Row(NamedTuple):
             "added": self.added,
             "removed": self.removed,
             "changed": self.changed,
+            "merged": self.merged,
+            "copied": self.copied,
             "module": s.module,
             "aside": self.aside,
             **({"file": s.attrs["file"]} if "file" in s.attrs else {}),
@@ -46,7 +52,8 @@ def row_of(recording: Recording, snapshot: Snapshot) -> Row:
     diff = recording.diff(snapshot.index)
     assert diff is not None
     came, went = in_rewrites(diff)
-    return Row(snapshot, len(diff.added) + came, len(diff.removed) + went, len(diff.changed), diff.aside if diff.same else "")
+    aside = diff.aside if diff.same else ""
+    return Row(snapshot, len(diff.added) + came, len(diff.removed) + went, len(diff.changed), diff.merged, diff.copied, aside)
 
 
 def in_rewrites(diff: Diff) -> tuple[int, int]:

@@ -26,8 +26,14 @@ class Comparison(NamedTuple):
     added: int
     removed: int
     changed: int
+    merged: int
+    copied: int
     aside: str
     diff: bytes
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int, str]:
+        return self[:6]
 
 
 def _version(diff_format: int) -> int:
@@ -45,8 +51,8 @@ def read_comparisons(path: Path, diff_format: int) -> dict[int, Comparison]:
         return {}
 
 
-def _comparison(diff: bytes, added: int, removed: int, changed: int, aside: str) -> Comparison:
-    return Comparison(int(added), int(removed), int(changed), str(aside), diff)
+def _comparison(diff: bytes, added: int, removed: int, changed: int, merged: int, copied: int, aside: str) -> Comparison:
+    return Comparison(int(added), int(removed), int(changed), int(merged), int(copied), str(aside), diff)
 
 
 class ComparisonWriter:
@@ -60,7 +66,7 @@ class ComparisonWriter:
         self._execute(COMPARED)
 
     def write(self, index: int, comparison: Comparison) -> None:
-        row = (index, self._version, to_json(list(comparison[:4])), zlib.compress(comparison.diff, 6))
+        row = (index, self._version, to_json(list(comparison.counts)), zlib.compress(comparison.diff, 6))
         self._execute("INSERT OR REPLACE INTO compared VALUES (?, ?, ?, ?)", row)
 
     def _execute(self, statement: str, values: tuple[object, ...] = ()) -> None:

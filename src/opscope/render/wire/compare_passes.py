@@ -21,7 +21,7 @@ _FEW = 60_000
 """Below this many nodes, starting processes costs more than it saves."""
 _MOST_BYTES, _BYTES_PER_NODE = 4 << 30, 2500
 """How much memory all processes may use together, and what one needs per node of the largest program."""
-_NOTHING = Comparison(0, 0, 0, "", b"")
+_NOTHING = Comparison(0, 0, 0, 0, 0, "", b"")
 
 
 def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
@@ -31,7 +31,7 @@ def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
     row = row_of(recording, snapshot)
     diff = recording.diff(snapshot.index)
     assert diff is not None
-    comparison = Comparison(row.added, row.removed, row.changed, row.aside, encode_diff(diff, snapshot.origins))
+    comparison = Comparison(*row[1:], encode_diff(diff, snapshot.origins))
     recording.forget_diff(snapshot.index)
     return comparison
 
@@ -61,7 +61,7 @@ def compared(recording: Recording, progress: Progress | None = None, snapshots: 
 def compared_rows(recording: Recording, progress: Progress | None = None) -> Iterator[Row]:
     """The comparisons as rows of a table."""
     for snapshot, comparison in zip(recording, compared(recording, progress), strict=True):
-        yield Row(snapshot, *comparison[:4])
+        yield Row(snapshot, *comparison.counts)
 
 
 def _computed(recording: Recording, missing: list[Snapshot]) -> Iterator[Comparison]:

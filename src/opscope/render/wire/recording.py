@@ -21,7 +21,7 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     for snapshot, comparison in zip(recording, compared(recording, progress), strict=True):
         if snapshot.content not in writer.programs:
             writer.add(snapshot.content, enrich(snapshot.program))
-        rows.append(Row(snapshot, *comparison[:4]))
+        rows.append(Row(snapshot, *comparison.counts))
         if comparison.diff:
             diffs[snapshot.index] = comparison.diff
     return writer.finish(recording.name, pass_rows(recording, rows), diffs)
@@ -32,7 +32,7 @@ def pass_rows(recording: Recording, rows: Iterable[Row | None]) -> list[dict[str
     shown_rows = []
     for snapshot, row in zip(recording, rows, strict=True):
         before = recording.before(snapshot)
-        counts = {} if row is None else {"added": row.added, "removed": row.removed, "changed": row.changed, "aside": row.aside}
+        counts = {} if row is None else {name: getattr(row, name) for name in ("added", "removed", "changed", "merged", "copied", "aside")}
         shown_rows.append(
             {
                 "name": snapshot.name,

@@ -39,7 +39,7 @@ export interface CardOptions {
  */
 export function didSomething(row: PassRow, rows: readonly PassRow[]): boolean {
   if (row.added === undefined) return row.before >= 0 && rows[row.before].content !== row.content;
-  return row.added + (row.removed ?? 0) + (row.changed ?? 0) > 0 || !!row.aside;
+  return row.added + (row.removed ?? 0) + (row.changed ?? 0) + (row.merged ?? 0) + (row.copied ?? 0) > 0 || !!row.aside;
 }
 
 /** The first of a module: its initial program. */

@@ -309,6 +309,9 @@ export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
           {part("added", "+", row.added)}
           {part("removed", "−", row.removed)}
           {part("changed", "~", row.changed)}
+          {sharing(row).map((text) => (
+            <span class="quiet-text">{text}</span>
+          ))}
           {row.aside && <span class="quiet-text">{row.aside}</span>}
         </>
       ) : (
@@ -318,12 +321,17 @@ export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
   );
 }
 
+/** Nodes that changed their number without being added or removed. */
+function sharing(row: PassRow): string[] {
+  return [...(row.merged ? [`${row.merged} merged`] : []), ...(row.copied ? [`${row.copied} copied`] : [])];
+}
+
 function spoken(row: PassRow, pass: number): string {
   const did =
     row.added === undefined
       ? "not compared yet"
       : didSomething(row, [])
-        ? row.aside || `${row.added} added, ${row.removed} removed, ${row.changed} changed`
+        ? row.aside || [`${row.added} added, ${row.removed} removed, ${row.changed} changed`, ...sharing(row)].join(", ")
         : isStart(row)
           ? "initial program"
           : "unchanged";

@@ -30,9 +30,9 @@ export function markedProgram(before: ProgramData, after: ProgramData, diff: Pas
 export function momentOf(recording: RecordingData, moment: Moment): Marked | undefined {
   const row = recording.passes.at(-1);
   if (!row) return undefined;
-  const { before, content, added, removed, changed } = row;
+  const { before, content, added, removed, changed, merged, copied } = row;
   const diff = recording.diff(recording.passes.length - 1);
-  return before < 0 || !diff || !(added || removed || changed)
+  return before < 0 || !diff || !(added || removed || changed || merged || copied)
     ? undefined
     : markedProgram(recording.program(recording.passes[before].content), recording.program(content), diff, moment);
 }

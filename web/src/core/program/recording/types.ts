@@ -15,6 +15,10 @@ export interface PassRow {
   readonly added?: number;
   readonly removed?: number;
   readonly changed?: number;
+  /** Nodes that became part of a node that was already there. */
+  readonly merged?: number;
+  /** Further copies of nodes. */
+  readonly copied?: number;
   /** What differs if no node does: "3 renamed", "reordered", "annotations"; otherwise empty. */
   readonly aside?: string;
 }
