@@ -17,7 +17,7 @@ _NOT_READ = {
     ".tflite": "is a TensorFlow Lite model, which opscope does not read; convert it to ONNX with `python -m tf2onnx.convert --tflite`",
     ".keras": 'is a Keras model, which opscope does not read; export it with model.export("model.onnx", format="onnx")',
     ".h5": 'is HDF5, which opscope does not read; export a Keras model with model.export("model.onnx", format="onnx")',
-    ".pb": "is binary, which opscope does not read; dump HLO as text (xla_dump_hlo_as_text), or convert TensorFlow to ONNX with tf2onnx",
+    ".pb": "is binary, but not an HLO module; convert TensorFlow to ONNX with tf2onnx, or dump the module with xla_dump_hlo_as_proto",
     ".safetensors": _WEIGHTS,
     ".gguf": _WEIGHTS,
     ".npz": _WEIGHTS,
@@ -61,7 +61,7 @@ def unsupported_format(source: Source) -> str:
     return _NOT_READ.get(suffix, "")
 
 
-_READABLE = frozenset([".hlo", ".txt", ".mlir", ".pt2", ".onnx", ".json", ".opscope"])
+_READABLE = frozenset([".hlo", ".txt", ".pb", ".mlir", ".pt2", ".onnx", ".json", ".opscope"])
 _MOST_NAMED = 3
 
 
