@@ -104,7 +104,7 @@ def test_names_are_text() -> None:
 
 def test_a_schedule_orders_the_instructions() -> None:
     ops = [{"name": name, "opcode": "after-all", "id": i, "shape": {"element_type": 17}} for i, name in enumerate("abc")]
-    module = {"name": "m", "computations": [{"name": "c", "id": 4, "instructions": ops, "root_id": 0}]}
+    module: dict[str, Any] = {"name": "m", "computations": [{"name": "c", "id": 4, "instructions": ops, "root_id": 0}]}
     assert [node.id for node in program_of(module).main] == ["a", "b", "c"]
     module["schedule"] = {"sequences": [{"key": 4, "value": {"instruction_ids": [2, 0, 1]}}]}
     assert [node.id for node in program_of(module).main] == ["c", "a", "b"]
