@@ -16,6 +16,7 @@ from opscope.program import Program, ProgramBuilder
 from opscope.render.writers.dot import dot_of
 from opscope.view_options import ViewOptions
 
+QUOTED = r'"(?:[^"\\]|\\.)*"'
 needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 
 
@@ -34,7 +35,18 @@ def accepted(text: str) -> str:
 
 def boxes(text: str) -> list[str]:
     """The first lines of the labels of boxes, without frames."""
-    return re.findall(r'^ *b\d+ \[label="((?:[^"\\]|\\[^n])+)', text, re.M)
+    return re.findall(rf'^ *{QUOTED} \[label="((?:[^"\\]|\\[^n])+)', text, re.M)
+
+
+def ids(text: str) -> list[str]:
+    """The ids of boxes, as they are written."""
+    return re.findall(rf'^ *({QUOTED}) \[label="[^"]', text, re.M)
+
+
+def edges(text: str) -> dict[tuple[str, str], str]:
+    """The details of each edge, by the ids at its ends."""
+    lines = re.findall(rf"^ *({QUOTED}) -> ({QUOTED})(.*);$", text, re.M)
+    return {(source.strip('"'), target.strip('"')): details for source, target, details in lines}
 
 
 def frames(text: str) -> list[str]:
@@ -107,3 +119,49 @@ def test_names_cannot_break_out_of_their_quotes() -> None:
     assert not re.search(r"^\s*evil", text, re.M)
     without_strings = re.sub(r'"(?:[^"\\]|\\.)*"', "", text, flags=re.S)
     assert "evil" not in without_strings and without_strings.count("{") == without_strings.count("}")
+
+
+def test_ids_are_the_names_of_instructions_and_tooltips_say_what_they_are() -> None:
+    builder = ProgramBuilder("p")
+    main = builder.graph("main")
+    main.node("Arg_0.1", "parameter", (), (F32,), role="parameter")
+    main.node("dot.105", "dot", [("Arg_0.1", 0), ("Arg_0.1", 0)], (F32,), scope=("layer_0",))
+    main.node("sub.7", "subtract", [("dot.105", 0), ("Arg_0.1", 0)], (F32,))
+    text = dot_of(builder.build(), ViewOptions())
+    assert sorted(ids(text)) == ['"Arg_0.1"', '"dot.105"', '"sub.7"']
+    assert 'tooltip="dot\\ndot.105\\nf32[2, 3]"' in text and 'tooltip="n:' not in text
+    assert 'subgraph "cluster_layer_0"' in text
+
+
+def test_operands_are_numbered_where_their_order_matters() -> None:
+    builder = ProgramBuilder("p")
+    main = builder.graph("main")
+    for name in ("a", "b"):
+        main.node(name, "parameter", (), (F32,), role="parameter")
+    main.node("sub.7", "subtract", [("b", 0), ("a", 0)], (F32,))
+    main.node("add.8", "add", [("b", 0), ("sub.7", 0)], (F32,))
+    drawn = edges(dot_of(builder.build(), ViewOptions()))
+    assert 'headlabel="0"' in drawn["b", "sub.7"] and 'headlabel="1"' in drawn["a", "sub.7"]
+    assert "headlabel" not in drawn["b", "add.8"], "a sum is the same in any order"
+    assert "headlabel" not in str(edges(dot_of(builder.build(), ViewOptions(operands=False))))
+
+
+def test_names_that_called_graphs_repeat_have_ids_of_their_own() -> None:
+    builder = ProgramBuilder("p", "main")
+    body = builder.graph("body")
+    body.node("p", "parameter", (), (F32,), role="parameter")
+    body.node("t", "tanh", [("p", 0)], (F32,))
+    body.outputs.append(("t", 0))
+    main = builder.graph("main")
+    main.node("x", "parameter", (), (F32,), role="parameter")
+    for name, source in (("first", "x"), ("second", "first")):
+        main.node(name, "call", [(source, 0)], (F32,), calls=["body"])
+    main.outputs.append(("second", 0))
+    assert ids(dot_of(builder.build(), ViewOptions())) == ['"x"', '"t"', '"second › t"', '"output"']
+
+
+@settings(max_examples=40)
+@given(programs())
+def test_no_two_boxes_have_one_id(program: Program) -> None:
+    drawn = ids(dot_of(program, ViewOptions()))
+    assert len(set(drawn)) == len(drawn)

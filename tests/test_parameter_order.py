@@ -28,8 +28,10 @@ ENTRY main {
 
 def edges(path: Path) -> set[tuple[str, str]]:
     text = path.read_text()
-    titles = {name: title.partition("\\n")[0] for name, title in re.findall(r"^\s*(\w+) \[.*?label=\"([^\"]*)\"", text, re.MULTILINE)}
-    joined = re.findall(r"^\s*(\w+) -> (\w+)", text, re.MULTILINE)
+    titles = {
+        name: title.partition("\\n")[0] for name, title in re.findall(r"^\s*\"([^\"]+)\" \[.*?label=\"([^\"]*)\"", text, re.MULTILINE)
+    }
+    joined = re.findall(r"^\s*\"([^\"]+)\" -> \"([^\"]+)\"", text, re.MULTILINE)
     return {(titles.get(a, a), titles.get(b, b)) for a, b in joined}
 
 

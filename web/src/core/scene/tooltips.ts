@@ -1,5 +1,5 @@
 /** Tooltips of boxes and edges. */
-import { EdgeKind } from "../program/types";
+import { EdgeKind, type Visible } from "../program/types";
 import { unescapeName } from "../view/choose/keys";
 import { quantityText } from "../text/quantities";
 import type { BoxMeasure, Scene } from "./types";
@@ -13,13 +13,21 @@ function idOf(key: string): string {
 /** The name of a box: "dot.12" if it is one node, else its title. */
 const nameOf = (scene: Scene, box: number): string => idOf(scene.key[box]) || scene.title[box];
 
+/** What a box is, whole, where its label may be shortened: title, id, type, inlined operands and attributes. */
+export function boxLines({ key, title, subtitle, notes, repeat, rows }: BoxTexts, box: number): string[] {
+  const id = idOf(key[box]);
+  const lines = [title[box], id === title[box] ? "" : id, subtitle[box], ...(notes[box] ?? [])].filter(Boolean);
+  if (repeat[box] > 1) lines.push(`${repeat[box]} repeats`);
+  for (const row of rows?.[box] ?? []) lines.push(row.join(": "));
+  return lines;
+}
+
+type BoxTexts = Pick<Visible, "key" | "title" | "subtitle" | "notes" | "repeat" | "rows">;
+
 /** `measures` are numbers in addition to those that the boxes are coloured by. */
 export function boxTooltip(scene: Scene, item: number, measures: readonly BoxMeasure[] = []): string {
   const box = scene.box[item];
-  const id = idOf(scene.key[box]);
-  const lines = [scene.title[box], id === scene.title[box] ? "" : id, scene.subtitle[box], ...(scene.notes[box] ?? [])].filter(Boolean);
-  if (scene.repeat[box] > 1) lines.push(`${scene.repeat[box]} repeats`);
-  for (const row of scene.rows?.[box] ?? []) lines.push(row.join(": "));
+  const lines = boxLines(scene, box);
   for (const { name, unit, origin, values } of [...scene.measures, ...measures])
     if (!Number.isNaN(values[box])) lines.push(`${name} ${quantityText(values[box], unit)}, ${origin}`);
   return lines.join("\n");

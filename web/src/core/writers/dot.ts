@@ -1,13 +1,17 @@
 /**
  * Graphviz DOT of a view: what would be drawn, as nodes and nested clusters, for papers and tools that take DOT. Graphviz does the
- * layout. Names are quoted and can never become DOT syntax.
+ * layout. Ids are the program's own names; they are quoted and can never become DOT syntax.
  */
 import type { Theme } from "../scene/theme";
+import { boxLines } from "../scene/tooltips";
 import { BoxKind, EdgeKind, type Visible } from "../program/types";
+import { readableNames } from "./readableNames";
 
 export interface DotOptions {
   readonly title?: string;
   readonly rankdir?: "TB" | "LR";
+  /** Number the operands at arrow heads where their order matters. */
+  readonly operands?: boolean | undefined;
 }
 
 /** Without a limit, Graphviz improves a training step's ranks for minutes; with it, for seconds. */
@@ -22,9 +26,10 @@ export function visibleToDot(visible: Visible, theme: Theme, options: DotOptions
     `  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=10, fontcolor="${theme.text}"];`,
     `  edge [color="${theme.edge}", arrowsize=0.6, fontname="Helvetica", fontsize=8, fontcolor="${theme.secondary}"];`,
   ];
-  const anchored = endsAtFrames(visible);
-  writeBoxes(visible, theme, anchored, lines);
-  for (let e = 0; e < visible.edgeCount; e++) lines.push(edgeLine(visible, theme, e));
+  const names = readableNames(visible);
+  writeBoxes(visible, theme, names, lines);
+  const operands = options.operands === false ? undefined : visible.edgeOperand;
+  for (let e = 0; e < visible.edgeCount; e++) lines.push(edgeLine(visible, theme, names, operands, e));
   lines.push("}", "");
   return lines.join("\n");
 }
@@ -40,8 +45,9 @@ function endsAtFrames(visible: Visible): Uint8Array {
 }
 
 /** Boxes inside their clusters. Uses a list instead of recursion, because groups may be nested deeply. */
-function writeBoxes(visible: Visible, theme: Theme, anchored: Uint8Array, lines: string[]): void {
+function writeBoxes(visible: Visible, theme: Theme, names: readonly string[], lines: string[]): void {
   const { boxCount, parent, open } = visible;
+  const anchored = endsAtFrames(visible);
   const children: number[][] = Array.from({ length: boxCount + 1 }, () => []);
   for (let b = 0; b < boxCount; b++) children[parent[b] + 1].push(b);
   const waiting: { readonly box: number; readonly depth: number; readonly closing: boolean }[] = [];
@@ -53,26 +59,30 @@ function writeBoxes(visible: Visible, theme: Theme, anchored: Uint8Array, lines:
     const { box, depth, closing } = next;
     const indent = "  ".repeat(Math.min(depth, DEEPEST_INDENT));
     if (closing) lines.push(`${indent}}`);
-    else if (!open[box]) lines.push(`${indent}${boxLine(visible, theme, box)}`);
+    else if (!open[box]) lines.push(`${indent}${boxLine(visible, theme, names, box)}`);
     else {
       const fill = theme.frames[(depth - 1) % theme.frames.length];
-      lines.push(`${indent}subgraph cluster_${box} {`);
+      lines.push(`${indent}subgraph ${cluster(names, box)} {`);
       lines.push(
         `${indent}  label=${quoted(label(visible, box))}; style="rounded,filled"; fillcolor="${fill}"; color="${theme.frameStroke}";`,
       );
-      if (anchored[box]) lines.push(`${indent}  b${box} [label="", shape=point, style=invis];`);
+      if (anchored[box]) lines.push(`${indent}  ${quoted(names[box])} [label="", shape=point, style=invis];`);
       waiting.push({ box, depth, closing: true });
       later(children[box + 1], depth + 1);
     }
   }
 }
 
-function boxLine(visible: Visible, theme: Theme, box: number): string {
+/** The name of a cluster must begin with this word for Graphviz to draw it. */
+const cluster = (names: readonly string[], box: number): string => quoted(`cluster_${names[box]}`);
+
+function boxLine(visible: Visible, theme: Theme, names: readonly string[], box: number): string {
   const { fill, stroke } = theme.paints[visible.category[box]];
   const kind = visible.kind[box];
   const shape =
     kind === BoxKind.Stack ? ", peripheries=2" : kind === BoxKind.Stub || kind === BoxKind.Omitted ? ', style="rounded,filled,dashed"' : "";
-  return `b${box} [label=${quoted(label(visible, box))}, tooltip=${quoted(visible.key[box])}, fillcolor="${fill}", color="${stroke}"${shape}];`;
+  const tip = boxLines(visible, box).join("\n");
+  return `${quoted(names[box])} [label=${quoted(label(visible, box))}, tooltip=${quoted(tip)}, fillcolor="${fill}", color="${stroke}"${shape}];`;
 }
 
 /** Title, inlined operands, type, and what the option `label` adds. */
@@ -86,20 +96,21 @@ function label(visible: Visible, box: number): string {
     .join("\n");
 }
 
-function edgeLine(visible: Visible, theme: Theme, e: number): string {
+function edgeLine(visible: Visible, theme: Theme, names: readonly string[], operands: Int32Array | undefined, e: number): string {
   const source = visible.edgeSource[e];
   const target = visible.edgeTarget[e];
   const details: string[] = [];
-  if (visible.open[source] && !isInside(visible, target, source)) details.push(`ltail=cluster_${source}`);
-  if (visible.open[target] && !isInside(visible, source, target)) details.push(`lhead=cluster_${target}`);
+  if (visible.open[source] && !isInside(visible, target, source)) details.push(`ltail=${cluster(names, source)}`);
+  if (visible.open[target] && !isInside(visible, source, target)) details.push(`lhead=${cluster(names, target)}`);
   if (visible.edgeCountMerged[e] > 1) details.push(`label="×${visible.edgeCountMerged[e]}"`);
+  if (operands && operands[e] >= 0) details.push(`headlabel="${operands[e]}"`);
   if (visible.edgeKind[e] !== EdgeKind.Data)
     details.push(
       `style=${visible.edgeKind[e] === EdgeKind.Control ? "dashed" : "dotted"}`,
       `color="${theme.faintEdge}"`,
       "constraint=false",
     );
-  return `  b${source} -> b${target}${details.length ? ` [${details.join(", ")}]` : ""};`;
+  return `  ${quoted(names[source])} -> ${quoted(names[target])}${details.length ? ` [${details.join(", ")}]` : ""};`;
 }
 
 function isInside(visible: Visible, box: number, frame: number): boolean {
