@@ -1,7 +1,8 @@
 """Makes the three figures of docs/gradients.md from the rules that opscope itself shows: python docs/gradients/make.py
 
 Each figure is drawn as opscope draws a training step: forward runs down on the left, backward up on the right, and what is
-saved for backward runs across.
+saved for backward runs across. Each exists as SVG, as PNG and, to edit, as a draw.io file; that of the basic operations has a page for
+each of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import re
 from pathlib import Path
 from typing import Literal
+from xml.etree import ElementTree
 
 from opscope.analysis.derivatives import rule_for
 from opscope.program import DIRECTION_ATTR, GraphBuilder, Link, Program, ProgramBuilder, TensorType
@@ -99,11 +101,11 @@ def used_many_times() -> Program:
     return sheet.builder.build()
 
 
-def figure(program: Program, theme: Theme, legend: bool = True, font: str = "") -> Drawn:
+def figure(program: Program, theme: Theme, legend: bool = True, font: str = "", form: Literal["svg", "drawio"] = "svg") -> Drawn:
     options = ViewOptions(forward_backward=True, names=True, operands=False, depth=3, theme=theme)
     request = {"spec": options.spec, **options.request, "legend": legend, "wrap": False}
     how = {**options.request, "title": program.name, "fontCss": font}
-    _, size, text = host.run(encode_wire(program, False), [("load", None), ("draw", request), ("svg", how)], None)
+    _, size, text = host.run(encode_wire(program, False), [("load", None), ("draw", request), (form, how)], None)
     return Drawn(text, json.loads(size)["width"], json.loads(size)["height"], 0, 0, ())
 
 
@@ -128,8 +130,21 @@ def basic_ops(theme: Theme, font: str) -> Drawn:
     return Drawn("\n".join([head, style, rect, *parts, "</svg>", ""]), *size, 0, 0, ())
 
 
+def editable(programs: list[Program], theme: Theme) -> str:
+    """The figures of some programs as one draw.io file with a page for each."""
+    first, *others = (ElementTree.fromstring(figure(program, theme, legend=False, form="drawio").text) for program in programs)
+    for other in others:
+        first.extend(other)
+    return ElementTree.tostring(first, "unicode") + "\n"
+
+
 def main(directory: Path = HERE, theme: Theme = "light") -> None:
     font = font_css()
+    programs = {
+        "basic_ops": [one_op(op) for row in BASIC for op in row],
+        "chain_rule": [chain_rule()],
+        "used_many_times": [used_many_times()],
+    }
     figures = {
         "basic_ops": lambda font: basic_ops(theme, font),
         "chain_rule": lambda font: figure(chain_rule(), theme, font=font),
@@ -137,6 +152,7 @@ def main(directory: Path = HERE, theme: Theme = "light") -> None:
     }
     for name, make in figures.items():
         (directory / f"{name}.svg").write_text(make(font).text, "utf-8")
+        (directory / f"{name}.drawio").write_text(editable(programs[name], theme), "utf-8")
         (directory / f"{name}.png").write_bytes(rasterize(make(""), 1.5))
         print(f"docs/gradients/{name}.svg")
 

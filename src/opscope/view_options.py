@@ -32,7 +32,7 @@ Kind: TypeAlias = Literal["flag", "switch", "integer", "number", "text", "texts"
 Goes: TypeAlias = Literal["spec", "request", "python"]
 
 PICTURES = ("svg", "png", "pdf")
-DRAWN = ("html", *PICTURES)
+DRAWN = ("html", *PICTURES, "drawio")
 GRAPHS = (*DRAWN, "dot")
 
 
@@ -168,14 +168,13 @@ class ViewOptions:
         float, Row("Scale factor of a PNG or PDF.", metavar="S", goes="python", least=0.05, most=32, writers=("png", "pdf"))
     ] = 1.0
     wrap: Annotated[
-        bool | None, Row("Break a tall picture into columns. By default only beyond 4:1.", goes="request", writers=PICTURES)
+        bool | None, Row("Break a tall picture into columns. By default only a very tall one.", goes="request", writers=PICTURES)
     ] = None
     operands: Annotated[
         bool | None,
         Row(
             "Number the operands at arrowheads. By default if there are few.",
             url="nth",
-            writers=DRAWN,
             more="Operands whose order does not matter are never numbered.",
         ),
     ] = None
@@ -196,6 +195,14 @@ class ViewOptions:
             more="Attributes are written on operations, metrics also on closed groups.",
         ),
     ] = ()
+    layouts: Annotated[
+        bool,
+        Row(
+            "Write the layout of a tensor after its type: f32[8, 16]{1,0}.",
+            url="layouts",
+            more="Compiled HLO has layouts; other sources have none. The prompt's `layouts on` does the same.",
+        ),
+    ] = False
     values: Annotated[Values, Row("Draw values as edges, or as boxes between operations.", url="values")] = "edges"
     overlays: Annotated[bool, Row("Draw the edge overlays of the program's file.", url="over", writers=DRAWN)] = True
     diff: Annotated[
@@ -314,7 +321,7 @@ def _checked(row: Row, value: Any, option: str) -> Any:
         raise OpscopeError(f"{option} must be one of {', '.join(row.choices)}, not {value!r}")
     if row.kind in ("integer", "number"):
         least, most = row.least, row.most
-        if (least is not None and value < least) or (most is not None and value > most):
+        if (least is not None and not value >= least) or (most is not None and not value <= most):  # NaN is neither
             bounds = f"{least:g} to {most:g}" if most is not None else f"{least:g} or more"
             raise OpscopeError(f"{option} must be {bounds}, not {value!r}")
     return value

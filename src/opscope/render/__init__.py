@@ -63,6 +63,10 @@ WRITERS: tuple[Writer, ...] = (
         begins=(b"digraph",),
     ),
     Writer(
+        "drawio", "opscope.render.writers.drawio", "draw.io diagram with connected boxes, to edit", (".drawio",),
+        begins=(b"<mxfile",),
+    ),
+    Writer(
         "netron", "opscope.render.writers.netron", "JSON that Netron opens", (".netron",),
         begins=(b'{"signature": "netron:',),
     ),

@@ -16,6 +16,7 @@ import type { ViewOptions } from "./program/viewOptions";
 import { type Colours, type Theme, THEMES } from "./scene";
 import { markPaints } from "./scene/changePaints";
 import { visibleToDot } from "./writers/dot";
+import { sceneToDrawio } from "./writers/drawio";
 import { sceneToPdf } from "./writers/pdf";
 import { sceneToSvg } from "./writers/svg";
 
@@ -105,10 +106,14 @@ const steps: Record<string, (argument: never) => string> = {
     return sceneToPdf(need(picture).scene, themeOf(options));
   },
 
+  drawio(options: WriteOptions): string {
+    return sceneToDrawio(need(picture).scene, themeOf(options), options);
+  },
+
   /** Needs no picture, because Graphviz does the layout. */
   dot({ theme = "light", title, ...request }: FileRequest & WriteOptions): string {
     const { visible } = choose(need(program), { ...FILE, ...request });
-    return visibleToDot(visible, THEMES[theme], { title, rankdir: request.rankdir });
+    return visibleToDot(visible, THEMES[theme], { title, rankdir: request.rankdir, operands: request.spec.operands });
   },
 };
 
@@ -132,7 +137,7 @@ function coloursFor(shown: ProgramData, { style, nodeData, colourBy }: FileReque
 }
 
 function need<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("steps must come in order: load, draw, then svg or pdf (dot needs load only)");
+  if (value === undefined) throw new Error("steps must come in order: load, draw, then svg, pdf or drawio (dot needs load only)");
   return value;
 }
 

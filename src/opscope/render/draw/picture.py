@@ -1,4 +1,4 @@
-"""From a Program and view options to a picture, drawn by the TypeScript core in V8. SVG, PNG and PDF all start here."""
+"""From a Program and view options to a picture, drawn by the TypeScript core in V8. SVG, PNG, PDF and draw.io all start here."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ class Drawn(NamedTuple):
 def draw(
     source: Program | Recording,
     options: ViewOptions,
-    form: Literal["svg", "pdf"],
+    form: Literal["svg", "pdf", "drawio"],
     font_css: str = "",
     progress: Progress | None = None,
     *,
     as_: Literal["file", "seen"] = "file",
 ) -> Drawn:
-    """The picture of one program, or of what the last pass of a recording did: SVG text, or the content stream of a PDF page.
+    """The picture of one program, or of what the last pass of a recording did: SVG text, the content stream of a PDF page, or
+    draw.io XML.
 
     `as_="seen"` draws it as the viewer's Save SVG does: in one piece, with every frame drawn separately.
     """
@@ -52,8 +53,11 @@ def draw(
         progress(0)
     details = options.style is not None or bool(options.node_data or options.label) or (options.colour_by or "").startswith("attr:")
     wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(enrich(program), details)
+    request = _request(options) | {"as": as_}
+    if form == "drawio":  # edges in one piece, between their boxes
+        request |= {"wrap": False, "legend": False}
     how = {**options.request, "title": program.name, "fontCss": font_css}
-    steps: list[host.Step] = [("load", None), ("draw", _request(options) | {"as": as_}), (form, how)]
+    steps: list[host.Step] = [("load", None), ("draw", request), (form, how)]
     _, drawn, text = host.run(wire, steps, progress and (lambda part: progress(0.2 + 0.8 * part)))
     facts = json.loads(drawn)
     return Drawn(text, facts["width"], facts["height"], facts["boxes"], facts["edges"], tuple(facts["remarks"]))

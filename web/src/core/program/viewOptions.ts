@@ -34,7 +34,7 @@ export interface ViewOptions {
   readonly theme: "light" | "dark" | undefined;
   /** Background of a picture; white or transparent suits papers. */
   readonly background: "theme" | "white" | "transparent";
-  /** Break a tall picture into columns. By default only beyond 4:1. */
+  /** Break a tall picture into columns. By default only a very tall one. */
   readonly wrap: boolean | undefined;
   /** Number the operands at arrowheads. By default if there are few. */
   readonly operands: boolean | undefined;
@@ -42,6 +42,8 @@ export interface ViewOptions {
   readonly names: boolean;
   /** Write this attribute or metric on boxes; repeatable. */
   readonly label: readonly string[];
+  /** Write the layout of a tensor after its type: f32[8, 16]{1,0}. */
+  readonly layouts: boolean;
   /** Draw values as edges, or as boxes between operations. */
   readonly values: "edges" | "boxes";
   /** Draw the edge overlays of the program's file. */
@@ -73,6 +75,7 @@ export const VIEW_OPTIONS = {
   operands: { kind: "switch", default: undefined, url: "nth", goes: "spec" },
   names: { kind: "flag", default: false, url: "names", goes: "spec" },
   label: { kind: "texts", default: [], url: "label", goes: "spec" },
+  layouts: { kind: "flag", default: false, url: "layouts", goes: "spec" },
   values: { kind: "choice", default: "edges", url: "values", goes: "spec", choices: ["edges", "boxes"] },
   overlays: { kind: "switch", default: true, url: "over", goes: "spec" },
   diff: { kind: "choice", default: undefined, url: "show", goes: "request", choices: ["before", "after", "overlay"] },

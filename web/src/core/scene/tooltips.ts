@@ -22,7 +22,7 @@ export function boxLines({ key, title, subtitle, notes, repeat, rows }: BoxTexts
   return lines;
 }
 
-type BoxTexts = Pick<Visible, "key" | "title" | "subtitle" | "notes" | "repeat" | "rows">;
+type BoxTexts = Pick<Visible, "key" | "title" | "subtitle" | "notes" | "repeat"> & { readonly rows?: Visible["rows"] | undefined };
 
 /** `measures` are numbers in addition to those that the boxes are coloured by. */
 export function boxTooltip(scene: Scene, item: number, measures: readonly BoxMeasure[] = []): string {

@@ -193,7 +193,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     if (isResult) boxes.category[box] = OUTPUT;
     const name = nodeTitle(program, instance.received.get(n) ?? n);
     boxes.title[box] = isResult ? "output" : reducer ? `${name}: ${reducer}` : name;
-    boxes.subtitle[box] = typeText(program, n);
+    boxes.subtitle[box] = typeText(program, n, options.layouts);
     if (options.names) {
       if (stack < 0) nameAfterId(placement, box);
     } else if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup])
@@ -204,7 +204,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
       boxes.repeat[box] = folding.size(stack);
       if (isArgument(program.nodeRole[n])) {
         boxes.title[box] += " …";
-        if (folding.members(stack).some((item) => typeText(program, item - tree.groupCount) !== boxes.subtitle[box]))
+        if (folding.members(stack).some((item) => typeText(program, item - tree.groupCount, options.layouts) !== boxes.subtitle[box]))
           boxes.subtitle[box] = "";
       }
     }

@@ -5,10 +5,11 @@ import { isReturnedUnchanged } from "../edges/connect";
 import type { Edges } from "../edges/edges";
 import { noEnds, sources } from "./instance";
 import type { Placement } from "./placement";
+import { RESULT } from "../choose/keys";
 import { Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import { placeOperands } from "../edges/ports";
-import { plural, typeText } from "./texts";
+import { plural, typeText, valueType } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
@@ -24,7 +25,7 @@ function endsInNode(placement: Placement): boolean {
 
 export function showResult(placement: Placement, edges: Edges): void {
   const { traits, boxes, instances, options } = placement;
-  const { graphOutputs, outputs, types, strings } = traits.program;
+  const { graphOutputs, outputs } = traits.program;
   const root = instances[0];
   const from = graphOutputs.start[root.graph];
   const count = graphOutputs.start[root.graph + 1] - from;
@@ -46,7 +47,7 @@ export function showResult(placement: Placement, edges: Edges): void {
     for (const { source } of results) boxes.note(source, "output");
     return;
   }
-  const box = boxes.add(BoxKind.Node, -1, "r:output", -1, -1);
+  const box = boxes.add(BoxKind.Node, -1, RESULT, -1, -1);
   boxes.category[box] = OUTPUT;
   boxes.title[box] = "output";
   const result = graphOutputs.value[from];
@@ -56,8 +57,8 @@ export function showResult(placement: Placement, edges: Edges): void {
     count > 1
       ? plural(count, "value")
       : one
-        ? strings.at(types.text[outputs.value[outputs.start[result] + which]])
-        : typeText(traits.program, result);
+        ? valueType(traits.program, outputs.value[outputs.start[result] + which], options.layouts)
+        : typeText(traits.program, result, options.layouts);
   if (unchanged > 0) boxes.note(box, `${plural(unchanged, "parameter")} unchanged`);
   const drawn: number[] = [];
   for (const { source, node, output, operand } of results) {

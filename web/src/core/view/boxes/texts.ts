@@ -60,16 +60,21 @@ function parameterLabel(program: ProgramData, node: number): string {
   return /^\d/.test(last) ? label : last;
 }
 
+/** A type by its number: "f32[2, 3]", with its layout "f32[2, 3]{1,0}". */
+export function valueType({ strings, types }: ProgramData, type: number, layouts: boolean): string {
+  return strings.at(types.text[type]) + (layouts ? strings.at(types.layout[type]) : "");
+}
+
 /** The type of a node: "f32[2, 3]", "(f32[2], s32[])", or the number of values if that would be long. */
-export function typeText(program: ProgramData, node: number): string {
-  const { outputs, types, strings } = program;
+export function typeText(program: ProgramData, node: number, layouts: boolean): string {
+  const { outputs } = program;
   const from = outputs.start[node];
   const to = outputs.start[node + 1];
   if (to === from) return "";
-  if (to - from === 1) return strings.at(types.text[outputs.value[from]]);
+  if (to - from === 1) return valueType(program, outputs.value[from], layouts);
   if (to - from > 3) return plural(to - from, "value");
   const texts: string[] = [];
-  for (let i = from; i < to; i++) texts.push(strings.at(types.text[outputs.value[i]]));
+  for (let i = from; i < to; i++) texts.push(valueType(program, outputs.value[i], layouts));
   return `(${texts.join(", ")})`;
 }
 

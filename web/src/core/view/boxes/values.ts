@@ -6,6 +6,7 @@ import { TripleMap } from "../../base/csr";
 import type { Edges } from "../edges/edges";
 import type { Placement } from "./placement";
 import { isArgument, Role } from "../../program/roles";
+import { valueType } from "./texts";
 
 const DATA = CATEGORIES.indexOf("data");
 
@@ -47,14 +48,14 @@ export function addValues(placement: Placement, edges: Edges): void {
 }
 
 function addBox(placement: Placement, boxes: Boxes, source: number, node: number, output: number): number {
-  const { strings, nodeId, outputs, types } = placement.traits.program;
+  const { strings, nodeId, outputs } = placement.traits.program;
   const name = strings.at(nodeId[node]);
   const several = outputs.start[node + 1] - outputs.start[node] > 1;
   const box = boxes.add(BoxKind.Value, boxes.parent[source], `v:${boxes.key[source]}.${output}`, node, -1);
   boxes.title[box] = several && output >= 0 ? `${name}.${output}` : name;
   boxes.subtitle[box] =
     output >= 0 && outputs.start[node] + output < outputs.start[node + 1]
-      ? strings.at(types.text[outputs.value[outputs.start[node] + output]])
+      ? valueType(placement.traits.program, outputs.value[outputs.start[node] + output], placement.options.layouts)
       : "";
   boxes.category[box] = DATA;
   return box;

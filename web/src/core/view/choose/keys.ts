@@ -16,6 +16,9 @@
  * In names and ids, "%", "/", ">" and "@" are written %25, %2F, %3E and %40.
  */
 
+/** The key of what the shown graph returns. */
+export const RESULT = "r:output";
+
 /** After a key in `open`: that container and all groups inside it, however deep. */
 export const EVERYTHING_INSIDE = ">*";
 
