@@ -301,3 +301,77 @@ def test_extracts_keep_metadata_when_asked(tmp_path: Path) -> None:
     with_metadata = extract(program, program.main, node.id, 0, metadata=True)
     assert f'op_name="{node.attrs["metadata.op_name"]}"' in with_metadata and f"source_line={node.source[0].line}" in with_metadata
     assert "stack_frame_id" not in with_metadata, "the extract does not contain the table that it refers to"
+
+
+def ask(*arguments: str | Path, lines: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    """`opscope repl` with these arguments, and lines that are piped in."""
+    command = [sys.executable, "-m", "opscope", "repl", *map(str, arguments)]
+    return subprocess.run(command, input=lines, capture_output=True, text=True, cwd=directory, timeout=120)
+
+
+@pytest.mark.step("0.3")
+def test_the_prompt_needs_no_build_and_no_framework(tmp_path: Path) -> None:
+    code = (
+        "import sys; from opscope.cli import main; code = main(['repl', sys.argv[1]]);"
+        "print(code, sorted({'jax', 'jaxlib', 'torch', 'tensorflow'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, EXAMPLE], input="list computations\n", capture_output=True, text=True, cwd=tmp_path)
+    assert "entry" in done.stdout and done.stdout.splitlines()[-1] == "0 []", done.stderr
+
+
+@pytest.mark.step("0.4")
+def test_the_source_can_be_named_as_interactive_graphviz_names_it(tmp_path: Path) -> None:
+    lines = "list computations\nstats\n"
+    usual = ask(EXAMPLE, lines=lines, directory=tmp_path)
+    flagged = ask(f"--hlo_text={EXAMPLE}", lines=lines, directory=tmp_path)
+    assert (flagged.returncode, flagged.stdout) == (0, usual.stdout)
+    for arguments, sentence in (
+        ([], "Name a source: SOURCE, or one of --hlo_text"),
+        ([EXAMPLE, f"--hlo_text={EXAMPLE}"], "Name only one source"),
+        (["--hlo_text=missing.hlo"], "missing.hlo: no such file"),
+    ):
+        refused = ask(*arguments, lines="", directory=tmp_path)
+        assert refused.returncode == 2 and sentence in refused.stderr and refused.stderr.count("\n") == 1
+
+
+def test_a_named_browser_opens_each_drawing(tmp_path: Path) -> None:
+    browser = tmp_path / "browser.sh"
+    browser.write_text('#!/bin/sh\necho "$1" >> opened.txt\n')
+    browser.chmod(0o755)
+    dot = some_node("dot")
+    out = ask(EXAMPLE, f"--browser={browser}", "--output", "drawings", lines=f"{dot} 1\n", directory=tmp_path).stdout
+    opened = tmp_path / "opened.txt"
+    while not opened.exists() or not opened.read_text().endswith("\n"):
+        time.sleep(0.02)
+    assert opened.read_text().strip() == (tmp_path / out.strip()).as_uri()
+    refused = ask(EXAMPLE, "--browser=no-such-browser", lines=f"{dot} 1\n", directory=tmp_path)
+    assert refused.returncode == 2 and "cannot start 'no-such-browser'; the drawing is " in refused.stderr
+
+
+def png_size(path: Path) -> tuple[int, int]:
+    head = path.read_bytes()[:24]
+    return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
+
+
+@pytest.mark.step("0.13")
+def test_save_takes_a_scale_for_png(tmp_path: Path) -> None:
+    dot = some_node("dot")
+    script(f"{dot} 1\nsave once.png\nsave twice.png 2\n", tmp_path)
+    width, height = png_size(tmp_path / "once.png")
+    assert png_size(tmp_path / "twice.png") == (2 * width, 2 * height)
+    command = [sys.executable, "-m", "opscope", "export", str(EXAMPLE), "-o", "exported.png", "--scale", "2"]
+    subprocess.run([*command, "--around", dot, "--hops", "1", "--names", "--depth", "9"], cwd=tmp_path, check=True)
+    assert (tmp_path / "exported.png").read_bytes() == (tmp_path / "twice.png").read_bytes()
+    _, errors = failing_script(f"{dot} 1\nsave x.png huge\nsave x.png nan\nsave x.svg 2\n", tmp_path)
+    assert errors[0] == "scale must be a number, such as 2 or 1.5, not 'huge'"
+    assert "scale must be 0.05 to 32" in errors[1] and "scale does not apply to SVG files" in errors[2]
+
+
+def test_layouts_are_written_on_boxes_on_request(tmp_path: Path) -> None:
+    compiled = Path(__file__).parent / "samples" / "hlo" / "step_compiled.hlo"
+    lines = "dot.1 1\nsave plain.svg\nlayouts on\ndot.1 1\nsave layouts.svg\n"
+    assert ask(compiled, "--output", "drawings", lines=lines, directory=tmp_path).returncode == 0
+    plain, with_layouts = ((tmp_path / name).read_text() for name in ("plain.svg", "layouts.svg"))
+    info = ask(compiled, lines="info dot.1\n", directory=tmp_path).stdout
+    [(type,), (layout,)] = (re.findall(rf"^{row} +(.+)$", info, re.M) for row in ("type", "layout"))
+    assert f">{type}{layout}<" in with_layouts and f">{type}<" in plain and layout not in plain

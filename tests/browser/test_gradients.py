@@ -32,6 +32,7 @@ def viewer(open_file: Open, train_step: Program) -> Viewer:
     return found
 
 
+@pytest.mark.step("0.14", "0.16")
 def test_a_node_shows_its_rule_its_backward_nodes_and_the_sum_over_its_uses(viewer: Viewer) -> None:
     viewer.row("exponential").click()
     viewer.idle()
@@ -64,6 +65,7 @@ def test_snapshots_of_a_recording_know_the_other_half_too(open_file: Open, train
     assert viewer.press("Highlight backward ops")["selection"] and not viewer.errors
 
 
+@pytest.mark.step("0.15")
 def test_two_nodes_show_the_chain_rule_between_them(viewer: Viewer) -> None:
     viewer.row("exponential").click()
     viewer.idle()

@@ -46,6 +46,7 @@ def test_a_figure_from_the_page_is_what_export_writes(view: str, program: Progra
     assert (tmp_path / "figure.svg").read_text("utf-8") == (tmp_path / "exported.svg").read_text("utf-8")
 
 
+@pytest.mark.step("0.12")
 @pytest.mark.parametrize("view", VIEWS)
 def test_python_draws_what_the_page_shows(view: str, program: Program, open_file: Open, tmp_path: Path) -> None:
     _, options = VIEWS[view]

@@ -56,6 +56,7 @@ def test_another_host_name_is_refused(address: str, host: str) -> None:
     assert get(address, token(address), host=host).status == 403
 
 
+@pytest.mark.step("0.10")
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9", "127.0.0.1:1234", "[::1]:80"])
 def test_names_of_this_machine_are_accepted_with_any_port(address: str, host: str) -> None:
     """An ssh tunnel may end at another port."""
@@ -154,6 +155,7 @@ def test_several_sources(server: Server, open_address: Open, tmp_path: Path) -> 
     assert viewer.choose("Source", "1")["nodes"] == network(5).node_count
 
 
+@pytest.mark.step("0.9")
 def test_it_prints_an_ssh_command_for_other_machines(tmp_path: Path) -> None:
     opscope.save(network(), tmp_path / "n.json")
     command = [sys.executable, "-m", "opscope", "view", str(tmp_path / "n.json"), "--no-browser"]

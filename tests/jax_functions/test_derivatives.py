@@ -122,6 +122,7 @@ def values_of(rule: Rule) -> dict[str, Any]:
     return {name: sample(kind, shape, seed) for seed, (name, (kind, shape)) in enumerate(rule.sample.items())}
 
 
+@pytest.mark.step("0.14")
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.ops[0])
 def test_rule_equals_jax_and_finite_differences(rule: Rule) -> None:
     import jax.numpy as jnp

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import read_one, source_options
+from opscope.cli.prompt.source_flags import chosen_source, read_flagged, source_flags
+from opscope.cli.source import from_option, module_option
 from opscope.errors import OpscopeError
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ _MOST_LISTED = 100
 
 
 @click.command()
-@source_options
+@source_flags
+@module_option
+@from_option
 @click.option("--live", is_flag=True, help="Show drawings in one browser tab instead of writing a file for each.")
 @click.option(
     "-o",
@@ -32,9 +35,21 @@ _MOST_LISTED = 100
     type=click.Path(file_okay=False),
     help="Directory for drawings (default: a temporary one) and extracts (default: the current one).",
 )
+@click.option("--browser", metavar="PROGRAM", help="Open each drawing with this program.")
 @click.pass_context
-def command(ctx: click.Context, /, source: str, module: str | None, from_format: str | None, live: bool, output: str | None) -> None:
-    """Explore SOURCE at a prompt: the commands of XLA's interactive_graphviz, and more.
+def command(
+    ctx: click.Context,
+    /,
+    source: str | None,
+    platform: str,
+    module: str | None,
+    from_format: str | None,
+    live: bool,
+    output: str | None,
+    browser: str | None,
+    **files: str | None,
+) -> None:
+    """Explore SOURCE at a prompt: the commands and flags of XLA's interactive_graphviz, and more.
 
     Tab completes names, the arrow keys recall earlier lines, Ctrl+C stops only the running command, Ctrl+D leaves. Piped input runs as
     a script, and the exit code is 2 if one of its commands failed.
@@ -42,6 +57,7 @@ def command(ctx: click.Context, /, source: str, module: str | None, from_format:
     \b
     opscope repl step.hlo
     opscope repl dump_dir@12 --live
+    opscope repl --hlo_text=step.hlo --platform=CPU
     echo "allpaths Arg_0.1 dot.5" | opscope repl step.hlo
     """
     from opscope.cli.prompt.drawing import FileDrawer, LiveDrawer
@@ -49,9 +65,10 @@ def command(ctx: click.Context, /, source: str, module: str | None, from_format:
 
     if live and output:
         raise OpscopeError("--live draws in the browser and --output into files; use only one of them")
-    program = read_one(source, from_format, module)
+    path, form = chosen_source(source, files)
+    program = read_flagged(path, form, platform, from_format, module)
     directory = Path(output) if output else None
-    drawer = LiveDrawer(program, click.echo) if live else FileDrawer(directory)
+    drawer = LiveDrawer(program, click.echo, browser) if live else FileDrawer(directory, browser)
     most = _MOST_LISTED if sys.stdout.isatty() else None
     session = Session(
         program,
@@ -59,7 +76,7 @@ def command(ctx: click.Context, /, source: str, module: str | None, from_format:
         click.echo,
         partial(click.echo, err=True),
         lambda: drawer.open(program),
-        _history(source, program),
+        None if platform or form else _history(path, program),
         directory=directory,
         most_listed=most,
     )

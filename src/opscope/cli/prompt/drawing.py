@@ -7,17 +7,33 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.render import write
 from opscope.render.writers.html import initial
 from opscope.view_options import ViewOptions
 
 
-class FileDrawer:
-    """Writes an HTML file for each drawing and returns its path."""
+def open_in_browser(address: str, browser: str | None) -> bool:
+    """Open an address with a program, or with the default browser. Returns whether it could be started."""
+    import subprocess
+    import webbrowser
 
-    def __init__(self, directory: Path | None) -> None:
+    if not browser:
+        return webbrowser.open(address)
+    try:
+        subprocess.Popen([browser, address], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    except OSError:
+        return False
+    return True
+
+
+class FileDrawer:
+    """Writes an HTML file for each drawing, opens it if a browser was named, and returns its path."""
+
+    def __init__(self, directory: Path | None, browser: str | None = None) -> None:
         self._directory = directory
+        self._browser = browser
         self._count = 0
 
     @property
@@ -32,14 +48,14 @@ class FileDrawer:
         name = re.sub(r"[^A-Za-z0-9_.-]+", "_", title)[:60]
         path = self.directory / f"{self._count:03}-{name}.html"
         write([program], path, options)
+        if self._browser and not open_in_browser(path.absolute().as_uri(), self._browser):
+            raise OpscopeError(f"cannot start {self._browser!r}; the drawing is {path}")
         return str(path)
 
     def open(self, program: Program) -> str:
-        import webbrowser
-
         path = self.directory / "program.html"
         write([program], path, ViewOptions())
-        return str(path) if not webbrowser.open(path.as_uri()) else f"opened {path}"
+        return f"opened {path}" if open_in_browser(path.absolute().as_uri(), self._browser) else str(path)
 
     def close(self) -> None:
         """Nothing to close: the files are the result."""
@@ -48,15 +64,13 @@ class FileDrawer:
 class LiveDrawer:
     """Shows every drawing in one browser tab, for as long as the prompt runs."""
 
-    def __init__(self, program: Program, say: Callable[[str], None]) -> None:
-        import webbrowser
-
+    def __init__(self, program: Program, say: Callable[[str], None], browser: str | None = None) -> None:
         from opscope.serve.live import LiveServer
         from opscope.serve.sources import Served
 
         self._server = LiveServer([Served.of(program)])
         say(f"drawings appear at {self._server.address}")
-        webbrowser.open(self._server.address)
+        open_in_browser(self._server.address, browser)
 
     def draw(self, program: Program, options: ViewOptions, title: str) -> str:
         self._server.guide.show(initial(options).get("initial", {}))

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ class Session:
         self.most_listed = most_listed
         """The longest list to print in a terminal; a script gets every line."""
         self.last: ViewOptions | None = None
-        self.shows = {"backend_config": False, "metadata": False, "show_fusion_subcomputations": True}
+        self.shows = {"backend_config": False, "metadata": False, "show_fusion_subcomputations": True, "layouts": False}
         self.running = True
         self.failed = False
         """Whether a command has failed: a script reports that when it ends."""
@@ -101,7 +102,7 @@ class Session:
         <computation>  draw all of it"""
         graph = self.names.graph(words[0])
         if graph is not None and len(words) == 1:
-            self._draw(ViewOptions(graph=graph.name, names=True, all_nodes=True), graph.name)
+            self._draw(ViewOptions(graph=graph.name, names=True, all_nodes=True, layouts=self.shows["layouts"]), graph.name)
             return
         if self.names.find(words[0]) is None:
             close = self.names.closest(words[0], self.commands)
@@ -139,7 +140,8 @@ class Session:
 
     def _part(self, **part: Any) -> ViewOptions:
         """A part of a graph, as the prompt draws it: titled by the names to type next, with fusions and loops expanded."""
-        return ViewOptions(**part, names=True, depth=EVERYTHING if self.shows["show_fusion_subcomputations"] else None)
+        depth = EVERYTHING if self.shows["show_fusion_subcomputations"] else None
+        return ViewOptions(**part, names=True, depth=depth, layouts=self.shows["layouts"])
 
     def _draw(self, options: ViewOptions, title: str) -> None:
         checked_graph(options, self.program)
@@ -151,14 +153,15 @@ class Session:
         self.say(self.open_viewer())
 
     def do_save(self, words: list[str]) -> None:
-        """save FILE  save the last drawing as .svg .png .pdf .html .dot, or the program as .json .hlo"""
+        """save FILE [scale]  save the last drawing as .svg .png .pdf .html .dot .drawio (.png at a scale), or the program as .json .hlo"""
         from opscope.render import write
 
-        if len(words) != 1:
-            raise OpscopeError("usage: save FILE")
+        if len(words) not in (1, 2):
+            raise OpscopeError("usage: save FILE [scale]")
         path = Path(words[0])
         drawing = self.last if path.suffix not in (".json", ".hlo") else None
-        write([self.program], path, drawing or ViewOptions())
+        options = drawing or ViewOptions()
+        write([self.program], path, replace(options, scale=_scale(words[1])) if len(words) == 2 else options)
         self.say(f"wrote {path}")
 
     # Text
@@ -308,7 +311,8 @@ class Session:
     def switch(self, name: str, words: list[str]) -> None:
         """backend_config [on|off]  include it in `info`
         metadata [on|off]  include it in `extract`
-        show_fusion_subcomputations [on|off]  expand fusions in drawings"""
+        show_fusion_subcomputations [on|off]  expand fusions in drawings
+        layouts [on|off]  write the layouts of tensors ({1,0}) in drawings"""
         if words and words[0] not in ("on", "off"):
             raise OpscopeError(f"usage: {name} [on|off]")
         self.shows[name] = words[0] == "on" if words else not self.shows[name]
@@ -370,6 +374,13 @@ def _number(text: str, what: str) -> int:
     if not text.isdecimal():
         raise OpscopeError(f"{what} must be a whole number, not {text!r}")
     return int(text)
+
+
+def _scale(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OpscopeError(f"scale must be a number, such as 2 or 1.5, not {text!r}") from None
 
 
 def _free_path(directory: Path, stem: str, suffix: str) -> Path:
