@@ -2,7 +2,9 @@
 
 Frameworks record where an operation came from (JAX wraps its scope in `transpose(jvp(…))`, PyTorch keeps the forward node), but not
 which forward operation a backward one belongs to. That follows from evidence, in this order: the same scope without the wrappers and
-the same source location ("place"), the same scope alone ("scope"), the same line alone ("source"), the same operands. Helpers that
+the same source location ("place"), the same scope alone ("scope"), the same line alone ("source"), the same operands. Of several forward
+nodes that share this evidence, data flow decides: gradients flow against the data, a sum undoes a broadcast, and a product reads what its
+operation read. Helpers that
 linearization adds to the forward half for use in the backward half (the -1/2 · y/x of an rsqrt) have the location of their operation
 too, but they are not what was differentiated; nor are the insides of reducers.
 """
@@ -10,19 +12,23 @@ too, but they are not what was differentiated; nor are the insides of reducers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import REDUCING
-from opscope.ops import plain_name
+from opscope.ops import facts_of, plain_name
 from opscope.program import BACKWARD, BACKWARD_OF, DIRECTION_ATTR, FORWARD, UPDATE, Details, Graph, Link, Node, NodeKey, Program
 
 MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
 OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigmoid", "sqrt", "tanh"})
 """Operations whose derivative is expressed by their own result."""
+_ARGUMENTS = frozenset({"parameter", "input", "buffer"})
+_SIGNS, _DIFFERENCES = frozenset({"neg", "negate"}), frozenset({"sub", "subtract"})
+_SUMS = frozenset({"add", "add_any"})
+"""Operations that add the gradients of several uses."""
 
 
 def directions(program: Program, attribute_directions: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
@@ -155,7 +161,15 @@ class _Origin(NamedTuple):
 
     direction: str
     keys: tuple[tuple[str, _Key, _Key], ...]
+    shared: frozenset[_Key]
+    """The keys without the primitive."""
+    primitive: str
     details: Details
+
+    @property
+    def place(self) -> _Key:
+        """The strongest evidence without the primitive."""
+        return self.keys[0][2]
 
 
 def _origin(node: Node) -> _Origin:
@@ -172,16 +186,27 @@ def _origin(node: Node) -> _Origin:
     if frames:
         places.append(("source", (frames,)))
     keys = tuple((evidence, (*key, primitive), key) for evidence, key in places)
-    return _Origin(str(attrs.get(DIRECTION_ATTR, "")), keys, node.details)
+    return _Origin(str(attrs.get(DIRECTION_ATTR, "")), keys, frozenset(key for *_, key in keys), primitive, node.details)
 
 
 class _Relatives(NamedTuple):
-    """Forward nodes, and the evidence that relates a backward node to them."""
+    """Forward nodes, those of the same primitive first, and the evidence that relates a backward node to them."""
 
     nodes: tuple[NodeKey, ...]
     evidence: str
-    same_primitive: bool
-    """Whether the primitive is the same too."""
+    key: _Key
+    """What they share."""
+    helper: bool
+    same_primitive: frozenset[NodeKey]
+
+
+class _Step(NamedTuple):
+    """A backward node that has been looked up."""
+
+    place: _Key
+    forward: tuple[NodeKey, ...]
+    gradient: bool
+    """Whether a gradient flows through it; otherwise it only prepares values of the forward half."""
 
 
 class _ForwardIndex:
@@ -190,65 +215,180 @@ class _ForwardIndex:
     def __init__(self) -> None:
         self.by_key: dict[_Key, list[NodeKey]] = {}
         self.node: dict[NodeKey, Node] = {}
-        self.place: dict[NodeKey, _Key] = {}
+        self.origin: dict[NodeKey, _Origin] = {}
+        self._helpers: set[NodeKey] = set()
         self._rows: dict[tuple[int, bool], list[list[NodeKey]]] = {}
         self._relatives: dict[int, _Relatives] = {}
-        self._linked: dict[NodeKey, tuple[_Key, tuple[NodeKey, ...]]] = {}
+        self._steps: dict[NodeKey, _Step] = {}
+        self._units: dict[NodeKey, tuple[NodeKey, ...]] = {}
 
     def add(self, graph: Graph, node: Node, origin: _Origin, helper: bool) -> None:
-        place = (graph.name, node.id)
-        self.node[place] = node
-        self.place[place] = origin.keys[0][2]
+        key = (graph.name, node.id)
+        self.node[key] = node
+        self.origin[key] = origin
+        if helper:
+            self._helpers.add(key)
         rows = self._rows.get((id(origin), helper))
         if rows is None:
             keys = (key for _, *pair in origin.keys for key in pair)
             rows = self._rows[id(origin), helper] = [self.by_key.setdefault((helper, key), []) for key in keys]
         for row in rows:
-            row.append(place)
+            row.append(key)
 
     def find(self, graph: Graph, node: Node, origin: _Origin) -> tuple[tuple[NodeKey, ...], str]:
         """Forward nodes and evidence for a backward node. Its backward operands must have been looked up before it."""
         relatives = self._relatives.get(id(origin))
         if relatives is None:
             relatives = self._relatives[id(origin)] = self._related(origin)
+        read = [key for name, _ in node.inputs if (key := (graph.name, name)) in self.node]
         if not relatives.nodes:
-            operands = [(graph.name, name) for name, _ in node.inputs if (graph.name, name) in self.node]
-            return tuple(operands[:MOST_LINKS]), "operands" if operands else "none"
-        place = origin.keys[0][2]
-        forward = self._results_read(graph, node, place)
-        if relatives.same_primitive or not forward:
-            others = () if relatives.same_primitive else self._continued(graph, node, place)
-            forward += others or self._nearest(node, relatives.nodes)
-            forward = tuple(dict.fromkeys(forward))[:MOST_LINKS]
-        self._linked[graph.name, node.id] = place, forward
-        return forward, relatives.evidence
+            return tuple(read[:MOST_LINKS]), "operands" if read else "none"
+        steps = [step for name, _ in node.inputs if (step := self._steps.get((graph.name, name)))]
+        # A forward value that only gets another shape is being prepared; no gradient flows through it yet.
+        gradient = any(step.gradient for step in steps) if steps else len(read) != 1 or facts_of(node.op).category != "shape"
+        values = self._values_read(graph, node)
+        forward: Sequence[NodeKey] = relatives.nodes
+        if len(forward) > 1:
+            forward = (gradient and self._results_read(graph, node, origin, values)) or self._differentiated(
+                graph, node, origin, relatives, steps, values, gradient
+            )
+        links = tuple(dict.fromkeys(forward))[:MOST_LINKS]
+        self._steps[graph.name, node.id] = _Step(origin.place, links, gradient)
+        return links, relatives.evidence if links else "none"
 
     def _related(self, origin: _Origin) -> _Relatives:
         """Forward nodes by the strongest evidence there is; helpers only if that evidence leads to nothing else."""
         for evidence, strict, loose in origin.keys:
             for helper in (False, True):
-                for key in (strict, loose):
-                    nodes = self.by_key.get((helper, key))
-                    if nodes:
-                        return _Relatives(tuple(nodes[:_MOST_COMPARED]), evidence, key is strict)
-        return _Relatives((), "", False)
+                same = self.by_key.get((helper, strict), [])[:_MOST_COMPARED]
+                others = self.by_key.get((helper, loose), [])[:_MOST_COMPARED]
+                if others:
+                    return _Relatives(tuple(dict.fromkeys([*same, *others])), evidence, loose, helper, frozenset(same))
+        return _Relatives((), "", (), False, frozenset())
 
-    def _continued(self, graph: Graph, node: Node, place: _Key) -> tuple[NodeKey, ...]:
-        """The forward nodes of the step before: a second step of one derivative (the sum after the product, for a broadcast operand)
-        differentiates what the first one did."""
-        steps = (self._linked.get((graph.name, name)) for name, _ in node.inputs)
-        return tuple(dict.fromkeys(key for step in steps if step and step[0] == place for key in step[1]))[:MOST_LINKS]
+    def _results_read(self, graph: Graph, node: Node, origin: _Origin, values: Iterable[str]) -> list[NodeKey]:
+        """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x). A result that is used
+        several times is differentiated only once the gradients of all uses have been added."""
+        added = any(plain_name(graph[name].op) in _SUMS for name, _ in node.inputs if (graph.name, name) in self._steps)
+        return [
+            key
+            for key in ((graph.name, name) for name in values)
+            if key in self.node
+            and self.origin[key].place == origin.place
+            and plain_name(self.node[key].op) in OWN_RESULT
+            and (added or self._uses(graph, key) < 2)
+        ]
 
-    def _results_read(self, graph: Graph, node: Node, place: _Key) -> tuple[NodeKey, ...]:
-        """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x)."""
-        read = dict.fromkeys((graph.name, name) for name, _ in node.inputs)
-        return tuple([key for key in read if self.place.get(key) == place and plain_name(self.node[key].op) in OWN_RESULT])
+    def _uses(self, graph: Graph, key: NodeKey) -> int:
+        users = ((graph.name, name) for name in graph.users.get(key[1], ()))
+        return sum(user in self.node and user not in self._helpers for user in users)
 
-    def _nearest(self, node: Node, candidates: tuple[NodeKey, ...]) -> tuple[NodeKey, ...]:
-        """The candidates that the backward node reads or shares an operand with, if any; otherwise those with the same operation."""
-        if len(candidates) == 1:
-            return candidates
-        operands = {name for name, _ in node.inputs}
-        near = [key for key in candidates if key[1] in operands or any(name in operands for name, _ in self.node[key].inputs)]
-        near = near or [key for key in candidates if self.node[key].op == node.op]
-        return tuple((near or candidates)[:MOST_LINKS])
+    def _differentiated(
+        self,
+        graph: Graph,
+        node: Node,
+        origin: _Origin,
+        relatives: _Relatives,
+        steps: Sequence[_Step],
+        values: Collection[str],
+        gradient: bool,
+    ) -> Sequence[NodeKey]:
+        """Those of several related nodes that a backward node differentiates. Gradients flow against the data: it continues the operation
+        of the step before it, or begins one of those that feed that."""
+        before = dict.fromkeys(key for step in steps for each in step.forward for key in self._unit(graph, each))
+        units, feeding = (
+            {key: None for key in keys if relatives.key in self.origin[key].shared} for keys in (before, self._feeding(before))
+        )
+        for pool in (units, feeding):
+            if reading := self._reading(pool, values):
+                return reading
+        if gradient:
+            # A gradient that nothing precedes is that of the loss, the last of all.
+            candidates = (*units, *feeding) if steps else reversed(self.by_key[relatives.helper, relatives.key])
+            for key in candidates:
+                if self._is_transposed(graph, node, self.node[key]):
+                    return [key]
+        continued = [step.forward for step in steps if step.place == origin.place]
+        same = [forward for forward in continued if any(self.origin[key].primitive == origin.primitive for key in forward)]
+        return (
+            self._first(graph, same)
+            or self._reading(relatives.nodes, [name for name, _ in node.inputs if name in values])
+            or self._reading(relatives.nodes, values)
+            or [key for key in feeding if self._is_alike(graph, node, origin, key)][:1]
+            or self._first(graph, continued)
+            or [key for key in (*units, *feeding) if key in relatives.same_primitive]
+            or self._first(graph, [step.forward for step in steps if units.keys() >= set(step.forward)])
+            or [key for key in relatives.nodes if key in relatives.same_primitive]
+            or [key for key in relatives.nodes if self.node[key].op == node.op]
+            or (relatives.nodes if relatives.evidence == "place" else ())
+        )
+
+    def _first(self, graph: Graph, steps: Sequence[tuple[NodeKey, ...]]) -> tuple[NodeKey, ...]:
+        """The forward nodes of the step that is furthest back: where gradients meet, that is where they flow on."""
+        position = graph.position
+        return min((step for step in steps if step), key=lambda step: min(position.get(name, 0) for _, name in step), default=())
+
+    def _reading(self, keys: Iterable[NodeKey], values: Collection[str]) -> list[NodeKey]:
+        """Those that read one of these values."""
+        return [key for key in keys if any(name in values for name, _ in self.node[key].inputs)]
+
+    def _unit(self, graph: Graph, key: NodeKey) -> tuple[NodeKey, ...]:
+        """The nodes that one operation of the source became, which are connected: a division with the broadcasts of its operands."""
+        unit = self._units.get(key)
+        if unit is None:
+            nodes = [key]
+            for each in nodes:  # grows while it is walked
+                users = graph.users.get(each[1], ()) if each[0] == graph.name else ()
+                for name in (*(name for name, _ in self.node[each].inputs), *users):
+                    other = (each[0], name)
+                    if len(nodes) < MOST_LINKS and other not in nodes and other in self.node and self._is_one(key, other):
+                        nodes.append(other)
+            unit = self._units[key] = tuple(nodes)
+        return unit
+
+    def _is_one(self, key: NodeKey, other: NodeKey) -> bool:
+        return self.origin[key].keys[0][1] == self.origin[other].keys[0][1]
+
+    def _feeding(self, units: Iterable[NodeKey]) -> list[NodeKey]:
+        """The forward nodes that feed these, the nearest first."""
+        feeding = dict.fromkeys(units)
+        waiting = list(feeding)
+        start = len(waiting)
+        for key in waiting:  # grows while it is walked
+            for name, _ in self.node[key].inputs:
+                other = (key[0], name)
+                if other in self.node and other not in feeding and len(waiting) < start + _MOST_COMPARED:
+                    feeding[other] = None
+                    waiting.append(other)
+        return waiting[start:]
+
+    def _is_transposed(self, graph: Graph, node: Node, forward: Node) -> bool:
+        """Whether a backward node undoes the change of shape of a forward node: a sum that of a broadcast."""
+        arriving = [graph[name].outputs[0] for name, _ in node.inputs if (graph.name, name) not in self.node and graph[name].outputs]
+        leaving = node.outputs[0] if node.outputs else None
+        result = forward.outputs[0] if forward.outputs else None
+        if leaving is None or result is None or not any(type.shape == result.shape != leaving.shape for type in arriving):
+            return False
+        operands = [graph[name] for name, _ in forward.inputs if name in graph]
+        return any(bool(each.outputs) and each.outputs[0].shape == leaving.shape for each in operands)
+
+    def _is_alike(self, graph: Graph, node: Node, origin: _Origin, key: NodeKey) -> bool:
+        """Whether a backward node does to a gradient what a forward node did to a value of its shape. A negation is of a difference."""
+        op, forward = plain_name(node.op), self.node[key]
+        same = self.origin[key].primitive == origin.primitive or (op in _SIGNS and plain_name(forward.op) in _DIFFERENCES)
+        arriving = (graph[name] for name, _ in node.inputs if (graph.name, name) in self._steps)
+        return same and any(each.outputs and forward.outputs and each.outputs[0].shape == forward.outputs[0].shape for each in arriving)
+
+    def _values_read(self, graph: Graph, node: Node) -> set[str]:
+        """The names of forward values that a backward node reads, through the helpers that prepare them."""
+        names: set[str] = set()
+        waiting = [node]
+        for reader in waiting:  # grows while it is walked
+            for name, _ in reader.inputs:
+                if name in names or len(names) >= _MOST_COMPARED:
+                    continue
+                if (graph.name, name) in self.node or graph[name].role in _ARGUMENTS:
+                    names.add(name)
+                if (graph.name, name) in self._helpers:
+                    waiting.append(graph[name])
+        return names
