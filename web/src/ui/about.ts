@@ -1,13 +1,15 @@
 /** The selection: facts for the details panel, and which boxes are highlighted. */
 import { emphasisOf } from "./canvas/marks";
 import { Cancelled } from "./engine/client";
-import type { ChainStep, EdgeFacts, GradientFacts, GroupFacts, NodeFacts } from "./engine/protocol";
+import type { ChainStep, EdgeFacts, GradientFacts, GroupFacts, NodeFacts, OutputFacts } from "./engine/protocol";
 import type { Session } from "./session";
+import { RESULT } from "../core/view/choose/keys";
 import { ALL } from "./state/view";
 
 export class About {
   node: NodeFacts | undefined;
   group: GroupFacts | undefined;
+  output: OutputFacts | undefined;
   edge: EdgeFacts | undefined;
   gradient: GradientFacts | undefined;
   chain: readonly ChainStep[] = [];
@@ -15,14 +17,14 @@ export class About {
   constructor(private readonly session: Session) {}
 
   clear(): void {
-    this.node = this.group = this.edge = this.gradient = undefined;
+    this.node = this.group = this.output = this.edge = this.gradient = undefined;
     this.chain = [];
   }
 
   /** Asks for the facts of the item that was selected last. */
   async loadSelected(item: number | undefined): Promise<void> {
     const { shown, timeline } = this.session;
-    this.gradient = this.edge = undefined;
+    this.gradient = this.edge = this.output = undefined;
     this.chain = [];
     if (item === undefined || !shown) {
       this.clear();
@@ -31,6 +33,7 @@ export class About {
     }
     const node = shown.result.node[shown.scene.box[item]];
     if (node >= 0) await this.loadNode(node);
+    else if (shown.keyOf(item) === RESULT) await this.loadOutput();
     else await this.loadGroup(shown.keyOf(item));
   }
 
@@ -39,7 +42,7 @@ export class About {
     try {
       const facts = await session.ask("node", { node });
       this.node = facts;
-      this.group = undefined;
+      this.group = this.output = undefined;
       void session.timeline.follow(facts);
       this.gradient = await session.ask("gradient", { node });
       const [a, b, ...more] = session.selectedNodes;
@@ -55,6 +58,12 @@ export class About {
     if (this.session.stage?.chosenEdge !== edge) return;
     this.clear();
     this.edge = facts;
+    this.session.changed();
+  }
+
+  private async loadOutput(): Promise<void> {
+    this.output = await this.session.ask("output", {}).catch(() => undefined);
+    this.node = this.group = undefined;
     this.session.changed();
   }
 

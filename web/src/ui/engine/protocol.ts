@@ -265,6 +265,20 @@ export interface GroupFacts extends ParameterCounts {
   readonly outputs: readonly NodeName[];
 }
 
+/** What the shown graph returns, where the program has no node for it. */
+export interface OutputFacts {
+  readonly graph: string;
+  readonly total: number;
+  /** As many as a panel lists. */
+  readonly values: readonly {
+    readonly name: string;
+    readonly type: string;
+    /** -1: unknown. */
+    readonly bytes: number;
+    readonly producer: NodeName;
+  }[];
+}
+
 export interface TraceResult {
   /** Per node of the program: 0 not reached, 1 upstream, 2 downstream, 3 both or itself. */
   readonly mark: Uint8Array;
@@ -331,6 +345,7 @@ export interface Methods {
   node(params: { readonly node: number }): NodeFacts;
   find(params: { readonly graph: string; readonly id: string }): number;
   group(params: { readonly key: string }): GroupFacts | undefined;
+  output(params: object): OutputFacts;
   edge(params: { readonly edge: number }): EdgeFacts | undefined;
   attributes(params: { readonly graph: string }): readonly string[];
   trace(params: { readonly nodes: readonly number[]; readonly up: number; readonly down: number }): TraceResult;

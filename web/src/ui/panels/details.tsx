@@ -13,11 +13,12 @@ import { EdgeDetails } from "./edgeDetails";
 import { FoldedIn, foldings } from "./folded";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
+import { OutputDetails } from "./outputDetails";
 import { pretty } from "./pretty";
 import { Metrics, NodeList, Section } from "./sections";
 
 export function Details({ session }: { readonly session: Session }): JSX.Element {
-  const { node, group, edge } = session.about;
+  const { node, group, output, edge } = session.about;
   return (
     <aside class="side right" aria-label="Details">
       <div class="facts" tabIndex={0} role="region" aria-label="About the selection">
@@ -26,6 +27,8 @@ export function Details({ session }: { readonly session: Session }): JSX.Element
           <EdgeDetails session={session} facts={edge} />
         ) : node ? (
           <NodeDetails session={session} facts={node} />
+        ) : output ? (
+          <OutputDetails session={session} facts={output} />
         ) : group ? (
           <GroupDetails session={session} facts={group} />
         ) : session.timeline.exists ? (

@@ -5,6 +5,7 @@ import { boxMetrics, groupFacts, nodeFacts, nodeMetrics, scopeOf } from "../fact
 import { chainRule, gradientFacts, savedTensors } from "../gradient";
 import { markdownOf } from "../markdown";
 import { nodeName } from "../names";
+import { outputFacts, producersOf } from "../outputFacts";
 import { trace as traced } from "../trace";
 import type { Handler } from "./handler";
 
@@ -25,6 +26,12 @@ export const group: Handler<"group"> = ({ index, shown, highlighter }, { key }) 
   const box = visible.key.indexOf(key);
   if (box < 0) return undefined;
   return { ...groupFacts(index, visible, box, operations[box]), metrics: boxMetrics(index, highlighter, visible, box) };
+};
+
+export const output: Handler<"output"> = async (state) => {
+  const { index, shown } = state;
+  for (const node of producersOf(index, shown.visible.graph)) await state.needDetails(node, node + 1);
+  return outputFacts(index, shown.visible.graph);
 };
 
 export const edge: Handler<"edge"> = ({ index, shown }, { edge: number }) => edgeFacts(index, shown.visible, shown.scene, number);
