@@ -94,6 +94,7 @@ def test_after_lowering_delegates_are_called_graphs_with_their_clusters() -> Non
     assert {"lowered_module_0", "lowered_module_1"} <= set(managed.graphs)
 
 
+@pytest.mark.step("4.16")
 def test_the_users_functions_name_partitions_and_clusters() -> None:
     """A user's functions decide, "/" in a name does not make a level, and modules stay."""
     exported = stages().tagged
@@ -107,34 +108,6 @@ def test_the_users_functions_name_partitions_and_clusters() -> None:
     assert groupings["partition"]["aten_addmm_default"] == ("cluster (first)",)
     assert "aten_addmm_default_1" not in groupings["qdq cluster"]
     assert program.main["aten_convolution_default"].scope
-
-
-@pytest.mark.parametrize("with_names", [False, True])
-def test_the_file_is_what_executorch_writes_with_the_right_output_indices(with_names: bool, tmp_path: Path) -> None:
-    utils = pytest.importorskip("executorch.devtools.visualization.visualization_utils", reason="needs Model Explorer")
-    names_of: dict[str, Any] = {}
-    if with_names:
-        names_of = {
-            "get_node_partition_name": lambda node: "a/b" if "conv" in node.name else None,
-            "get_node_qdq_cluster_name": lambda node: f"c/{node.op}",
-        }
-    ours, theirs = tmp_path / "ours.json", tmp_path / "theirs.json"
-    utils.visualize_with_clusters(stages().tagged, json_file_name=str(theirs), **names_of)
-    compat.visualize_with_clusters(stages().tagged, str(ours), **names_of)
-    a, b = json.loads(ours.read_text()), json.loads(theirs.read_text())
-    assert list(a) == list(b) and a["label"] == b["label"]
-    assert a["graphsWithLevel"] == [{"graph": a["graphs"][0], "level": 0}]
-    graph, other = a["graphs"][0], b["graphs"][0]
-    assert {key: graph[key] for key in graph if key != "nodes"} == {key: other[key] for key in other if key != "nodes"}
-    for node, expected in zip(graph["nodes"], other["nodes"], strict=True):
-        assert node.keys() == expected.keys()
-        for key in ("id", "label", "namespace", "subgraphIds", "outputsMetadata"):
-            assert node[key] == expected[key]
-        without = [{**edge, "sourceNodeOutputId": ""} for edge in node["incomingEdges"]]
-        assert without == [{**edge, "sourceNodeOutputId": ""} for edge in expected["incomingEdges"]]
-        attrs = [attr for attr in node["attrs"] if attr["key"] != "__value"]
-        assert attrs == [attr for attr in expected["attrs"] if attr["key"] != "__value"]
-    assert opscope.load(ours).main["aten_convolution_default"].inputs[0][1] == 0
 
 
 def test_edges_have_the_right_output_index(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import multiprocessing
 import os
@@ -10,10 +11,12 @@ import signal
 import stat
 import urllib.error
 import urllib.request
+import webbrowser
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from browser.conftest import browser, open_address
@@ -61,6 +64,7 @@ def address_of(place: Path) -> str:
     return f"http://localhost:{state['port']}/{state['token']}/"
 
 
+@pytest.mark.step("4.9", "4.11", "4.19")
 def test_partitions_and_clusters_in_the_viewer_then_another_program_in_the_same_tab(shown: Path, open_address: Open) -> None:
     assert stat.S_IMODE(shown.stat().st_mode) == 0o600
     assert stat.S_IMODE(shown.parent.stat().st_mode) == 0o700
@@ -92,6 +96,58 @@ def test_partitions_and_clusters_in_the_viewer_then_another_program_in_the_same_
     assert viewer.idle()["grouping"] == "module"
     visualize_graph(stages().tagged.graph_module, stages().tagged, reuse_server=True)
     until(lambda: showing(viewer.page) == program.node_count)
+
+
+@pytest.mark.step("4.17", "4.18")
+def test_executorchs_rules_are_imported_and_give_each_partition_its_colour(shown: Path, open_address: Open, shared_data: Path) -> None:
+    rules = shared_data / "executorch" / "cluster_highlight_style.json"
+    colours = [rule["styles"]["node_bg_color"]["value"] for rule in json.loads(rules.read_text())]
+    viewer = open_address(address_of(shown))
+    viewer.press("Styles")
+    with viewer.page.expect_file_chooser() as chooser:
+        viewer.page.get_by_role("button", name="Import rules", exact=True).click()
+    chooser.value.set_files(rules)
+    viewer.page.get_by_role("listitem", name=f"Rule {len(colours)}", exact=True).wait_for()
+    viewer.idle()
+    quantize, aten, cluster, first, second, *others = colours
+    with viewer.page.expect_download() as waiting:
+        viewer.press("Save SVG")
+    picture = Path(waiting.value.path()).read_text("utf-8")
+    assert all(f'fill="{colour}"' in picture for colour in (quantize, aten, cluster, first, second))
+    assert not any(f'fill="{colour}"' in picture for colour in others), "there are two partitions"
+
+
+def shows_until_interrupted(exported: Any, log: Path, script: Path) -> None:
+    """A user's script, with a browser that only writes down what it is asked to open."""
+    os.environ["BROWSER"] = f"{script} %s"
+    importlib.reload(webbrowser)
+    visualize(exported, reuse_server=False)
+    with log.open("a") as stream:
+        stream.write("the script goes on\n")
+
+
+@pytest.mark.step("4.2", "4.10", "4.12")
+def test_each_call_opens_a_tab_on_a_server_of_its_own_and_blocks_until_interrupted(
+    tmp_path: Path, open_address: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    exported, log, script = stages().tagged, tmp_path / "log", tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$1" >>{log}\n')
+    script.chmod(0o755)
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=shows_until_interrupted, args=(exported, log, script)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    addresses = until(lambda: log.exists() and len(lines := log.read_text().splitlines()) == 2 and lines)
+    assert len({urlsplit(address).port for address in addresses}) == 2
+    for address in addresses:
+        assert open_address(address).state()["nodes"] == opscope.capture(exported).node_count
+    for process in processes:
+        assert process.is_alive() and process.pid is not None
+        os.kill(process.pid, signal.SIGINT)
+        process.join()
+        assert process.exitcode == 0
+    assert log.read_text().splitlines()[2:] == ["the script goes on"] * 2
 
 
 def test_replacing_the_program_requires_the_token(shown: Path) -> None:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Corpus
+from support.model_explorer_page import their_page, their_server
 
 import opscope
 from opscope.errors import OpscopeError
 from opscope.readers import model_explorer
+
+__all__ = ["their_server"]  # a fixture
 
 SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "model_explorer" / "every_field.json"
 EVERYTHING: dict[str, Any] = json.loads(SAMPLE.read_text("utf-8"))
@@ -105,38 +99,6 @@ def test_a_grouping_becomes_the_namespaces(tmp_path: Path) -> None:
     assert spaces == {None: "model/layer\\/0", "partition": "partition 0 (t)/cluster (c)"}
 
 
-@pytest.fixture
-def their_server() -> Iterator[str]:
-    """Model Explorer 0.1.33 itself. It starts slowly, so only one test uses it."""
-    command = Path(sys.executable).parent / "model-explorer"
-    if not command.exists() and not shutil.which("model-explorer"):
-        pytest.skip("Model Explorer is not installed: pip install ai-edge-model-explorer==0.1.33")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen(
-        [str(command), "--no_open_in_browser", "--skip_health_check", "--port", str(port)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "BROWSER": "true"},
-    )  # fmt: skip
-    try:
-        while not answers(f"{address}/check_health"):
-            assert process.poll() is None, "model-explorer ended before it listened"
-            time.sleep(0.2)
-        yield address
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address) as response:
-            return bool(response.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
-
-
 def test_their_viewer_opens_the_file(chromium: Callable[..., Any], their_server: str, tmp_path: Path) -> None:
     builder = opscope.ProgramBuilder("Net of opscope", "main")
     graph = builder.graph("main")
@@ -148,13 +110,6 @@ def test_their_viewer_opens_the_file(chromium: Callable[..., Any], their_server:
         graph.group("partition", name, ("partition 0 (a)", "cluster (conv/0)"))
     target = tmp_path / "ours.json"
     opscope.save(builder.build(), target, format="model-explorer", group_by="partition")
-    request = urllib.parse.quote(json.dumps({"models": [{"url": str(target)}]}))
-    browser = chromium("--enable-unsafe-swiftshader")
-    page = browser.new_page(viewport={"width": 1200, "height": 800})
-    page.set_default_timeout(60_000)
-    page.goto(f"{their_server}/?data={request}")
-    page.get_by_text("op node count").wait_for()
-    shown = " ".join(page.inner_text("body").split())
-    browser.close()
+    shown = their_page(chromium, their_server, target)
     assert "Net of opscope" in shown
     assert "op node count 4" in shown and "layer count 2" in shown

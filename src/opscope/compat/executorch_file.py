@@ -1,23 +1,24 @@
 """The file that ExecuTorch's `visualize_with_clusters` writes for Model Explorer: one entry per fx node, in order, with the node's name.
 
 It deviates where ExecuTorch is wrong: the output index of an edge is the real one (ExecuTorch writes the position of the user among all
-users), and values that are not tensors are written instead of refused.
+users), values that are not tensors are written instead of refused, and weights are written even if the example inputs are gone.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import BuiltinFunctionType
 from typing import Any
 
 from opscope.readers.torch.fx import value_of
 from opscope.readers.torch.tags import NameOf, tag_groupings
-from opscope.readers.torch.values import is_tensor, output_types
+from opscope.readers.torch.values import is_tensor, sizes, tensor_type
 
 LABEL = "Executorch"
 _UNUSED = ("groupNodeAttributes", "groupNodeConfigs", "nodeLabelsToHide", "tasksData", "layoutConfigs")
 _ELEMENTS = 16
-"""How many values of a weight to write: Model Explorer's default."""
+"""How many values of an argument to write: Model Explorer's default."""
 
 
 def collection(exported: Any, partition: NameOf, cluster: NameOf) -> dict[str, Any]:
@@ -25,14 +26,14 @@ def collection(exported: Any, partition: NameOf, cluster: NameOf) -> dict[str, A
     nodes = list(exported.graph.nodes)
     groupings = tag_groupings(nodes, partition, cluster)
     paths = groupings.get("partition") or groupings.get("qdq cluster") or {}
-    weights = _weights(exported)
+    arguments = _arguments(exported)
     entries = [
         {
             "id": node.name,
             "label": _label(node),
             "namespace": "/".join(paths.get(node.name, ())),
             "subgraphIds": [],
-            "attrs": [{"key": key, "value": value} for key, value in _attributes(node, weights).items()],
+            "attrs": [{"key": key, "value": value} for key, value in _attributes(node, arguments).items()],
             "incomingEdges": _edges(node),
             "inputsMetadata": [],
             "outputsMetadata": _outputs(node),
@@ -66,35 +67,56 @@ def _index(source: Any, element: int) -> int:
     return element % len(value) if isinstance(value, tuple | list) and value and not is_tensor(value) else 0
 
 
-def _attributes(node: Any, weights: Mapping[str, tuple[str, Any]]) -> dict[str, str]:
+def _attributes(node: Any, arguments: Mapping[str, tuple[str, Any]]) -> dict[str, str]:
     schema = getattr(node.target, "_schema", None)
     attributes: dict[str, str] = {}
     for position, argument in enumerate(schema.arguments if schema is not None else ()):
         positional = position < len(node.args)
         attributes[argument.name] = str(node.args[position] if positional else node.kwargs.get(argument.name, argument.default_value))
-    if node.op == "placeholder" and node.name in weights:
-        target, tensor = weights[node.name]
+    if node.op == "placeholder" and node.name in arguments:
+        target, value = arguments[node.name]
         attributes["target"] = target
-        if tensor is not None:
-            attributes["__value"] = _values(tensor)
+        if value is not None:
+            attributes["__value"] = _value_text(value)
     return attributes
 
 
-def _weights(exported: Any) -> dict[str, tuple[str, Any]]:
-    """Qualified name and tensor of each placeholder; user inputs have no tensor."""
-    tensors = {**exported.constants, **exported.state_dict}
+def _arguments(exported: Any) -> dict[str, tuple[str, Any]]:
+    """Qualified name and value of each placeholder. The values of user inputs are those that the program was exported with."""
+    values = {**exported.constants, **exported.state_dict}
     specs = exported.graph_signature.input_specs
-    return {spec.arg.name: (str(spec.target), tensors.get(spec.target)) for spec in specs if hasattr(spec.arg, "name")}
+    targets = {spec.arg.name: spec.target for spec in specs if spec.kind.name != "USER_INPUT" and hasattr(spec.arg, "name")}
+    arguments = {name: (str(target), values.get(target)) for name, target in targets.items()}
+    users = [spec for spec in specs if spec.kind.name == "USER_INPUT"]
+    named = zip(users, _example_values(exported), strict=False)  # without example inputs, nothing is known about user inputs
+    return arguments | {spec.arg.name: (str(spec.target), value) for spec, value in named if hasattr(spec.arg, "name")}
 
 
-def _values(tensor: Any) -> str:
-    flat = tensor.detach().cpu().flatten()[:_ELEMENTS].float().tolist()
-    return f"[{', '.join(map(str, flat))}]"
+def _example_values(exported: Any) -> list[Any]:
+    """The example inputs, in the order of the user inputs."""
+    if not exported.example_inputs or exported.call_spec.in_spec is None:
+        return []
+    values: list[Any] = exported.call_spec.in_spec.flatten_up_to(exported.example_inputs)
+    return values
+
+
+def _value_text(value: Any) -> str:
+    if not is_tensor(value):
+        return str(value)
+    tensor = value.detach().cpu()
+    shown = tensor if tensor.numel() <= _ELEMENTS else tensor.flatten()[:_ELEMENTS]
+    return json.dumps(shown.float().tolist())
 
 
 def _outputs(node: Any) -> list[dict[str, Any]]:
-    types = output_types(value_of(node.meta)) if value_of(node.meta) is not None else ()
+    value = value_of(node.meta)
+    values = value if isinstance(value, tuple | list) and not is_tensor(value) else [value]
     return [
-        {"id": str(i), "attrs": [{"key": "tensor_shape", "value": f"torch.{t}" if t.dtype[:1].islower() else str(t)}]}
-        for i, t in enumerate(types)
+        {"id": str(i), "attrs": [{"key": "tensor_shape", "value": _type_text(each)}]} for i, each in enumerate(values) if each is not None
     ]
+
+
+def _type_text(value: Any) -> str:
+    if is_tensor(value):
+        return f"{value.dtype}{json.dumps(list(sizes(value)))}"
+    return "bool[1]" if isinstance(value, bool) else str(tensor_type(value))
