@@ -94,6 +94,14 @@ class ViewOptions:
             "`--around` and `--paths` always draw each node as a box.",
         ),
     ] = False
+    frames: Annotated[
+        bool,
+        Row(
+            "Draw a frame around every module, also around one of a single operation and around the whole graph.",
+            url="frames",
+            more="Otherwise a module of one operation is a box with the module's name, and the whole graph has no frame.",
+        ),
+    ] = False
     calls: Annotated[bool, Row("Expand called graphs (fusions, loops) within --depth.", url="calls")] = True
     around: Annotated[
         tuple[str, ...], Row("Show only this node and its neighbours; repeatable.", metavar="NODE", url="near", writers=(*GRAPHS, "hlo"))

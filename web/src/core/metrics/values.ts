@@ -92,6 +92,7 @@ function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricVa
     const node = visible.node[box];
     if (kind === BoxKind.Value || kind === BoxKind.Omitted) return Number.NaN;
     if (kind === BoxKind.Call && visible.group[box] >= 0) return values.graph[visible.group[box]];
+    if (kind === BoxKind.Group && visible.group[box] < 0) return values.graph[visible.graph];
     if (node < 0 && visible.group[box] < 0) return Number.NaN;
     const item = node >= 0 ? tree.groupCount + node : visible.group[box];
     if (kind !== BoxKind.Stack) return value(item);

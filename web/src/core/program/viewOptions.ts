@@ -8,6 +8,8 @@ export interface ViewOptions {
   readonly flatten: boolean;
   /** Draw every node as a box: none is folded into its user or into an edge. */
   readonly allNodes: boolean;
+  /** Draw a frame around every module, also around one of a single operation and around the whole graph. */
+  readonly frames: boolean;
   /** Expand called graphs (fusions, loops) within --depth. */
   readonly calls: boolean;
   /** Show only this node and its neighbours; repeatable. */
@@ -58,6 +60,7 @@ export const VIEW_OPTIONS = {
   depth: { kind: "integer", default: undefined, url: "d", goes: "spec" },
   flatten: { kind: "flag", default: false, url: "flat", goes: "spec" },
   allNodes: { kind: "flag", default: false, url: "all", goes: "spec" },
+  frames: { kind: "flag", default: false, url: "frames", goes: "spec" },
   calls: { kind: "switch", default: true, url: "calls", goes: "spec" },
   around: { kind: "texts", default: [], url: "near", goes: "spec" },
   hops: { kind: "integer", default: 2, url: "hops", goes: "spec" },

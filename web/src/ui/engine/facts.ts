@@ -8,6 +8,8 @@ import { BoxKind, CATEGORIES, type NodeDetails, type ProgramData, ROLES, type Vi
 import { plural, valueType } from "../../core/view/boxes/texts";
 import type { FoldedOperands } from "../../core/view/foldedOperands";
 import { originsOf } from "../../core/view/boxes/parameterOrigins";
+import { contentsOf } from "../../core/view/boxes/root";
+import { ROOT_KEY } from "../../core/view/choose/keys";
 import { traitsOf } from "../../core/view/traits";
 import { isArgument, Role } from "../../core/program/roles";
 import { groupTree } from "../../core/view/groups/tree";
@@ -170,11 +172,13 @@ export function operationsInside(index: ProgramIndex, visible: Visible, grouping
   const grouping = program.groupings.find((each) => each.name === groupingName) ?? program.groupings[0];
   const counts = visible.nodesInside.slice();
   if (!grouping) return counts;
-  const { opCount } = groupTree(traitsOf(program), grouping);
+  const traits = traitsOf(program);
+  const { opCount } = groupTree(traits, grouping);
   for (let box = 0; box < visible.boxCount; box++) {
     const kind = visible.kind[box];
-    if ((kind === BoxKind.Group || kind === BoxKind.Stack) && visible.group[box] >= 0)
-      counts[box] = opCount[visible.group[box]] * visible.repeat[box];
+    if (kind !== BoxKind.Group && kind !== BoxKind.Stack) continue;
+    if (visible.group[box] >= 0) counts[box] = opCount[visible.group[box]] * visible.repeat[box];
+    else if (visible.key[box] === ROOT_KEY) counts[box] = contentsOf(traits, visible.graph).operations;
   }
   return counts;
 }

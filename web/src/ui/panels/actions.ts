@@ -1,7 +1,7 @@
 /** What the controls and the keys do, in one place. */
 import { DIRECTION } from "../../core/program/names";
 import type { Session } from "../session";
-import { collapseAll, expandAll, fold, groupBy, toggleAllNodes, toggleFlatten, toggleNames, unfold } from "../state/view";
+import { collapseAll, expandAll, fold, groupBy, toggleAllNodes, toggleFlatten, toggleFrames, toggleNames, unfold } from "../state/view";
 
 export const actions = {
   expandAll: (session: Session) => session.change(expandAll(session.view), { look: "fit" }),
@@ -16,6 +16,7 @@ export const actions = {
   operands: (session: Session) => session.change({ ...session.view, operands: !showsOperands(session) }, { keepCamera: true }),
   names: (session: Session) => session.change(toggleNames(session.view), { look: "fit" }),
   allNodes: (session: Session) => session.change(toggleAllNodes(session.view), { look: "fit" }),
+  frames: (session: Session) => session.change(toggleFrames(session.view), { look: "fit" }),
   values: (session: Session) =>
     session.change({ ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }, { look: "fit" }),
   /** The halves are groups of the grouping by direction, laid out downwards. */

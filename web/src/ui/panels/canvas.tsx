@@ -1,8 +1,11 @@
 /** The graph with everything that lies over it: legend, map, zoom, tooltip, progress, and messages. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { BoxKind } from "../../core/program/types";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
+import { plural } from "../../core/view/boxes/texts";
 import type { Session } from "../session";
+import { DEEPEST } from "../state/view";
 import { actions } from "./actions";
 import { Around } from "./around";
 import { useSignal } from "./hooks";
@@ -168,6 +171,16 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
         Showing matches of “{clipped(view.query, 60)}” and their neighbours{" "}
         <button type="button" onClick={() => session.change({ ...view, matchesOnly: -1 }, { look: "first" })}>
           Show all
+        </button>
+      </p>,
+    );
+  const stacks = view.depth === DEEPEST ? (shown?.result.kind.filter((kind) => kind === BoxKind.Stack).length ?? 0) : 0;
+  if (stacks > 0)
+    rows.push(
+      <p class="remark" key="stacks">
+        {plural(stacks, "stack")} of repeats {stacks === 1 ? "is" : "are"} folded
+        <button type="button" onClick={() => actions.foldRepeats(session)}>
+          Unfold all
         </button>
       </p>,
     );

@@ -84,7 +84,7 @@ export const KEYS: readonly Key[] = [
   { keys: "", what: "", press: "-", run: ({ session }) => session.stage?.zoomBy(1 / 1.5) },
   { keys: "", what: "", press: "0", run: ({ session }) => session.stage?.zoomBy(1 / session.stage.camera.scale) },
   { keys: "e", what: "Expand all", press: "e", run: ({ session }) => actions.expandAll(session) },
-  { keys: "c", what: "Collapse all", press: "c", run: ({ session }) => actions.collapseAll(session) },
+  { keys: "c", what: "Collapse all; again: the whole graph", press: "c", run: ({ session }) => actions.collapseAll(session) },
   { keys: "l", what: "Flatten", press: "l", run: ({ session }) => actions.flatten(session) },
   { keys: "r", what: "Fold repeats", press: "r", run: ({ session }) => actions.foldRepeats(session) },
   { keys: "d", what: "Layout direction", press: "d", run: ({ session }) => actions.direction(session) },
@@ -92,6 +92,7 @@ export const KEYS: readonly Key[] = [
   { keys: "#", what: "Show operand index", press: "#", run: ({ session }) => actions.operands(session) },
   { keys: "m", what: "Show op names", press: "m", run: ({ session }) => actions.names(session) },
   { keys: "a", what: "Show all nodes", press: "a", run: ({ session }) => actions.allNodes(session) },
+  { keys: "w", what: "Show all frames", press: "w", run: ({ session }) => actions.frames(session) },
   { keys: "v", what: "Show tensors as nodes", press: "v", run: ({ session }) => actions.values(session) },
   { keys: "t", what: "Theme", press: "t", run: ({ session }) => actions.theme(session) },
   {

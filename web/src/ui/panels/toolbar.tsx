@@ -36,7 +36,13 @@ export function Toolbar({
         <button type="button" class="tool" disabled={off} title="Expand every group (e)" onClick={() => actions.expandAll(session)}>
           Expand all
         </button>
-        <button type="button" class="tool" disabled={off} title="Collapse every group (c)" onClick={() => actions.collapseAll(session)}>
+        <button
+          type="button"
+          class="tool"
+          disabled={off}
+          title="Collapse every group; again: the whole graph (c)"
+          onClick={() => actions.collapseAll(session)}
+        >
           Collapse all
         </button>
         <button

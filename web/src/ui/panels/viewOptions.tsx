@@ -35,6 +35,7 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
         onClick={() => actions.operands(session)}
       />
       <IconButton name="Show all nodes" icon="allNodes" press="a" pressed={view.allNodes} onClick={() => actions.allNodes(session)} />
+      <IconButton name="Show all frames" icon="frames" press="w" pressed={view.frames} onClick={() => actions.frames(session)} />
       <IconButton
         name="Show tensors as nodes"
         icon="values"

@@ -4,7 +4,7 @@ import { ADDRESS_OPTIONS, type AddressOption, DEFAULTS, isChosen, SPEC_OPTIONS }
 import type { Moment } from "../../core/program/recording/moment";
 import type { ViewSpec } from "../../core/program/types";
 import type { ViewOptions } from "../../core/program/viewOptions";
-import { EVERYTHING_INSIDE, escapeName, isInside, unescapeName } from "../../core/view/choose/keys";
+import { EVERYTHING_INSIDE, escapeName, isInside, ROOT_KEY, unescapeName } from "../../core/view/choose/keys";
 
 /** The view options, and state that only a page has. */
 export interface ViewState extends Pick<ViewOptions, AddressOption> {
@@ -114,8 +114,10 @@ export function expandAll(view: ViewState): ViewState {
   return { ...view, depth: DEEPEST, flatten: false, open: [], closed: [] };
 }
 
+/** Closes every group; if they are closed already, the graph itself, which is then one node. */
 export function collapseAll(view: ViewState): ViewState {
-  return { ...view, depth: 0, flatten: false, open: [], closed: [] };
+  const isCollapsed = view.depth === 0 && !view.flatten && view.open.length === 0;
+  return { ...view, depth: 0, flatten: false, open: [], closed: isCollapsed ? [ROOT_KEY] : [] };
 }
 
 export function toggleFlatten(view: ViewState): ViewState {
@@ -152,6 +154,10 @@ export function fold(view: ViewState, keys: readonly string[]): ViewState {
 
 export function toggleAllNodes(view: ViewState): ViewState {
   return { ...view, allNodes: !view.allNodes };
+}
+
+export function toggleFrames(view: ViewState): ViewState {
+  return { ...view, frames: !view.frames };
 }
 
 /** Shows another graph; one that is already on the trail shortens the trail. */

@@ -5,6 +5,7 @@ import { onlyUser } from "../groups/stackParameters";
 import { decideFates, Fate } from "./fates";
 import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
 import { escapeName } from "../choose/keys";
+import { placeRoot } from "./root";
 import { isOpenCall } from "./sinkParameters";
 import { isOpen } from "../choose/options";
 import { Control, Forwards } from "../../program/ops";
@@ -20,9 +21,15 @@ const MOST_BOXES = 400_000;
 
 /** Places the shown graph and everything that is open inside it. */
 export function placeAll(placement: Placement, graph: number): void {
-  const root = new Instance(placement.traits, graph, -1, 0, "", undefined, -1, placement.options.flatten);
+  const frame = placeRoot(placement, graph);
+  const root = new Instance(placement.traits, graph, frame, 0, "", undefined, -1, placement.options.flatten);
   placement.promised = root.count;
   placement.instances.push(root);
+  if (frame >= 0 && !placement.boxes.open[frame]) {
+    root.boxOf.fill(frame);
+    placement.boxes.nodesInside[frame] = root.count;
+    return;
+  }
   for (let i = 0; i < placement.instances.length; i++) placeInstance(placement, placement.instances[i]);
 }
 

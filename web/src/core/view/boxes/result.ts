@@ -29,7 +29,8 @@ export function showResult(placement: Placement, edges: Edges): void {
   const root = instances[0];
   const from = graphOutputs.start[root.graph];
   const count = graphOutputs.start[root.graph + 1] - from;
-  if (count === 0 || options.hiddenRole[Role.Output] || endsInNode(placement)) return;
+  const isClosed = root.frame >= 0 && !boxes.open[root.frame];
+  if (count === 0 || isClosed || options.hiddenRole[Role.Output] || endsInNode(placement)) return;
   const ends = noEnds();
   const results: { source: number; node: number; output: number; operand: number }[] = [];
   let unchanged = 0;
@@ -47,7 +48,7 @@ export function showResult(placement: Placement, edges: Edges): void {
     for (const { source } of results) boxes.note(source, "output");
     return;
   }
-  const box = boxes.add(BoxKind.Node, -1, RESULT, -1, -1);
+  const box = boxes.add(BoxKind.Node, root.frame, RESULT, -1, -1);
   boxes.category[box] = OUTPUT;
   boxes.title[box] = "output";
   const result = graphOutputs.value[from];

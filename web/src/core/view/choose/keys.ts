@@ -11,6 +11,7 @@
  *     value    = "v:" key "." output            a value drawn as a box (output -1: all of a node's outputs)
  *     omitted  = "o:" ("in" | "out") ":" key    neighbours that are not shown
  *     open     = key ">*"                      in a list of open keys: the container and everything in it
+ *     root     = "r:graph"                      the shown graph itself
  *     result   = "r:output"                     what the shown graph returns, where the program has no node for it
  *
  * In names and ids, "%", "/", ">" and "@" are written %25, %2F, %3E and %40.
@@ -22,8 +23,12 @@ export const RESULT = "r:output";
 /** After a key in `open`: that container and all groups inside it, however deep. */
 export const EVERYTHING_INSIDE = ">*";
 
+/** The shown graph as one box. */
+export const ROOT_KEY = "r:graph";
+
 /** Is this the key of a container, or of something inside it? Stacks and groups have the same path. */
 export function isInside(key: string, container: string): boolean {
+  if (container === ROOT_KEY) return true;
   const path = container.slice(2);
   return key.startsWith(path, 2) && (key.length === container.length || key[container.length] === "/" || key[container.length] === ">");
 }

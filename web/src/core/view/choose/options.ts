@@ -39,7 +39,12 @@ export function readOptions(spec: ViewSpec): Options {
     closed: new Set(spec.closed),
     unfolded: new Set(spec.unfolded),
     unfoldedNodes: byPrefix(spec.unfolded ?? []),
-    rules: { ...DEFAULT_RULES, ...spec.rules, ...(chosen.allNodes ? NOTHING_FOLDED : {}) },
+    rules: {
+      ...DEFAULT_RULES,
+      ...spec.rules,
+      ...(chosen.allNodes ? NOTHING_FOLDED : {}),
+      ...(chosen.frames ? { liftSingles: false } : {}),
+    },
     hiddenRole,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * A grouping ready for drawing: every node has its group, groups that contain everything are removed, and what is inside
+ * A grouping ready for drawing: every node has its group, groups that contain everything and are not modules are removed, and what is inside
  * each group is counted. Computed once per program and grouping.
  */
 
@@ -9,6 +9,7 @@ import { assignUngrouped } from "./assignUngrouped";
 import { Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import { Role } from "../../program/roles";
+import { nameAndClass } from "../boxes/texts";
 
 export interface GroupTree {
   readonly name: string;
@@ -22,6 +23,8 @@ export interface GroupTree {
   readonly depth: Int32Array;
   /** Innermost group of each node, or -1 at the top of its graph. */
   readonly nodeGroup: Int32Array;
+  /** For each graph, how many of its outermost levels are a single module that contains everything. */
+  readonly soleLevels: Int32Array;
   /** For a group and all groups inside it: operations, and elements of its parameters. */
   readonly opCount: Int32Array;
   readonly parameterElements: Float64Array;
@@ -40,7 +43,9 @@ function build(traits: Traits, grouping: Grouping): GroupTree {
   const { groupCount, groupName } = grouping;
   const firstGroup = groupsByGraph(grouping, program.graphCount);
   const { exact } = grouping;
-  const outer = exact ? new Uint8Array(groupCount) : outerGroups(traits, grouping, firstGroup);
+  const { outer, soleLevels } = exact
+    ? { outer: new Uint8Array(groupCount), soleLevels: new Int32Array(program.graphCount) }
+    : outerGroups(traits, grouping, firstGroup);
   const parent = new Int32Array(groupCount);
   const depth = new Int32Array(groupCount);
   for (let g = 0; g < groupCount; g++) {
@@ -50,7 +55,17 @@ function build(traits: Traits, grouping: Grouping): GroupTree {
   }
   const nodeGroup = exact ? grouping.nodeGroup.slice() : declaredGroups(traits, grouping, firstGroup, outer);
   assignUngrouped(traits, { parent, depth, groupName }, nodeGroup);
-  return { name: grouping.name, groupCount, groupName, parent, firstGroup, depth, nodeGroup, ...count(traits, parent, nodeGroup) };
+  return {
+    name: grouping.name,
+    groupCount,
+    groupName,
+    parent,
+    firstGroup,
+    depth,
+    nodeGroup,
+    soleLevels,
+    ...count(traits, parent, nodeGroup),
+  };
 }
 
 /**
@@ -78,9 +93,10 @@ function groupsByGraph(grouping: Grouping, graphCount: number): Int32Array {
 
 /**
  * Marks the groups that contain all of their graph and so show nothing: a single root, then its only child while nothing is next to
- * it. If some operations have no group, only a root named like the program (jit_step and step) is one of them.
+ * it. If some operations have no group, only a root named like the program (jit_step and step) is one of them. A module (its name has a
+ * class) is drawn even so, with what is inside it: people look for the modules that they wrote.
  */
-function outerGroups(traits: Traits, grouping: Grouping, firstGroup: Int32Array): Uint8Array {
+function outerGroups(traits: Traits, grouping: Grouping, firstGroup: Int32Array): { outer: Uint8Array; soleLevels: Int32Array } {
   const { groupCount, groupParent, groupName, nodeGroup } = grouping;
   const { graphCount, name: programName, strings } = traits.program;
   const direct = new Int32Array(groupCount);
@@ -94,6 +110,7 @@ function outerGroups(traits: Traits, grouping: Grouping, firstGroup: Int32Array)
     }
   }
   const outer = new Uint8Array(groupCount);
+  const soleLevels = new Int32Array(graphCount);
   for (let graph = 0; graph < graphCount; graph++) {
     let root = -1;
     let roots = 0;
@@ -106,13 +123,16 @@ function outerGroups(traits: Traits, grouping: Grouping, firstGroup: Int32Array)
     if (roots !== 1) continue;
     const complete = allGrouped(traits, grouping, graph);
     if (!complete && !programName.endsWith(strings.at(groupName[root]))) continue;
-    outer[root] = 1;
+    const around = [root];
     while (complete && direct[root] === 0 && children[root] === 1) {
       root = onlyChild[root];
-      outer[root] = 1;
+      around.push(root);
     }
+    const module = complete ? around.findIndex((g) => nameAndClass(strings.at(groupName[g]))[1] !== "") : -1;
+    for (const g of module < 0 ? around : around.slice(0, module)) outer[g] = 1;
+    soleLevels[graph] = module < 0 ? 0 : around.length - module;
   }
-  return outer;
+  return { outer, soleLevels };
 }
 
 function allGrouped(traits: Traits, grouping: Grouping, graph: number): boolean {

@@ -1,4 +1,4 @@
-/** The depth of a view without a given depth: as deep as fits on a page. */
+/** The depth of a view without a given depth: as deep as fits on a page. A module that contains everything is always open. */
 
 import type { Folding } from "../groups/fold";
 import { Forwards } from "../../program/ops";
@@ -27,8 +27,8 @@ export function fittingDepth(traits: Traits, tree: GroupTree, graph: number, fol
     if (traits.small.is[n] || traits.plumbing.kind[n] !== Forwards.Nothing || (g >= 0 && hidden[g - from])) continue;
     perLevel[g < 0 ? 0 : Math.min(DEEPEST, tree.depth[g]) + 1]++;
   }
-  let depth = 0;
-  let boxes = perLevel[0];
+  let depth = tree.soleLevels[graph];
+  let boxes = perLevel.subarray(0, depth + 1).reduce((sum, count) => sum + count, 0);
   while (depth < DEEPEST && boxes + perLevel[depth + 1] <= PAGE) {
     depth++;
     boxes += perLevel[depth];

@@ -7,6 +7,9 @@
 import { memoized } from "../../base/memoized";
 import { BoxKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { build } from "../build";
+import { groupingOf } from "../groups/grouping";
+import { groupTree } from "../groups/tree";
+import { traitsOf } from "../traits";
 import { PAGE } from "./depth";
 
 /** More edges per box than this are a tangle. */
@@ -52,10 +55,14 @@ function expansionOf(program: ProgramData, { graph, groupBy, calls, fold, overla
 
 function expand(program: ProgramData, plain: ViewSpec): Expansion {
   const fitting = build(program, plain);
-  const wide = wideGroups(fitting);
-  if (!isCalm(fitting)) return { depth: 0, open: openOneByOne(program, { ...plain, calls: false, depth: 0 }), closed: [] };
+  const { soleLevels, depth: depthOf } = groupTree(traitsOf(program), groupingOf(program, plain.groupBy));
+  const depth = soleLevels[fitting.graph];
+  const wide = wideGroups(fitting)
+    .filter((box) => depthOf[fitting.group[box]] >= depth)
+    .map((box) => fitting.key[box]);
+  if (!isCalm(fitting)) return { depth, open: openOneByOne(program, { ...plain, calls: false, depth }), closed: [] };
   if (wide.length > 0) return { depth: undefined, open: openOneByOne(program, { ...plain, closed: wide }), closed: wide };
-  return plain.calls === false ? AS_IT_FITS : openTheFewCalls(program, { ...plain, calls: false }, fitting);
+  return plain.calls === false ? AS_IT_FITS : openTheFewCalls(program, { ...plain, calls: false, depth: depth + 1 }, fitting);
 }
 
 /** A graph of a few boxes that mostly calls others (two halves of a step, one loop) shows nothing while closed: its calls are opened. */
@@ -64,10 +71,10 @@ function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible)
   const open: string[] = [];
   for (let b = 0; b < closed.boxCount; b++) {
     if (!closed.expandable[b] || closed.kind[b] !== BoxKind.Call) continue;
-    const tried = build(program, { ...plain, depth: 1, open: [...open, closed.key[b]] });
+    const tried = build(program, { ...plain, open: [...open, closed.key[b]] });
     if (tried.boxCount <= PAGE && isCalm(tried)) open.push(closed.key[b]);
   }
-  return open.length > 0 ? { depth: 1, open, closed: [] } : AS_IT_FITS;
+  return open.length > 0 ? { depth: plain.depth, open, closed: [] } : AS_IT_FITS;
 }
 
 /** The smallest of the closed groups of a view, as long as the picture stays calm with them open. */
@@ -82,7 +89,8 @@ function openOneByOne(program: ProgramData, spec: ViewSpec): string[] {
   const open: string[] = [];
   for (const b of groups.slice(0, MOST_TRIED)) {
     const tried = build(program, { ...spec, open: [...open, closed.key[b]] });
-    if (tried.boxCount <= PAGE && isCalm(tried) && !wideGroups(tried).includes(closed.key[b])) open.push(closed.key[b]);
+    const isWide = wideGroups(tried).some((box) => tried.key[box] === closed.key[b]);
+    if (tried.boxCount <= PAGE && isCalm(tried) && !isWide) open.push(closed.key[b]);
   }
   return open;
 }
@@ -94,7 +102,7 @@ function isCalm(view: Visible): boolean {
 /** Open groups with more boxes than this side by side: the same update of every weight would push everything else to a corner. */
 const WIDE = 9;
 
-export function wideGroups(view: Visible, most = WIDE): string[] {
+export function wideGroups(view: Visible, most = WIDE): number[] {
   const rank = new Int32Array(view.boxCount);
   const { edgeSource, edgeTarget, parent, kind, boxCount } = view;
   const inGroup = (b: number): boolean => parent[b] >= 0 && kind[parent[b]] === BoxKind.Group;
@@ -114,5 +122,5 @@ export function wideGroups(view: Visible, most = WIDE): string[] {
     countAt.set(place, count);
     if (count > most) wide.add(around);
   }
-  return Array.from(wide, (b) => view.key[b]);
+  return [...wide];
 }

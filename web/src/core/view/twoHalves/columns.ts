@@ -48,9 +48,9 @@ function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
     if (inHalves(deeper).length > PAGE) break;
     [depth, fitting] = [depth + 1, deeper];
   }
-  const inside = new Set(inHalves(fitting).map((box) => fitting.key[box]));
-  const wide = wideGroups(fitting, WIDEST_UPDATE).filter((key) => !inside.has(key) && !open?.includes(key));
-  return { ...spec, depth, closed: [...closed, ...wide] };
+  const inside = new Set(inHalves(fitting));
+  const wide = wideGroups(fitting, WIDEST_UPDATE).filter((box) => !inside.has(box) && !open?.includes(fitting.key[box]));
+  return { ...spec, depth, closed: [...closed, ...wide.map((box) => fitting.key[box])] };
 }
 
 /** Stacks of repeated groups in the halves are shown one by one; repeated operations (an optimizer's) stay folded. */
