@@ -6,9 +6,17 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from opscope.terminal import printable
+
 
 class OpscopeError(Exception):
-    """Something that the user can fix. The command line prints it as one line and exits with 2."""
+    """Something that the user can fix. The command line prints it as one line and exits with 2.
+
+    Names in the message come from the source; its text shows their control characters as escapes, wherever it is printed or logged.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class SourceError(OpscopeError):
@@ -31,7 +39,7 @@ class SourceError(OpscopeError):
             place += f":{self.line}"
             if self.column:
                 place += f":{self.column}"
-        return f"{place}: {self.message}" if place else self.message
+        return printable(f"{place}: {self.message}" if place else self.message)
 
     def at(self, source: str) -> SourceError:
         """The same error, in a named source (readers of text do not know the file name)."""
@@ -56,5 +64,5 @@ def blamed_on_source(what: str, help: str = "", source: str = "") -> Iterator[No
         yield
     except SourceError as error:
         raise error.at(source) from None
-    except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError, zlib.error) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError, zlib.error) as error:
         raise SourceError(f"{what}: {type(error).__name__}: {error}" + (f"; {help}" if help else ""), source) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
+from opscope.terminal import say
 
 Progress: TypeAlias = Callable[[float], None]
 """Called from time to time with the fraction done, 0 to 1."""
@@ -66,7 +66,7 @@ def outside_rows(group: str) -> tuple[Any, ...]:
             for row in added:
                 _check_row(row, group)
         except Exception as error:  # a broken plug-in must not disable the others
-            print(f"opscope: plug-in {entry.name} ({group}) could not be loaded: {error}", file=sys.stderr)
+            say(f"opscope: plug-in {entry.name} ({group}) could not be loaded: {error}", err=True)
             continue
         rows += added
     return tuple(rows)

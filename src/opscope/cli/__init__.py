@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 from opscope import __version__
 from opscope.errors import OpscopeError
 from opscope.naming import closest, suggest
+from opscope.terminal import say
 
 COMMANDS = {
     "view": ("opscope.cli.view", "Explore a program in the browser."),
@@ -107,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else "", err=True)
+        say(*(error.ctx.get_help() if error.ctx else "").split("\n"), err=True)
         return 2
     except click.NoSuchOption as error:
         return _fail_usage(_with_near_options(error))
@@ -151,6 +152,6 @@ def _fail_usage(error: click.UsageError) -> int:
 def _fail(message: str) -> int:
     """Print the message as one line."""
     if os.environ.get("OPSCOPE_TRACEBACK"):
-        traceback.print_exc()
-    print(" ".join(message.split()), file=sys.stderr)
+        say(*traceback.format_exc().rstrip().split("\n"), err=True)
+    say(" ".join(message.split()), err=True)
     return 2

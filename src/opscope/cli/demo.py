@@ -11,6 +11,7 @@ from opscope.cli.table import table
 from opscope.cli.view import command as view
 from opscope.cli.view_options import serving_options, view_options
 from opscope.demo import EXAMPLES, PREFIX
+from opscope.terminal import say
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -35,6 +36,6 @@ def command(ctx: click.Context, /, name: str, listing: bool, **options: Any) -> 
     opscope export demo:train_step -o step.svg       an example as a picture
     """
     if listing:
-        click.echo(table([(PREFIX + each.name, each.what) for each in EXAMPLES]))
+        say(*table([(PREFIX + each.name, each.what) for each in EXAMPLES]))
     else:
         ctx.invoke(view, sources=(PREFIX + name.removeprefix(PREFIX),), **options)

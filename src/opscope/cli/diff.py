@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,10 +9,11 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option, read_one
-from opscope.cli.table import table
+from opscope.cli.table import blocks, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError, SourceError
 from opscope.quantities import short_bytes, short_number
+from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.program import Program
@@ -53,9 +53,12 @@ def command(
     second = _read(_pass_of(a, b, from_format) if b.startswith("@") else b, from_format, module)
     with progress("comparing"):
         comparison = _compare(first, second, match_by_name)
-        most = None if everything else MOST_LINES
-        text = json.dumps(comparison.to_json(), ensure_ascii=False) if as_json else diff_text(comparison, most)
-    click.echo(text)
+        data = comparison.to_json() if as_json else None
+        lines = [] if as_json else diff_lines(comparison, None if everything else MOST_LINES)
+    if as_json:
+        say_json(data)
+    else:
+        say(*lines)
 
 
 def _pass_of(a: str, which: str, format: str | None) -> str:
@@ -104,15 +107,16 @@ def _compare(a: _Side, b: _Side, match_by_name: bool | None) -> Diff:
     return diff_passes(a.program, b.program, origins=b.origins if b.number == a.number + 1 else (), ids=ids)
 
 
-def diff_text(diff: Diff, most: int | None) -> str:
-    blocks = [_facts(diff)]
-    blocks += _section("fused", [str(fusion) for fusion in diff.fusions], most)
+def diff_lines(diff: Diff, most: int | None) -> list[str]:
     rewrites = [match for match in diff.compared if match.evidence in ("rewrite", "identity") and len(match.a) + len(match.b) > 2]
-    blocks += _section("rewritten", [_rewritten(match) for match in rewrites], most)
-    blocks += _section("added", [f"+ {_line(diff.b, key)}" for key in diff.added], most)
-    blocks += _section("removed", [f"− {_line(diff.a, key)}" for key in diff.removed], most)
-    blocks += _section("changed", [_changed(match) for match in diff.changed], most)
-    return "\n\n".join(blocks)
+    sections = (
+        ("fused", [str(fusion) for fusion in diff.fusions]),
+        ("rewritten", [_rewritten(match) for match in rewrites]),
+        ("added", [f"+ {_line(diff.b, key)}" for key in diff.added]),
+        ("removed", [f"− {_line(diff.a, key)}" for key in diff.removed]),
+        ("changed", [_changed(match) for match in diff.changed]),
+    )
+    return blocks(*_facts(diff), *(_section(title, lines, most) for title, lines in sections if lines))
 
 
 def _rewritten(match: Match) -> str:
@@ -124,7 +128,7 @@ def _changed(match: Match) -> str:
     return f"~ {_named(match.a)} → {_named(match.b)} ({match.evidence}): {changes}"
 
 
-def _facts(diff: Diff) -> str:
+def _facts(diff: Diff) -> tuple[list[str], list[str]]:
     from opscope.recording.rows import in_rewrites
 
     came, went = in_rewrites(diff)
@@ -134,7 +138,7 @@ def _facts(diff: Diff) -> str:
         counts += f", ×{diff.copied:,} copied"
     if came or went:
         counts += f" (in rewrites: +{came:,} −{went:,})"
-    counts += "\nmatched by name" if diff.names == "used" else "\nmatched by structure, names ignored"
+    how = "matched by name" if diff.names == "used" else "matched by structure, names ignored"
     summary = diff.summary
     rows = [("", "before", "after"), ("nodes", *(f"{n:,}" for n in summary["nodes"]))]
     rows += [("parameters", *map(short_number, summary["parameter_elements"])), ("FLOPs", *map(short_number, summary["flops"]))]
@@ -143,14 +147,12 @@ def _facts(diff: Diff) -> str:
         rows.append(("without", *(f"{count:,} of unknown cost" if count else "" for count in summary["unknown"])))
     ops = sorted(summary["ops"].items(), key=lambda item: -abs(item[1][1] - item[1][0]))
     rows += [(op, f"{before:,}", f"{after:,}") for op, (before, after) in ops[:8]]
-    return f"{counts}\n\n" + table(rows, "lrr")
+    return [counts, how], table(rows, "lrr")
 
 
 def _section(title: str, lines: list[str], most: int | None) -> list[str]:
-    if not lines:
-        return []
-    more = f"\n… {len(lines) - most:,} more (--all lists them)" if most is not None and len(lines) > most else ""
-    return [f"{title} ({len(lines):,})\n" + "\n".join(lines[:most]) + more]
+    more = [f"… {len(lines) - most:,} more (--all lists them)"] if most is not None and len(lines) > most else []
+    return [f"{title} ({len(lines):,})", *lines[:most], *more]
 
 
 def _line(program: Program, key: Any) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from opscope.cli.table import table
+from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.plugin import Plugin
@@ -30,14 +30,15 @@ def command(as_json: bool) -> None:
     passes = [_row(row) for row in dumps()]
     if as_json:
         old_names = {"readers": reads, "writers": writes, "dumps": passes}  # what 0.1 called these lists
-        click.echo(json.dumps({"reads": reads, "writes": writes, "passes": passes, **old_names}, indent=1))
+        say_json({"reads": reads, "writes": writes, "passes": passes, **old_names}, indent=1)
         return
     blocks = (
         ("reads (--from NAME)", [_cells(row, *(f"{name} objects" for name in row["objects"])) for row in reads]),
         ("writes (--to NAME)", [_cells(row) for row in writes]),
         ("passes", [("opscope", ".opscope", "recordings, read and written", ""), *(_cells(row, "directories") for row in passes)]),
     )
-    click.echo("\n".join(f"{title}\n  " + table(rows).replace("\n", "\n  ") for title, rows in blocks))
+    for title, rows in blocks:
+        say(title, *(f"  {line}" for line in table(rows)))
 
 
 def _cells(row: dict[str, Any], *others: str) -> tuple[str, str, str, str]:

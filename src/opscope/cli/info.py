@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,9 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import read_all, source_options
-from opscope.cli.table import table
+from opscope.cli.table import blocks, table
 from opscope.quantities import short_bytes, short_number
+from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.analysis.info import Info
@@ -41,27 +41,28 @@ def command(source: str, module: str | None, from_format: str | None, as_json: b
         infos = [info_of(program) for program in programs]
     if as_json:
         data: Any = infos[0].to_json() if len(infos) == 1 else {"programs": [info.to_json() for info in infos]}
-        click.echo(json.dumps(data, indent=1, ensure_ascii=False))
+        say_json(data, indent=1)
     elif len(infos) == 1:
-        click.echo(_text(infos[0], None if everything else MOST_ROWS))
+        say(*_lines(infos[0], None if everything else MOST_ROWS))
     else:
         rows = [("module", "graphs", "nodes", "entry")]
         rows += [(info.name, f"{len(info.graphs):,}", f"{info.nodes:,}", info.entry) for info in infos]
-        click.echo(f"{len(infos)} modules; --module NAME shows one\n\n" + table(rows, "lrr"))
+        say(*blocks([f"{len(infos)} modules; --module NAME shows one"], table(rows, "lrr")))
 
 
-def _text(info: Info, most: int | None) -> str:
-    blocks = [table(_facts(info))]
+def _lines(info: Info, most: int | None) -> list[str]:
     graphs = sorted(info.graphs, key=lambda graph: -graph.nodes)
     rows = [("graph", "nodes", "FLOPs", "bytes", "called")]
     for graph in graphs[:most]:
         called = "entry" if graph.name == info.entry else f"{graph.callers:,}×"
         flops, moved = _known(short_number, graph.flops, graph.unknown_flops), _known(short_bytes, graph.bytes, graph.unknown_bytes)
         rows.append((graph.name, f"{graph.nodes:,}", flops, moved, called))
-    blocks.append(table(rows, "lrrrr") + _rest(len(graphs), most, "graphs"))
     ops = [("op", "nodes", "kind"), *((op, f"{count:,}", kind) for op, count, kind in info.ops[:most])]
-    blocks.append(table(ops, "lrl") + _rest(len(info.ops), most, "ops"))
-    return "\n\n".join(blocks)
+    return blocks(
+        table(_facts(info)),
+        table(rows, "lrrrr") + _rest(len(graphs), most, "graphs"),
+        table(ops, "lrl") + _rest(len(info.ops), most, "ops"),
+    )
 
 
 def _facts(info: Info) -> list[tuple[str, str]]:
@@ -110,5 +111,5 @@ def _arguments(info: Info) -> list[tuple[str, str]]:
     ]
 
 
-def _rest(total: int, most: int | None, what: str) -> str:
-    return f"\n… {total - most:,} more {what} (--all lists them)" if most is not None and total > most else ""
+def _rest(total: int, most: int | None, what: str) -> list[str]:
+    return [f"… {total - most:,} more {what} (--all lists them)"] if most is not None and total > most else []

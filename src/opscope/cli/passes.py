@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import click
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
 from opscope.cli.table import table
+from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.recording.model import Recording
@@ -46,18 +46,18 @@ def command(source: str, module: str | None, from_format: str | None, everything
     with progress("comparing passes") as report:
         rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
     if as_json:
-        click.echo(json.dumps([row.to_json() for row in rows], indent=1, ensure_ascii=False))
+        say_json([row.to_json() for row in rows], indent=1)
         return
     hidden = 0
     for name in recording.modules:
         module_rows = [row for row in rows if row.snapshot.module == name]
         if module_rows:
             hidden += len(module_rows) - len(_listed(module_rows))
-            click.echo((f"{name}\n" if name else "") + _text(module_rows, everything) + "\n")
-    click.echo(_remarks(recording, len(rows), hidden, everything), nl=False)
+            say(*([name] if name else []), *_lines(module_rows, everything), "")
+    say(*_remarks(recording, len(rows), hidden, everything))
 
 
-def _text(rows: list[Row], everything: bool) -> str:
+def _lines(rows: list[Row], everything: bool) -> list[str]:
     timed = any(row.snapshot.seconds is not None for row in rows)
     most = max(row.snapshot.nodes for row in rows) or 1
     shown = rows if everything else _listed(rows)
@@ -95,7 +95,7 @@ def _cells(row: Row, most: int) -> list[str]:
     return [str(s.index), _file_number(row), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts, row.aside or changed]
 
 
-def _remarks(recording: Recording, passes: int, hidden: int, everything: bool) -> str:
+def _remarks(recording: Recording, passes: int, hidden: int, everything: bool) -> list[str]:
     from opscope.recording.model import NOTHING_RECORDED
 
     remarks = [f"{passes:,} passes, {hidden:,} of which changed nothing" + ("" if everything or not hidden else " (--all lists them)")]
@@ -108,4 +108,4 @@ def _remarks(recording: Recording, passes: int, hidden: int, everything: bool) -
     remarks += recording.attrs.get("remarks", ())
     if "finished" not in recording.attrs:
         remarks.append("the recording is incomplete: it was interrupted, and later passes are missing")
-    return "\n".join(remarks) + "\n"
+    return remarks

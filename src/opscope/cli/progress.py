@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from opscope.terminal import one_line
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -38,7 +40,7 @@ class _LateBar:
     """Imports rich and draws the bar only after `PATIENCE` seconds; the bar is indeterminate until the first report."""
 
     def __init__(self, what: str) -> None:
-        self.what = what
+        self.what = one_line(what)
         self.done: float | None = None
         self.bar: Bar | None = None
         self.task: TaskID | None = None
@@ -53,7 +55,7 @@ class _LateBar:
         with self.lock:
             if self.over:
                 return
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
             self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self.task = self.bar.add_task(self.what, total=None)
             self.bar.start()

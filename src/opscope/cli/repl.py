@@ -14,6 +14,7 @@ from opscope.cli.progress import progress
 from opscope.cli.prompt.source_flags import chosen_source, read_flagged, source_flags
 from opscope.cli.source import from_option, module_option
 from opscope.errors import OpscopeError
+from opscope.terminal import say
 
 if TYPE_CHECKING:
     from opscope.program import Program
@@ -68,13 +69,13 @@ def command(
     path, form = chosen_source(source, files)
     program = read_flagged(path, form, platform, from_format, module)
     directory = Path(output) if output else None
-    drawer = LiveDrawer(program, click.echo, browser) if live else FileDrawer(directory, browser)
+    drawer = LiveDrawer(program, say, browser) if live else FileDrawer(directory, browser)
     most = _MOST_LISTED if sys.stdout.isatty() else None
     session = Session(
         program,
         drawer.draw,
-        click.echo,
-        partial(click.echo, err=True),
+        say,
+        partial(say, err=True),
         lambda: drawer.open(program),
         None if platform or form else _history(path, program),
         directory=directory,
@@ -82,7 +83,7 @@ def command(
     )
     try:
         if sys.stdin.isatty():
-            click.echo(f"{program!r}. `help` lists the commands.")
+            say(f"{program!r}. `help` lists the commands.")
             _read_lines(session)
         else:
             for line in sys.stdin:
@@ -139,15 +140,15 @@ def _run_line(session: Any) -> bool:
     try:
         line = input("opscope> ")
     except EOFError:
-        click.echo()
+        say()
         return False
     except KeyboardInterrupt:
-        click.echo()
+        say()
         return True
     try:
         session.run(line)
     except KeyboardInterrupt:
-        click.echo("stopped")
+        say("stopped")
     return True
 
 

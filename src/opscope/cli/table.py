@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from opscope.terminal import one_line
 
-def table(rows: Iterable[Sequence[str]], right: str = "") -> str:
-    """Columns as wide as their widest cell. `right` has a letter per column: "r" aligns it to the right ("lrr")."""
-    cells = [list(row) for row in rows]
+
+def table(rows: Iterable[Sequence[str]], right: str = "") -> list[str]:
+    """Lines with columns as wide as their widest cell. `right` has a letter per column: "r" aligns it to the right ("lrr")."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     alignments = [str.rjust if right[i : i + 1] == "r" else str.ljust for i in range(len(widths))]
     lines = ("  ".join(align(cell, width) for align, cell, width in zip(alignments, row, widths, strict=True)) for row in cells)
-    return "\n".join(line.rstrip() for line in lines)
+    return [line.rstrip() for line in lines]
+
+
+def blocks(*parts: list[str]) -> list[str]:
+    """The lines of all parts, with an empty line between two parts."""
+    return [line for i, part in enumerate(parts) for line in ([""] if i else []) + part]

@@ -12,6 +12,7 @@ import click
 from opscope.cli.source import from_option, module_option, read_all, read_one, read_recording
 from opscope.cli.view_options import FlagOptions, serving_options, view_options
 from opscope.errors import OpscopeError, SourceError
+from opscope.terminal import say
 
 if TYPE_CHECKING:
     from opscope.program import Program
@@ -64,7 +65,7 @@ def command(
     except SourceError as error:
         raise error.at(sources[0]) from None
     config = initial(options, first.recording if isinstance(first, ServedRecording) else None)
-    serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=config, say=click.echo)
+    serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=config, say=say)
 
 
 def _served(source: str, module: str | None, format: str | None, diff: bool) -> list[Served]:

@@ -23,6 +23,7 @@ from opscope.program import Program
 from opscope.readers import capture_object
 from opscope.readers.torch.tags import CLUSTER, PARTITION, NameOf, cluster_name, partition_name, tag_groupings
 from opscope.render.writers.html import initial
+from opscope.terminal import say
 from opscope.view_options import ViewOptions
 
 _IGNORED = ("cors_host", "skip_health_check")
@@ -130,6 +131,6 @@ def _show(program: Program, options: ViewOptions, reuse: bool, no_browser: bool,
         where = {name: kwargs[name] for name in ("host", "port") if name in kwargs}
         serve([Served.of(program)], browser=not no_browser, accept=True, config=config, **where)
         return
-    print(shown.address)
+    say(shown.address)
     if shown.tabs == 0 and not no_browser:
         webbrowser.open(shown.address)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
 from opscope.readers.torch.undisturbed import undisturbed
+from opscope.terminal import say
 
 NUMBER_BYTES = 4
 MEGABYTE = 1024**2
@@ -108,4 +109,4 @@ def _print_table(lines: list[_Line], input_elements: int) -> None:
         *(f"{name} (MB): {size:0.2f}" for name, size in sizes),
         thin,
     ]
-    print("\n".join(table))
+    say(*table)

@@ -21,6 +21,7 @@ from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.draw.check_options import check_options
 from opscope.render.writers.html import document
+from opscope.terminal import say
 from opscope.view_options import ViewOptions
 
 HEIGHT = 520
@@ -92,7 +93,7 @@ def show(x: Any, *inputs: Any, **options: Any) -> None:
         file.writelines(document(shown, chosen))
     address = Path(file.name).as_uri()
     if not webbrowser.open(address):
-        print(address)
+        say(address)
 
 
 def _displayed(shown: Sequence[Program | Recording], options: ViewOptions) -> bool:

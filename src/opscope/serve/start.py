@@ -14,6 +14,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.serve.running_server import announced
 from opscope.serve.sources import Served
+from opscope.terminal import say
 
 
 def serve(
@@ -25,7 +26,7 @@ def serve(
     watch: bool = False,
     accept: bool = False,
     config: dict[str, Any] | None = None,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] = say,
 ) -> None:
     """Serve until Ctrl+C. Prints the address, and how to reach it from another machine.
 

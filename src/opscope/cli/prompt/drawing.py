@@ -64,7 +64,7 @@ class FileDrawer:
 class LiveDrawer:
     """Shows every drawing in one browser tab, for as long as the prompt runs."""
 
-    def __init__(self, program: Program, say: Callable[[str], None], browser: str | None = None) -> None:
+    def __init__(self, program: Program, say: Callable[..., None], browser: str | None = None) -> None:
         from opscope.serve.live import LiveServer
         from opscope.serve.sources import Served
 

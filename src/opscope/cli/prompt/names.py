@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.program import Graph, Node, Program
+from opscope.terminal import one_line
 
 
 class Names:
@@ -56,10 +57,11 @@ class Names:
         return self.nodes[key][1].id if key in self.nodes else key
 
     def starting_with(self, text: str) -> list[str]:
-        """The names that Tab offers: those with this prefix, with a % if one was typed."""
+        """The names that Tab offers: those with this prefix, with a % if one was typed. A name with control characters cannot be typed."""
         percent = "%" if text.startswith("%") else ""
         key = _key(text)
-        return [percent + self.spelled(n) for n in [*self.nodes, *self.graphs] if n.startswith(key)]
+        names = [self.spelled(n) for n in [*self.nodes, *self.graphs] if n.startswith(key)]
+        return [percent + name for name in names if name == one_line(name)]
 
 
 def _root(graph: Graph) -> Node:

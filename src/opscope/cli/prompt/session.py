@@ -41,7 +41,7 @@ class Session:
         self,
         program: Program,
         draw: Draw,
-        say: Callable[[str], None],
+        say: Callable[..., None],
         complain: Callable[[str], None],
         open_viewer: Callable[[], str],
         history: Callable[[str, str], Iterable[Step]] | None = None,
@@ -52,6 +52,7 @@ class Session:
         self.names = Names(program)
         self.draw = draw
         self.say = say
+        """Prints lines."""
         self.complain = complain
         """Prints an error."""
         self.open_viewer = open_viewer
@@ -174,7 +175,7 @@ class Session:
             for graph in self._graphs():
                 called = "entry" if graph.name == self.program.entry else f"{len(self.program.callers.get(graph.name, ()))}×"
                 rows.append((graph.name, str(len(graph)), called))
-            self.say(table(rows, "lrr"))
+            self.say(*table(rows, "lrr"))
             return
         field, pattern = ("name", words[0]) if len(words) == 1 else (words[0], words[1]) if len(words) == 2 else ("", "")
         if field not in _FIELDS:
@@ -222,7 +223,7 @@ class Session:
             raise OpscopeError("usage: info NAME")
         graph = self.names.graph(words[0])
         rows = self._graph_facts(graph) if graph is not None else self._node_facts(*self.names.node(words[0]))
-        self.say(table([row for row in rows if row[1]]))
+        self.say(*table([row for row in rows if row[1]]))
 
     def _graph_facts(self, graph: Graph) -> list[tuple[str, str]]:
         callees = [name for node in graph for name in node.calls]
@@ -276,7 +277,7 @@ class Session:
             raise OpscopeError("this program has no passes; start from a recording or a dump directory, as in `opscope repl dump_dir@12`")
         graph, node = self.names.node(words[0])
         rows = [(str(step.snapshot.index), step.snapshot.title, str(step)) for step in self.history(graph.name, node.id)]
-        self.say(table([("#", "pass", "what it did"), *rows], "rll") if rows else f"no pass changed {node.id}")
+        self.say(*(table([("#", "pass", "what it did"), *rows], "rll") if rows else [f"no pass changed {node.id}"]))
 
     def do_extract(self, words: list[str]) -> None:
         """extract NAME [height]  write the instruction, or the computation, with `height` levels of operands (all) as an HLO module"""
@@ -290,23 +291,23 @@ class Session:
         if self.directory is not None:
             self.directory.mkdir(parents=True, exist_ok=True)
         path = _free_path(self.directory or Path(), f"{re.sub(r'[^A-Za-z0-9_.-]', '_', node.id)}-extracted", ".hlo")
-        path.write_text(text, "utf-8")
+        path.write_text(text, "utf-8", errors="backslashreplace")
         self.say(f"wrote {path} ({text.count(' = '):,} instructions)")
 
     def do_stats(self, words: list[str]) -> None:
         """stats  count the instructions of each operation"""
         counts = Counter(node.op for _, node in self._nodes())
-        self.say(table([("operation", "count"), *((op, f"{n:,}") for op, n in counts.most_common(40))], "lr"))
+        self.say(*table([("operation", "count"), *((op, f"{n:,}") for op, n in counts.most_common(40))], "lr"))
 
     def do_diff(self, words: list[str]) -> None:
         """diff OTHER  compare with another file"""
-        from opscope.cli.diff import MOST_LINES, diff_text
+        from opscope.cli.diff import MOST_LINES, diff_lines
         from opscope.loading import load_all, only_program
         from opscope.recording.diff import diff
 
         if len(words) != 1:
             raise OpscopeError("usage: diff OTHER")
-        self.say(diff_text(diff(self.program, only_program(words[0], load_all(words[0]))), MOST_LINES))
+        self.say(*diff_lines(diff(self.program, only_program(words[0], load_all(words[0]))), MOST_LINES))
 
     def switch(self, name: str, words: list[str]) -> None:
         """backend_config [on|off]  include it in `info`
@@ -328,7 +329,7 @@ class Session:
             for line in (method.__doc__ or "").splitlines():
                 usage, _, effect = line.strip().partition("  ")
                 rows.append((usage, effect.strip()))
-        self.say(table(rows))
+        self.say(*table(rows))
 
     def do_quit(self, words: list[str]) -> None:
         """quit  leave (also: exit, Ctrl+D)"""

@@ -19,6 +19,7 @@ from opscope.readers.torch.caches import caches_registered
 from opscope.readers.torch.names import ONE_BY_ONE, first_words
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.undisturbed import same_state, undisturbed
+from opscope.terminal import one_line
 
 STAGES = ("forward", "eager", "autograd", "joint")
 _OPTIONS = ("stage", "dynamic_shapes", "strict")
@@ -174,7 +175,7 @@ def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: b
     from opscope.readers.torch.eager import program_of_run
 
     program = program_of_run(module, args, kwargs, _name(module), exported)
-    warnings.warn(program.attrs["notes"][0], stacklevel=_opscope_frames())
+    warnings.warn(one_line(program.attrs["notes"][0]), stacklevel=_opscope_frames())
     return program
 
 

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.plugin import Progress, dependency
+from opscope.terminal import say
 
 Step: TypeAlias = tuple[str, Any]
 """A step of `web/src/core/api.ts` and its argument (any JSON value)."""
@@ -124,7 +125,7 @@ def _serve_one() -> int:
     try:
         answers = run(wire, [(name, argument) for name, argument in request["steps"]])
     except OpscopeError as error:
-        print(error, file=sys.stderr)
+        say(str(error), err=True)
         return 1
     sys.stdout.buffer.write(json.dumps(answers).encode())
     return 0

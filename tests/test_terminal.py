@@ -1,0 +1,297 @@
+"""Names from a stranger's file never control a terminal: every command shows their control characters as escapes."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope.cli import COMMANDS, main
+from opscope.cli.prompt.names import Names
+from opscope.terminal import one_line, printable
+
+SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
+EVIL = "\x1b]0;title\x07\x1b[2J\x1b]52;c;cm0=\x07\x9b31m\r\nX\t\x08\x7f\u202egnp\u2066\u2028\ud800"
+"""Title, clear screen, clipboard, C1, a new line, backspace, overrides of direction, half of a surrogate pair."""
+OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def hostile(count: int, suffix: str = "") -> dict[str, Any]:
+    nodes = [
+        {
+            "id": f"n{i}{suffix}{EVIL}",
+            "op": f"op{EVIL}",
+            "inputs": [[f"n{i - 1}{suffix}{EVIL}", 0]] if i else [],
+            "outputs": [{"dtype": f"f32{EVIL}", "shape": [2, f"s{EVIL}"]}],
+            "scope": [f"scope{EVIL}"],
+            "source": [{"file": f"file{EVIL}", "line": 1, "function": f"function{EVIL}"}],
+            "attrs": {f"key{EVIL}": EVIL, "op_name": f"jax{EVIL}"},
+        }
+        for i in range(count)
+    ]
+    graph = {"name": f"main{EVIL}", "nodes": nodes}
+    return {"format": "opscope", "version": 1, "name": f"program{EVIL}", "entry": graph["name"], "attrs": {EVIL: EVIL}, "graphs": [graph]}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("hostile")
+
+    def write(name: str, data: Any) -> None:
+        (directory / name).write_text(data if isinstance(data, str) else json.dumps(data), "utf-8")
+
+    write("a.json", hostile(4))
+    write("b.json", hostile(6, "z"))
+    body = {key: value for key, value in hostile(2).items() if key not in ("format", "version")}
+    write("two.json", {"format": "opscope", "version": 1, "programs": [body, {**body, "name": f"other{EVIL}"}]})
+    missing, role = hostile(2), hostile(2)
+    missing["graphs"][0]["nodes"][1]["inputs"] = [[f"nope{EVIL}", 0]]
+    role["graphs"][0]["nodes"][1]["role"] = f"role{EVIL}"
+    write("missing.json", missing)
+    write("role.json", role)
+    write("field.json", {**hostile(2), f"field{EVIL}": 1})
+    write("name\x1b[31m\u202e.json", hostile(2))
+    write("broken.hlo", "HloModule a\x1b[31mb\nENTRY %m {\n ROOT %x\x1b[2J = f32[] foo\x1b]0;P\x07(%y)\n}\n")
+    write(
+        "named.hlo",
+        'HloModule ab\nENTRY %m {\n %x.1 = f32[2]{0} parameter(0), metadata={op_name="\x1b[31mfoo/bar" source_file="\x1b]0;P\x07"}\n'
+        ' ROOT %y = f32[2]{0} custom-call(%x.1), custom_call_target="t\x1b[2J"\n}\n',
+    )
+    with opscope.record(directory / "run.opscope") as recorder:
+        for i, name in enumerate(("a.json", "b.json")):
+            recorder.snapshot(opscope.load(directory / name), f"pass{i}{EVIL}", pipeline=f"pipe{EVIL}", module=f"module{EVIL}")
+        recorder.set(remarks=[f"remark{EVIL}"], skipped=[f"skipped{EVIL}"])
+    dump = directory / "dump"
+    dump.mkdir()
+    (dump / "module_0001.f\x1b[2J.before_optimizations.txt").write_bytes((directory / "named.hlo").read_bytes())
+    (dump / "module_0001.f\x1b[2J.0001.p\x9b31m.after_q\x1b]0;x\x07.before_r.txt").write_bytes((directory / "broken.hlo").read_bytes())
+    (dump / "other\x1b[2J").touch()
+    return directory
+
+
+LINES: dict[str, list[list[str]]] = {
+    "info": [
+        ["a.json"],
+        ["a.json", "--all"],
+        ["a.json", "--json"],
+        ["two.json"],
+        ["two.json", "--module", "zz"],
+        ["missing.json"],
+        ["role.json"],
+        ["field.json"],
+        ["name\x1b[31m\u202e.json"],
+        ["name\x1b[31m"],
+        ["broken.hlo"],
+        ["named.hlo"],
+        ["run.opscope@9"],
+        ["run.opscope@x"],
+        ["run.opscope", "--module", EVIL.replace("\ud800", "")],
+        ["a.json", "--from", "\x1b[2J"],
+    ],
+    "diff": [
+        ["a.json", "b.json"],
+        ["a.json", "b.json", "--all"],
+        ["a.json", "b.json", "--json"],
+        ["run.opscope@0", "@1"],
+        ["two.json", "a.json"],
+    ],
+    "export": [
+        ["a.json", "-o", "o.svg", "--graph", "nosuch"],
+        ["a.json", "-o", "o.svg", "--around", "n1"],
+        ["two.json", "-o", "o.svg"],
+        ["a.json", "-o", "o.\x1b[2J"],
+        ["a.json", "-o", "o", "--to", "\x1b[2J"],
+        ["a.json", "-o", "o.svg", "--group-by", "\x1b[2J"],
+    ],
+    "passes": [
+        ["run.opscope"],
+        ["run.opscope", "--all"],
+        ["run.opscope", "--json"],
+        ["run.opscope", "--module", "zz"],
+        ["dump"],
+        ["dump", "--json"],
+    ],
+    "view": [["a.json", "--graph", "nosuch"], ["two.json", "--module", "zz"], ["nosuch\x1b[2J"], ["a.json", "--host", "\x1b[2J"]],
+    "demo": [["\x1b[2J"], ["--list"]],
+    "formats": [[], ["--json"]],
+    "repl": [["a.json"], ["two.json"]],
+}
+"""Command lines by command. A new command needs a row."""
+SCRIPT = (
+    "help\nlist computations\nlist n\nlist op_name jax\n/op\nstats\ndiff b.json\ninfo nosuch\nn1\nallpaths a b\nsave o.\x1b[2J\n\x1b[2J\n"
+)
+
+
+@pytest.fixture
+def printed(files: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[[list[str]], str]]:
+    monkeypatch.chdir(files)
+
+    def printed(arguments: list[str]) -> str:
+        first = f"n0{EVIL}".split("\t")[0]
+        monkeypatch.setattr(sys, "stdin", io.StringIO(SCRIPT + f"info 'n0{EVIL}'\n{first}\n"))
+        main(arguments)
+        out = capfd.readouterr()
+        return out.out + out.err
+
+    yield printed
+
+
+def test_every_command_has_hostile_input() -> None:
+    assert set(LINES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"), [pytest.param(name, line, id=f"{name}{i}") for name, lines in LINES.items() for i, line in enumerate(lines)]
+)
+@pytest.mark.parametrize("traceback", ["", "1"], ids=["plain", "traceback"])
+def test_no_command_prints_a_control_character(
+    printed: Callable[[list[str]], str], monkeypatch: pytest.MonkeyPatch, command: str, arguments: list[str], traceback: str
+) -> None:
+    monkeypatch.setenv("OPSCOPE_TRACEBACK", traceback)
+    text = printed([command, *arguments])
+    assert text and "internal error" not in text
+    assert OBEYED.findall(text) == []
+
+
+def test_a_command_line_that_is_wrong_is_not_obeyed_either(printed: Callable[[list[str]], str]) -> None:
+    for arguments in (["\x1b[2J"], ["info", "--\x1b[2J"], ["info", "a.json", "\x9b31m"]):
+        text = printed(arguments)
+        assert text and OBEYED.findall(text) == []
+
+
+def test_json_means_the_same(printed: Callable[[list[str]], str]) -> None:
+    assert json.loads(printed(["info", "a.json", "--json"]))["name"] == f"program{EVIL}"
+
+
+def test_a_name_cannot_add_a_line(printed: Callable[[list[str]], str]) -> None:
+    assert not any(line.startswith("X") for line in printed(["info", "a.json", "--all"]).split("\n"))
+
+
+def on_a_terminal(command: list[str], directory: Path, typed: bytes = b"", kind: str = "dumb") -> str:
+    """What a command writes to a terminal."""
+    control, terminal = pytest.importorskip("pty").openpty()
+    environment = {**os.environ, "TERM": kind, "COLUMNS": "200", "HOME": str(directory), "PYTHONIOENCODING": "utf-8"}
+    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=directory, env=environment) as process:
+        os.close(terminal)
+        if typed:
+            os.write(control, typed)
+        text = b""
+        while True:
+            try:
+                part = os.read(control, 1 << 16)
+            except OSError:  # Linux reports the end of the output of a terminal as an error
+                break
+            if not part:
+                break
+            text += part
+        process.wait()
+    os.close(control)
+    return text.decode("utf-8", "surrogatepass").replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("format", ["json", "hlo", "dot"])
+def test_a_file_on_a_terminal_is_escaped(files: Path, format: str) -> None:
+    source = "named.hlo" if format == "hlo" else "a.json"
+    text = on_a_terminal([sys.executable, "-m", "opscope", "export", source, "-o", "-", "--to", format], files)
+    assert len(text) > 100 and OBEYED.findall(text) == []
+
+
+def test_a_file_in_a_pipe_keeps_its_bytes(files: Path) -> None:
+    command = [sys.executable, "-m", "opscope", "export", "named.hlo", "-o", "-", "--to", "hlo"]
+    assert b"\x1b[2J" in subprocess.run(command, cwd=files, capture_output=True, check=True).stdout
+
+
+def test_the_prompt_on_a_terminal(files: Path) -> None:
+    text = on_a_terminal([sys.executable, "-m", "opscope", "repl", "named.hlo"], files, b"list x\ninfo x.1\nstats\nquit\n")
+    assert r"\x1b[31mfoo/bar" in text and "custom-call" in text
+    assert not re.search("\x1b[]\\[](31m|0;|2J)", text), "the editor of lines has sequences of its own"
+
+
+def test_a_name_that_cannot_be_typed_is_not_offered(files: Path) -> None:
+    assert Names(opscope.load(files / "a.json")).starting_with("n") == []
+    assert Names(opscope.load(files / "named.hlo")).starting_with("x") == ["x.1"]
+
+
+def test_a_progress_bar_shows_the_source_as_text(tmp_path: Path) -> None:
+    code = r"""
+from opscope.cli.progress import _LateBar
+bar = _LateBar("reading [/red][bold]a\x1b]0;title\x07.json")
+bar.show()
+bar.stop()
+"""
+    text = on_a_terminal([sys.executable, "-c", code], tmp_path, kind="xterm")
+    assert r"reading [/red][bold]a\x1b]0;title\x07.json" in text and "\x1b]" not in text and "\x07" not in text
+
+
+def test_times_and_errors_in_python_are_escaped_too(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with opscope.record(times=True) as recorder:
+        recorder.snapshot(opscope.load(files / "a.json"), f"pass{EVIL}")
+    assert OBEYED.findall(capsys.readouterr().err) == []
+    with pytest.raises(opscope.OpscopeError) as refusal:
+        opscope.load(files / "missing.json")
+    assert OBEYED.findall(str(refusal.value)) == []
+
+
+def test_plain_text_stays_as_it_is() -> None:
+    assert one_line("größe → 模型 🙂") == printable("größe → 模型 🙂") == "größe → 模型 🙂"
+    assert one_line("a\tb\n") == r"a\tb\n" and printable("a\tb\n") == "a\tb\n"
+
+
+PRINTS = {"echo", "secho", "echo_via_pager", "prompt", "confirm", "progressbar", "print_exc", "print_exception", "print_stack"}
+ALLOWED = {
+    "terminal.py": "the module that prints",
+    "recording/processes.py": "a child process, whose standard output is a pipe to its parent",
+    "readers/mlir.py": "a child process, whose standard output is a pipe to its parent",
+    "render/draw/host.py": "a child process, whose standard output is a pipe to its parent",
+}
+HARMLESS = {"isatty", "flush", "fileno"}
+
+
+def ways_to_print(tree: ast.AST) -> Iterator[str]:
+    parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "print":
+            yield f"line {node.lineno}: print"
+        if isinstance(node, ast.Attribute) and node.attr in PRINTS:
+            yield f"line {node.lineno}: .{node.attr}"
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in ("stdout", "stderr")
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "sys"
+        ):
+            use = parents[node]
+            if not (isinstance(use, ast.Attribute) and use.attr in HARMLESS):
+                yield f"line {node.lineno}: sys.{node.attr}"
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "input"
+            and not isinstance(node.args[0], ast.Constant)
+        ):
+            yield f"line {node.lineno}: input"
+
+
+def test_only_one_module_prints() -> None:
+    elsewhere = {
+        name: uses
+        for path in sorted(SRC.rglob("*.py"))
+        if (name := str(path.relative_to(SRC))) not in ALLOWED and (uses := list(ways_to_print(ast.parse(path.read_text("utf-8")))))
+    }
+    assert elsewhere == {}, "print with opscope.terminal.say, which escapes control characters"
+
+
+def test_the_search_for_prints_finds_them() -> None:
+    for code in ("print(1)", "f(print)", "click.echo(x)", "sys.stdout.write(x)", "f(file=sys.stderr)", "traceback.print_exc()", "input(x)"):
+        assert list(ways_to_print(ast.parse(code))), code
+    assert not list(ways_to_print(ast.parse('sys.stdout.isatty(); input("> ")')))
