@@ -5,6 +5,8 @@ The viewer writes them the same way (`web/src/core/text/quantities.ts`), so a si
 
 from __future__ import annotations
 
+_LARGEST = 1e300
+"""Python counts further than floats do."""
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
@@ -19,6 +21,8 @@ def short_bytes(value: float) -> str:
 
 
 def _scaled(value: float) -> str:
+    if abs(value) > _LARGEST:
+        return "∞ "
     power = 0
     while abs(value) >= 999.5 and power < len(_PREFIXES) - 1:
         value /= 1000

@@ -18,7 +18,7 @@ from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.gc_pause import without_collecting
 from opscope.ops import CATEGORIES, LOOPS, Control, category_of, facts_of, plain_name
-from opscope.program import UNKNOWN_TYPE, Graph, Node, Program, TensorType
+from opscope.program import UNKNOWN_TYPE, Graph, Node, Program, TensorType, whole_number
 
 
 class Cost(NamedTuple):
@@ -188,7 +188,7 @@ def _dot(graph: Graph, node: Node) -> int | None:
     for key, pattern in _CONTRACTED:
         match = pattern.match(str(attrs[key]).strip("{}")) if key in attrs else None
         if match and inputs and inputs[0] != UNKNOWN_TYPE and out is not None:
-            dims = [int(d) for d in match[1].split(",") if d.strip()]
+            dims = [number for d in match[1].split(",") if (number := whole_number(d.strip())) is not None]
             shape = inputs[0].shape
             sizes = [shape[d] for d in dims if d < len(shape)]
             return 2 * out * prod(d for d in sizes if isinstance(d, int)) if all(isinstance(d, int) for d in sizes) else None
@@ -236,7 +236,7 @@ def _first_operand(graph: Graph, node: Node) -> int | None:
 
 
 def _custom_call(graph: Graph, node: Node) -> int | None:
-    return 0 if node.attrs.get("custom_call_target") in _ANNOTATIONS else None
+    return 0 if str(node.attrs.get("custom_call_target")) in _ANNOTATIONS else None
 
 
 _RULES: dict[str, _Rule] = {
@@ -294,6 +294,6 @@ def _trip_count(node: Node) -> int | None:
     attrs: Any = node.attrs
     match = _TRIP_COUNT.search(str(attrs.get("backend_config", "")))
     if match:
-        return int(match[1])
+        return whole_number(match[1])
     length = attrs.get("length") if facts_of(node.op).control == "scan" else None
-    return int(length) if isinstance(length, int) or (isinstance(length, str) and length.isdigit()) else None
+    return whole_number(length)

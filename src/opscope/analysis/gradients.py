@@ -179,7 +179,7 @@ def _origin(node: Node) -> _Origin:
     stack = attrs.get("metadata.stack_frame_id")  # XLA's frames include columns, so they separate `(x - m) * rsqrt(v)`
     places: list[tuple[str, _Key]] = []
     if stack:
-        places.append(("place", (scope, stack)))
+        places.append(("place", (scope, str(stack))))
     if frames:
         places.append(("place", (scope, frames)))
     places.append(("scope", (scope,)))

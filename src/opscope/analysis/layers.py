@@ -6,11 +6,11 @@ follow from shapes. A forward graph does not show what autograd would save, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from opscope.analysis.mult_adds import kernel_of, mult_adds
-from opscope.program import DIRECTION_ATTR, WHOLE, Graph, Node, Path, Program, TensorType, ValueRef
+from opscope.program import DIRECTION_ATTR, WHOLE, Graph, Node, Path, Program, TensorType, ValueRef, whole_number
 from opscope.readers.torch.measure import Layer, Measured
 
 _ACCUMULATE = "AccumulateGrad"
@@ -19,7 +19,8 @@ _ACCUMULATE = "AccumulateGrad"
 
 def has_modules(program: Program) -> bool:
     """Whether a program was captured from torch modules and traced into them: then its groups are their calls."""
-    return bool(program.attrs.get("modules")) and not any("module" in node.attrs for node in program.main if node.role == "op")
+    modules = program.attrs.get("modules")
+    return bool(modules) and isinstance(modules, Mapping) and not any("module" in node.attrs for node in program.main if node.role == "op")
 
 
 def layers_of(program: Program) -> Measured:
@@ -76,7 +77,7 @@ class _Layers:
         outer = self.calls[around].layer.path
         inside = f"{outer}.{name}" if outer else name
         path = inside if inside in self.classes or name not in self.classes else name
-        return Layer(path, cls, depth, around, repeat=int(repeat) if at and repeat.isdigit() else 0)
+        return Layer(path, cls, depth, around, repeat=(whole_number(repeat) or 0) if at else 0)
 
     def operation(self, graph: Graph, node: Node) -> None:
         call = self.at(node.scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opscope.ops import Control, facts_of
-from opscope.program import Node
+from opscope.program import Node, whole_number
 
 _FIRST: dict[Control, int] = {"while": 0, "for": 3}
 """The number of operands before the carried ones: scf.for takes its bounds and step first."""
@@ -16,6 +16,12 @@ def first_carried(node: Node) -> int:
     """
     control = facts_of(node.op).control
     if control == "scan":
-        return int(node.attrs.get("num_consts", -1))
-    constants = (node.attrs.get(key, 0) for key in ("cond_nconsts", "body_nconsts"))
-    return _FIRST[control] + sum(map(int, constants)) if control in _FIRST else -1
+        return _count(node, "num_consts", -1)
+    constants = (_count(node, key, 0) for key in ("cond_nconsts", "body_nconsts"))
+    return _FIRST[control] + sum(constants) if control in _FIRST else -1
+
+
+def _count(node: Node, attribute: str, otherwise: int) -> int:
+    """A number of operands, from an attribute."""
+    number = whole_number(node.attrs.get(attribute, otherwise))
+    return number if number is not None and 0 <= number <= len(node.inputs) else otherwise

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from opscope.ops import plain_name
-from opscope.program import WHOLE, Graph, Node, TensorType, ValueRef
+from opscope.program import WHOLE, Graph, Node, TensorType, ValueRef, whole_number
 
 _SLICES = frozenset(["slice", "dynamic_slice", "gather"])
 _UPDATES = frozenset(["dynamic_update_slice", "scatter"])
@@ -102,7 +102,7 @@ def _only_returned(body: Graph, node: Node) -> bool:
 
 def _number(parameter: Node) -> int:
     """A parameter's number: HLO may list parameters in any order, and operands are bound by number."""
-    return int(parameter.attrs.get("parameter_number", 0))
+    return whole_number(parameter.attrs.get("parameter_number")) or 0
 
 
 def bytes_of(types: Iterable[TensorType]) -> int | None:

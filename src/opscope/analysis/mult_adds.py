@@ -26,7 +26,7 @@ def mult_adds(op: str, inputs: Sequence[Sizes], outputs: Sequence[Sizes], attrs:
         return None
     try:
         return rule(inputs, outputs[0], attrs)  # type: ignore[arg-type]
-    except (IndexError, KeyError, ValueError):  # an operand is missing, or is not what the operation's name implies
+    except (LookupError, TypeError, ValueError):  # an operand is missing, or is not what the operation's name implies
         return None
 
 

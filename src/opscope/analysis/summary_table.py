@@ -28,7 +28,7 @@ def table_of(program: Program) -> SummaryTable | None:
     """The measured table, or one derived from the graph; None for a program without modules. Empty columns are left out."""
     try:
         return _table(program.attrs[MEASURED])
-    except (KeyError, TypeError, AttributeError):  # there is none, or the program's file uses the name for something else
+    except (LookupError, TypeError, ValueError, AttributeError):  # there is none, or the program's file uses the name for something else
         return _table(Summary(layers_of(program), None, ()).to_dict()) if has_modules(program) else None
 
 

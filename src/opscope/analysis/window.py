@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, NamedTuple
 
-from opscope.program import TensorType
+from opscope.program import TensorType, whole_number
 
 _MOST_STEPS = 200_000
 """Up to this many positions are counted one by one; beyond it, padding is counted as if it were data."""
@@ -15,8 +15,9 @@ _MOST_STEPS = 200_000
 
 def window_size(attrs: Mapping[str, Any]) -> int | None:
     """Elements of a window: 9 for `{size=3x3 pad=1_1x1_1}`."""
-    sizes = _window(attrs).get("size")
-    return prod(map(int, sizes)) if sizes and all(map(str.isdigit, sizes)) else None
+    sizes = [whole_number(size) for size in _window(attrs).get("size", ())]
+    known = [size for size in sizes if size is not None]
+    return prod(known) if known and len(known) == len(sizes) else None
 
 
 def convolution_taps(lhs: TensorType, kernel: TensorType, out: TensorType, attrs: Mapping[str, Any]) -> int | None:
@@ -95,7 +96,8 @@ def _steps(window: dict[str, list[str]], n: int) -> _Steps:
     def part(key: str, default: int) -> int:
         values = window.get(key, [])
         number = values[n].partition("_")[0] if n < len(values) else ""
-        return int(number) if number.removeprefix("-").isdigit() else default
+        whole = whole_number(number)
+        return default if whole is None else whole
 
     return _Steps(part("stride", 1), part("pad", 0), part("lhs_dilate", 1) or 1, part("rhs_dilate", 1))
 

@@ -22,6 +22,7 @@ from opscope.native.format import (
 )
 from opscope.native.place import place_of
 from opscope.program import (
+    MOST_LINES,
     NO_DETAILS,
     ROLES,
     Frame,
@@ -246,7 +247,10 @@ def _decode_link(raw: Any, at: str) -> Link:
 def _decode_frame(raw: Any, at: str, shared: _Shared) -> Frame:
     _check_fields(_object(raw, at), FRAME_FIELDS, at)
     file = _text(raw.get("file"), f"{at}.file")
-    frame = Frame(file, _whole(raw.get("line", 0), f"{at}.line"), _text(raw.get("function", ""), f"{at}.function"))
+    line = _whole(raw.get("line", 0), f"{at}.line")
+    if not 0 <= line <= MOST_LINES:
+        raise _FieldError(f"{at}.line", "must be the number of a line, or 0 if it is unknown")
+    frame = Frame(file, line, _text(raw.get("function", ""), f"{at}.function"))
     return shared.frame.setdefault(frame, frame)
 
 

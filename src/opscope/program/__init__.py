@@ -11,6 +11,7 @@ demand: a compiled module has 100,000 nodes with a kilobyte of attributes each, 
 from __future__ import annotations
 
 from opscope.program.builder import GraphBuilder, ProgramBuilder
+from opscope.program.checks import wrong_details, wrong_part
 from opscope.program.metric import COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Node, Program
 from opscope.program.values import (
@@ -21,6 +22,7 @@ from opscope.program.values import (
     DTYPE_KINDS,
     EMPTY,
     FORWARD,
+    MOST_LINES,
     NO_DETAILS,
     ROLES,
     TRANSFORMS_ATTR,
@@ -36,8 +38,11 @@ from opscope.program.values import (
     Role,
     TensorType,
     ValueRef,
+    dimension,
     dtype_bits,
     dtype_kind,
+    line_number,
+    whole_number,
 )
 
 __all__ = [
@@ -49,6 +54,7 @@ __all__ = [
     "DTYPE_KINDS",
     "EMPTY",
     "FORWARD",
+    "MOST_LINES",
     "NO_DETAILS",
     "ORIGINS",
     "ROLES",
@@ -73,6 +79,11 @@ __all__ = [
     "Role",
     "TensorType",
     "ValueRef",
+    "dimension",
     "dtype_bits",
     "dtype_kind",
+    "line_number",
+    "whole_number",
+    "wrong_details",
+    "wrong_part",
 ]

@@ -1,19 +1,23 @@
-"""How readers create a Program. The builder checks that ids are unique and that every reference resolves, and reports where not."""
+"""How readers create a Program. The builder checks that the parts of nodes are what the model says, that ids are unique and that every
+reference resolves, and reports where not."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import repeat
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from opscope.errors import OpscopeError, SourceError
+from opscope.program.checks import MOST_OUTPUTS, shown, wrong_part, wrong_type
 from opscope.program.metric import Metric, check_ratio, number
 from opscope.program.model import Graph, Node, Program
 from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Frame, KnownDetails, Link, Path, Role, TensorType, ValueRef
 
 T = TypeVar("T")
+
+builtin_id = id
+"""The built-in `id`; here, an id is that of a node."""
 
 
 class GraphBuilder:
@@ -31,12 +35,13 @@ class GraphBuilder:
         self.attrs: dict[str, Any] = {}
 
     def add(self, node: Node, line: int = 0) -> Node:
+        """Add a node from a source that has checked its parts."""
         self.nodes.append(node)
         self.lines.append(line)
         return node
 
     def take(self, nodes: Iterable[Node]) -> None:
-        """Add many nodes at once, from a source without lines or one that tracks them itself."""
+        """Add many nodes at once, from a source that has checked their parts and has no lines or tracks them itself."""
         self.nodes.extend(nodes)
         self.lines.extend(repeat(0, len(self.nodes) - len(self.lines)))
 
@@ -56,11 +61,15 @@ class GraphBuilder:
         links: Iterable[Link] = (),
         line: int = 0,
     ) -> Node:
-        """Add a node with its details."""
+        """Add a node with its details, after checking them."""
         frames = tuple(source)
         details = KnownDetails(attrs, scope, frames) if attrs or scope or frames else NO_DETAILS
         node = Node(id, op, tuple(inputs), tuple(outputs), role, tuple(calls), tuple(control), tuple(links), details)
-        return self.add(node, line)
+        self.add(node, line)
+        field, problem = wrong_part(node)
+        if field:
+            raise self._fail(len(self.nodes) - 1, f"{field} of {shown(id)} {problem}", f".{field}")
+        return node
 
     def group(self, grouping: str, node_id: str, path: Path) -> None:
         self.groupings.setdefault(grouping, {})[node_id] = path
@@ -103,8 +112,8 @@ class GraphBuilder:
                     message = f"input {name!r} of {node.id!r} is not a node of graph {self.name!r}"
                     raise self._fail(i, message, _nth("inputs", node.inputs, (name, index)))
                 count = len(nodes[at].outputs)
-                if index >= count > 0 or index < WHOLE:
-                    message = f"{node.id!r} uses output {index} of {name!r}, which has {count}"
+                if not WHOLE <= index < (count or MOST_OUTPUTS):
+                    message = f"{node.id!r} uses output {index} of {name!r}, which has {count or 'fewer'}"
                     raise self._fail(i, message, _nth("inputs", node.inputs, (name, index)))
             for name in node.control:
                 if name not in position:
@@ -116,7 +125,8 @@ class GraphBuilder:
                     raise self._fail(i, message, _nth("links", node.links, link))
 
     def build(self) -> Graph:
-        counts = {node.id: len(node.outputs) or sys.maxsize for node in self.nodes}
+        self._check_types()
+        counts = {node.id: len(node.outputs) or MOST_OUTPUTS for node in self.nodes}
         if not self._is_valid(counts):
             self._raise_first_error()
         for name, index in self.outputs:
@@ -124,9 +134,12 @@ class GraphBuilder:
                 message = f"output {name!r} #{index} of graph {self.name!r} is not a value of the graph"
                 raise self._fail_graph(message, _nth("outputs", self.outputs, (name, index)))
         for grouping, paths in self.groupings.items():
-            for name in paths:
+            for name, path in paths.items():
                 if name not in counts:
                     message = f"grouping {grouping!r} contains {name!r}, which is not a node of graph {self.name!r}"
+                    raise self._fail_graph(message, f".groupings.{grouping}")
+                if not all(isinstance(group, str) for group in path):
+                    message = f"grouping {grouping!r} of {name!r} must be names of groups, not {shown(path)}"
                     raise self._fail_graph(message, f".groupings.{grouping}")
         return Graph(
             self.name,
@@ -136,6 +149,14 @@ class GraphBuilder:
             MappingProxyType(self.attrs),
             _frozen({metric: self._column(metric, values, counts) for metric, values in self.metrics.items()}),
         )
+
+    def _check_types(self) -> None:
+        """Check each type once: nodes share them."""
+        types = {builtin_id(each): each for node in self.nodes for each in node.outputs}
+        wrong = {key: problem for key, each in types.items() if (problem := wrong_type(each))}
+        if wrong:
+            i, key = next((i, key) for i, node in enumerate(self.nodes) for each in node.outputs if (key := builtin_id(each)) in wrong)
+            raise self._fail(i, f"type of {self.nodes[i].id!r}: {wrong[key]}", ".outputs")
 
     def _column(self, metric: str, values: Mapping[str, float], ids: Container[str]) -> dict[str, float]:
         column = {}

@@ -82,8 +82,26 @@ def dtype_bits(dtype: str) -> int | None:
         return 8
     if dtype == "token":
         return 0
-    match = re.fullmatch(r"q?b?(?:f|float|s|i|u|int|uint|c|complex|bits)(\d+)(?:e\d.*|_.*)?", dtype)
+    match = re.fullmatch(r"q?b?(?:f|float|s|i|u|int|uint|c|complex|bits)([0-9]{1,6})(?:e\d.*|_.*)?", dtype)
     return int(match[1]) if match else None
+
+
+_MOST_DIGITS = 18
+"""Every whole number with so many digits fits into 64 bits."""
+
+
+def whole_number(value: Any) -> int | None:
+    """A whole number that a source gives as a number or as text; None for anything else, and for one that does not fit into 64 bits."""
+    if isinstance(value, str):
+        digits = value.removeprefix("-")
+        return int(value) if len(digits) <= _MOST_DIGITS and digits.isdecimal() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_MOST_DIGITS else None
+
+
+def dimension(text: str) -> int | str:
+    """One dimension of a shape; what is not a number stays text."""
+    size = whole_number(text)
+    return text if size is None or size < 0 else size
 
 
 DtypeKind = Literal["other", "float", "complex", "integer", "boolean", "key"]
@@ -101,6 +119,15 @@ _KINDS: tuple[tuple[str, DtypeKind], ...] = (
 def dtype_kind(dtype: str) -> DtypeKind:
     """The kind of number that an element is, for the same dtype names."""
     return next((kind for pattern, kind in _KINDS if re.fullmatch(pattern, dtype)), "other")
+
+
+MOST_LINES = (1 << 31) - 1
+
+
+def line_number(text: str) -> int:
+    """The number of a line; 0, which means unknown, if no file has so many."""
+    number = whole_number(text)
+    return number if number is not None and 0 <= number <= MOST_LINES else 0
 
 
 class Frame(NamedTuple):

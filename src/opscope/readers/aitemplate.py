@@ -7,7 +7,6 @@ AITemplate is never imported: objects of that shape are enough.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from opscope.errors import OpscopeError, SourceError, blamed_on_source
 from opscope.program import GraphBuilder, Metric, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
+from opscope.readers.json_text import parsed_json
 from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
 
@@ -38,10 +38,7 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
 
 def read_model(source: Source) -> dict[str, Any]:
     """The dump as JSON, checked for its two lists."""
-    try:
-        model = json.loads(source.read_text())
-    except json.JSONDecodeError as error:
-        raise SourceError(f"not valid JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+    model = parsed_json(source.read_text())
     if not isinstance(model, dict) or not all(isinstance(model.get(key), list) for key in ("Tensors", "Operators")):
         raise SourceError("is not an AITemplate debug dump: expected lists of Tensors and Operators")
     return model

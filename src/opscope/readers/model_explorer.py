@@ -13,9 +13,23 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from opscope.errors import SourceError
-from opscope.program import UNKNOWN_TYPE, Graph, GraphBuilder, Node, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
+from opscope.errors import SourceError, blamed_on_source
+from opscope.program import (
+    UNKNOWN_TYPE,
+    Graph,
+    GraphBuilder,
+    Node,
+    Path,
+    Program,
+    ProgramBuilder,
+    Role,
+    TensorType,
+    ValueRef,
+    dimension,
+    whole_number,
+)
 from opscope.readers import Progress, Verdict
+from opscope.readers.json_text import parsed_json
 from opscope.readers.source import Source
 
 EXTRA_FIELDS = "model_explorer"
@@ -39,13 +53,9 @@ def sniff(source: Source) -> Verdict:
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
-    text = source.read_text()
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
-        raise SourceError(f"not valid JSON: {getattr(error, 'msg', error)}", line=line, column=column) from None
-    return decode(data)
+    data = parsed_json(source.read_text())
+    with blamed_on_source("is not Model Explorer's graph JSON"):
+        return decode(data)
 
 
 def decode(data: Any) -> list[Program]:
@@ -108,7 +118,8 @@ def _node(raw: Mapping[str, Any], outputs: Mapping[str, list[Any]], graph_ids: s
     names = _tensor_names(raw)
     if names:
         attrs.setdefault(TENSOR_NAMES, names)
-    calls = [name for name in raw.get("subgraphIds") or () if name in graph_ids]
+    called = raw.get("subgraphIds")
+    calls = [name for name in called if isinstance(name, str) and name in graph_ids] if isinstance(called, list) else []
     label = str(raw.get("label", ""))
     role: Role = "op"
     if not inputs and (scope[:1] == ("inputs",) or "__value" in attrs or label == raw["id"]):
@@ -131,7 +142,7 @@ def _reference(edge: Mapping[str, Any], outputs: Mapping[str, list[Any]]) -> Val
     output_ids = outputs.get(source)
     if output_ids is None:
         return None
-    index = output_ids.index(output) if output in output_ids else int(output) if str(output).isdecimal() else 0
+    index = output_ids.index(output) if output in output_ids else whole_number(output) or 0
     return source, index if index < len(output_ids) else 0 if output_ids else index
 
 
@@ -153,7 +164,7 @@ def _type(item: Mapping[str, Any]) -> TensorType:
 
 
 def _dims(parts: list[str]) -> tuple[int | str, ...]:
-    return tuple(int(part) if part.strip().isdecimal() else part.strip() for part in parts if part.strip())
+    return tuple(dimension(part.strip()) for part in parts if part.strip())
 
 
 def _lost_fields(raw: Mapping[str, Any], encoded: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,9 +177,15 @@ def _lost_fields(raw: Mapping[str, Any], encoded: Mapping[str, Any]) -> dict[str
 _ABSENT = object()
 
 
+def extra_fields(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """What Model Explorer's file said beyond our model; empty if the program comes from elsewhere."""
+    fields = attrs.get(EXTRA_FIELDS)
+    return dict(fields) if isinstance(fields, Mapping) else {}
+
+
 def encode(program: Program, grouping: str | None = None) -> Any:
     """A collection for Model Explorer; `grouping` chooses the hierarchy, because Model Explorer has only one."""
-    extra = dict(program.attrs.get(EXTRA_FIELDS, {}))
+    extra = extra_fields(program.attrs)
     form = extra.pop("form", "collection")
     entry_first = sorted(program.graphs, key=lambda name: EXTRA_FIELDS not in program.attrs and name != program.entry)
     graphs = [_encode_graph(program[name], grouping) for name in entry_first]
@@ -183,13 +200,13 @@ def encode(program: Program, grouping: str | None = None) -> Any:
 def _encode_graph(graph: Graph, grouping: str | None) -> dict[str, Any]:
     nodes = []
     for node in graph:
-        extra = dict(node.attrs.get(EXTRA_FIELDS, {}))
+        extra = extra_fields(node.attrs)
         missing = extra.pop("", [])
         encoded = {**encode_node(node), **extra}
         if grouping is not None:
             encoded["namespace"] = _namespace(graph.groupings.get(grouping, {}).get(node.id, ()))
         nodes.append({key: value for key, value in encoded.items() if key not in missing})
-    return {"id": graph.name, "nodes": nodes, **graph.attrs.get(EXTRA_FIELDS, {})}
+    return {"id": graph.name, "nodes": nodes, **extra_fields(graph.attrs)}
 
 
 def encode_node(node: Node) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def serve(answer: Callable[[str], bytes]) -> None:
         try:
             sign, data = b"+", answer(question.decode("utf-8", "surrogateescape"))
         except (OpscopeError, OSError) as error:
-            sign, data = b"-", str(error).encode()
+            sign, data = b"-", str(error).encode("utf-8", "replace")
         answers.write(sign + _LENGTH.pack(len(data)) + data)
         answers.flush()
         question = b""

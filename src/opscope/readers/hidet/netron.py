@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from opscope.errors import SourceError, blamed_on_source
-from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.errors import blamed_on_source
+from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, whole_number
 from opscope.readers.hidet.attributes import CATEGORY, FLOW_TEXT, FUSED, FUSED_GRAPH, TASK, value_of, with_verbatim
 from opscope.readers.hidet.text import read_flow_text
+from opscope.readers.json_text import parsed_json
 
 
 def read_netron(text: str, name: str = "hidet") -> Program:
-    try:
-        model = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SourceError(f"not valid JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+    model = parsed_json(text)
     with blamed_on_source("is not hidet's netron JSON"):
         graphs = model["graphs"]
         program = ProgramBuilder(name, "main")
@@ -70,4 +67,4 @@ def _graph(program: ProgramBuilder, graph: GraphBuilder, content: dict[str, Any]
 def _type(argument: dict[str, Any]) -> TensorType:
     described = argument["type"]
     dims = described["shape"]["dimensions"]
-    return TensorType(described["dataType"], tuple(int(dim) if str(dim).lstrip("-").isdigit() else str(dim) for dim in dims))
+    return TensorType(described["dataType"], tuple(str(dim) if (size := whole_number(dim)) is None else size for dim in dims))

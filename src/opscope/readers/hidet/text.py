@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from opscope.errors import SourceError
-from opscope.program import GraphBuilder, TensorType, ValueRef
+from opscope.program import GraphBuilder, TensorType, ValueRef, dimension
 
 _TYPED = re.compile(r"(\w+): (\w+)\[([^\]]*)\]\[([^\]]*)\]")
 _CONSTANT = re.compile(r"(\w+) = Constant\((\w+)\[([^\]]*)\]\[([^\]]*)\]\)(?:\s*#\s*hash: (\w+))?")
@@ -78,4 +78,4 @@ def _split(text: str) -> list[str]:
 
 
 def _type(dtype: str, shape: str) -> TensorType:
-    return TensorType(dtype, tuple(int(dim) if dim.isdigit() else dim for dim in map(str.strip, shape.split(",")) if dim))
+    return TensorType(dtype, tuple(dimension(dim) for dim in map(str.strip, shape.split(",")) if dim))

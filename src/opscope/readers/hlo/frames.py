@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from opscope.program import Frame
+from opscope.program import Frame, line_number, whole_number
 from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, unquote
 
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
@@ -79,9 +79,9 @@ _EXAMPLES = {
 def frames_of(metadata: Mapping[str, str], tables: FrameTables) -> tuple[Frame, ...]:
     """A node's frames: its stack if the module has one, otherwise the one line named in the metadata."""
     number = metadata.get("metadata.stack_frame_id", "")
-    stack = tables.stack(int(number)) if number.isdecimal() and len(number) < 10 else ()
+    stack = tables.stack(whole_number(number) or 0)
     file = metadata.get("metadata.source_file", "")
     if stack or not file:
         return stack
     line = metadata.get("metadata.source_line", "")
-    return (Frame(file, int(line) if line.isdecimal() and len(line) < 10 else 0),)
+    return (Frame(file, line_number(line)),)

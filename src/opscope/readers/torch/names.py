@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from opscope.program import Frame, Path
+from opscope.program import Frame, Path, line_number, whole_number
 
 ONE_BY_ONE = "pass inputs one by one, not in a tuple or list: opscope.capture(model, *inputs)"
 
@@ -36,7 +36,7 @@ class Call(NamedTuple):
         repeat = key.rpartition("@")[2] if "@" in key else ""
         if "'" in path or path.startswith("L__self__"):
             path = attribute_path(path)
-        return cls(path, class_name, int(repeat) if repeat.isdigit() else 0)
+        return cls(path, class_name, whole_number(repeat) or 0)
 
     def title(self, parent: str) -> str:
         """The group's name below its parent: "mlp: LlamaMLP", or "mlp@2: LlamaMLP" for the third call."""
@@ -77,7 +77,7 @@ def calls_of_text(stack: str) -> tuple[Call, ...]:
 def frames_of_text(stack_trace: str) -> tuple[Frame, ...]:
     """Source frames, innermost first, without those of the exporter itself."""
     frames = [
-        Frame(match["file"], int(match["line"]), match["function"] or "")
+        Frame(match["file"], line_number(match["line"]), match["function"] or "")
         for match in _FRAME.finditer(stack_trace)
         if not match["file"].endswith(_EXPORT_PLUMBING)
     ]

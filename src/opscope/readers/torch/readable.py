@@ -17,7 +17,7 @@ from collections import deque
 from typing import NamedTuple
 
 from opscope.errors import SourceError
-from opscope.program import Frame, Program, ProgramBuilder
+from opscope.program import Frame, Program, ProgramBuilder, line_number
 from opscope.readers.torch.readable_body import BodyReader
 
 ENTRY = "main"
@@ -101,7 +101,7 @@ def _frames(lines: list[str]) -> list[Frame | None]:
     for line in lines:
         located = _LOCATION.match(line) if "# File: " in line else None
         if located:
-            current = Frame(located["file"], int(located["line"]), located["function"])
+            current = Frame(located["file"], line_number(located["line"]), located["function"])
         elif "# No stacktrace" in line and _NO_LOCATION.match(line):
             current = None
         frames.append(current)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from opscope.program import TensorType
+from opscope.program import TensorType, dimension
 from opscope.readers.torch.values import layout_text
 
 _DTYPES = {
@@ -32,4 +32,4 @@ def type_of(text: str) -> tuple[TensorType, str]:
 
 def _sizes(text: str) -> tuple[int | str, ...]:
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
-    return tuple([int(part) if part.isdigit() else part for part in parts])
+    return tuple([dimension(part) for part in parts])

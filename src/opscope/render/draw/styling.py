@@ -64,7 +64,7 @@ def _read_json(name: str, help: str = "") -> Any:
         return json.loads(Path(name).read_text("utf-8"))
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}{help}", name) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
         raise SourceError(f"not valid JSON: {getattr(error, 'msg', error)}", name, line=line, column=column) from None
 

@@ -16,8 +16,9 @@ from opscope.render.wire.file_styles import looks_of
 def facts_of(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
     """Notes, derivative rules and, if there are any, the summary and the file's own styles. `trees` are the program's groupings."""
     starts = dict(zip(program.graphs, accumulate((len(graph) for graph in program), initial=0), strict=False))
-    notes = [str(note) for note in program.attrs.get("notes", ())]
-    return {"notes": notes, "derivatives": explanations(program), **_summary(program, trees), **looks_of(program, starts)}
+    notes = program.attrs.get("notes")
+    texts = [str(note) for note in notes] if isinstance(notes, list | tuple) else []
+    return {"notes": texts, "derivatives": explanations(program), **_summary(program, trees), **looks_of(program, starts)}
 
 
 def _summary(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
@@ -33,5 +34,5 @@ def _summary(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
     groups: dict[Path, int] = {(): -1}
     for scope in table.scopes:
         if scope:
-            groups[scope] = numbers.get((groups[scope[:-1]], scope[-1]), -1)
+            groups[scope] = numbers.get((groups.get(scope[:-1], -1), scope[-1]), -1)
     return {"summary": {**table._asdict(), "scopes": [groups[scope] for scope in table.scopes]}}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.program import Graph, Program
-from opscope.readers.model_explorer import EXTRA_FIELDS
+from opscope.readers.model_explorer import EXTRA_FIELDS, extra_fields
 
 _PARTS = {"backgroundColor": "fill", "borderColor": "stroke", "textColor": "text"}
 _PANES = ("edgeOverlaysDataListLeftPane", "edgeOverlaysDataListRightPane")
@@ -20,10 +20,9 @@ def looks_of(program: Program, starts: Mapping[str, int]) -> dict[str, Any]:
     groups: list[dict[str, Any]] = []
     overlays: list[dict[str, Any]] = []
     for number, graph in enumerate(program):
-        start, extra = starts[graph.name], graph.attrs.get(EXTRA_FIELDS, {})
+        start, extra = starts[graph.name], extra_fields(graph.attrs)
         for position, node in enumerate(graph.nodes, start):
-            fields = node.attrs.get(EXTRA_FIELDS)
-            look = _look(fields.get("style")) if isinstance(fields, Mapping) else {}
+            look = _look(extra_fields(node.attrs).get("style"))
             if look:
                 nodes.append([position, look])
         for config in _dicts(extra.get("groupNodeConfigs")):
@@ -41,9 +40,9 @@ def _overlays(data: Any, graph: Graph, start: int) -> Iterable[dict[str, Any]]:
     for group in _dicts(data):
         for overlay in _dicts(group.get("overlays")):
             edges = [
-                [start + graph.position[edge["sourceNodeId"]], start + graph.position[edge["targetNodeId"]], str(edge.get("label") or "")]
+                [start + graph.position[source], start + graph.position[target], str(edge.get("label") or "")]
                 for edge in _dicts(overlay.get("edges"))
-                if edge.get("sourceNodeId") in graph and edge.get("targetNodeId") in graph
+                if (source := str(edge.get("sourceNodeId"))) in graph and (target := str(edge.get("targetNodeId"))) in graph
             ]
             names = [str(name) for name in (group.get("name"), overlay.get("name")) if name]
             width = overlay.get("edgeWidth")

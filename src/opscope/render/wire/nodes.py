@@ -9,10 +9,11 @@ from typing import Any
 from opscope.analysis.loops import first_carried
 from opscope.ellipsis import ellipsize
 from opscope.ops import facts_of
-from opscope.program import Node
+from opscope.program import Node, whole_number
 from opscope.render.wire.sections import Rows, SectionWriter
 
 _LONGEST_TEXT = 80
+_MOST_OPERANDS = (1 << 31) - 1
 
 Row = tuple[
     int, int, int, int, int, int, int, int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]
@@ -82,8 +83,8 @@ def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
     order). For a loop: the first operand that it carries from one iteration to the next, as its first result (-1 for anything else)."""
     if not node.is_argument:
         return first_carried(node) if node.calls else -1
-    number = attrs.get("parameter_number", attrs.get("index"))
-    return int(number) if isinstance(number, (int, str)) and str(number).isdecimal() and len(str(number)) < 10 else -1
+    number = whole_number(attrs.get("parameter_number", attrs.get("index")))
+    return number if number is not None and 0 <= number <= _MOST_OPERANDS else -1
 
 
 _COMPARISON = re.compile(r"\b(EQ|NE|LT|LE|GT|GE)\b")

@@ -19,6 +19,7 @@ import json
 import sys
 from array import array
 from collections.abc import Collection, Iterable, Sequence
+from math import inf
 from typing import Any
 
 MAGIC = b"OPSW"
@@ -53,7 +54,7 @@ class SectionWriter:
         self.integers(name, [b - a for a, b in zip([0, *values[:-1]], values, strict=True)] if len(values) else [], "delta")
 
     def floats(self, name: str, values: Iterable[float]) -> None:
-        column = array("d", values)
+        column = array("d", map(_finite_or_infinite, values))
         self._add(name, "f64", "plain", _little_endian(column), len(column))
 
     def rows(self, name: str, lengths: Sequence[int]) -> None:
@@ -80,6 +81,14 @@ class SectionWriter:
         padded = block + bytes(-len(block) % 8)
         self._blocks.append(padded)
         self._size += len(padded)
+
+
+def _finite_or_infinite(value: float) -> float:
+    """A product of sizes, which Python computes exactly, may be larger than any float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
 
 
 def _little_endian(column: array[Any]) -> bytes:

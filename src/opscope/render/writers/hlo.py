@@ -29,7 +29,7 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
     graph = checked_graph(options, program)
     root = options.around[0] if options.around else (graph.outputs[0][0] if graph.outputs else graph.nodes[-1].id)
     height = options.hops if options.around else None
-    target.write_text(extract(program, graph, root, height), "utf-8")
+    target.write_text(extract(program, graph, root, height), "utf-8", errors="backslashreplace")
 
 
 def extract(program: Program, graph: Graph, root: str, height: int | None = None, *, metadata: bool = False) -> str:

@@ -120,7 +120,7 @@ def initial(options: ViewOptions, shown: Program | Recording | None = None) -> d
 def write(programs: Sequence[Program | Recording], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     """The writer's entry point (see `opscope.render`)."""
     check_options(options, programs[0])
-    with target.open("w", encoding="utf-8", newline="\n") as file:
+    with target.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.writelines(document(programs, options, progress=progress))
 
 

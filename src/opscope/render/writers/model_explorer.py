@@ -18,4 +18,4 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
     encoded = [encode(enrich(program), options.group_by) for program in programs]
     several = [item for collection in encoded for item in (collection if isinstance(collection, list) else [collection])]
     whole = encoded[0] if len(encoded) == 1 else several
-    target.write_text(json.dumps(whole, ensure_ascii=False), "utf-8")
+    target.write_text(json.dumps(whole, ensure_ascii=False), "utf-8", errors="backslashreplace")

@@ -33,7 +33,7 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
         "metadata": [{"name": str(key), "value": str(value)} for key, value in program.attrs.items()],
         "modules": [_module(graph) for graph in graphs],
     }
-    target.write_text(json.dumps(model, ensure_ascii=False), encoding="utf-8")
+    target.write_text(json.dumps(model, ensure_ascii=False), encoding="utf-8", errors="backslashreplace")
 
 
 def _module(graph: Graph) -> dict[str, Any]:

@@ -33,4 +33,4 @@ def font_css() -> str:
 
 
 def write(programs: list[Program], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
-    target.write_text(svg_text(programs[0], options, progress=progress), encoding="utf-8")
+    target.write_text(svg_text(programs[0], options, progress=progress), encoding="utf-8", errors="backslashreplace")
