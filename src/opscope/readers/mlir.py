@@ -1,32 +1,35 @@
 """MLIR (StableHLO and every other dialect in jaxlib's bindings), text or bytecode.
 
+jaxlib's parser ends the process on damaged bytecode and on deep nesting, so files are read in a process of their own, with limits on
+its time and memory.
+
 Functions are graphs. A region (a loop's body, a branch, a reducer) is a graph that its operation calls. A value that a region
 captures from outside becomes a parameter of that graph and an extra input of the operation, so no edge crosses a graph boundary.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+from opscope import native
 from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
-from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef, dimension, line_number
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo.scope import parse_op_name
 from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
-_PRINT_TEXT = """
-import sys
-from opscope.readers.mlir import parsed
-print(parsed(sys.stdin.buffer.read()).operation.get_asm(enable_debug_info=True))
-"""
+_SECONDS, _BYTES_PER_SECOND = 60, 1e5
+_MEMORY, _MEMORY_PER_BYTE = 8 << 30, 200
 _LOOKS = re.compile(r"^\s*(module\b.*\{|func\.func\b|#loc\d*\s*=\s*loc|\"builtin\.module\"|#\w+\s*=\s*)", re.MULTILINE)
 _FRAME = re.compile(r'"((?:[^"\\]|\\.)*)"\("((?:[^"\\]|\\.)+)":(\d+):')
 _FILE = re.compile(r'loc\("((?:[^"\\]|\\.)+)":(\d+):')
@@ -51,18 +54,33 @@ def sniff(source: Source) -> Verdict:
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
     data = source.read_bytes()
-    return [read_mlir(_text_of(data) if data.startswith(BYTECODE) else data.decode("utf-8", "replace"), progress)]
-
-
-def _text_of(bytecode: bytes) -> str:
-    """Parse bytecode in a separate process: on damaged bytecode, jaxlib crashes the process or never returns."""
-    command, timeout = [sys.executable, "-c", _PRINT_TEXT], 60 + len(bytecode) / 1e5
+    command, timeout = [sys.executable, "-m", "opscope.readers.mlir"], _SECONDS + len(data) / _BYTES_PER_SECOND
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        done = subprocess.run(command, input=bytecode, env=environment, capture_output=True, check=True, timeout=timeout)
-    except subprocess.SubprocessError:
-        raise SourceError("is damaged MLIR bytecode; write it again") from None
-    return done.stdout.decode()
+        done = subprocess.run(command, input=data, env=environment, capture_output=True, check=True, timeout=timeout)
+    except subprocess.SubprocessError as error:
+        if data.startswith(BYTECODE):
+            raise SourceError("is damaged MLIR bytecode; write it again") from None
+        fate = f"took longer than {timeout:.0f} s" if isinstance(error, subprocess.TimeoutExpired) else "crashed"
+        raise SourceError(f"jaxlib's parser {fate} on it; it is damaged or nested too deeply") from None
+    if done.stdout.startswith(b"-"):
+        raise SourceError(**json.loads(done.stdout[1:]))
+    return native.loads(done.stdout[1:].decode())
+
+
+def _answer(data: bytes) -> bytes:
+    """What the process writes: "+" and the program, or "-" and an error, as JSON."""
+    with suppress(ImportError, AttributeError, ValueError, OSError):  # not every system has the limit
+        import resource
+
+        most = _MEMORY + _MEMORY_PER_BYTE * len(data)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    try:
+        is_bytecode = data.startswith(BYTECODE)
+        text = parsed(data).operation.get_asm(enable_debug_info=True) if is_bytecode else data.decode("utf-8", "replace")
+        return b"+" + native.dumps(read_mlir(text)).encode("utf-8", "backslashreplace")
+    except SourceError as error:
+        return b"-" + json.dumps({"message": error.message, "line": error.line, "column": error.column}).encode()
 
 
 def read_mlir(text: str, progress: Progress | None = None) -> Program:
@@ -303,7 +321,7 @@ def _parse_type(text: str) -> TensorType:
     tensor = _TENSOR.fullmatch(text)
     if not tensor:
         return TensorType(text) if re.fullmatch(r"\w+", text) else TensorType(f"({text})")
-    dims = tuple(int(d) if d.isdigit() else d for d in tensor[1].split("x") if d)
+    dims = tuple(dimension(d) for d in tensor[1].split("x") if d)
     dtype, _, encoding = tensor[2].partition(", ")
     integer = _SHORT_DTYPE.fullmatch(dtype)
     if integer:
@@ -314,9 +332,13 @@ def _parse_type(text: str) -> TensorType:
 
 
 def _frames(location: str) -> list[Frame]:
-    frames = [Frame(_unescape(file), int(line), _unescape(function)) for function, file, line in _FRAME.findall(location)]
-    return frames or [Frame(_unescape(file), int(line)) for file, line in _FILE.findall(location)]
+    frames = [Frame(_unescape(file), line_number(line), _unescape(function)) for function, file, line in _FRAME.findall(location)]
+    return frames or [Frame(_unescape(file), line_number(line)) for file, line in _FILE.findall(location)]
 
 
 def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(_answer(sys.stdin.buffer.read()))

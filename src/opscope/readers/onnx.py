@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
-from opscope.program import UNKNOWN_TYPE, Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program import UNKNOWN_TYPE, Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef, line_number
 from opscope.readers import Progress, Verdict
 from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
@@ -20,6 +20,7 @@ from opscope.readers.source import Source
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
 _NAMESPACE = "namespace"
 _NAME_SCOPES = "pkg.torch.onnx.name_scopes"
+_LONGEST_LIST = 10_000
 _SMALL = 16
 """Tensors of at most this many elements are shown with their values."""
 
@@ -186,12 +187,18 @@ def _scope(node: Any, metadata: Mapping[str, str]) -> Path:
         outer = ["", *(name for name, _, _ in parts)]
         return tuple(_module(name.removeprefix(f"{around}."), cls) for around, (name, _, cls) in zip(outer, parts, strict=False) if name)
     if _NAME_SCOPES in metadata:
-        try:
-            scopes = [str(scope) for scope in ast.literal_eval(metadata[_NAME_SCOPES])]
-        except (ValueError, SyntaxError):
-            scopes = []
+        scopes = _texts(metadata[_NAME_SCOPES])
         return tuple(name.removeprefix(outer + ".") for outer, name in zip(["", *scopes], scopes[:-1], strict=False) if name)
     return tuple(part for part in node.name.split("/")[:-1] if part)
+
+
+def _texts(listed: str) -> list[str]:
+    """The texts of a list as Python prints it; none if it is not one. Python's parser takes memory without bounds for long texts."""
+    try:
+        texts = ast.literal_eval(listed) if len(listed) <= _LONGEST_LIST else ()
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return []
+    return list(map(str, texts)) if isinstance(texts, list | tuple) else []
 
 
 def _module(name: str, cls: str) -> str:
@@ -201,7 +208,7 @@ def _module(name: str, cls: str) -> str:
 
 def _frames(metadata: Mapping[str, str]) -> list[Frame]:
     trace = next((value for key, value in metadata.items() if key.endswith("stack_trace")), "")
-    return [Frame(file, int(line), function or "") for file, line, function in reversed(_FRAME.findall(trace))]
+    return [Frame(file, line_number(line), function or "") for file, line, function in reversed(_FRAME.findall(trace))]
 
 
 def _attribute(attribute: Any) -> Any:
@@ -229,10 +236,9 @@ def _tensor_text(tensor: Any) -> str:
     import onnx
 
     type_ = _tensor_type(tensor)
-    count = type_.elements or 0
-    if count > _SMALL or tensor.data_location == onnx.TensorProto.EXTERNAL:
+    if not 0 <= (type_.elements or 0) <= _SMALL or tensor.data_location == onnx.TensorProto.EXTERNAL:
         return str(type_)
-    return f"{type_} {onnx.numpy_helper.to_array(tensor).tolist()}"
+    return f"{type_} {onnx.numpy_helper.to_array(tensor).tolist() if type_.elements else []}"
 
 
 def _weight_attrs(tensor: Any) -> dict[str, Any]:

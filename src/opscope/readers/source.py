@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 import zlib
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from opscope.demo import source_path
 from opscope.errors import SourceError
+from opscope.limits import most_bytes, most_streamed, too_large
 from opscope.naming import suggest_file
 
 HEAD_BYTES = 1 << 16
@@ -31,12 +34,21 @@ class Source:
         if self.name == "<stdin>":
             if sys.stdin is None:
                 raise SourceError("standard input is closed; pipe a source into it", self.name)
-            return sys.stdin.buffer.read()
+            return self._streamed(sys.stdin.buffer)
         if not self.path.exists():
             raise SourceError(f"no such file or directory{suggest_file(self.path)}", self.name)
         if self.path.is_char_device() or self.path.is_block_device():
             raise SourceError("is a device; expected a file, a directory or a pipe", self.name)
-        return self.path.read_bytes() if self.path.is_fifo() else None
+        if not self.path.is_fifo():
+            return None
+        with self.path.open("rb") as stream:
+            return self._streamed(stream)
+
+    def _streamed(self, stream: BinaryIO) -> bytes:
+        content = stream.read(most_streamed() + 1)
+        if len(content) > most_streamed():
+            raise too_large("sends", most_streamed()).at(self.name)
+        return content
 
     @property
     def suffixes(self) -> list[str]:
@@ -53,12 +65,30 @@ class Source:
         raw.seek(0)
         return gzip.GzipFile(fileobj=raw) if is_gzip else raw
 
+    def open(self) -> io.BufferedIOBase:
+        """The decompressed contents as a stream in which one can seek quickly, for archives."""
+        stream = self._open()
+        if not isinstance(stream, gzip.GzipFile):
+            return stream
+        stream.close()
+        return io.BytesIO(self._read())
+
     def _read(self, size: int = -1) -> bytes:
         with self._open() as stream:
+            is_packed = isinstance(stream, gzip.GzipFile)
+            most = most_bytes(self.size) if is_packed else -1
             try:
-                return stream.read(size)
+                content = stream.read(most + 1 if is_packed and size < 0 else size)
             except (EOFError, zlib.error, OSError) as error:
                 raise SourceError(f"cannot be decompressed: {error}; the file may be truncated", self.name) from None
+        if is_packed and len(content) > most:
+            raise too_large("unpacks to", most).at(self.name)
+        return content
+
+    @property
+    def size(self) -> int:
+        """Bytes of the source as it is stored."""
+        return os.path.getsize(self.path) if self._data is None else len(self._data)
 
     @cached_property
     def head(self) -> bytes:

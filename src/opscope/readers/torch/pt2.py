@@ -5,15 +5,17 @@ torch.export.load needs torch, the model's custom operators and 2 ms per node; v
 
 from __future__ import annotations
 
-import io
-import json
+import lzma
+import struct
 import zipfile
 import zlib
 from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
 from opscope.gc_pause import without_collecting
+from opscope.limits import Budget
 from opscope.program import Program, ProgramBuilder
+from opscope.readers.json_text import parsed_json
 from opscope.readers.source import Source
 from opscope.readers.torch.names import calls_of_text
 from opscope.readers.torch.pt2_graph import effects, read_graphs, signature
@@ -21,7 +23,10 @@ from opscope.readers.torch.pt2_graph import effects, read_graphs, signature
 ENTRY = "main"
 ZIP_MAGIC = b"PK\x03\x04"
 OLD_PROGRAM = "serialized_exported_program.json"
-LARGEST_JSON = 1 << 30
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError, UnicodeError, NotImplementedError,
+)  # fmt: skip
+"""What zipfile raises for archives that are damaged, encrypted or compressed in other ways."""
 
 
 def is_archive(source: Source) -> bool:
@@ -33,12 +38,12 @@ def members(source: Source) -> list[str]:
     try:
         with _open(source) as archive:
             return [_inner(name) for name in archive.namelist()]
-    except (zipfile.BadZipFile, NotImplementedError, OSError):
+    except _DAMAGED:
         return []
 
 
 def _open(source: Source) -> zipfile.ZipFile:
-    return zipfile.ZipFile(source.path if source.path.is_file() else io.BytesIO(source.read_bytes()))
+    return zipfile.ZipFile(source.open())
 
 
 def _inner(name: str) -> str:
@@ -59,13 +64,14 @@ def read_archive(source: Source) -> list[Program]:
     try:
         with _open(source) as archive:
             by_name = {_inner(name): name for name in archive.namelist()}
-            weights = _tensor_table(archive, by_name)
+            unpacked = _Unpacked(archive, source.size)
+            weights = _tensor_table(unpacked, by_name)
             program_names = [name for name in by_name if is_program(name)]
             if not program_names:
                 raise SourceError(_why_nothing(by_name))
             with without_collecting():
-                return [_program(name, _json(archive, by_name[name]), weights, source) for name in program_names]
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error) as error:
+                return [_program(name, unpacked.json(by_name[name]), weights, source) for name in program_names]
+    except _DAMAGED as error:
         raise SourceError(f"is a damaged archive ({error}); save it again") from None
 
 
@@ -79,21 +85,24 @@ def _why_nothing(names: dict[str, str]) -> str:
     return "is an archive without an exported program (no models/*.json); save one with torch.export.save"
 
 
-def _json(archive: zipfile.ZipFile, name: str) -> Any:
-    if archive.getinfo(name).file_size > LARGEST_JSON:
-        raise SourceError(f"{name} in the archive is larger than 1 GiB, which opscope does not read")
-    try:
-        return json.loads(archive.read(name))
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{name} in the archive is not valid JSON: {error}") from None
+class _Unpacked:
+    """JSON files of an archive, as long as they are not too large together. zipfile reads no more than the size that an entry states."""
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        self._archive = archive
+        self._budget = Budget(size)
+
+    def json(self, name: str) -> Any:
+        self._budget.take(self._archive.getinfo(name).file_size)
+        return parsed_json(self._archive.read(name), f"{name} in the archive is ")
 
 
-def _tensor_table(archive: zipfile.ZipFile, by_name: dict[str, str]) -> dict[str, Any]:
+def _tensor_table(unpacked: _Unpacked, by_name: dict[str, str]) -> dict[str, Any]:
     """Every saved tensor by its qualified name, from the archive's tables."""
     table: dict[str, Any] = {}
     for name, full_name in by_name.items():
         if name.startswith("data/") and name.endswith("_config.json"):
-            listed = _json(archive, full_name)
+            listed = unpacked.json(full_name)
             config = listed.get("config") if isinstance(listed, dict) else None
             table.update({key: held for key, held in config.items() if isinstance(held, dict)} if isinstance(config, dict) else {})
     return table

@@ -9,6 +9,8 @@ import ast
 from functools import lru_cache
 from typing import Any
 
+_LONGEST = 10_000
+"""Python's parser takes memory without bounds for longer texts."""
 _ADD, _MUL, _ATOM = 1, 2, 3
 _INFIX = {
     "Add": (" + ", _ADD),
@@ -31,6 +33,8 @@ _COMPARE = {
 @lru_cache(maxsize=4096)
 def symbol_text(expression: str) -> str:
     """Readable text of an expression; the text itself if it is not such an expression."""
+    if len(expression) > _LONGEST:
+        return expression
     try:
         return _print(ast.parse(expression, mode="eval").body)[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError, _UnknownForm):

@@ -41,7 +41,7 @@ def _read_one(path: Path) -> Program:
 def _profile(log: Path) -> dict[str, Iterator[float]]:
     """The seconds of each pass; of several passes with one name, in the order in which they ended."""
     seconds: dict[str, list[float]] = {}
-    if log.exists():
+    if log.is_file():
         for line in log.read_text(errors="replace").splitlines():
             match = _TIME.match(line)
             if match:

@@ -18,9 +18,15 @@ Read = Callable[[Path], Program]
 
 
 def numbered_files(directory: Path, pattern: re.Pattern[str]) -> list[PassFile]:
-    """The files in the order of their numbers; the groups of the pattern are the number and the pass."""
-    matches = sorted((int(match[1]), match[2], path) for path in directory.iterdir() if (match := pattern.fullmatch(path.name)))
-    return [PassFile(path, name) for _, name, path in matches]
+    """The regular files in the order of their numbers; the groups of the pattern are the number and the pass."""
+    matches = (match for path in directory.iterdir() if (match := pattern.fullmatch(path.name)) and path.is_file())
+    return [PassFile(directory / match[0], match[2]) for match in sorted(matches, key=lambda match: (_order(match[1]), match[0]))]
+
+
+def _order(number: str) -> tuple[int, str]:
+    """The order of numbers, however long they are."""
+    digits = number.lstrip("0")
+    return len(digits), digits
 
 
 def read_numbered(

@@ -15,6 +15,7 @@ from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
 from opscope.gc_pause import without_collecting
+from opscope.limits import Budget, decompressed
 from opscope.program import (
     NO_DETAILS,
     Column,
@@ -28,6 +29,8 @@ from opscope.program import (
     Node,
     Program,
     TensorType,
+    wrong_details,
+    wrong_part,
 )
 from opscope.recording.store.pages import (
     RECORDS_PER_PAGE,
@@ -51,13 +54,18 @@ _Row = tuple[int, ...]
 
 
 class Encoder:
-    """Numbers records, and remembers the numbers. `take_pages` returns the records that are new since its last call."""
+    """Numbers records, and remembers the numbers. Records are new until `keep` is called; `forget` takes their numbers back."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[Any, int]] = {kind: {} for kind in KINDS}
         self._outputs: dict[tuple[TensorType, ...], int] = {}
         self._new: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-        self._rests: dict[tuple[Any, ...], int] = {("op", (), (), ()): self.number("text", "")}
+        self._rests: dict[tuple[Any, ...], int] = {}
+        self._start()
+
+    def _start(self) -> None:
+        """Give 0 to what most nodes have: no calls, control edges and links, and no details."""
+        self._rests["op", (), (), ()] = self.number("text", "")
         self.number("detail", to_json([{}, (), ()]))
 
     def number(self, kind: str, record: Any) -> int:
@@ -111,13 +119,28 @@ class Encoder:
             return 0
         return self.number("detail", to_json([details.attrs, details.scope, [list(f) for f in details.source]]))
 
-    def take_records(self) -> dict[str, list[Any]]:
-        """The records that are new since the last call, by kind."""
-        records, self._new = self._new, {kind: [] for kind in KINDS}
-        return records
+    def keep(self) -> None:
+        """The new records are stored."""
+        self._new = {kind: [] for kind in KINDS}
 
-    def take_pages(self) -> Iterator[Page]:
-        for kind, records in self.take_records().items():
+    def forget(self) -> None:
+        """The new records could not be stored: whoever needs them again gets new numbers."""
+        for kind, records in self._new.items():
+            for record in records:
+                del self._numbers[kind][record]
+        texts = len(self._numbers["text"])
+        self._outputs = {types: number for types, number in self._outputs.items() if number < texts}
+        self._rests = {rest: number for rest, number in self._rests.items() if number < texts}
+        self.keep()
+        self._start()
+
+    @property
+    def new_records(self) -> dict[str, list[Any]]:
+        """The new records, by kind."""
+        return self._new
+
+    def new_pages(self) -> Iterator[Page]:
+        for kind, records in self._new.items():
             start = len(self._numbers[kind]) - len(records)
             for at in range(0, len(records), RECORDS_PER_PAGE):
                 part = records[at : at + RECORDS_PER_PAGE]
@@ -153,19 +176,22 @@ def _pack_column(graph: Graph, column: Column) -> Any:
 class Decoder:
     """Reads programs. Snapshots share nodes: the same record is the same object."""
 
-    def __init__(self, fetch: Callable[[str, int], bytes], source: str) -> None:
+    def __init__(self, fetch: Callable[[str, int], bytes], source: str, file_size: int | None = None) -> None:
+        """`fetch` returns the bytes of a page. All pages of a file may unpack to a multiple of its size."""
+
         def index(kind: str, unpack: Callable[[bytes], list[Any]]) -> PageIndex[Any]:
             return PageIndex(lambda first: fetch(kind, first), unpack)
 
         self._source = source
+        self._budget = None if file_size is None else Budget(file_size)
         self._flat: dict[str, list[str]] = {"name": [], "text": []}
         self._loaded = {"name": 0, "text": 0}
         self.indexes: dict[str, PageIndex[Any]] = {
-            "name": index("name", _json_list),
-            "text": index("text", _json_list),
-            "detail": index("detail", _json_list),
+            "name": index("name", self._json_list),
+            "text": index("text", self._json_list),
+            "detail": index("detail", self._json_list),
             "node": index("node", self._unpack_nodes),
-            "graph": index("graph", _json_list),
+            "graph": index("graph", self._json_list),
         }
         self._types: dict[int, tuple[TensorType, ...]] = {}
         self._details: dict[int, KnownDetails] = {}
@@ -183,7 +209,8 @@ class Decoder:
     def program(self, body: bytes) -> Program:
         with self._blamed(), without_collecting():
             name, entry, attrs, graph_runs, *metrics = unpack_json(body)
-            numbers = {self._graph_name(number): number for first, end in spans(graph_runs) for number in range(first, end)}
+            runs = self.indexes["graph"].spans(graph_runs)
+            numbers = {self._graph_name(number): number for first, end in runs for number in range(first, end)}
             if entry not in numbers:
                 raise SourceError(f"{DAMAGED} (its entry {entry!r} names no graph)")
             definitions = {definition[0]: Metric(*definition) for definition in (metrics[0] if metrics else ())}
@@ -203,6 +230,7 @@ class Decoder:
             with self._blamed():
                 attrs, scope, source = from_json(self.indexes["detail"][number])
                 details = KnownDetails(dict(attrs), tuple(scope), tuple(Frame(*frame) for frame in source))
+                _refuse(wrong_details(details))
             if len(self._details) >= _MOST_DETAILS:
                 self._details.clear()
             self._details[number] = details
@@ -218,9 +246,9 @@ class Decoder:
 
     def _build(self, record: str) -> Graph:
         name, outputs, groupings, attrs, *metrics, node_runs = from_json(record)
-        slice = self.indexes["node"].slice
-        graph = GraphBuilder(name)
-        graph.take(node for first, end in spans(node_runs) for node in slice(first, end))
+        nodes = self.indexes["node"]
+        graph = GraphBuilder(str(name))
+        graph.take(node for first, end in nodes.spans(node_runs) for node in nodes.slice(first, end))
         graph.outputs = [tuple(ref) for ref in outputs]
         for grouping, (paths, of) in groupings.items():
             at = [tuple(path) for path in paths]
@@ -232,7 +260,7 @@ class Decoder:
         return graph.build()
 
     def _unpack_nodes(self, data: bytes) -> list[Node]:
-        ids, ops, types, rests, details, counts, operands, indexes = unpack_columns(data)
+        ids, ops, types, rests, details, counts, operands, indexes = unpack_columns(data, self._decompress)
         names, texts, outputs, decoded = self.all_of("name"), self.all_of("text"), self._output_types, self._rests
         nodes = []
         at = 0
@@ -248,8 +276,19 @@ class Decoder:
     def _rest(self, number: int, text: str) -> tuple[Any, ...]:
         """Role, calls, control edges and links: nearly all nodes share a few combinations."""
         role, calls, control, links = from_json(text) if text else ("op", (), (), ())
-        fields = self._rests[number] = (role, calls, control, tuple(Link(*link) for link in links))
+        fields: tuple[Any, ...] = (role, tuple(calls), tuple(control), tuple(Link(*link) for link in links))
+        _refuse(wrong_part(Node("", "", (), (), *fields)))
+        self._rests[number] = fields
         return fields
+
+    def _json_list(self, data: bytes) -> list[str]:
+        return list(map(str, unpack_json(data, self._decompress)))
+
+    def _decompress(self, data: bytes) -> bytes:
+        content = decompressed(data)
+        if self._budget is not None:
+            self._budget.take(len(content))
+        return content
 
     def _output_types(self, number: int) -> tuple[TensorType, ...]:
         types = self._types.get(number)
@@ -309,5 +348,8 @@ class StoredDetails(Details):
     __hash__ = None
 
 
-def _json_list(data: bytes) -> list[str]:
-    return list(map(str, unpack_json(data)))
+def _refuse(problem: tuple[str, str]) -> None:
+    """Refuse a part of a node that the model does not allow; no writer of opscope writes one."""
+    field, reason = problem
+    if field:
+        raise SourceError(f"{DAMAGED} ({field} {reason})")

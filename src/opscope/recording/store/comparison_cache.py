@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opscope.errors import SourceError
+from opscope.limits import decompressed
 from opscope.recording.store.database import COMPARED, open_to_read, open_to_write
 from opscope.recording.store.values import from_json, to_json
 
@@ -45,8 +46,8 @@ def read_comparisons(path: Path, diff_format: int) -> dict[int, Comparison]:
     """The comparisons cached in a recording file, by pass index. `diff_format` is the format of diffs that the caller reads."""
     try:
         with closing(open_to_read(path, timeout=5)) as connection:
-            rows = connection.execute("SELECT snapshot, counts, diff FROM compared WHERE matching = ?", (_version(diff_format),)).fetchall()
-        return {index: _comparison(zlib.decompress(diff), *from_json(counts)) for index, counts, diff in rows}
+            rows = connection.rows("SELECT snapshot, counts, diff FROM compared WHERE matching = ?", _version(diff_format))
+        return {index: _comparison(decompressed(diff), *from_json(counts)) for index, counts, diff in rows}
     except (SourceError, sqlite3.DatabaseError, zlib.error, ValueError, TypeError):
         return {}
 

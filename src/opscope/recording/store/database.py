@@ -15,17 +15,18 @@ import weakref
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
+from typing import Any, TypeVar
 
 from opscope.errors import SourceError
 from opscope.naming import suggest_file
 from opscope.recording.store.codec import DAMAGED
+from opscope.temporary import temporary_directory
 
 APPLICATION_ID = 0x6F707363
 FORMAT_VERSION = 1
 SCHEMA = f"""
 PRAGMA page_size = 1024;
+BEGIN;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT_VERSION};
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -33,10 +34,15 @@ CREATE TABLE page (kind TEXT, first INTEGER, count INTEGER, data BLOB, PRIMARY K
 CREATE TABLE program (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, nodes INTEGER, data BLOB);
 CREATE TABLE snapshot (id INTEGER PRIMARY KEY, module TEXT, pipeline TEXT, name TEXT, seconds REAL, program INTEGER,
                        origins BLOB, attrs TEXT);
+COMMIT;
 """
 COMPARED = "CREATE TABLE IF NOT EXISTS compared (snapshot INTEGER PRIMARY KEY, matching INTEGER, counts TEXT, diff BLOB)"
 """What each pass changed. The table is added when the passes are first compared."""
 
+Connection = TypeVar("Connection", bound=sqlite3.Connection)
+
+_STEPS, _STEPS_PER_BYTE, _STEPS_PER_CALL = 10_000_000, 4, 1000
+"""Reading a row takes some 20 steps of SQLite's machine, and a row has at least as many bytes."""
 _LAYOUT = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -71,16 +77,16 @@ class RecordingFile:
     def rows(self, query: str, *values: Any) -> list[Any]:
         with self._lock:
             try:
-                return self._connection.execute(query, values).fetchall()
+                return self._connection.rows(query, *values)
             except sqlite3.OperationalError as error:
                 if not _asks_for_rollback(error):
                     raise
             self._recover()  # the writer was killed after we opened the file
-            return self._connection.execute(query, values).fetchall()
+            return self._connection.rows(query, *values)
 
     def _recover(self) -> None:
         try:
-            directory = Path(mkdtemp(prefix="opscope-"))
+            directory = temporary_directory("opscope-recovery-")
             weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
             copy = directory / "recording.opscope"
             _copy_with_journal(self.path, copy)
@@ -99,11 +105,40 @@ class RecordingFile:
         self.path = copy
 
 
-def open_to_read(path: Path, timeout: float = 30) -> sqlite3.Connection:
+class _Patience:
+    """Ends a query that takes more steps than a file of its size can need: a damaged tree of pages can be endless."""
+
+    def __init__(self, size: int) -> None:
+        self.most = self.left = (_STEPS + _STEPS_PER_BYTE * size) // _STEPS_PER_CALL
+
+    def __call__(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+class ReadOnly(sqlite3.Connection):
+    """A connection that can only read, for a limited time."""
+
+    def guard(self, size: int) -> None:
+        self._patience = _Patience(size)
+        self.set_progress_handler(self._patience, _STEPS_PER_CALL)
+        self.set_authorizer(_only_reading)
+
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        self._patience.left = self._patience.most
+        return self.execute(query, values).fetchall()
+
+
+def _only_reading(action: int, *_: object) -> int:
+    return sqlite3.SQLITE_OK if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) else sqlite3.SQLITE_DENY
+
+
+def open_to_read(path: Path, timeout: float = 30) -> ReadOnly:
     """A read-only connection to a database that has exactly opscope's schema."""
     uri = f"{path.resolve().as_uri()}?mode=ro"
-    connection = _guarded(sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False))
+    connection = sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False, factory=ReadOnly)
     try:
+        _guarded(connection).guard(path.stat().st_size)
         for row in connection.execute(_LAYOUT):
             if row not in _expected_layout():
                 raise SourceError(f"{DAMAGED} (it has a {row[0]} {row[1]!r} that opscope did not write)")
@@ -119,7 +154,7 @@ def open_to_write(path: Path, timeout: float) -> sqlite3.Connection:
     return _guarded(sqlite3.connect(path, timeout=timeout))
 
 
-def _guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
+def _guarded(connection: Connection) -> Connection:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
@@ -158,7 +193,7 @@ def _check(path: Path) -> None:
         head = stream.read(100)
     if not head.startswith(_SQLITE_MAGIC):
         help = "expected a file written by opscope.record, or a directory of compiler dumps"
-        raise SourceError(f"is not an opscope recording; {help}" if head else "is empty; record it again")
+        raise SourceError(f"is not an opscope recording; {help}" if head else "is empty: nothing was recorded yet; record it again")
     if not is_recording(head):
         raise SourceError("is an SQLite file of another program, not an opscope recording; expected a file written by opscope.record")
     version = int.from_bytes(head[60:64], "big")

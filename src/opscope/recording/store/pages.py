@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from opscope.limits import decompressed
+
 RECORDS_PER_PAGE = 8192
 
 T = TypeVar("T")
@@ -32,8 +34,8 @@ def pack_json(value: object) -> bytes:
     return zlib.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 9)
 
 
-def unpack_json(data: bytes) -> Any:
-    return json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+def unpack_json(data: bytes, decompress: Callable[[bytes], bytes] = decompressed) -> Any:
+    return json.loads(decompress(data).decode("utf-8", "surrogatepass"))
 
 
 def pack_columns(columns: Iterable[list[int]]) -> bytes:
@@ -48,11 +50,11 @@ def pack_columns(columns: Iterable[list[int]]) -> bytes:
     return array("i", [len(lengths), *lengths]).tobytes() + zlib.compress(planes, 9)
 
 
-def unpack_columns(data: bytes) -> list[list[int]]:
+def unpack_columns(data: bytes, decompress: Callable[[bytes], bytes] = decompressed) -> list[list[int]]:
     count = int.from_bytes(data[:4], "little")
     head = 4 * (count + 1)
     lengths = array("i", data[4:head])
-    planes = zlib.decompress(data[head:])
+    planes = decompress(data[head:])
     size = len(planes) // 4
     raw = bytearray(len(planes))
     for i in range(4):
@@ -114,6 +116,13 @@ class PageIndex(Generic[T]):
     def __getitem__(self, number: int) -> T:
         at = bisect_right(self.firsts, number) - 1
         return self.page(at)[number - self.firsts[at]]
+
+    def spans(self, encoded: list[int]) -> list[tuple[int, int]]:
+        """The (first, end) of each run. A record occurs only once in a graph or program, so there cannot be more than in all pages."""
+        decoded = list(spans(encoded))
+        if sum(end - first for first, end in decoded) > (self.firsts[-1] + RECORDS_PER_PAGE if self.firsts else 0):
+            raise ValueError("it refers to more records than there are")
+        return decoded
 
     def slice(self, first: int, end: int) -> list[T]:
         """Records first … end - 1."""

@@ -1,5 +1,6 @@
 /** Colours and overlays of the program's file; those that a person chooses take precedence. */
 import { between, contrast, legible } from "../base/colour";
+import { readExpression } from "../base/expression";
 import type { CustomPaint, Highlights } from "../scene/types";
 import { EdgeKind, type Grouping, type Look, type ProgramData, type Visible } from "../program/types";
 import { overlayShade, shade } from "../scene/fileOverlays";
@@ -35,13 +36,13 @@ export function ownHighlights(program: ProgramData, grouping: Grouping | undefin
   return { paints, box, shades: looks.overlays.map(overlayShade), edge };
 }
 
-/** The look of each group, numbered from `first`. An invalid pattern matches nothing. */
+/** The look of each group, numbered from `first`. A pattern that is invalid or could take forever matches nothing. */
 function groupLooks({ looks, strings }: ProgramData, grouping: Grouping | undefined, first: number): Int16Array {
   const groupLook = new Int16Array(grouping?.groupCount ?? 0).fill(-1);
   const names: string[] = [];
   const tests = looks!.groups.map(({ pattern }) => {
     try {
-      return new RegExp(pattern);
+      return readExpression(pattern);
     } catch {
       return undefined;
     }

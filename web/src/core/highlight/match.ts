@@ -2,6 +2,7 @@
  * Which rule colours which node and group. Programs repeat their strings, so each string is tested once per expression and nodes look up
  * the answers: the time is that of reading the program's columns, whatever the expressions are.
  */
+import type { Expression } from "../base/expression";
 import { type Csr, type Grouping, type ProgramData, ROLES } from "../program/types";
 import type { CompiledRule, MatchType, RangeTest } from "./rules";
 
@@ -78,7 +79,7 @@ function groupsOf(program: ProgramData, { groupName, groupCount }: Grouping, rul
 
 type StringTest = (index: number) => boolean;
 
-function stringTest(program: ProgramData, pattern: RegExp): StringTest {
+function stringTest(program: ProgramData, pattern: Expression): StringTest {
   const answers = new Uint8Array(program.strings.length);
   return (index) => {
     if (index < 0) return false;
@@ -87,7 +88,7 @@ function stringTest(program: ProgramData, pattern: RegExp): StringTest {
   };
 }
 
-const PLACES: Record<MatchType, (program: ProgramData, test: StringTest, pattern: RegExp) => Uint8Array> = {
+const PLACES: Record<MatchType, (program: ProgramData, test: StringTest, pattern: Expression) => Uint8Array> = {
   title: titles,
   list: (program, _, pattern) => attributes(program, (key, value) => pattern.test(`${key}:${value}`) || pattern.test(`${key}=${value}`)),
   input: inputs,

@@ -3,6 +3,7 @@
  * it ignores two additions: `dark` next to a colour's `value`, and the style `edge_color`.
  */
 import { readColour, type Shade } from "../base/colour";
+import { type Expression, readExpression } from "../base/expression";
 import type { CustomPaint } from "../scene/types";
 
 export type NodeType = "op_nodes" | "layer_nodes" | "op_and_layer_nodes";
@@ -62,7 +63,7 @@ function problemOf(rule: unknown): string | undefined {
 }
 
 export interface RegexTest {
-  readonly pattern: RegExp;
+  readonly pattern: Expression;
   readonly where: readonly MatchType[];
 }
 
@@ -96,7 +97,7 @@ export function compileRule(rule: StyleRule): CompiledRule {
     else if (query.queryRegex === "") problem ??= "enter a pattern";
     else {
       try {
-        patterns.push({ pattern: new RegExp(query.queryRegex, "i"), where: query.matchTypes });
+        patterns.push({ pattern: readExpression(query.queryRegex, "i"), where: query.matchTypes });
       } catch (error) {
         problem = error instanceof Error ? error.message : String(error);
       }

@@ -1,0 +1,69 @@
+"""How much a source may unpack to. A file of a few hundred kilobytes can unpack to gigabytes, and text to ten times as much memory.
+
+`docs/limits.md` states the limits.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+from opscope.errors import OpscopeError, SourceError
+from opscope.quantities import short_bytes
+
+VARIABLE = "OPSCOPE_MAX_BYTES"
+_ALWAYS = 64_000_000
+_RATIO = 100
+"""Text of graphs shrinks to a tenth or, if it repeats itself, to a fiftieth."""
+_STREAM = 4_000_000_000
+
+
+def most_bytes(packed: int) -> int:
+    """What a file of `packed` bytes may unpack to."""
+    chosen = _chosen()
+    return max(_ALWAYS, _RATIO * packed) if chosen is None else chosen
+
+
+def most_streamed() -> int:
+    """How much may come through a pipe, whose size nobody knows in advance."""
+    chosen = _chosen()
+    return _STREAM if chosen is None else chosen
+
+
+def too_large(what: str, most: int) -> SourceError:
+    """The refusal of something that is larger than its limit."""
+    return SourceError(f"{what} more than {short_bytes(most)}, which is opscope's limit for it; set {VARIABLE} if you trust the source")
+
+
+class Budget:
+    """What is left of a limit, for something that is unpacked piece by piece."""
+
+    def __init__(self, packed: int) -> None:
+        self._most = self._left = most_bytes(packed)
+
+    def take(self, size: int) -> None:
+        """Count a piece before it is unpacked."""
+        self._left -= size
+        if self._left < 0:
+            raise too_large("unpacks to", self._most)
+
+
+def decompressed(data: bytes) -> bytes:
+    """The bytes of a zlib stream, within the limit."""
+    most = most_bytes(len(data))
+    stream = zlib.decompressobj()
+    content = stream.decompress(data, most)
+    if stream.unconsumed_tail:
+        raise too_large("has a part that unpacks to", most)
+    if not stream.eof:
+        raise zlib.error("incomplete or truncated stream")
+    return content
+
+
+def _chosen() -> int | None:
+    setting = os.environ.get(VARIABLE, "")
+    if not setting:
+        return None
+    if not setting.isdecimal() or not int(setting):
+        raise OpscopeError(f"{VARIABLE} must be a number of bytes, such as 8000000000, not {setting!r}")
+    return int(setting)
