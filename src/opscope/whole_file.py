@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from opscope.errors import OpscopeError
+from opscope.temporary import temporary_directory
+from opscope.terminal import say_file
 
 STANDARD_OUTPUT = Path("-")
 _LONGEST_ABBREVIATION = len("html")
@@ -19,27 +20,25 @@ _LONGEST_ABBREVIATION = len("html")
 def whole_file(target: Path) -> Iterator[Path]:
     """A path to write to inside the block. Afterwards the file becomes `target`; if the block fails, `target` stays as it was.
 
-    A target that cannot be replaced (standard output, a device) gets a copy of the bytes.
+    A target that cannot be replaced (standard output, a device) gets a copy of the bytes. The file is written in a directory that only
+    this user can enter, so that nobody can put a link in its place.
     """
     target = target if target == STANDARD_OUTPUT else Path(os.path.realpath(target))
-    if target == STANDARD_OUTPUT or (target.exists() and not target.is_file()):
-        with TemporaryDirectory() as directory:
-            part = Path(directory, "part")
-            yield part
-            content = part.read_bytes()
-        if target == STANDARD_OUTPUT:
-            sys.stdout.buffer.write(content)
-        else:
-            target.write_bytes(content)
-        return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    is_copied = target == STANDARD_OUTPUT or (target.exists() and not target.is_file())
+    directory = temporary_directory("opscope-part-") if is_copied else temporary_directory(".opscope-part-", target.parent)
+    part = directory / "part"
     try:
         yield part
-        if _is_database(target) or _is_database(part):
-            remove_journals(target)
-        part.replace(target)
+        if target == STANDARD_OUTPUT:
+            say_file(part.read_bytes())
+        elif is_copied:
+            target.write_bytes(part.read_bytes())
+        else:
+            if _is_database(target) or _is_database(part):
+                remove_journals(target)
+            part.replace(target)
     finally:
-        part.unlink(missing_ok=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def check_target(target: Path) -> None:

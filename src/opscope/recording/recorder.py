@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +25,9 @@ from opscope.errors import OpscopeError
 from opscope.naming import checks_keywords
 from opscope.program import EMPTY, Frame, Graph, NodeKey, Program
 from opscope.recording.model import Origin, Recording, Snapshot
-from opscope.recording.store.store import StoreWriter
+from opscope.recording.store.store import StoreError, StoreWriter
+from opscope.terminal import say
+from opscope.whole_file import whole_file
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,7 +58,13 @@ class Recorder:
         self._last: dict[str, Program] = {}
         self._last_index: dict[str, int] = {}
         self._cleanups: list[Callable[[], None]] = []
-        self._count = 0
+        self._attrs: dict[str, Any] = {}
+        """Attributes that are not written yet."""
+        self._remarks: list[str] = []
+        self._lost: dict[str, int] = {}
+        """By the reason, how many snapshots could not be written."""
+        self._has_gap: set[str] = set()
+        """Modules whose last snapshot could not be written."""
         self.path = path
 
     def __enter__(self) -> Recorder:
@@ -73,15 +81,37 @@ class Recorder:
         """End the recording. All snapshots are already on disk; without `finished`, the recording counts as interrupted."""
         while self._cleanups:
             self._cleanups.pop()()
-        self._writer.close(finished)
+        self._write_attrs()
+        with suppress(StoreError):  # it counts as interrupted then
+            self._writer.close(finished)
+        if self._lost:
+            say(f"opscope: {self.path}: {'; '.join(self._losses())}", err=True)
+
+    def _losses(self) -> list[str]:
+        return [f"{count} snapshot{'s' * (count > 1)} could not be recorded: {reason}" for reason, count in self._lost.items()]
+
+    def remark(self, sentence: str) -> None:
+        """Note what the recording lacks; `opscope passes` and the viewer show it."""
+        if sentence not in self._remarks:
+            self._remarks.append(sentence)
+            self._write_attrs()
 
     def on_close(self, undo: Callable[[], None]) -> None:
         """Call `undo` when the recording ends. Hooks restore what they replaced this way."""
         self._cleanups.append(undo)
 
     def set(self, **attrs: Any) -> None:
-        """Set attributes of the whole recording, such as the compiler and its version."""
-        self._writer.set(**attrs)
+        """Set attributes of the whole recording, such as the compiler and its version. On a full disk, they are written later."""
+        self._attrs |= attrs
+        self._write_attrs()
+
+    def _write_attrs(self) -> None:
+        remarks = [*self._remarks, *self._losses()]
+        attrs = self._attrs | ({"remarks": remarks} if remarks else {})
+        if attrs:
+            with suppress(StoreError):
+                self._writer.set(**attrs)
+                self._attrs = {}
 
     @property
     def recording(self) -> Recording:
@@ -99,19 +129,25 @@ class Recorder:
         provenance: Provenance = (),
         attrs: Mapping[str, Any] = EMPTY,
     ) -> int:
-        """Record a program after the pass `name`, and return the index of the snapshot.
+        """Record a program after the pass `name`, and return the index of the snapshot, or -1 if it could not be written.
 
         `graph` is a Program, a Graph, or anything that `opscope.capture` takes. `provenance` says which nodes came from which nodes of the
         snapshot before: `{new id: [old id, …]}`. A bare id refers to the entry graph, `(graph, id)` to any other.
+
+        A full disk never fails the program that is watched: the recording gets a remark, and goes on when there is room again.
         """
         program = as_program(graph)
         path = self._path if pipeline is None else (pipeline,) if isinstance(pipeline, str) else tuple(pipeline)
-        origins = self._origins(provenance, program, self._last.get(module, program))
+        origins = [] if module in self._has_gap else self._origins(provenance, program, self._last.get(module, program))
         is_stored = self._last.get(module) is program
-        content = self._writer.content_of(self._last_index[module]) if is_stored else program
-        index = self._writer.add(content, name, pipeline=path, module=module, seconds=seconds, origins=origins, attrs=attrs)
+        try:
+            content = self._writer.content_of(self._last_index[module]) if is_stored else program
+            index = self._writer.add(content, name, pipeline=path, module=module, seconds=seconds, origins=origins, attrs=attrs)
+        except StoreError as error:
+            self._lose(str(error).removeprefix(f"{self.path}: "), module)
+            return -1
+        self._has_gap.discard(module)
         self._last[module], self._last_index[module] = program, index
-        self._count = index + 1
         self._print_time("" if seconds is None else f"{seconds:.3f} s", path, f"{name}  {program.node_count:,} nodes")
         if self._directory is not None:
             self._write_json(program, Snapshot(index, name, path, module, seconds, program.node_count))
@@ -123,7 +159,13 @@ class Recorder:
 
     def _print_time(self, time_text: str, pipeline: tuple[str, ...], what: str) -> None:
         if self._times:
-            print(f"{time_text:>12}  {' / '.join((*pipeline, what))}", file=sys.stderr, flush=True)
+            say(f"{time_text:>12}  {' / '.join((*pipeline, what))}", err=True)
+
+    def _lose(self, reason: str, module: str) -> None:
+        """Note that a snapshot was not written. What came from which node of it cannot be said any more."""
+        self._has_gap.add(module)
+        self._lost[reason] = self._lost.get(reason, 0) + 1
+        self._write_attrs()
 
     @property
     def _path(self) -> tuple[str, ...]:
@@ -176,7 +218,12 @@ class Recorder:
 
         assert self._directory is not None
         words = re.sub(r"[^\w.-]+", "_", ".".join(filter(None, (snapshot.module, *snapshot.pipeline, snapshot.name))))
-        (self._directory / f"{snapshot.index:04}_{words[:120]}.json").write_text(dumps(program), encoding="utf-8")
+        path = self._directory / f"{snapshot.index:04}_{words[:120]}.json"
+        try:
+            with whole_file(path) as part:
+                part.write_text(dumps(program), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            self.remark(f"{path.name} could not be written: {error.strerror or error}")
 
     def jax(self, function: Callable[..., Any], *args: Any, every_pass: bool = False, **options: Any) -> Any:
         """Compile a JAX function for these arguments and record what XLA does to it. Returns the compiled function."""

@@ -10,9 +10,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from opscope.errors import SourceError
+from opscope.recording.model import Recording
+from opscope.recording.store.store import StoreError, open_store
 from opscope.whole_file import whole_file
 
 _MOST_BYTES = 1 << 30
@@ -39,10 +43,11 @@ def _user_cache() -> Path:
     return Path(home) if home else Path.home() / ".cache"
 
 
-def cached(source: Path, files: Iterable[Path], make: Callable[[Path], object]) -> Path | None:
-    """The file that `make` writes from these files of the source, now or in an earlier run. None if there is no cache.
+def cached(source: Path, files: Iterable[Path], make: Callable[[Path], object]) -> Recording | None:
+    """The recording that `make` writes from these files of the source, now or in an earlier run. None if there is no cache, or no room.
 
-    Entries are keyed by the names, sizes and modification times of the files, and by those of opscope's own code.
+    Entries are keyed by the names, sizes and modification times of the files, and by those of opscope's own code. A damaged entry is made
+    again.
     """
     directory = cache_directory()
     if directory is None:
@@ -50,13 +55,16 @@ def cached(source: Path, files: Iterable[Path], make: Callable[[Path], object]) 
     stamps = sorted((path.name, (status := path.stat()).st_size, status.st_mtime_ns) for path in files)
     key = hashlib.sha256(repr((str(source.resolve()), stamps, _code_version())).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     target = directory / f"{key}.opscope"
-    try:
+    with suppress(OSError, SourceError):
         os.utime(target)
-    except OSError:
+        return open_store(target)
+    try:
         with whole_file(target) as part:
             make(part)
-        _evict(directory, target)
-    return target
+    except (OSError, StoreError):
+        return None
+    _evict(directory, target)
+    return open_store(target)
 
 
 @cache

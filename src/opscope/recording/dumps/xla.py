@@ -21,7 +21,7 @@ from opscope.recording.dumps.cache import cached
 from opscope.recording.dumps.lazy_programs import PassFile, is_closed, lazy_recording
 from opscope.recording.dumps.workers import packed_in_order
 from opscope.recording.model import Recording
-from opscope.recording.store.store import StoreWriter, open_store
+from opscope.recording.store.store import StoreWriter
 
 _STEP = re.compile(r"(?P<module>module_\d+\..+?)\.(?P<step>\d{4,})\.(?P<pipeline>.+?)\.after_(?P<after>.+?)(?:\.before_(?P<before>.+))?")
 _BEFORE = re.compile(r"(?P<module>module_\d+\..+?)\.before_optimizations")
@@ -60,7 +60,7 @@ def find_steps(directory: Path) -> tuple[list[Step], list[str]]:
     steps: list[Step] = []
     skipped: list[str] = []
     for path in sorted(directory.iterdir()):
-        step = None if path.is_dir() else _step(path)
+        step = _step(path) if path.is_file() else None
         if step is not None:
             steps.append(step)
         else:
@@ -88,6 +88,8 @@ def _step(path: Path) -> Step | None:
 def _reason_to_skip(path: Path) -> str:
     if path.is_dir():
         return "a directory"
+    if not path.is_file():
+        return "not a regular file"
     for kind, what in _OTHER_KINDS:
         if kind.search(path.name):
             return what
@@ -135,9 +137,9 @@ def read_dump(directory: str | Path, progress: Progress | None = None, path: str
         raise SourceError(f"contains {hint}", str(directory))
     files = [step.path for step in steps]
     if path is None and sum(each.stat().st_size for each in files) >= _WORTH_CACHING:
-        cache_file = cached(directory, directory.iterdir(), lambda part: _write(part, directory, steps, skipped, progress, jobs))
-        if cache_file is not None:
-            return _named(open_store(cache_file), str(directory))
+        recording = cached(directory, directory.iterdir(), lambda part: _write(part, directory, steps, skipped, progress, jobs))
+        if recording is not None:
+            return _named(recording, str(directory))
     return _named(_write(path, directory, steps, skipped, progress, jobs).recording(), str(directory if path is None else path))
 
 

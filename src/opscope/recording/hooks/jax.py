@@ -6,14 +6,13 @@ Compile options of this one call make XLA dump into a temporary directory, which
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opscope.errors import OpscopeError
 from opscope.recording.dumps.xla import read_dump
 from opscope.recording.hooks.remarks import Remarks
+from opscope.temporary import temporary_directory
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
@@ -37,7 +36,7 @@ def record_jax(
 
     jitted = function if hasattr(function, "lower") else jax.jit(function)
     lowered = jitted.lower(*args, **options)
-    directory = Path(tempfile.mkdtemp(prefix="opscope_xla_"))
+    directory = temporary_directory("opscope-xla-")
     try:
         dump_options = {"xla_dump_to": str(directory), "xla_dump_hlo_pass_re": ".+" if every_pass else ".*", "xla_dump_hlo_as_text": True}
         compiled = lowered.compile({**(compiler_options or {}), **dump_options})

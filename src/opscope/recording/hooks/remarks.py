@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,14 +12,7 @@ if TYPE_CHECKING:
 
 class Remarks:
     def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self.sentences: list[str] = []
-
-    def add(self, sentence: str) -> None:
-        if sentence not in self.sentences:
-            self.sentences.append(sentence)
-            with suppress(Exception):  # a full disk must end the recording, not the run
-                self._recorder.set(remarks=list(self.sentences))
+        self.add = recorder.remark
 
     @contextmanager
     def safely(self, what: str) -> Iterator[None]:

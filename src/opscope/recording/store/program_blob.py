@@ -22,7 +22,7 @@ class Packed(NamedTuple):
 def pack(program: Program) -> bytes:
     encoder = Encoder()
     body = encoder.program(program)
-    return marshal.dumps([encoder.take_records(), body, program.node_count])
+    return marshal.dumps([encoder.new_records, body, program.node_count])
 
 
 def unpack(data: bytes) -> Packed:

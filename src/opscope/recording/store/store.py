@@ -28,25 +28,39 @@ from opscope.recording.store.values import from_json, to_json
 from opscope.whole_file import check_target, refuse_to_replace, remove_journals
 
 
+class StoreError(OpscopeError):
+    """A recording that cannot be written, usually because the disk is full. What was committed before stays."""
+
+
 class StoreWriter:
-    """Adds snapshots to a new recording. Without a path, the recording is in memory."""
+    """Adds snapshots to a new recording. Without a path, the recording is in memory.
+
+    If writing fails, the recording is as it was before, and the next write may succeed.
+    """
 
     def __init__(self, path: str | Path | None = None, *, overwrite: bool = False, attrs: Mapping[str, Any] = EMPTY) -> None:
         self.path = None if path is None else Path(path)
         if self.path is not None:
             _clear(self.path, overwrite)
-        self._connection = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=30, check_same_thread=False)
         self._encoder = Encoder()
         self._lock = threading.Lock()
-        self._connection.executescript(SCHEMA)
         self._count = 0
-        self._failed = False
+        with self._reporting():
+            self._connection = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=30, check_same_thread=False)
+            self._connection.executescript(SCHEMA)
         self.set(**attrs)
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.OperationalError, OSError) as error:
+            raise StoreError(f"{self.path}: cannot be written: {error}") from None
 
     def set(self, **attrs: Any) -> None:
         """Set attributes of the whole recording, such as the compiler and the files that were skipped."""
-        with self._lock, self._connection:
-            rows = [(key, to_json(value)) for key, value in attrs.items()]
+        with self._lock, self._reporting(), self._connection:
+            rows = [(key, _storable(to_json(value))) for key, value in attrs.items()]
             self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
     def add(
@@ -60,17 +74,21 @@ class StoreWriter:
         origins: Iterable[Origin] = (),
         attrs: Mapping[str, Any] = EMPTY,
     ) -> int:
-        """Commit one snapshot and return its index."""
-        with self._lock, self._connection:
-            run = self._connection.execute
-            content = self._content(program)
-            packed_origins = [[o.old, o.new, o.evidence, o.rule, list(o.where) if o.where else None] for o in origins]
+        """Commit one snapshot and return its index. If that fails, nothing of it is stored, and no index is used up."""
+        packed_origins = [[o.old, o.new, o.evidence, o.rule, list(o.where) if o.where else None] for o in origins]
+        with self._lock:
             index = self._count
-            row = (index, module, json.dumps(pipeline), name, seconds, content)
-            run(
-                "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*row, pack_json(packed_origins) if packed_origins else None, to_json(attrs) if attrs else None),
-            )
+            try:
+                with self._reporting(), self._connection:
+                    row = (index, _storable(module), json.dumps(pipeline), _storable(name), seconds, self._content(program))
+                    self._connection.execute(
+                        "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                        (*row, pack_json(packed_origins) if packed_origins else None, _storable(to_json(attrs)) if attrs else None),
+                    )
+            except BaseException:
+                self._encoder.forget()
+                raise
+            self._encoder.keep()
             self._count += 1
             return index
 
@@ -78,30 +96,28 @@ class StoreWriter:
         """The number of a program's content, which is stored if it is new. A number refers to content that is already stored."""
         if isinstance(program, int):
             return program
-        if self._failed:
-            raise OpscopeError(f"{self.path}: an earlier write failed, so nothing more can be recorded; start a new recording")
-        self._failed = True
         body = absorb(self._encoder, program) if isinstance(program, Packed) else self._encoder.program(program)
         nodes = program.nodes if isinstance(program, Packed) else program.node_count
         digest = hashlib.blake2b(body, digest_size=16).digest()
         run = self._connection.execute
         row = run("SELECT id FROM program WHERE digest = ?", (digest,)).fetchone()
         if row is None:
-            self._connection.executemany("INSERT INTO page VALUES (?, ?, ?, ?)", self._encoder.take_pages())
+            self._connection.executemany("INSERT INTO page VALUES (?, ?, ?, ?)", self._encoder.new_pages())
             row = (run("INSERT INTO program VALUES (NULL, ?, ?, ?)", (digest, nodes, body)).lastrowid,)
-        self._failed = False
         return int(row[0])
 
     def content_of(self, index: int) -> int:
         """The number of a snapshot's content, to add the same content again."""
-        with self._lock:
+        with self._lock, self._reporting():
             return int(self._connection.execute("SELECT program FROM snapshot WHERE id = ?", (index,)).fetchone()[0])
 
     def close(self, finished: bool = True) -> None:
-        if finished:
-            self.set(finished=True)
-        if self.path is not None:
-            self._connection.close()
+        try:
+            if finished:
+                self.set(finished=True)
+        finally:
+            if self.path is not None:
+                self._connection.close()
 
     def finished(self, source: str, skipped: list[str]) -> Recording:
         """Finish the recording of a source, and return it under the source's name, with the parts that could not be read."""
@@ -120,6 +136,11 @@ class StoreWriter:
     def _rows(self, query: str, *values: Any) -> list[Any]:
         with self._lock:
             return self._connection.execute(query, values).fetchall()
+
+
+def _storable(text: str) -> str:
+    """A text that SQLite takes: half of a surrogate pair, as in a file name that is not UTF-8, becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def open_store(path: str | Path, name: str | None = None) -> Recording:
@@ -154,7 +175,7 @@ def _read(ask: Callable[..., list[Any]], name: str, file: Path | None = None) ->
     def page(kind: str, first: int) -> Any:
         return _only(rows("SELECT data FROM page WHERE kind = ? AND first = ?", kind, first), name)
 
-    decoder = Decoder(page, name)
+    decoder = Decoder(page, name, None if file is None else file.stat().st_size)
     for kind in KINDS:
         firsts = rows("SELECT first FROM page WHERE kind = ? ORDER BY first", kind)
         decoder.indexes[kind].firsts = [first for (first,) in firsts]
@@ -190,6 +211,8 @@ def _read(ask: Callable[..., list[Any]], name: str, file: Path | None = None) ->
         if [snapshot.index for snapshot in snapshots] != list(range(len(rows("SELECT id FROM snapshot")))):
             raise SourceError(f"{DAMAGED} (a snapshot is missing)")
         attrs = {str(key): from_json(value) for key, value in rows("SELECT key, value FROM meta")}
+        for key in {"remarks", "skipped"} & attrs.keys():
+            attrs[key] = [str(sentence) for sentence in attrs[key]]
         return Recording(name, snapshots, attrs, file)
 
 

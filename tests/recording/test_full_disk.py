@@ -1,0 +1,216 @@
+"""A full disk: nothing that was written is lost, the program that is recorded never sees an error, and recording resumes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import opscope
+from opscope import OpscopeError
+from opscope.recording.dumps import cache
+from opscope.recording.store.store import StoreError, StoreWriter, open_store, save_recording
+from opscope.temporary import temporary_directory
+from opscope.whole_file import whole_file
+
+
+def program(number: int, nodes: int = 40) -> opscope.Program:
+    """A program that shares nearly nothing with those of other numbers."""
+    builder = opscope.ProgramBuilder("p")
+    graph = builder.graph("main")
+    for i in range(nodes):
+        inputs = [(f"n{number}.{i - 1}", 0)] if i else []
+        attrs = {"text": f"{number * 7919 + i * 104729:x}" * 4}
+        graph.node(f"n{number}.{i}", f"op{number}", inputs, [opscope.TensorType("f32", (number + 1, i))], attrs=attrs, calls=[])
+    return builder.build()
+
+
+def room(writer: StoreWriter, pages: int | None) -> None:
+    """Leave room for so many more pages of SQLite; None means plenty."""
+    used = writer._connection.execute("PRAGMA page_count").fetchone()[0]
+    writer._connection.execute(f"PRAGMA max_page_count = {used + pages if pages is not None else 1_000_000}")
+
+
+@pytest.mark.parametrize("pages", range(0, 12, 3))
+@pytest.mark.parametrize("first", [0, 2])
+def test_a_failed_write_leaves_no_gap_and_the_next_one_succeeds(tmp_path: Path, pages: int, first: int) -> None:
+    path = tmp_path / "run.opscope"
+    writer = StoreWriter(path)
+    for number in range(first):
+        writer.add(program(number), f"p{number}")
+    room(writer, pages)
+    with pytest.raises(StoreError, match=r"run\.opscope: cannot be written: database or disk is full"):
+        for number in range(first, first + 9):
+            writer.add(program(number, 400), f"p{number}")
+    stored = writer._count
+    room(writer, None)
+    assert writer.add(program(20), "p20") == stored
+    writer.close()
+    recording = open_store(path)
+    assert [snapshot.index for snapshot in recording] == list(range(stored + 1))
+    for snapshot in recording:
+        number = int(snapshot.name[1:])
+        assert snapshot.program == program(number, 40 if number < first or number == 20 else 400)
+
+
+def test_the_program_that_is_recorded_never_sees_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.opscope"
+    with opscope.record(path) as recorder:
+        assert recorder.snapshot(program(0), "p0") == 0
+        room(recorder._writer, 0)
+        assert recorder.snapshot(program(1), "p1") == recorder.snapshot(program(2, 400), "p2") == -1
+        recorder.set(producer="toy")
+        room(recorder._writer, None)
+        assert recorder.snapshot(program(3), "p3", provenance={"n3.0": ["n2.0"]}) == 1, "it resumes"
+        assert recorder.snapshot(program(4), "p4", provenance={"n4.0": ["n3.0"]}) == 2
+    recording = opscope.open_recording(path)
+    assert [snapshot.name for snapshot in recording] == ["p0", "p3", "p4"]
+    assert recording.attrs["producer"] == "toy" and recording.attrs["finished"]
+    assert recording.attrs["remarks"] == ["2 snapshots could not be recorded: cannot be written: database or disk is full"]
+    assert recording[1].origins == () and recording[2].origins[0].old == (("main", "n3.0"),), "what it came from was not written"
+    assert "2 snapshots could not be recorded" in capsys.readouterr().err
+
+
+def test_a_disk_that_stays_full_ends_nothing_but_the_recording(tmp_path: Path) -> None:
+    path = tmp_path / "run.opscope"
+    with opscope.record(path) as recorder:
+        recorder.snapshot(program(0), "p0")
+        room(recorder._writer, 0)
+        recorder._writer._connection.execute("PRAGMA query_only = ON")  # not even an attribute can be written
+        recorder.snapshot(program(1), "p1")
+    recording = opscope.open_recording(path)
+    assert [snapshot.name for snapshot in recording] == ["p0"] and "finished" not in recording.attrs
+
+
+LIMITED = """
+import resource, sys
+sys.path.insert(0, sys.argv[2])
+from test_full_disk import program
+import opscope
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+results = []
+with opscope.record(sys.argv[1]) as recorder:
+    for number in range(12):
+        if number == 3:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (24_000, hard))
+        if number == 9:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        results.append(recorder.snapshot(program(number, 200), f"p{number}"))
+print(results)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_real_limit_on_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.opscope"
+    command = [sys.executable, "-c", LIMITED, str(path), str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    indexes = [int(word) for word in done.stdout.strip("[]\n").split(",")]
+    assert -1 in indexes[3:9] and -1 not in indexes[:3] + indexes[9:], done.stdout + done.stderr
+    recording = opscope.open_recording(path)
+    assert [int(snapshot.name[1:]) for snapshot in recording] == [number for number, index in enumerate(indexes) if index >= 0]
+    assert all(snapshot.program == program(int(snapshot.name[1:]), 200) for snapshot in recording)
+
+
+def test_a_file_that_cannot_be_started_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opscope.recording.store.store.SCHEMA", "PRAGMA max_page_count = 1; CREATE TABLE a (b); CREATE TABLE c (d);")
+    with pytest.raises(OpscopeError, match="cannot be written: database or disk is full"):
+        opscope.record(tmp_path / "run.opscope")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, StoreError])
+def test_an_export_that_ends_early_leaves_the_old_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    old, new = tmp_path / "run.opscope", StoreWriter()
+    writer = StoreWriter(old)
+    writer.add(program(0), "old")
+    writer.close()
+    content = old.read_bytes()
+    new.add(program(1), "new")
+    add = StoreWriter.add
+
+    def interrupted(self: StoreWriter, *args: object, **options: object) -> int:
+        add(self, *args, **options)  # type: ignore[arg-type]
+        raise error
+
+    monkeypatch.setattr(StoreWriter, "add", interrupted)
+    with pytest.raises(error):
+        opscope.save(new.recording(), old, overwrite=True)
+    assert old.read_bytes() == content and os.listdir(tmp_path) == ["run.opscope"]
+    monkeypatch.undo()
+    opscope.save(new.recording(), old, overwrite=True)
+    assert [snapshot.name for snapshot in open_store(old)] == ["new"] and os.listdir(tmp_path) == ["run.opscope"]
+
+
+def test_nobody_can_put_a_link_where_a_file_is_written(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    with whole_file(tmp_path / "x.svg") as part:
+        assert part.parent.parent == tmp_path and part.parent.stat().st_mode & 0o777 == 0o700
+        for name in (".x.svg.part", f".x.svg.{os.getpid()}.part"):
+            (tmp_path / name).symlink_to(victim)
+        part.write_text("drawing")
+    assert victim.read_text() == "mine" and (tmp_path / "x.svg").read_text() == "drawing"
+    assert not (tmp_path / "x.svg").is_symlink() and not part.parent.exists()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    yesterday = time.time() - 2 * 24 * 3600
+    old, young, alive = (
+        tmp_path / f"opscope-xla-{process}-{name}" for process, name in ((dead.pid, "a"), (dead.pid, "b"), (os.getpid(), "c"))
+    )
+    for directory in (old, young, alive):
+        directory.mkdir()
+        (directory / "dump.txt").touch()
+    for directory in (old, alive):
+        os.utime(directory, (yesterday, yesterday))
+    link = tmp_path / f"opscope-xla-{dead.pid}-d"
+    link.symlink_to(alive)
+    made = temporary_directory("opscope-xla-", tmp_path)
+    assert not old.exists() and young.exists() and alive.exists() and link.is_symlink() and made.is_dir()
+
+
+def test_a_damaged_cache_entry_is_made_again_and_a_full_cache_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPSCOPE_CACHE", str(tmp_path / "cache"))
+    source = tmp_path / "dump"
+    source.mkdir()
+    (source / "a.txt").write_text("a")
+    content = StoreWriter()
+    content.add(program(0), "made")
+    calls = []
+
+    def make(part: Path) -> None:
+        calls.append(part)
+        save_recording(content.recording(), part)
+
+    for _ in range(2):
+        recording = cache.cached(source, source.iterdir(), make)
+        assert recording is not None and recording[0].name == "made"
+    assert len(calls) == 1
+    (entry,) = (tmp_path / "cache").iterdir()
+    entry.write_bytes(entry.read_bytes()[:2000])
+    recording = cache.cached(source, source.iterdir(), make)
+    assert recording is not None and recording[0].name == "made" and len(calls) == 2
+    entry.unlink()
+
+    def full(part: Path) -> None:
+        raise StoreError("database or disk is full")
+
+    assert cache.cached(source, source.iterdir(), full) is None
+    assert list((tmp_path / "cache").iterdir()) == [], "no part is left"
+
+
+def test_a_recording_that_was_killed_before_its_first_snapshot_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "run.opscope"
+    StoreWriter(path)._connection.close()
+    assert len(open_store(path)) == 0
+    path.write_bytes(b"")
+    with pytest.raises(OpscopeError, match="is empty: nothing was recorded yet"):
+        open_store(path)
