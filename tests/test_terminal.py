@@ -121,6 +121,14 @@ LINES: dict[str, list[list[str]]] = {
         ["dump"],
         ["dump", "--json"],
     ],
+    "memory": [
+        ["a.json"],
+        ["a.json", "--json"],
+        ["a.json", "--all"],
+        ["two.json"],
+        ["a.json", "--at", "x"],
+        ["named.hlo", "--per", "module"],
+    ],
     "view": [["a.json", "--graph", "nosuch"], ["two.json", "--module", "zz"], ["nosuch\x1b[2J"], ["a.json", "--host", "\x1b[2J"]],
     "demo": [["\x1b[2J"], ["--list"]],
     "formats": [[], ["--json"]],
@@ -251,6 +259,7 @@ PRINTS = {"echo", "secho", "echo_via_pager", "prompt", "confirm", "progressbar",
 ALLOWED = {
     "terminal.py": "the module that prints",
     "recording/processes.py": "a child process, whose standard output is a pipe to its parent",
+    "readers/jax/xla.py": "a child process, whose standard output is a pipe to its parent",
     "readers/mlir.py": "a child process, whose standard output is a pipe to its parent",
     "render/draw/host.py": "a child process, whose standard output is a pipe to its parent",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +9,11 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import source_options
-from opscope.cli.table import table
+from opscope.cli.table import blocks, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes
+from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.memory.model import Memory
@@ -62,17 +62,13 @@ def command(source: str, module: str | None, from_format: str | None, node: str 
     if as_json:
         rows = [to_json(memory, position, per) for memory, position in zip(memories, positions, strict=True)]
         data: Any = rows[0] if len(rows) == 1 else {"programs": rows}
-        click.echo(json.dumps(data, indent=1, ensure_ascii=False))
+        say_json(data, indent=1)
     elif len(memories) == 1:
-        click.echo(_text(memories[0], positions[0], per, None if everything else _MOST_ROWS))
+        most = None if everything else _MOST_ROWS
+        say(*blocks(table(_facts(memories[0], positions[0])), _rows(memories[0], positions[0], per, most)))
     else:
         cells = [("module", "peak", "at"), *((each.name, short_bytes(each.peak_bytes), each.step_at(each.peak)) for each in memories)]
-        click.echo(f"{len(memories)} modules; --module NAME shows one\n\n" + table(cells, "lrl"))
-
-
-def _text(memory: Memory, position: int, per: str, most: int | None) -> str:
-    blocks = [table(_facts(memory, position)), _rows(memory, position, per, most)]
-    return "\n\n".join(blocks)
+        say(*blocks([f"{len(memories)} modules; --module NAME shows one"], table(cells, "lrl")))
 
 
 def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
@@ -112,7 +108,7 @@ def _bars(memory: Memory) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, size * len(_BARS) // top)] for size in most)
 
 
-def _rows(memory: Memory, position: int, per: str, most: int | None) -> str:
+def _rows(memory: Memory, position: int, per: str, most: int | None) -> list[str]:
     from opscope.memory.report import grouped
 
     live = memory.live(position)
@@ -129,5 +125,5 @@ def _rows(memory: Memory, position: int, per: str, most: int | None) -> str:
     return table([(*row[:4], *(ellipsize(cell, _LONGEST, middle=True) for cell in row[4:])) for row in rows], "rl") + _rest(len(live), most)
 
 
-def _rest(total: int, most: int | None) -> str:
-    return f"\n… {total - most:,} more (--all lists them)" if most is not None and total > most else ""
+def _rest(total: int, most: int | None) -> list[str]:
+    return [f"… {total - most:,} more (--all lists them)"] if most is not None and total > most else []

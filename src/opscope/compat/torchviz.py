@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import webbrowser
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Node, Program
 from opscope.readers.torch.autograd import FUNCTION_ATTRS
+from opscope.terminal import say
 
 FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "base": "darkolivegreen3"}
 """Colours by kind of node; functions keep the default grey."""
@@ -193,7 +193,7 @@ def _size_text(elements: int) -> str:
 
 def _open(picture: Path, quiet: bool) -> None:
     if not webbrowser.open(picture.as_uri()) and not quiet:
-        print(f"no browser to open it with (the variable BROWSER can name one); the picture is {picture}", file=sys.stderr)
+        say(f"no browser to open it with (the variable BROWSER can name one); the picture is {picture}", err=True)
 
 
 def _body(program: Program) -> list[str]:
