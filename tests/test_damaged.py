@@ -131,11 +131,21 @@ def test_any_value_anywhere_gives_a_sentence_or_a_graph(format: str, tmp_path: P
     assert "shown" in outcomes and len(outcomes) > 1
 
 
+def _texts(*values: Any) -> Any:
+    """What a reader may take for texts."""
+    return values
+
+
+def _attrs(key: Any) -> Any:
+    return {key: 2}
+
+
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
         ("id", 5), ("op", ["x"]), ("role", "boss"), ("role", []), ("inputs", (("x", 0.5),)), ("inputs", ((1, 0),)), ("calls", (3,)),
-        ("control", (None,)), ("links", (Link("a", 1),)), ("details", KnownDetails({1: 2})), ("details", KnownDetails(scope=(1,))),
+        ("control", (None,)), ("links", (Link(*_texts("a", 1)),)), ("details", KnownDetails(_attrs(1))),
+        ("details", KnownDetails(scope=_texts(1))),
         ("details", KnownDetails(source=(opscope.Frame("f", 2**40),))), ("details", KnownDetails(source=(opscope.Frame("f", True),))),
     ],
 )  # fmt: skip
@@ -197,7 +207,7 @@ def test_attributes_that_opscope_interprets_may_be_anything(wrong: Any, tmp_path
     program = builder.build()
     use(program)
     for name in ("x.json", "x.netron", "me.json"):
-        opscope.save(program, tmp_path / name, **({"format": "model-explorer"} if name == "me.json" else {}))
+        opscope.save(program, tmp_path / name, format="model-explorer" if name == "me.json" else None)
 
 
 def test_half_of_a_surrogate_pair_goes_through_every_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

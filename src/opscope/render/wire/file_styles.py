@@ -30,8 +30,9 @@ def looks_of(program: Program, starts: Mapping[str, int]) -> dict[str, Any]:
             if look and isinstance(config.get("namespaceRegex"), str):
                 groups.append({"graph": number, "pattern": config["namespaceRegex"], "look": look})
         tasks = extra.get("tasksData")
-        for pane in _PANES if isinstance(tasks, Mapping) else ():
-            overlays += _overlays(tasks.get(pane), graph, start)
+        if isinstance(tasks, Mapping):
+            for pane in _PANES:
+                overlays += _overlays(tasks.get(pane), graph, start)
     looks = {"nodes": nodes, "groups": groups, "overlays": overlays}
     return {"looks": looks} if any(looks.values()) else {}
 
