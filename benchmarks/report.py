@@ -34,6 +34,8 @@ GRAPHS = {
     "transformer4_passes, without metadata, worst step": "passes of a JAX train step, 4 layers, without metadata, worst pass",
     "hidet.opscope": "passes of hidet's attention example",
     "deep.pt2": "a module of 10,000 operations",
+    "gpu_scan_passes": "a program with a scan, XLA:GPU",
+    "h200_train_step": "JAX train step, 4 layers, XLA:GPU",
     "compiled 24-layer HLO": "JAX train step, 24 layers, compiled",
 }
 """The name of a graph in the report, if the benchmark's own name is too short."""
@@ -45,6 +47,7 @@ OTHERS = {
     "timeline": "A recording in the viewer",
     "diff": "Matching nodes across passes",
     "backward_links": "Linking backward to forward",
+    "memory": "Memory of compiled programs",
 }
 """Benchmarks whose figures are listed one by one."""
 

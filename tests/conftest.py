@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -44,6 +46,16 @@ def diff_of(recording: Recording, which: int | str) -> Diff:
     diff = recording.diff(which)
     assert diff is not None
     return diff
+
+
+def load_file(path: Path) -> ModuleType:
+    """A Python file that is not on the path, such as the programs of a benchmark, as a module; the same one each time."""
+    if path.stem not in sys.modules:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec and spec.loader
+        sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[path.stem])
+    return sys.modules[path.stem]
 
 
 FRAMEWORK_DIRECTORIES = {"pytorch", "executorch", "jax_functions"}

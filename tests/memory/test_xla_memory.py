@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from conftest import ROOT, Corpus
+from conftest import ROOT, Corpus, load_file
 
 from opscope.memory.model import Memory
 from opscope.memory.sources import read_memory
@@ -20,16 +17,7 @@ from opscope.memory.xla_reports import LiveRanges, read_live_ranges
 pytest.importorskip("jax")
 pytestmark = pytest.mark.frameworks
 
-
-def memory_programs() -> ModuleType:
-    """The programs of the benchmark."""
-    name = "memory_programs"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-        assert spec and spec.loader
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
+PROGRAMS = load_file(ROOT / "benchmarks" / "memory_programs.py")
 
 
 def only(memories: list[Memory]) -> Memory:
@@ -49,10 +37,9 @@ def live_ranges(directory: Path) -> LiveRanges:
     return read_live_ranges(reports.live_range.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", memory_programs().CASES)
+@pytest.mark.parametrize("name", PROGRAMS.CASES)
 def test_bytes_are_those_of_memory_analysis_and_of_the_report(name: str, tmp_path: Path) -> None:
-    programs = memory_programs()
-    analysis: Any = programs.compile_to(programs.CASES[name], tmp_path).memory_analysis()
+    analysis: Any = PROGRAMS.compile_to(PROGRAMS.CASES[name], tmp_path).memory_analysis()
     memory = only(read_memory(str(tmp_path)))
     assert memory.origin == "reported"
     assert memory.peak_bytes == xla_total(tmp_path)
@@ -85,8 +72,7 @@ def test_a_gpu_dump_is_read_the_same_way(corpus: Corpus) -> None:
 
 
 def test_a_donated_argument_and_the_output_in_it_are_one_buffer(tmp_path: Path) -> None:
-    programs = memory_programs()
-    programs.compile_to(programs.CASES["cache_update_donated"], tmp_path)
+    PROGRAMS.compile_to(PROGRAMS.CASES["cache_update_donated"], tmp_path)
     memory = only(read_memory(str(tmp_path)))
     cache = next(buffer for buffer in memory.buffers if buffer.why == "parameter 0, donated")
     update = next(buffer for buffer in memory.buffers if buffer.why == "output, aliases parameter 0")
@@ -98,8 +84,7 @@ def test_a_donated_argument_and_the_output_in_it_are_one_buffer(tmp_path: Path) 
 
 
 def test_the_text_alone_leads_to_the_reports_next_to_it(tmp_path: Path) -> None:
-    programs = memory_programs()
-    programs.compile_to(programs.CASES["mlp"], tmp_path)
+    PROGRAMS.compile_to(PROGRAMS.CASES["mlp"], tmp_path)
     (text,) = tmp_path.glob("*cpu_after_optimizations.txt")
     by_directory = only(read_memory(str(tmp_path)))
     assert only(read_memory(str(text))).buffers == by_directory.buffers

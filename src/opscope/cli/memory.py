@@ -44,7 +44,8 @@ _ORIGINS = {
 def command(source: str, module: str | None, from_format: str | None, node: str | None, per: str, as_json: bool, everything: bool) -> None:
     """Show what is in memory at the peak of SOURCE: each buffer, its size, and why it is still alive.
 
-    SOURCE is a directory that XLA wrote with xla_dump_to, or an HLO text in it.
+    From a directory that XLA wrote with xla_dump_to, the numbers are XLA's own. For any other source they are computed from the order
+    of the program.
 
     \b
     opscope memory dump_dir

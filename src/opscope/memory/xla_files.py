@@ -12,6 +12,7 @@ from opscope.memory.model import Memory
 from opscope.memory.xla import assigned_memory
 from opscope.memory.xla_reports import Allocation, read_assignment, read_live_ranges
 from opscope.program import Program
+from opscope.readers import read
 from opscope.readers.source import Source
 from opscope.recording.dumps.xla import AFTER
 
@@ -58,6 +59,22 @@ def reports_about(text: Path, program: Program) -> Reports | None:
 
 def _values(allocations: Iterable[Allocation]) -> set[str]:
     return {value.instruction for allocation in allocations for value in allocation.values}
+
+
+def program_of(reports: Reports) -> Program | None:
+    """The program that a module's reports are about; None if its text is not there."""
+    if reports.text is not None:
+        return _only(reports.text)
+    for text in sorted(reports.assignment.parent.glob("*.hlo")):
+        program = _only(text)
+        if program is not None and reports_about(text, program) == reports:
+            return program
+    return None
+
+
+def _only(text: Path) -> Program | None:
+    programs = read(Source(text), "hlo")
+    return programs[0] if len(programs) == 1 else None
 
 
 def reported_memory(reports: Reports, program: Program | None) -> Memory:

@@ -1,0 +1,255 @@
+"""Which values of a program are the same memory.
+
+A value is one output of one node. A tuple, an element of one, a bitcast or a view is its operand under another name. What goes into a
+loop, through its iterations and out of it is one buffer, and so is what an in-place operation takes and returns. Computations inside
+fusions and reductions have no memory of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from opscope.ops import facts_of, plain_name
+from opscope.ops.facts import LOOPS
+from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType, ValueRef
+
+_FORWARDING = frozenset(["optimization_barrier", "opt_barrier", "domain", "add_dependency"])
+_IN_PLACE = frozenset(["dynamic_update_slice", "scatter"])
+_VIEWS = frozenset(
+    [
+        "alias",
+        "as_strided",
+        "chunk",
+        "detach",
+        "diagonal",
+        "expand",
+        "flatten",
+        "lift_fresh",
+        "movedim",
+        "narrow",
+        "permute",
+        "real",
+        "select",
+        "slice",
+        "split",
+        "split_with_sizes",
+        "squeeze",
+        "swapaxes",
+        "swapdims",
+        "t",
+        "transpose",
+        "unbind",
+        "unfold",
+        "unsafe_chunk",
+        "unsafe_split",
+        "unsqueeze",
+        "view",
+        "view_as",
+        "_reshape_alias",
+        "_unsafe_view",
+    ]
+)
+"""Operations of PyTorch whose results are parts of their first operand."""
+_DONE = {"async_done": 1, "all_gather_done": 1, "collective_permute_done": 1, "copy_done": 0}
+"""Which output of the start is the result; that of others is the whole."""
+_OUTPUT_ALIAS = re.compile(r"\{\s*([\d, ]*)\}\s*:\s*\((\d{1,9}),\s*\{([\d, ]*)\}")
+
+Names: TypeAlias = tuple[int, ...]
+"""The values behind one output: several for a nested tuple."""
+
+
+class Value(NamedTuple):
+    graph: str
+    node: Node
+    output: int
+    type: TensorType
+
+
+class Aliases:
+    """Values and the buffers that they are in. A value and a buffer are numbers; `buffer(value)` is the buffer's."""
+
+    def __init__(self, program: Program, graphs: Iterable[Graph]) -> None:
+        self.program = program
+        self.values: list[Value] = []
+        self.outputs: dict[NodeKey, list[Names]] = {}
+        """For each node, the values behind each of its outputs."""
+        self._parent: list[int] = []
+        graphs = list(graphs)
+        self._names = {graph.name for graph in graphs}
+        for graph in graphs:
+            for node in graph.nodes:
+                self.outputs[graph.name, node.id] = self._outputs(graph, node)
+        for graph in graphs:
+            for node in graph.nodes:
+                if node.calls:
+                    self._call(graph, node)
+        self._donate()
+
+    def buffer(self, value: int) -> int:
+        parent = self._parent
+        while parent[value] != value:
+            parent[value] = value = parent[parent[value]]
+        return value
+
+    def union(self, one: Names, other: Names) -> None:
+        """Put values into one buffer. Nested tuples of different shapes are left apart."""
+        if len(one) == len(other):
+            for a, b in zip(one, other, strict=True):
+                first, second = sorted((self.buffer(a), self.buffer(b)))
+                self._parent[second] = first
+
+    def behind(self, graph: str, ref: ValueRef) -> list[Names]:
+        """The values behind each output that an input refers to."""
+        name, index = ref
+        outputs = self.outputs.get((graph, name), [])
+        return outputs if index == WHOLE else outputs[index : index + 1]
+
+    def operands(self, graph: Graph, node: Node) -> Iterable[int]:
+        """The values that a node reads."""
+        return (value for ref in node.inputs for names in self.behind(graph.name, ref) for value in names)
+
+    def results(self, graph: Graph) -> Iterable[int]:
+        """The values that a graph returns."""
+        return (value for names in self._returned(graph) for value in names)
+
+    def arguments(self, graph: Graph) -> Iterable[int]:
+        return (value for node in graph.parameters for names in self.outputs[graph.name, node.id] for value in names)
+
+    def makes(self, graph: Graph, node: Node) -> bool:
+        """Whether a node makes values, and does not only pass on others."""
+        made_by = (self.values[value] for names in self.outputs[graph.name, node.id] for value in names)
+        return any(value.node is node and value.graph == graph.name for value in made_by)
+
+    def _new(self, graph: Graph, node: Node) -> list[Names]:
+        names: list[Names] = []
+        for output, kind in enumerate(node.outputs):
+            names.append((len(self.values),))
+            self._parent.append(len(self.values))
+            self.values.append(Value(graph.name, node, output, kind))
+        return names
+
+    def _outputs(self, graph: Graph, node: Node) -> list[Names]:
+        operands = [self.behind(graph.name, ref) for ref in node.inputs]
+        name = plain_name(node.op)
+        facts = facts_of(node.op)
+        if not operands or not operands[0]:
+            return self._new(graph, node)
+        if facts.forwards == "tuple":
+            return [_joined(operand) for operand in operands]
+        if name.endswith("_done"):
+            which = _DONE.get(name)
+            done = operands[0][which : which + 1] if which is not None else operands[0]
+            return done if len(done) == len(node.outputs) else [_joined(done)] * len(node.outputs)
+        if (facts.forwards or name in _FORWARDING) and len(operands[0]) == len(node.outputs):
+            return operands[0]
+        if name in _VIEWS and node.op.startswith("aten"):
+            return [_joined(operands[0])] * len(node.outputs)
+        outputs = self._new(graph, node)
+        if name == "async_start" and len(outputs) > 1:
+            outputs[0] = _joined([_joined(operand) for operand in operands])
+        for output, operand in self._in_place(node, name):
+            if output < len(outputs) and operand < len(operands) and len(operands[operand]) == 1:
+                self.union(outputs[output], operands[operand][0])
+        return outputs
+
+    def _in_place(self, node: Node, name: str) -> list[tuple[int, int]]:
+        """(output, operand) pairs of an operation that writes its result into its operand."""
+        if name in _IN_PLACE:
+            return [(0, 0)]
+        if name == "fusion":
+            return updated_in_place(self.program[node.calls[0]]) if node.calls else []
+        text = str(node.attrs.get("output_to_operand_aliasing", "")) if name == "custom_call" else ""
+        return [(_first(output), int(operand)) for output, operand, _ in _OUTPUT_ALIAS.findall(text)]
+
+    def _call(self, graph: Graph, node: Node) -> None:
+        """What a node passes to the graphs that it calls is their arguments, and what they return is its result."""
+        control = facts_of(node.op).control
+        name = plain_name(node.op)
+        results = self.outputs[graph.name, node.id]
+        called = [self.program[each] for each in node.calls if each in self._names]
+        if control in LOOPS:
+            carried = [names for ref in node.inputs for names in self.behind(graph.name, ref)]
+            for body in called:
+                self._pass(body, carried)
+                returned = self._returned(body)
+                if len(returned) == len(carried):  # not those of the condition
+                    self._same(returned, carried)
+            self._same(results, carried)
+            return
+        branches = control == "cond"
+        for number, body in enumerate(called):
+            refs = node.inputs[number + 1 : number + 2] if branches else node.inputs
+            self._pass(body, [names for ref in refs for names in self.behind(graph.name, ref)])
+            returned = self._returned(body)
+            if name == "async_start" and len(results) > 1:
+                self.union(results[1], _joined(returned))
+            else:
+                self._same(results, returned)
+
+    def _pass(self, body: Graph, arguments: Sequence[Names]) -> None:
+        parameters = sorted(body.parameters, key=parameter_number)
+        self._same([names for parameter in parameters for names in self.outputs[body.name, parameter.id]], arguments)
+
+    def _returned(self, body: Graph) -> list[Names]:
+        return [names for ref in body.outputs for names in self.behind(body.name, ref)]
+
+    def _same(self, one: Sequence[Names], other: Sequence[Names]) -> None:
+        if len(one) == len(other):
+            for a, b in zip(one, other, strict=True):
+                self.union(a, b)
+
+    def _donate(self) -> None:
+        """Outputs that XLA writes into arguments: `input_output_alias={ {0}: (1, {}, may-alias) }`."""
+        main = self.program.main
+        parameters = {parameter_number(node): node for node in main.parameters}
+        returned = self._returned(main)
+        self.donated: set[int] = set()
+        for output, number, _ in _OUTPUT_ALIAS.findall(str(self.program.attrs.get("input_output_alias", ""))):
+            parameter = parameters.get(int(number))
+            names = self.outputs[main.name, parameter.id] if parameter is not None else []
+            if _first(output) < len(returned) and len(names) == 1:
+                self.union(names[0], returned[_first(output)])
+                self.donated.update(names[0])
+
+
+def _joined(names: Sequence[Names]) -> Names:
+    return tuple(value for each in names for value in each)
+
+
+def _first(index: str) -> int:
+    """The first number of an index: 1 of `1`, 0 of an empty one."""
+    digits = index.split(",")[0].strip()
+    return int(digits) if digits else 0
+
+
+def parameter_number(node: Node) -> int:
+    return int(node.attrs.get("parameter_number", 0))
+
+
+def results_of(body: Graph) -> Sequence[ValueRef]:
+    """What a graph returns; the elements, if it is a tuple."""
+    outputs = body.outputs
+    if len(outputs) == 1 and plain_name(body[outputs[0][0]].op) == "tuple":
+        return body[outputs[0][0]].inputs
+    return outputs
+
+
+def updated_in_place(body: Graph) -> list[tuple[int, int]]:
+    """The results of a fusion that are updates of a part of an operand: (result, operand) pairs."""
+    pairs = []
+    for result, (name, _) in enumerate(results_of(body)):
+        node = _past_bitcasts(body, name)
+        if plain_name(node.op) in _IN_PLACE and node.inputs:
+            target = _past_bitcasts(body, node.inputs[0][0])
+            if target.is_argument:
+                pairs.append((result, parameter_number(target)))
+    return pairs
+
+
+def _past_bitcasts(body: Graph, name: str) -> Node:
+    node = body[name]
+    while plain_name(node.op) == "bitcast" and node.inputs:
+        node = body[node.inputs[0][0]]
+    return node

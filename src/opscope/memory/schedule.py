@@ -1,0 +1,86 @@
+"""Memory computed from the order of a program alone, where no compiler reports it.
+
+A buffer is in use from the node that makes it to its last use, and every argument throughout. The plan is XLA's: arguments, constants
+and outputs have memory of their own from start to end; temporaries may be in that of outputs while these are not there, and an
+elementwise operation may write its result over an operand that is not needed any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opscope.memory.aliases import Aliases, Value, parameter_number
+from opscope.memory.model import Buffer, Kind, Memory
+from opscope.memory.order import Order, running_order
+from opscope.memory.plan import Allocation, Span, make_plan
+from opscope.memory.reasons import Reasons
+from opscope.memory.sharing import takeovers
+from opscope.program import Program
+
+
+def computed_memory(program: Program) -> Memory:
+    """The memory of one run, in the order of the program.
+
+    Only for a module that XLA has scheduled is that order the one that runs, and the plan XLA's. Other programs get buffers where
+    they make them, and give them back after the last use.
+    """
+    order = running_order(program)
+    aliases = Aliases(program, order.graphs)
+    lifetimes = _lifetimes(program, order, aliases)
+    is_scheduled = program.attrs.get("is_scheduled") == "true"
+    plan = make_plan(aliases, lifetimes, takeovers(program, order, aliases) if is_scheduled else {})
+    slots = plan.slots if is_scheduled else {}
+    buffers = _buffers(program, order, aliases, lifetimes, plan.allocations, slots)
+    if is_scheduled:
+        return Memory(program.name, "computed", order.steps, buffers, plan.reserved, plan.split)
+    return Memory(program.name, "computed", order.steps, buffers)
+
+
+def _lifetimes(program: Program, order: Order, aliases: Aliases) -> list[Span]:
+    """The first and the last position of each value."""
+    first = [order.start[value.graph] if value.node.is_argument else order.position[value.graph, value.node.id] for value in aliases.values]
+    last = [order.position[value.graph, value.node.id] for value in aliases.values]
+    for graph in order.graphs:
+        for node in graph.nodes:
+            position = order.read_at(graph, node)
+            for value in aliases.operands(graph, node):
+                last[value] = max(last[value], position)
+        for value in aliases.results(graph):
+            last[value] = max(last[value], order.end[graph.name])
+    for value in aliases.arguments(program.main):
+        if value not in aliases.donated:
+            last[value] = len(order.steps)
+    return list(zip(first, last, strict=True))
+
+
+def _buffers(
+    program: Program, order: Order, aliases: Aliases, lifetimes: list[Span], allocations: Mapping[int, Allocation], slots: Mapping[int, int]
+) -> list[Buffer]:
+    reasons = Reasons(program)
+    end = len(order.steps)
+    buffers = []
+    for key, allocation in allocations.items():
+        slot = slots.get(key, key)
+        for number in allocation.values:
+            value = aliases.values[number]
+            born, last = lifetimes[number]
+            kind, why = _kind(program, aliases, allocation, value, last >= end)
+            output = f"{{{value.output}}}" if len(value.node.outputs) > 1 else ""
+            buffer = Buffer(value.node.id, value.type.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why)
+            buffers.append(reasons.explained(buffer, order.steps[last] if last < end else ""))
+    buffers.sort(key=lambda buffer: (buffer.born, buffer.last))
+    return buffers
+
+
+def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Value, to_the_end: bool) -> tuple[Kind, str]:
+    donated = next((aliases.values[number].node for number in allocation.values if number in aliases.donated), None)
+    if value.node.is_argument and value.graph == program.entry:
+        if value.node.role in ("input", "buffer"):
+            return value.node.role, value.node.role
+        number = value.node.attrs.get("parameter_number")
+        return "parameter", ("parameter" if number is None else f"parameter {number}") + (", donated" if donated else "")
+    if value.node.role == "constant":
+        return "constant", "constant"
+    if allocation.is_output and to_the_end:
+        return "output", f"output, aliases parameter {parameter_number(donated)}" if donated else ""
+    return "temporary", ""

@@ -1,0 +1,96 @@
+"""Results that may be written over an operand: where an operation goes element by element, and reads the operand for the last time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from opscope.memory.aliases import Aliases, parameter_number, results_of
+from opscope.memory.order import Order
+from opscope.ops import facts_of, plain_name
+from opscope.program import Graph, Node, Program
+
+_ALSO_ELEMENTWISE = frozenset(["copy", "convert", "select", "clamp", "bitcast_convert"])
+
+
+class Takeover(NamedTuple):
+    """The buffer of a result may take over that of an operand at a position."""
+
+    operand: int
+    result: int
+    position: int
+
+
+def takeovers(program: Program, order: Order, aliases: Aliases) -> dict[Takeover, bool]:
+    """What may be written over what, and whether the operation computes: a copy has no use for it, and XLA does not look for one."""
+    pairs = _Pairs(program)
+    possible: dict[Takeover, bool] = {}
+    for graph in order.graphs:
+        for node in graph.nodes:
+            results = aliases.outputs[graph.name, node.id]
+            if node.role != "op" or not node.inputs or not aliases.makes(graph, node):
+                continue
+            for number, ref in enumerate(node.inputs):
+                behind = aliases.behind(graph.name, ref)
+                output = pairs.output_over(node, number) if len(behind) == 1 and len(behind[0]) == 1 else None
+                if output is None or output >= len(results) or len(results[output]) != 1:
+                    continue
+                operand, result = behind[0][0], results[output][0]
+                if _fits(aliases, operand, result):
+                    key = Takeover(aliases.buffer(operand), aliases.buffer(result), order.position[graph.name, node.id])
+                    possible[key] = plain_name(node.op) != "copy"
+    return possible
+
+
+def _fits(aliases: Aliases, operand: int, result: int) -> bool:
+    one, other = aliases.values[operand].type, aliases.values[result].type
+    return one.bytes is not None and one.bytes == other.bytes and one.layout == other.layout
+
+
+class _Pairs:
+    """Which operand of an operation may have which result written over it."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._fusions: dict[str, dict[int, int]] = {}
+
+    def output_over(self, node: Node, operand: int) -> int | None:
+        name = plain_name(node.op)
+        if name == "sort":
+            return operand
+        if name == "fusion" and node.calls:
+            body = node.calls[0]
+            if body not in self._fusions:
+                self._fusions[body] = _elementwise_operands(self.program[body])
+            return self._fusions[body].get(operand)
+        return 0 if _is_elementwise(node.op) else None
+
+
+@lru_cache(maxsize=4096)
+def _is_elementwise(op: str) -> bool:
+    return facts_of(op).category == "elementwise" or plain_name(op) in _ALSO_ELEMENTWISE
+
+
+def _elementwise_operands(body: Graph) -> dict[int, int]:
+    """By operand of a fusion, the first of its results, if only elementwise operations lead from the operand to results."""
+    result = {name: number for number, (name, _) in reversed(list(enumerate(results_of(body))))}
+    elementwise: dict[str, bool] = {}
+    reached: dict[str, int | None] = {}
+    for node in reversed(body.nodes):
+        users = [body[user] for user in body.users.get(node.id, ()) if plain_name(body[user].op) != "tuple"]
+        elementwise[node.id] = all(elementwise.get(user.id, False) and _keeps_elements(user, node) for user in users)
+        reached[node.id] = result.get(node.id, next((reached[user.id] for user in users if reached.get(user.id) is not None), None))
+    operands = {}
+    for parameter in body.parameters:
+        first = reached[parameter.id]
+        if elementwise[parameter.id] and first is not None:
+            operands[parameter_number(parameter)] = first
+    return operands
+
+
+def _keeps_elements(user: Node, node: Node) -> bool:
+    if not user.outputs or not node.outputs:
+        return False
+    if plain_name(user.op) == "bitcast":
+        return user.outputs[0].elements == node.outputs[0].elements
+    return _is_elementwise(user.op) and user.outputs[0].shape == node.outputs[0].shape and user.outputs[0].layout == node.outputs[0].layout

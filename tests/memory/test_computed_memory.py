@@ -1,0 +1,195 @@
+"""Memory computed from a schedule alone: what is counted once, what is reused, and how close it comes to XLA's own plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Corpus, load_file
+
+from opscope.memory.model import Buffer, Memory
+from opscope.memory.schedule import computed_memory
+from opscope.memory.xla_files import find_reports, program_of, reported_memory
+from opscope.program import ProgramBuilder, TensorType
+from opscope.readers.hlo import parse_hlo
+
+KB = 1024
+"""Bytes of f32[256]."""
+
+
+def memory_of(entry: str, header: str = "", computations: str = "") -> Memory:
+    """The memory of a scheduled module with this entry; V in a text is f32[256]."""
+    text = f"HloModule m, is_scheduled=true{header}\n{computations}\nENTRY main {{\n{entry}\n}}\n".replace("V", "f32[256]{0}")
+    return computed_memory(parse_hlo(text)[0])
+
+
+def buffer_of(memory: Memory, name: str) -> Buffer:
+    return next(buffer for buffer in memory.buffers if buffer.name == name)
+
+
+def test_names_for_the_same_value_are_one_buffer() -> None:
+    memory = memory_of("""
+      p = V parameter(0)
+      q = V parameter(1)
+      d = V add(p, q)
+      t = (V, V) tuple(d, p)
+      e = V get-tuple-element(t), index=0
+      b = V bitcast(e)
+      ROOT r = V reverse(b), dimensions={0}
+    """)
+    assert [buffer.name for buffer in memory.buffers] == ["p", "q", "d", "r"]
+    assert memory.split == {"argument": 2 * KB, "output": KB, "alias": 0, "temp": KB}
+    assert memory.peak_bytes == memory.live_peak == 4 * KB
+    assert memory.step_at(memory.peak) == "r"
+    assert buffer_of(memory, "d").why == "used last by r"
+
+
+def test_an_elementwise_result_is_written_over_an_operand_that_is_not_needed_any_more() -> None:
+    lines = """
+      p = V parameter(0)
+      a = V reverse(p), dimensions={0}
+      c = V cosine(a)
+      ROOT r = V reverse({last}), dimensions={{0}}
+    """
+    over = memory_of(lines.replace("{last}", "c").replace("{{0}}", "{0}"))
+    assert over.split["temp"] == KB
+    kept = memory_of(lines.replace("reverse({last})", "add(c, a)").replace(", dimensions={{0}}", ""))
+    assert kept.split["temp"] == KB, "r takes the place of one of them"
+    assert buffer_of(kept, "a").slot != buffer_of(kept, "c").slot
+
+
+def test_a_donated_argument_holds_the_output() -> None:
+    entry = """
+      p = V parameter(0)
+      q = V parameter(1)
+      ROOT r = V add(p, q)
+    """
+    donated = memory_of(entry, ", input_output_alias={ {}: (0, {}, may-alias) }")
+    assert donated.peak_bytes == 2 * KB and donated.split["alias"] == KB
+    assert buffer_of(donated, "p").why == "parameter 0, donated"
+    assert buffer_of(donated, "r").why == "output, aliases parameter 0"
+    assert memory_of(entry).peak_bytes == 3 * KB
+
+
+def test_a_loop_carries_its_buffers_and_its_body_adds_temporaries() -> None:
+    memory = memory_of(
+        """
+      p = V parameter(0)
+      zero = s32[] constant(0)
+      copy.1 = V copy(p)
+      init = (s32[], V) tuple(zero, copy.1)
+      loop = (s32[], V) while(init), condition=cond, body=body
+      ROOT out = V get-tuple-element(loop), index=1
+    """,
+        computations="""
+cond {
+  state.1 = (s32[], V) parameter(0)
+  i = s32[] get-tuple-element(state.1), index=0
+  ten = s32[] constant(10)
+  ROOT less = pred[] compare(i, ten), direction=LT
+}
+body {
+  state.2 = (s32[], V) parameter(0)
+  j = s32[] get-tuple-element(state.2), index=0
+  x = V get-tuple-element(state.2), index=1
+  one = s32[] constant(1)
+  next = s32[] add(j, one)
+  back = V reverse(x), dimensions={0}
+  sum = V add(x, back)
+  ROOT both = (s32[], V) tuple(next, sum)
+}
+""",
+    )
+    carried = {name: buffer_of(memory, name).slot for name in ("copy.1", "loop{1}", "state.2{1}", "sum")}
+    assert len(set(carried.values())) == 1
+    assert buffer_of(memory, "back").slot != carried["copy.1"]
+    assert memory.step_at(memory.peak) in ("back", "sum")
+    assert memory.peak_bytes // KB == 3, "the argument, what the loop carries, and what its body makes"
+    assert buffer_of(memory, "state.2{1}").why == "carried by loop"
+    assert buffer_of(memory, "copy.1").why == "carried by loop"
+
+
+def test_an_update_of_a_part_happens_in_place_also_in_a_fusion() -> None:
+    memory = memory_of(
+        """
+      p = V parameter(0)
+      q = f32[1]{0} parameter(1)
+      i = s32[] constant(3)
+      c = V reverse(p), dimensions={0}
+      u = V dynamic-update-slice(c, q, i)
+      f = V fusion(u, q, i), kind=kLoop, calls=update
+      ROOT r = V reverse(f), dimensions={0}
+    """,
+        computations="""
+update {
+  a = V parameter(0)
+  b = f32[1]{0} parameter(1)
+  k = s32[] parameter(2)
+  ROOT d = V dynamic-update-slice(a, b, k)
+}
+""",
+    )
+    assert buffer_of(memory, "c").slot == buffer_of(memory, "u").slot == buffer_of(memory, "f").slot
+    assert memory.split["temp"] == KB
+
+
+def test_unknown_sizes_are_counted_as_unknown() -> None:
+    builder = ProgramBuilder("m")
+    graph = builder.graph("main")
+    graph.node("x", "placeholder", [], [TensorType("float32", ("s0", 4))], role="input")
+    graph.node("y", "aten.cos.default", [("x", 0)], [TensorType("float32", ("s0", 4))])
+    graph.node("z", "aten.sum.default", [("y", 0)], [TensorType("float32", ())])
+    graph.outputs = [("z", 0)]
+    memory = computed_memory(builder.build())
+    assert memory.unknown == 2 and memory.peak_bytes == 4
+    assert [row.buffer.bytes for row in memory.live(1)] == [None, None]
+
+
+def test_views_of_pytorch_are_parts_of_what_they_view() -> None:
+    builder = ProgramBuilder("m")
+    graph = builder.graph("main")
+    matrix = [TensorType("float32", (4, 4))]
+    graph.node("x", "placeholder", [], matrix, role="input")
+    graph.node("w", "placeholder", [], matrix, role="parameter")
+    graph.node("t", "aten.t.default", [("w", 0)], matrix)
+    graph.node("mm", "aten.mm.default", [("x", 0), ("t", 0)], matrix)
+    graph.node("v", "aten.view.default", [("mm", 0)], matrix)
+    graph.node("cos", "aten.cos.default", [("v", 0)], matrix)
+    graph.outputs = [("cos", 0)]
+    memory = computed_memory(builder.build())
+    kinds = {"x": "input", "w": "parameter", "mm": "temporary", "cos": "output"}
+    assert {buffer.name: buffer.kind for buffer in memory.buffers} == kinds
+    assert memory.peak_bytes == 4 * 64 and buffer_of(memory, "mm").why == "used last by cos"
+
+
+def within(computed: Memory, reported: Memory, percent: float) -> bool:
+    return abs(computed.peak_bytes / reported.peak_bytes - 1) <= percent / 100
+
+
+def test_a_module_of_xla_gpu_is_within_a_percent_of_its_report(corpus: Corpus) -> None:
+    directory = next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
+    (reports,) = find_reports(directory)
+    program = program_of(reports)
+    assert program is not None
+    reported, computed = reported_memory(reports, program), computed_memory(program)
+    assert computed.origin == "computed" and within(computed, reported, 1)
+    assert computed.step_at(computed.peak) == reported.step_at(reported.peak)
+
+
+@pytest.mark.frameworks
+def test_compiled_programs_are_within_five_percent_of_xla(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    programs = load_file(ROOT / "benchmarks" / "memory_programs.py")
+    far = []
+    for name, case in programs.CASES.items():
+        programs.compile_to(case, tmp_path / name)
+        (reports,) = find_reports(tmp_path / name)
+        program = program_of(reports)
+        assert program is not None
+        reported, computed = reported_memory(reports, program), computed_memory(program)
+        if not within(computed, reported, 5):
+            far.append((name, reported.peak_bytes, computed.peak_bytes))
+        assert {use: computed.split[use] for use in ("argument", "output", "alias")} == {
+            use: reported.split[use] for use in ("argument", "output", "alias")
+        }
+    assert not far and len(programs.CASES) >= 20
