@@ -47,7 +47,7 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
           )}
           <li>
             <span>changes</span>
-            <Counts row={row} />
+            <Counts row={row} whole />
           </li>
         </ul>
       </section>

@@ -291,7 +291,7 @@ function CardView({
   );
 }
 
-export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
+export function Counts({ row, whole = false }: { readonly row: PassRow; readonly whole?: boolean }): JSX.Element {
   if (isStart(row)) return <span class="pass-counts quiet-text">initial program</span>;
   if (row.added === undefined) return <span class="pass-counts quiet-text">…</span>;
   const part = (name: string, sign: string, count = 0) =>
@@ -309,9 +309,7 @@ export function Counts({ row }: { readonly row: PassRow }): JSX.Element {
           {part("added", "+", row.added)}
           {part("removed", "−", row.removed)}
           {part("changed", "~", row.changed)}
-          {sharing(row).map((text) => (
-            <span class="quiet-text">{text}</span>
-          ))}
+          {(whole || !(row.added || row.removed || row.changed)) && sharing(row).map((text) => <span class="quiet-text">{text}</span>)}
           {row.aside && <span class="quiet-text">{row.aside}</span>}
         </>
       ) : (
