@@ -48,6 +48,7 @@ OTHERS = {
     "diff": "Matching nodes across passes",
     "backward_links": "Linking backward to forward",
     "memory": "Memory of compiled programs",
+    "inferred_halves": "Forward and backward without names",
 }
 """Benchmarks whose figures are listed one by one."""
 

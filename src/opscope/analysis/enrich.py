@@ -1,4 +1,5 @@
-"""What analysis adds to a program, in one place: quantized clusters, links from backward to forward operations, estimated costs.
+"""What analysis adds to a program, in one place: quantized clusters, halves of a training step that the source does not name, links from
+backward to forward operations, estimated costs.
 
 Code that shows or saves a program calls `enrich` first, so that pictures, pages and JSON agree. Reading, comparing and counting do
 without it: on a large program it takes longer than reading. Groupings are quick to find, and people expect them on a program that
@@ -10,9 +11,10 @@ from __future__ import annotations
 from opscope.analysis.clusters import with_clusters
 from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.gradients import with_backward_links
+from opscope.analysis.halves import with_halves
 from opscope.program import Program
 
-_STEPS = (with_clusters, with_backward_links, with_costs)
+_STEPS = (with_clusters, with_halves, with_backward_links, with_costs)
 """None of them replaces what the program already has."""
 _RESULT = "_enriched"
 

@@ -19,7 +19,20 @@ from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import REDUCING
 from opscope.ops import facts_of, plain_name
-from opscope.program import BACKWARD, BACKWARD_OF, DIRECTION_ATTR, FORWARD, UPDATE, Details, Graph, Link, Node, NodeKey, Program
+from opscope.program import (
+    BACKWARD,
+    BACKWARD_OF,
+    DIRECTION_ATTR,
+    FORWARD,
+    INFERRED_ATTR,
+    UPDATE,
+    Details,
+    Graph,
+    Link,
+    Node,
+    NodeKey,
+    Program,
+)
 
 MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
@@ -86,7 +99,12 @@ class BackwardLink(NamedTuple):
 
 
 def backward_links(program: Program) -> list[BackwardLink]:
-    """Every node that is marked backward, with its forward nodes. A node without any has the evidence "none"."""
+    """Every node that is marked backward, with its forward nodes. A node without any has the evidence "none".
+
+    Inferred directions come with the links that follow from them; without scopes and source lines, there is no other evidence.
+    """
+    if INFERRED_ATTR in program.attrs:
+        return []
     index = _ForwardIndex()
     origins: dict[int, _Origin] = {}  # nodes share details, and a compiled module has few different ones
     waiting = []

@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from opscope.analysis.cost import CostModel
+from opscope.analysis.gradients import directions
+from opscope.analysis.halves import with_halves
 from opscope.ops import CATEGORIES, category_of
-from opscope.program import Node, Program, Role
+from opscope.program import BACKWARD, FORWARD, INFERRED_ATTR, UPDATE, Node, Program, Role
 
 
 class GraphInfo(NamedTuple):
@@ -58,6 +60,8 @@ class Info:
     unknown_flops: int
     unknown_flops_ops: tuple[str, ...]
     unknown_bytes: int
+    halves: dict[str, int] | None
+    """Operations by direction, if opscope inferred it; None if the source states the directions, or has none."""
 
     def to_json(self) -> dict[str, Any]:
         fields = asdict(self)
@@ -74,6 +78,16 @@ def _sizes(kind: str, nodes: list[Node]) -> dict[str, int]:
 
 def _most_frequent(ops: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(sorted(ops, key=lambda op: -ops[op]))
+
+
+def _inferred(program: Program) -> dict[str, int] | None:
+    marked = with_halves(program)
+    if INFERRED_ATTR not in marked.attrs:
+        return None
+    counts = Counter(
+        mark for name, marks in directions(marked).items() for node, mark in zip(marked[name], marks, strict=True) if node.role == "op"
+    )
+    return {direction: counts[direction] for direction in (FORWARD, BACKWARD, UPDATE) if counts[direction]}
 
 
 def info_of(program: Program) -> Info:
@@ -110,4 +124,5 @@ def info_of(program: Program) -> Info:
         unknown_flops=costs.total.unknown_flops,
         unknown_flops_ops=_most_frequent(costs.unknown_flops_ops),
         unknown_bytes=costs.total.unknown_bytes,
+        halves=_inferred(program),
     )

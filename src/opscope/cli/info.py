@@ -79,7 +79,15 @@ def _facts(info: Info) -> list[tuple[str, str]]:
         *_arguments(info),
         ("FLOPs", flops),
         ("bytes", moved),
+        *_halves(info),
     ]
+
+
+def _halves(info: Info) -> list[tuple[str, str]]:
+    """The operations of each half, if they are inferred; if the source states them, the viewer shows them."""
+    if info.halves is None:
+        return []
+    return [("halves", ", ".join(f"{count:,} {name}" for name, count in info.halves.items()) + " (inferred from structure)")]
 
 
 def _known(text: Callable[[float], str], amount: int, unknown: int) -> str:

@@ -36,6 +36,8 @@ DIRECTION_ATTR = "opscope.direction"
 
 Attributes set by opscope have names that no source uses: `direction` is an attribute of HLO's compare and of ONNX's LSTM.
 """
+INFERRED_ATTR = "opscope.direction_inferred"
+"""Of a node or program whose directions opscope inferred, because the source does not state them: from what."""
 TRANSFORMS_ATTR = "opscope.transforms"
 """The JAX transformations that a node went through: "transpose, jvp"."""
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR, Details, Node, Program
+from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Node, Program
 from opscope.program.call_order import callees_first
 from opscope.recording.match.json_values import canonical
 
@@ -17,7 +17,7 @@ TAGS = 4096
 """Edges carry (operand position, output index) as one number below this."""
 
 _WORD = re.compile(r"[\w.-]+")
-_UNSTABLE = frozenset({"metadata.stack_frame_id", DIRECTION_ATTR, TRANSFORMS_ATTR})
+_UNSTABLE = frozenset({"metadata.stack_frame_id", DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR})
 _NAMES = frozenset(
     (
         "control-predecessors",

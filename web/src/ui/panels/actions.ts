@@ -1,5 +1,6 @@
 /** What the controls and the keys do, in one place. */
 import { DIRECTION } from "../../core/program/names";
+import { NO_HALVES } from "../../core/view/twoHalves/halves";
 import type { Session } from "../session";
 import { collapseAll, expandAll, fold, groupBy, toggleAllNodes, toggleFlatten, toggleFrames, toggleNames, unfold } from "../state/view";
 
@@ -22,7 +23,7 @@ export const actions = {
   /** The halves are groups of the grouping by direction, laid out downwards. */
   forwardBackward: (session: Session) => {
     const { view, program } = session;
-    if (!program?.groupings.includes(DIRECTION)) return session.say("This graph has no forward and backward halves");
+    if (!program?.groupings.includes(DIRECTION)) return session.say(NO_HALVES);
     const grouped = (view.groupBy ?? program.groupings[0]) === DIRECTION ? view : groupBy(view, DIRECTION);
     session.change(
       view.forwardBackward

@@ -5,7 +5,7 @@ import { DIRECTION, UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
-import { halvesOf } from "./halves";
+import { halvesOf, NO_HALVES } from "./halves";
 import { build } from "../build";
 
 /** The greatest depth that is tried by default. */
@@ -18,7 +18,7 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
   const fixed = spec.depth !== undefined || spec.flatten;
   const visible = unfolded(program, fixed ? spec : asItFits(program, { ...spec, calls: false }));
   const halves = halvesOf(visible);
-  if (!halves) return { ...visible, remarks: [...visible.remarks, "This graph has no forward and backward halves."] };
+  if (!halves) return { ...visible, remarks: [...visible.remarks, NO_HALVES] };
   const block = blocksOf(visible, halves);
   const edgeText = Array.from(visible.edgeSource, (source, e) => {
     const isSaved =
