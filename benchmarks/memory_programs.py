@@ -145,8 +145,8 @@ CASES: dict[str, Case] = {
 }
 
 
-def compile_to(case: Case, directory: Path) -> Any:
-    """Compile a program for the CPU with its dump in a directory; JAX's Compiled."""
+def compile_to(case: Case, directory: Path, **options: bool) -> Any:
+    """Compile a program for the CPU, with its dump in a directory and further options for XLA; JAX's Compiled."""
     arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in case.shapes]
     lowered = jax.jit(case.function, donate_argnums=case.donated).lower(*arguments)
-    return lowered.compile(compiler_options={"xla_dump_to": str(directory), "xla_dump_hlo_as_text": True})
+    return lowered.compile(compiler_options={"xla_dump_to": str(directory), "xla_dump_hlo_as_text": True, **options})

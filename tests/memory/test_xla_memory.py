@@ -94,3 +94,14 @@ def test_the_text_alone_leads_to_the_reports_next_to_it(tmp_path: Path) -> None:
     elsewhere.unlink()
     without_text = only(read_memory(str(tmp_path)))
     assert without_text.peak_bytes == by_directory.peak_bytes and without_text.curve == by_directory.curve
+
+
+def test_a_proto_with_a_buffer_assignment_says_the_same_as_the_texts(tmp_path: Path) -> None:
+    for name in ("train_step_donated", "scan_grad"):
+        PROGRAMS.compile_to(PROGRAMS.CASES[name], tmp_path / name, xla_dump_hlo_as_proto=True)
+        (file,) = (tmp_path / name).glob("*after_optimizations.hlo.pb")
+        texts, proto = only(read_memory(str(tmp_path / name))), only(read_memory(str(file)))
+        assert (proto.origin, proto.peak_bytes, proto.split) == (texts.origin, texts.peak_bytes, texts.split)
+        assert proto.live_peak == texts.live_peak and proto.step_at(proto.peak) == texts.step_at(texts.peak)
+        alive = {buffer.name: buffer.bytes for buffer in proto.alive(proto.peak) if buffer.type is not None}
+        assert alive.items() <= {buffer.name: buffer.bytes for buffer in texts.alive(texts.peak)}.items()

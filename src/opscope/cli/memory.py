@@ -44,12 +44,13 @@ _ORIGINS = {
 def command(source: str, module: str | None, from_format: str | None, node: str | None, per: str, as_json: bool, everything: bool) -> None:
     """Show what is in memory at the peak of SOURCE: each buffer, its size, and why it is still alive.
 
-    From a directory that XLA wrote with xla_dump_to, the numbers are XLA's own. For any other source they are computed from the order
-    of the program.
+    From a directory that XLA wrote with xla_dump_to, or a .hlo.pb file, the numbers are XLA's own. A snapshot of PyTorch's CUDA allocator
+    (torch.cuda.memory._dump_snapshot) has what was measured. For any other source they are computed from the order of the program.
 
     \b
     opscope memory dump_dir
     opscope memory dump_dir --per kind
+    opscope memory memory.pickle --per source
     opscope memory dump_dir --at dot.12 --json | jq '.live[0]'
     """
     from opscope.memory.report import to_json

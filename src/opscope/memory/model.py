@@ -19,9 +19,21 @@ from opscope.naming import suggest
 from opscope.program import EMPTY, TensorType
 
 Kind: TypeAlias = Literal[
-    "parameter", "input", "buffer", "gradient", "optimizer state", "constant", "output", "saved", "temporary", "workspace", "unused"
+    "parameter",
+    "input",
+    "buffer",
+    "gradient",
+    "optimizer state",
+    "constant",
+    "output",
+    "saved",
+    "temporary",
+    "workspace",
+    "earlier",
+    "unused",
 ]
-"""What a buffer is for. "saved" is saved for backward; "unused" is memory that is reserved and not in use at this point."""
+"""What a buffer is for. "saved" is saved for backward, "earlier" was there before an allocator was recorded, and "unused" is reserved but
+not in use at a point."""
 MemoryOrigin: TypeAlias = Literal["reported", "computed", "measured"]
 """Reported by a compiler, computed here from a schedule, or measured by an allocator."""
 

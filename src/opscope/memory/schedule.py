@@ -15,6 +15,7 @@ from opscope.memory.order import Order, running_order
 from opscope.memory.plan import Allocation, Span, make_plan
 from opscope.memory.reasons import Reasons
 from opscope.memory.sharing import takeovers
+from opscope.memory.xla_reports import LiveRanges
 from opscope.program import Program
 
 
@@ -34,6 +35,16 @@ def computed_memory(program: Program) -> Memory:
     if is_scheduled:
         return Memory(program.name, "computed", order.steps, buffers, plan.reserved, plan.split)
     return Memory(program.name, "computed", order.steps, buffers)
+
+
+def schedule_ranges(program: Program) -> LiveRanges:
+    """When each value is alive, as XLA's live-range text says it."""
+    order = running_order(program)
+    aliases = Aliases(program, order.graphs)
+    ranges = {}
+    for value, span in zip(aliases.values, _lifetimes(program, order, aliases), strict=True):
+        ranges[value.node.id, f"{{{value.output}}}" if len(value.node.outputs) > 1 else "{}"] = span
+    return LiveRanges(order.steps, ranges, None, {})
 
 
 def _lifetimes(program: Program, order: Order, aliases: Aliases) -> list[Span]:

@@ -20,7 +20,7 @@ _STEP = re.compile(r" {4}(\d{1,9}):([\w.:-]+)")
 _RANGE = re.compile(r" {4}([\w.:-]+)(\{[\d,]*\}):(\d{1,9})-(\d{1,9})")
 _PEAK = re.compile(r" {2}Live ranges at (-?\d{1,9}) \(peak\):")
 _AT_PEAK = re.compile(r" {4}([\w.:-]+)(\{[\d,]*\}): (\d{1,19}) bytes")
-_HOST = 5
+HOST = 5
 """XLA's number for the memory of the host."""
 
 ValueName = tuple[str, str]
@@ -92,7 +92,7 @@ def _allocation(match: re.Match[str]) -> Allocation:
         "maybe-live-out" in words,
         "preallocated-temp" in words,
         "constant" in words,
-        color == _HOST,
+        color == HOST,
         [],
     )
 

@@ -1,0 +1,95 @@
+"""Where in a PyTorch program an allocator was called: from the stack frames of an event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from opscope.memory.model import Kind
+
+_OPERATION = re.compile(r"at::_ops::(\w+)::(?:call|redispatch)\b|torch::autograd::generated::(\w+Backward\d*)\b")
+_BACKWARD = "torch::autograd::Engine"
+_WORKSPACE = "CUDABlas"
+"""In the name of the function that allocates the workspace of cuBLAS."""
+_PLUMBING = frozenset(["_call_impl", "_wrapped_call_impl", "<module>", "inner", "_fn", "wrapper", "decorate_context"])
+
+
+class Place:
+    """The stack of an event, innermost frame first."""
+
+    def __init__(self, frames: Sequence[Mapping[str, Any]], has_stacks: bool) -> None:
+        self.frames = frames
+        self.python = [frame for frame in frames if str(frame.get("filename", "")).endswith(".py")]
+        self.in_backward = any(_BACKWARD in str(frame.get("name")) for frame in frames) or (has_stacks and not frames)
+        """Whether autograd's own thread called, which has no Python frames."""
+
+    def calls(self, directory: str, *functions: str) -> bool:
+        """Whether a function of torch, in a file below this directory, is on the stack."""
+        return any(
+            f"/torch/{directory}" in str(frame["filename"]) and (not functions or frame["name"] in functions) for frame in self.python
+        )
+
+    @cached_property
+    def name(self) -> str:
+        """The node of an FX graph, the operation of torch or of its backward half, or the innermost Python function."""
+        for frame in self.frames:
+            if frame.get("fx_node_name"):
+                return str(frame["fx_node_name"])
+        for frame in self.frames:
+            operation = _OPERATION.search(str(frame.get("name")))
+            if operation:
+                return operation[1] or operation[2]
+        inner = next((frame for frame in self.python if frame["name"] not in _PLUMBING), None)
+        if inner is not None:
+            return f"{inner['name']} {_file(inner)}:{inner['line']}"
+        return "backward" if self.in_backward else "unknown"
+
+    @cached_property
+    def scope(self) -> tuple[str, ...]:
+        """The functions of the user's program and the modules of torch on the stack, from the outside in."""
+        if not self.python:
+            return ("backward",) if self.in_backward else ()
+        steps = [frame for frame in reversed(self.python) if frame["name"] not in _PLUMBING]
+        return tuple(f"{_file(frame)} {frame['name']}" for frame in steps if frame["name"] == "forward" or not _is_torch(frame))
+
+    @cached_property
+    def source(self) -> str:
+        """The innermost line of the user's program."""
+        frame = next((frame for frame in self.python if not _is_torch(frame)), None)
+        return "" if frame is None else f"{frame['filename']}:{frame['line']} {frame['name']}"
+
+    @cached_property
+    def clears_gradients(self) -> bool:
+        return self.calls("optim/", "zero_grad") or self.calls("nn/modules/module.py", "zero_grad")
+
+    def kind_until(self, freed: Place | None, clears_gradients: bool) -> tuple[Kind, str]:
+        """What a block that is allocated here is for, by where it is freed. `clears_gradients` is whether the run ever does so."""
+        ending = "alive at the end of the recording" if freed is None else f"freed by {freed.name}"
+        if any(_WORKSPACE in str(frame.get("name")) for frame in self.frames):
+            return "workspace", f"workspace of a library, {ending}"
+        if self.calls("nn/modules/module.py", "_apply", "convert"):
+            return "parameter", f"parameter or buffer of a module, {ending}"
+        if self.calls("optim/"):
+            return ("optimizer state", f"optimizer state, {ending}") if freed is None else ("temporary", ending)
+        if self.in_backward:
+            is_gradient = not clears_gradients if freed is None else freed.clears_gradients
+            return ("gradient", f"gradient, {ending}") if is_gradient else ("temporary", ending)
+        if freed is not None and freed.in_backward:
+            return "saved", f"saved for backward: {ending}"
+        return "temporary", ending
+
+
+def place_of(event: Mapping[str, Any], has_stacks: bool) -> Place:
+    frames = event.get("frames")
+    return Place(frames or (), has_stacks and frames is not None)
+
+
+def _file(frame: Mapping[str, Any]) -> str:
+    return str(frame["filename"]).replace("\\", "/").rpartition("/")[2]
+
+
+def _is_torch(frame: Mapping[str, Any]) -> bool:
+    filename = str(frame["filename"]).replace("\\", "/")
+    return "/torch/" in filename or "/site-packages/" in filename

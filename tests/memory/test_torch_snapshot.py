@@ -1,0 +1,107 @@
+"""Memory snapshots of PyTorch's allocator: recorded on an H200 with the peak that PyTorch measured (`snapshots/make.py`)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+
+from opscope.errors import SourceError
+from opscope.memory.model import Memory
+from opscope.memory.plain_pickle import read_plain_pickle
+from opscope.memory.sources import read_memory
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+TRUTH: dict[str, dict[str, Any]] = json.loads((SNAPSHOTS / "truth.json").read_text("utf-8"))
+
+
+def snapshot(name: str) -> Memory:
+    (memory,) = read_memory(str(SNAPSHOTS / f"{name}.pickle.gz"))
+    return memory
+
+
+def bytes_by_kind(memory: Memory) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for row in memory.live(memory.peak):
+        sizes[row.buffer.kind] = sizes.get(row.buffer.kind, 0) + (row.buffer.bytes or 0)
+    return sizes
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_the_peak_is_what_pytorch_measured(name: str) -> None:
+    memory = snapshot(name)
+    assert memory.origin == "measured"
+    assert memory.peak_bytes == TRUTH[name]["max_memory_allocated"]
+    assert sum(bytes_by_kind(memory).values()) == memory.peak_bytes
+
+
+def test_kinds_follow_from_where_blocks_are_allocated_and_freed() -> None:
+    memory = snapshot("transformer_early")
+    kinds = bytes_by_kind(memory)
+    weights = 4 * 2 * (2 * 192 + 192 * 576 + 576 + 192 * 192 + 192 + 192 * 768 + 768 + 768 * 192 + 192)
+    assert weights <= kinds["parameter"] < 1.001 * weights, "blocks are rounded up to 512 bytes"
+    assert kinds["optimizer state"] >= 2 * weights, "AdamW has two moments"
+    saved = [row.buffer for row in memory.live(memory.peak) if row.buffer.kind == "saved"]
+    assert saved[0].why.startswith("saved for backward: freed by ")
+    assert saved[0].source.endswith("forward") and "make.py" in saved[0].source
+    assert any(buffer.scope[-1] == "normalization.py forward" for buffer in saved)
+
+
+def test_what_was_there_before_is_counted_and_said_so() -> None:
+    kinds = bytes_by_kind(snapshot("transformer_late"))
+    assert kinds["earlier"] > 3 * 3_000_000 and "parameter" not in kinds
+
+
+def test_the_command_reads_a_snapshot(run: Run) -> None:
+    done = run("memory", SNAPSHOTS / "conv_late.pickle.gz", "--per", "kind")
+    assert done.returncode == 0, done.stderr
+    assert "44.0 MB (44,024,832 bytes), measured by the allocator" in done.stdout
+    assert "saved" in done.stdout and "earlier" in done.stdout
+
+
+def test_plain_data_comes_back_as_it_was() -> None:
+    shared = ["ä" * 300, 2**40, -5, -(2**70), 255, 65_536, 1.5, True, False, None, (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)]
+    data = {"shared": [shared, shared], "empty": [{}, []], "one": {"x": [1]}, "many": dict.fromkeys(map(str, range(2000)), 7)}
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert read_plain_pickle(pickle.dumps(data, protocol)) == data
+
+
+class Evil:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (print, ("called",))
+
+
+@pytest.mark.parametrize("value", [Evil(), {"segments": [Path("x")]}, Evil, b"bytes"], ids=["call", "object", "class", "bytes"])
+def test_anything_but_plain_data_is_refused_and_not_run(value: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SourceError, match="contains more than plain data"):
+        read_plain_pickle(pickle.dumps(value))
+    assert not capsys.readouterr().out
+
+
+def test_a_damaged_or_other_pickle_is_one_line(run: Run, tmp_path: Path) -> None:
+    whole = gzip.decompress((SNAPSHOTS / "mlp_late.pickle.gz").read_bytes())
+    cases = {
+        "cut": (whole[: len(whole) // 2], "is not a complete pickle of plain data"),
+        "other": (pickle.dumps([1, 2]), "is a pickle, but not a memory snapshot"),
+        "empty": (pickle.dumps({"segments": [], "device_traces": [[]]}), "has no events"),
+        "strange": (pickle.dumps({"segments": [3], "device_traces": [[{"action": "alloc"}]]}), "that opscope does not understand"),
+    }
+    for name, (data, message) in cases.items():
+        file = tmp_path / f"{name}.pickle"
+        file.write_bytes(data)
+        done = run("memory", file)
+        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, (name, done.stderr)
+
+
+@pytest.mark.parametrize("code", [b"r\xff\xff\xff\x7f", b"\x8e" + b"\xff" * 8, b"\x8d" + b"\x00" * 6 + b"\xff\x00"])
+def test_a_pickle_cannot_ask_for_memory_that_it_does_not_fill(code: bytes) -> None:
+    """The instructions name a huge memo, and bytes and a text that are longer than the file."""
+    try:
+        assert read_plain_pickle(b"\x80\x04]" + code + b".") == []
+    except SourceError as error:
+        assert "plain data" in str(error)
