@@ -31,12 +31,12 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_the_box_output_has_a_panel_with_name_and_producer(source: Path, open_file: Open) -> None:
     program = opscope.load(source)
     producer, which = program.main.outputs[0]
+    node = program.main[producer]
     viewer = open_file(program)
-    viewer.row("output").click()
+    viewer.row(str(node.attrs.get("output_names", "output"))).click()  # a tensor with a name has it here too
     assert viewer.idle()["selection"] == ["r:output"]
     panel = viewer.page.get_by_role("region", name="About the selection")
     text = panel.inner_text()
-    node = program.main[producer]
     names = str(node.attrs.get("output_names", producer)).split(", ")
     assert f"{names[max(which, 0)]} · returned by {program.entry}" in text
     assert f"produced by {producer} {node.op}" in text

@@ -75,9 +75,30 @@ def test_tensors_are_captured_with_everything_behind_them() -> None:
     ]
     assert program.main["gemm_0"].outputs == (opscope.TensorType("float16", ("batch", 16)),)
     attrs = program.main["gemm_0"].attrs
-    assert attrs["split_k"] == 1 and attrs["outputs.0.offset"] == 512 and "0x" not in attrs["f_ab_alignment"]
+    assert attrs["split_k"] == 1 and attrs["outputs.0.offset"] == 512 and "f_ab_alignment" not in attrs, "code is left out"
     assert program.main["elementwise_1"].attrs["func"] == "ADD"
     assert program.main.outputs == (("elementwise_1", 0),)
+
+
+def test_what_plot_graph_shows_comes_first_also_if_it_is_unset() -> None:
+    """False, 0 and None say something here; the operations inside a fused one are named by what they do."""
+    x = Tensor("X", [IntImm(4)], is_input=True, is_output=False, is_param=False)
+    out = Tensor("Y", [IntImm(4)], is_input=False, is_output=True, is_param=False)
+    parts = [types.SimpleNamespace(_attrs={"name": None, "func": types.SimpleNamespace(name=name)}) for name in ("ADD", "RELU")]
+    Operator("fused_elementwise_0", "fused_elementwise", [x], out, workspace=0, nop=False, depth=0, elementwise_ops=parts, permute_shape="")
+    graph = opscope.capture(out).main
+    assert list(graph["X"].attrs.items()) == [("is_view_of", None), ("is_input", True), ("is_output", False), ("is_param", False)]
+    shown = graph["fused_elementwise_0"].attrs
+    assert [(name, shown[name]) for name in list(shown)[:3]] == [("depth", 0), ("nop", False), ("func", "ADD, RELU")]
+    assert shown["outputs.0.is_view_of"] is None and "workspace" not in shown and "permute_shape" not in shown
+
+
+def test_outputs_without_a_name_are_named_after_their_operator() -> None:
+    x = Tensor("X", [IntImm(4)], is_input=True)
+    out = Tensor("", [IntImm(4)])
+    Operator("softmax_0", "softmax", [x], out)
+    assert opscope.capture(out).main["softmax_0"].attrs["output_names"] == "softmax_0_0"
+    assert out._attrs["name"] == "", "looking changes nothing"
 
 
 def test_a_long_chain_does_not_recurse() -> None:
@@ -101,6 +122,34 @@ def test_plot_graph_writes_one_page_that_works_offline(tmp_path: Path) -> None:
     assert opscope.load(tmp_path / "model.json").main["elementwise_1"].attrs["func"] == "ADD"
 
 
+def test_results_are_finished_in_order_or_in_parallel() -> None:
+    """Two branches of 1 and 2 ms that are added in 4 ms: after 7 ms in one stream, and after 6 in parallel."""
+    from opscope.readers.aitemplate import with_times
+
+    x = Tensor("X", [IntImm(4)], is_input=True)
+    a, b, out = (Tensor(name, [IntImm(4)]) for name in ("a", "b", "Y"))
+    Operator("left", "elementwise", [x], a)
+    Operator("right", "elementwise", [x], b)
+    Operator("sum", "elementwise", [a, b], out)
+    times = {"left": {"ms_per_iter": 1}, "right": {"ms_per_iter": 2}, "sum": {"ms_per_iter": 4}}
+    metrics = with_times(opscope.capture(out), times).main.metrics
+    assert dict(metrics["finished"]) == pytest.approx({"left": 0.001, "right": 0.003, "sum": 0.007})
+    assert dict(metrics["finished in parallel"]) == pytest.approx({"left": 0.001, "right": 0.002, "sum": 0.006})
+
+
+def test_plot_graph_says_what_it_cannot_write_or_read(tmp_path: Path) -> None:
+    out, _ = linear()
+    with pytest.raises(opscope.OpscopeError, match=r"model\.jpg: cannot write \.jpg; use one of svg, png, pdf, dot, gv, html, json"):
+        plot_graph(out, tmp_path / "model.jpg")
+    with pytest.raises(opscope.OpscopeError, match=r"nothing\.json: cannot be read: No such file"):
+        plot_graph(out, tmp_path / "model.svg", tmp_path / "nothing.json")
+    (tmp_path / "times.json").write_text("[")
+    with pytest.raises(opscope.OpscopeError, match=r"times\.json: is not a time profile"):
+        plot_graph(out, tmp_path / "model.svg", tmp_path / "times.json")
+    plot_graph(out, tmp_path / "a" / "b" / "model.dot")
+    assert "elementwise_1" in (tmp_path / "a" / "b" / "model.dot").read_text()
+
+
 def test_times_are_metrics_of_their_operators() -> None:
     from opscope.readers.aitemplate import with_times
 
@@ -108,6 +157,7 @@ def test_times_are_metrics_of_their_operators() -> None:
     timed = with_times(opscope.capture(out), {"gemm_0": {"ms_per_iter": 0.25}})
     assert timed.metrics["time"] == opscope.Metric("time", "s", "sum", "measured")
     assert dict(timed.main.metrics["time"]) == {"gemm_0": 0.25e-3}
+    assert dict(timed.main.metrics["finished"]) == {"gemm_0": 0.25e-3, "elementwise_1": 0.25e-3}
     with pytest.raises(opscope.OpscopeError, match="contains no operators"):
         with_times(timed, {"gemm_0": 3})
     with pytest.raises(opscope.OpscopeError, match="metric 'time' of 'gemm_0' must be a number, not 'fast'"):

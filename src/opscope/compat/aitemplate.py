@@ -7,20 +7,39 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from opscope.errors import OpscopeError
+from opscope.compat.formats import check_format
+from opscope.errors import OpscopeError, SourceError
+from opscope.view_options import ROWS
 
 
 def plot_graph(tensors: Any, file_path: str | PathLike[str], file_with_time_profiles: str | PathLike[str] | None = None) -> None:
-    """Write the graph of AITemplate tensors to a file; its suffix chooses .html (works offline), .svg, .png, .pdf or .dot.
+    """Draw operators and tensors by their names. The suffix chooses .html (works offline), .svg, .png, .pdf, .dot or .json.
 
-    `file_with_time_profiles` is AITemplate's profile, {operator: {"ms_per_iter": …}}; its times become the metric "time".
+    `file_with_time_profiles` is AITemplate's profile, {operator: {"ms_per_iter": …}}. Operators are labelled and coloured by their times,
+    and tensors say when they are finished, one operator after the other and in parallel. Directories that are missing are created.
     """
-    from opscope.readers.aitemplate import capture, with_times
-    from opscope.render import save
+    from opscope.readers.aitemplate import FINISHED, FINISHED_IN_PARALLEL, TIME, capture, with_times
+    from opscope.render import find_writer, save
 
+    target = Path(file_path)
+    check_format(target)
     program = capture(tensors)
     if program is None:
         raise OpscopeError(f"plot_graph takes an AITemplate tensor or a list of them, not a {type(tensors).__name__}")
+    options: dict[str, Any] = {"all_nodes": True, "names": True, "values": "boxes", "wrap": False}
     if file_with_time_profiles is not None:
-        program = with_times(program, json.loads(Path(file_with_time_profiles).read_text(encoding="utf-8")))
-    save(program, file_path)
+        program = with_times(program, _profile(Path(file_with_time_profiles)))
+        options |= {"colour_by": TIME.name, "label": [metric.name for metric in (TIME, FINISHED, FINISHED_IN_PARALLEL)]}
+    writer = find_writer(target).name
+    honoured = {row.name for row in ROWS if writer in row.writers}
+    target.parent.mkdir(parents=True, exist_ok=True)
+    save(program, target, overwrite=True, **{name: value for name, value in options.items() if name in honoured})
+
+
+def _profile(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}", str(path)) from None
+    except ValueError as error:
+        raise SourceError(f"is not a time profile: {error}", str(path)) from None

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from opscope.compat.formats import check_format
 from opscope.errors import OpscopeError
 from opscope.program import Node, Program
 from opscope.readers.torch.autograd import FUNCTION_ATTRS
@@ -15,9 +16,6 @@ from opscope.terminal import say
 
 FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "base": "darkolivegreen3"}
 """Colours by kind of node; functions keep the default grey."""
-
-FORMATS = ("svg", "png", "pdf", "dot", "gv", "html", "json")
-"""The formats of pictures."""
 
 _NODE_STYLE = {
     "align": "left", "fontname": "monospace", "fontsize": "10", "height": "0.2", "ranksep": "0.1",
@@ -135,11 +133,7 @@ class Dot:
     def _draw(self, picture: Path) -> None:
         from opscope.render import save
 
-        kind = picture.suffix.removeprefix(".").lower()
-        if kind not in FORMATS:
-            raise OpscopeError(
-                f"{picture}: cannot write {f'.{kind}' if kind else 'a file without a suffix'}; use one of {', '.join(FORMATS)}"
-            )
+        kind = check_format(picture)
         options: dict[str, Any] = {}
         if kind in ("svg", "png", "pdf"):
             options["wrap"] = False  # like dot, which draws one connected picture

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from inspect import isroutine
 from typing import Any
 
 from opscope.errors import OpscopeError, SourceError, blamed_on_source
@@ -19,6 +20,10 @@ from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_CODE = re.compile(r"<(function|bound method|built-in function|built-in method|functools\.partial)\b.*>", re.S)
+_OPERATOR_FACTS = ("depth", "nop", "has_profiler", "epilogue", "epilogue_alignment", "split_k", "permute_shape", "func")
+_TENSOR_FACTS = ("is_view_of", "is_input", "is_output", "is_param")
+"""What AITemplate's own plot_graph shows of an operator and of a tensor, besides names, types and wiring."""
 _WIRING = frozenset({"name", "inputs", "outputs", "src_ops", "dst_ops", "shape", "dtype", "op"})
 _STRUCTURE = ('"Tensors"', '"Operators"')
 
@@ -92,6 +97,9 @@ def plain(tensors: Iterable[Any], names: OpNames | None = None) -> dict[str, lis
         above = [t for op in ops for t in op._attrs["inputs"] if id(t) not in tensors_by_id]
         stack += [(t, False) for t in reversed(above)] if not (ops and all(id(op) in ops_by_id for op in ops)) else []
     labels = {id(tensor): str(tensor._attrs.get("name") or f"tensor_{i}") for i, tensor in enumerate(tensors_by_id.values())}
+    for op in ops_by_id.values():  # outputs without a name are named as AITemplate's name_graph does
+        unnamed = ((i, tensor) for i, tensor in enumerate(op._attrs["outputs"]) if not tensor._attrs.get("name"))
+        labels.update((id(tensor), f"{names.name(op)}_{i}") for i, tensor in unnamed)
     return {
         "Tensors": [{**_plain_attrs(t, labels), "name": labels[id(t)]} for t in tensors_by_id.values()],
         "Operators": [{**_plain_attrs(op, labels), "id": names.name(op)} for op in ops_by_id.values()],
@@ -104,7 +112,7 @@ def _is_tensor(obj: Any) -> bool:
 
 
 def _plain_attrs(thing: Any, labels: Mapping[int, str]) -> dict[str, Any]:
-    return {str(key): _plain(value, labels) for key, value in thing._attrs.items()}
+    return {str(key): _plain(value, labels) for key, value in thing._attrs.items() if not isroutine(value)}
 
 
 def _plain(value: Any, labels: Mapping[int, str], depth: int = 0) -> Any:
@@ -116,6 +124,8 @@ def _plain(value: Any, labels: Mapping[int, str], depth: int = 0) -> Any:
     if isinstance(attrs, dict):
         if "values" in attrs:
             return {"_attrs": {"name": attrs.get("name"), "values": list(attrs["values"])}}
+        if "func" in attrs:
+            return {"name": str(attrs.get("name")), "func": _plain(attrs["func"], labels, depth + 1)}
         return str(attrs.get("name"))
     if depth < 8 and isinstance(value, Mapping):
         return {str(key): _plain(item, labels, depth + 1) for key, item in value.items()}
@@ -148,7 +158,7 @@ def _source_tensor(graph: GraphBuilder, tensor: Mapping[str, Any], value: dict[s
     constant = tensor.get("is_internal_constant") or tensor.get("value") is not None or tensor.get("data") is not None
     kind = "input" if tensor.get("is_input") else "param" if tensor.get("is_param") else "constant" if constant else "tensor"
     role: Role = "constant" if kind == "constant" else "input" if kind == "input" else "parameter"
-    graph.node(name, kind, (), [_type(tensor)], role=role, attrs=_attrs(tensor))
+    graph.node(name, kind, (), [_type(tensor)], role=role, attrs=_attrs(tensor, _TENSOR_FACTS))
     value[name] = (name, 0)
 
 
@@ -160,12 +170,15 @@ def _operator(graph: GraphBuilder, op: Mapping[str, Any], tensors: Mapping[str, 
         id_ = f"{base}#{count}"
     ids.add(id_)
     outputs = [str(out) for out in op["outputs"]]
-    attrs = _attrs(op)
+    parts = op.get("elementwise_ops")
+    if parts and all(isinstance(part, Mapping) for part in parts):
+        op = {**op, "func": ", ".join(str(part.get("func")) for part in parts)}
+    attrs = _attrs(op, _OPERATOR_FACTS)
     attrs["output_names"] = ", ".join(outputs)
     if op["name"] != id_:
         attrs["name"] = op["name"]
     for i, out in enumerate(outputs):
-        attrs.update((f"outputs.{i}.{key}", item) for key, item in _attrs(tensors.get(out, {})).items())
+        attrs.update((f"outputs.{i}.{key}", item) for key, item in _attrs(tensors.get(out, {}), _TENSOR_FACTS).items())
     inputs = [value[str(name)] for name in op["inputs"] if str(name) in value]
     graph.node(id_, str(op["op"]), inputs, [_type(tensors[out]) for out in outputs], attrs=attrs)
     value.update((out, (id_, i)) for i, out in enumerate(outputs))
@@ -191,13 +204,16 @@ def _in_order(ops: list[Any], producers: Mapping[str, Any]) -> list[Any]:
     return order
 
 
-def _attrs(thing: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a tensor or operator except its wiring; unset values are left out."""
-    attrs = {}
+def _attrs(thing: Mapping[str, Any], facts: Iterable[str]) -> dict[str, Any]:
+    """The attributes of a tensor or operator except wiring and code: first the facts, also those that are False or 0, then what is set."""
+    attrs = {key: thing[key] for key in facts if key in thing and thing[key] != "" and (thing[key] is not None or key == "is_view_of")}
     for key, value in thing.items():
-        if key in _WIRING or key == "id" or value in (None, False, "", []):
+        if key in attrs or key in _WIRING or key == "id" or value in (None, False, "", []):
             continue
-        attrs[key] = _ADDRESS.sub("", value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            attrs[key] = value
+        elif not _CODE.fullmatch(value):
+            attrs[key] = _ADDRESS.sub("", value)
     return attrs
 
 
@@ -216,11 +232,17 @@ def _dim(dim: Any) -> int | str:
 
 
 TIME = Metric("time", "s", "sum", "measured")
+FINISHED = Metric("finished", "s", "max", "estimated")
+FINISHED_IN_PARALLEL = Metric("finished in parallel", "s", "max", "estimated")
 
 
-def with_times(program: Program, times: Mapping[str, Any]) -> Program:
-    """The program with the operator times of an AITemplate profile."""
-    profile = {name: entry["ms_per_iter"] for name, entry in times.items() if isinstance(entry, Mapping) and "ms_per_iter" in entry}
+def with_times(program: Program, times: Any) -> Program:
+    """The program with the operator times of an AITemplate profile, and with when each result is finished.
+
+    Results are finished one after the other, in the order of the program, or in parallel, each as soon as its inputs are there.
+    """
+    rows = times.items() if isinstance(times, Mapping) else ()
+    profile = {name: entry["ms_per_iter"] for name, entry in rows if isinstance(entry, Mapping) and "ms_per_iter" in entry}
     if not profile:
         raise OpscopeError("the time profile contains no operators; expected {operator: {ms_per_iter: …}}")
     seconds = {}
@@ -228,4 +250,14 @@ def with_times(program: Program, times: Mapping[str, Any]) -> Program:
         milliseconds = profile.get(node.id, profile.get(str(node.attrs.get("name"))))
         if milliseconds is not None:
             seconds[node.id] = milliseconds / 1000 if isinstance(milliseconds, (int, float)) else milliseconds
-    return program.with_metric(TIME, seconds)
+    timed = program.with_metric(TIME, seconds)
+    now = 0.0
+    finished: dict[str, float] = {}
+    in_parallel: dict[str, float] = {}
+    for node in program.main:
+        if node.role != "op":
+            continue
+        now += seconds.get(node.id, 0)
+        finished[node.id] = now
+        in_parallel[node.id] = max((in_parallel.get(name, 0.0) for name, _ in node.inputs), default=0.0) + seconds.get(node.id, 0)
+    return timed.with_metric(FINISHED, finished).with_metric(FINISHED_IN_PARALLEL, in_parallel)

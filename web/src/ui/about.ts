@@ -3,7 +3,7 @@ import { emphasisOf } from "./canvas/marks";
 import { Cancelled } from "./engine/client";
 import type { ChainStep, EdgeFacts, GradientFacts, GroupFacts, NodeFacts, OutputFacts } from "./engine/protocol";
 import type { Session } from "./session";
-import { RESULT } from "../core/view/choose/keys";
+import { outputOf, RESULT } from "../core/view/choose/keys";
 import { ALL } from "./state/view";
 
 export class About {
@@ -32,19 +32,19 @@ export class About {
       return;
     }
     const node = shown.result.node[shown.scene.box[item]];
-    if (node >= 0) await this.loadNode(node);
+    if (node >= 0) await this.loadNode(node, outputOf(shown.keyOf(item)));
     else if (shown.keyOf(item) === RESULT) await this.loadOutput();
     else await this.loadGroup(shown.keyOf(item));
   }
 
-  async loadNode(node: number): Promise<void> {
+  async loadNode(node: number, output?: number): Promise<void> {
     const { session } = this;
     try {
-      const facts = await session.ask("node", { node });
+      const facts = await session.ask("node", { node, output });
       this.node = facts;
       this.group = this.output = undefined;
       void session.timeline.follow(facts);
-      this.gradient = await session.ask("gradient", { node });
+      this.gradient = output === undefined ? await session.ask("gradient", { node }) : undefined;
       const [a, b, ...more] = session.selectedNodes;
       this.chain = b !== undefined && more.length === 0 ? await session.ask("chain", { from: a, to: b }) : [];
       session.changed();

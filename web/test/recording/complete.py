@@ -32,7 +32,7 @@ def complete(after: bool) -> Program:
     if not after:
         main.node("idle", "negate", [("x", 0)], [X], links=[Link("forward_of", "exp", "fused")], scope=("layer: Layer", "old: Old"))
     main.node("sine", "sine", [("x", 0)], [X], scope=("layer: Layer",), source=HERE, attrs={STYLED: {"style": {"borderColor": "#708090"}}})
-    main.node("cosine", "cosine", [("x", 0)], [X], control=["sine"], attrs={"config": {"a": [1, None]}})
+    main.node("cosine", "cosine", [("x", 0)], [X], control=["sine"], attrs={"config": {"a": [1, None]}, "output_names": "waves"})
     operands = [("sine", 0), ("cosine", 0)] if after else [("idle", 0), ("sine", 0), ("cosine", 0)]
     main.node("fusion", "fusion", operands, [X], calls=["fused"], attrs={"kind": "kLoop"}, links=[Link("backward_of", "exp", "fused")])
     main.node("c", "constant", outputs=[TensorType("f32")], role="constant", attrs={"value": "0.5"})

@@ -60,6 +60,7 @@ export function described(program: ProgramData, part: Part = { node: () => true,
     nodeRole: () => perNode((n) => ROLES[program.nodeRole[n]]),
     nodeCategory: () => perNode((n) => CATEGORIES[program.nodeCategory[n]]),
     outputs: () => perNode((n) => row(program.outputs, n).map((t) => text(types.text[t]))),
+    outputNames: () => perNode((n) => row(program.outputNames, n).map(text)),
     inputs: () => perNode((n) => pairs(program.inputs, n).map(([node, output]) => [id(node), output])),
     calls: () => perNode((n) => row(program.calls, n).map(graphName)),
     control: () =>

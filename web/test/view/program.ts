@@ -21,6 +21,8 @@ export interface NodeSketch {
   inputs?: string[];
   /** Types of the outputs; "f32[4]" if absent. */
   types?: string[];
+  /** Names of the tensors that they are, where the program's tensors have names. */
+  names?: string[];
   scope?: string;
   calls?: string[];
   control?: string[];
@@ -93,6 +95,7 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     nodeRole: Uint8Array.from(nodes, (node) => ROLES.indexOf(node.role ?? "op")),
     nodeCategory: Uint8Array.from(nodes, (node) => CATEGORIES.indexOf(node.category ?? "elementwise")),
     outputs,
+    outputNames: rows(nodes.map((node) => (node.names ?? []).map(intern))),
     inputs: pairs(nodes.map((node, n) => (node.inputs ?? []).map((text) => reference(graphOfNode[n], text)))),
     calls: rows(nodes.map((node) => (node.calls ?? []).map((name) => graphNumber.get(name) as number))),
     control: rows(nodes.map((node, n) => (node.control ?? []).map((id) => reference(graphOfNode[n], id)[0]))),

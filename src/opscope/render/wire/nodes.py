@@ -16,8 +16,9 @@ _LONGEST_TEXT = 80
 _MOST_OPERANDS = (1 << 31) - 1
 
 Row = tuple[
-    int, int, int, int, int, int, int, int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]
-]
+    int, int, int, int, int, int, int, int, int,
+    tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...],
+]  # fmt: skip
 """A node as numbers: its columns in the order of `NodeColumns.add`. A row refers to other nodes by name, so it stays the same as long as
 its node does not change."""
 
@@ -35,11 +36,11 @@ class NodeColumns:
         self.details: list[int] = []
         self.seats: list[int] = []
         self.metrics: list[int] = []
-        self.outputs, self.inputs, self.calls, self.control, self.links = (Rows() for _ in range(5))
+        self.outputs, self.output_names, self.inputs, self.calls, self.control, self.links = (Rows() for _ in range(6))
 
     def add(self, row: Row) -> int:
         """Add a row; returns its number."""
-        id, op, role, category, text, place, detail, seat, metrics, outputs, inputs, calls, control, links = row
+        id, op, role, category, text, place, detail, seat, metrics, outputs, output_names, inputs, calls, control, links = row
         number = len(self.ids)
         self.ids.append(id)
         self.ops.append(op)
@@ -51,6 +52,7 @@ class NodeColumns:
         self.seats.append(seat)
         self.metrics.append(metrics)
         self.outputs.add(outputs)
+        self.output_names.add(output_names)
         # Operands usually come shortly before their users, and so do the numbers of their names.
         self.inputs.add([id - name for name in inputs[::2]])
         self.inputs.extra.extend(inputs[1::2])
@@ -72,6 +74,7 @@ class NodeColumns:
         out.deltas("nodeSeat", self.seats)
         out.integers("nodeMetrics", self.metrics)
         self.outputs.write(out, "outputs")
+        self.output_names.write(out, "outputNames")
         self.inputs.write(out, "inputs")
         self.calls.write(out, "calls")
         self.control.write(out, "control")
@@ -85,6 +88,13 @@ def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
         return first_carried(node) if node.calls else -1
     number = whole_number(attrs.get("parameter_number", attrs.get("index")))
     return number if number is not None and 0 <= number <= _MOST_OPERANDS else -1
+
+
+def output_names(node: Node, attrs: Mapping[str, Any]) -> list[str]:
+    """The names of a node's values, where the source has tensors with names of their own: one for each output, or none."""
+    text = attrs.get("output_names")
+    names = text.split(", ") if isinstance(text, str) else []
+    return names if len(names) == len(node.outputs) else []
 
 
 _COMPARISON = re.compile(r"\b(EQ|NE|LT|LE|GT|GE)\b")

@@ -19,7 +19,7 @@ from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
-from opscope.render.wire.nodes import NodeColumns, Row, node_text, operand_place
+from opscope.render.wire.nodes import NodeColumns, Row, node_text, operand_place, output_names
 from opscope.render.wire.ops import write_ops
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 from opscope.render.wire.types import write_types
@@ -120,6 +120,7 @@ class ProgramWriter:
                 seat,
                 measured,
                 tuple([types.setdefault(t, len(types)) for t in node.outputs]),
+                tuple([strings[name] for name in output_names(node, attrs)]),
                 tuple([number for name, index in node.inputs for number in (strings[name], index)]),
                 tuple([strings[name] for name in node.calls]),
                 tuple([strings[name] for name in node.control]),

@@ -96,8 +96,9 @@ export class Highlighter {
     );
     const chosen = this.metricNamed(choice.colour) ?? this.numbersOf(choice.colour, visible);
     if (chosen) {
-      const { highlights, paints, legend, values } = metricColours(program, chosen.metric, visible, chosen.run);
-      return { highlights: overlaid(under, highlights, visible), paints, legendRows: legend, measures: [measureOf(chosen.metric, values)] };
+      const { highlights, paints, legend, values, strong } = metricColours(program, chosen.metric, visible, chosen.run);
+      const measures = [measureOf(chosen.metric, values)];
+      return { highlights: overlaid(under, highlights, visible), paints, legendRows: legend, measures, strong };
     }
     const kind = this.kindNamed(choice.colour, visible);
     const coloured = kind && kindColours(visible, kind);

@@ -34,6 +34,8 @@ export interface MetricColouring {
   readonly legend: readonly LegendRow[];
   /** The number of each box. */
   readonly values: Float64Array;
+  /** 1: in the hottest step of a scale, which has a strong border too. */
+  readonly strong: Uint8Array;
 }
 
 /** `run` has the rest of a file of node data, if the metric comes from one. Open frames keep their colour, because their content is visible. */
@@ -68,6 +70,9 @@ export function metricColours(program: ProgramData, metric: MetricData, visible:
       { text: caption(program, metric, visible, run) },
     ],
     values,
+    strong: Uint8Array.from(values, (value, b) =>
+      !visible.open[b] && scale && scale.low < scale.high && scale.step(value) === HEAT.length - 1 ? 1 : 0,
+    ),
   };
 }
 

@@ -1,4 +1,7 @@
-/** What the option `label` writes on boxes: attributes of operations, and metrics. */
+/**
+ * What the option `label` writes on boxes: attributes of operations, and metrics. Where values are boxes, a metric that is not a sum is
+ * about the result (when it is finished, how many bytes are live then), so it is on the values.
+ */
 import { metricsOf } from "../metrics/counted";
 import { valuesOf } from "../metrics/values";
 import { Role } from "../program/roles";
@@ -25,8 +28,15 @@ export function labelled(program: ProgramData, visible: Visible, labels: readonl
 type BoxTexts = (box: number) => string | undefined;
 
 function metricTexts(program: ProgramData, metric: ReturnType<typeof metricsOf>[number], visible: Visible): BoxTexts {
-  const values = valuesOf(program, metric).boxes(visible);
-  return (box) => (Number.isNaN(values[box]) ? undefined : quantityText(values[box], metric.unit));
+  const values = valuesOf(program, metric);
+  const boxes = values.boxes(visible);
+  const onValues = metric.combine !== "sum" && visible.kind.includes(BoxKind.Value);
+  return (box) => {
+    const isValue = visible.kind[box] === BoxKind.Value;
+    const hasValues = visible.kind[box] === BoxKind.Node || visible.kind[box] === BoxKind.Call;
+    const value = onValues && isValue ? values.node[visible.node[box]] : onValues && hasValues ? Number.NaN : boxes[box];
+    return Number.isNaN(value) ? undefined : quantityText(value, metric.unit);
+  };
 }
 
 /** A stack has none: its repeats may differ. */

@@ -57,6 +57,7 @@ class Tables {
   private readonly detailOf: Int32Array | undefined;
   private readonly seatOf: Int32Array;
   private readonly outputs: Csr;
+  private readonly outputNames: Csr;
   /** Operands, and nodes that must run before: string numbers, relative to that of the node. */
   private readonly inputs: Csr2;
   private readonly control: Csr;
@@ -84,6 +85,7 @@ class Tables {
     this.detailOf = sections.has("nodeDetail") ? sections.integers("nodeDetail") : undefined;
     this.seatOf = sections.integers("nodeSeat");
     this.outputs = sections.rows("outputs");
+    this.outputNames = sections.rows("outputNames");
     this.inputs = sections.pairs("inputs");
     this.control = sections.rows("control");
     this.calls = sections.rows("calls");
@@ -128,6 +130,7 @@ class Tables {
       nodeCount: rows.length,
       ...columns,
       outputs: pickedRows(this.outputs, selected),
+      outputNames: pickedRows(this.outputNames, selected),
       ...this.references(columns.nodeId, selected, graphStart),
       get links() {
         return links();

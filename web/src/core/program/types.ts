@@ -32,6 +32,8 @@ export interface ProgramData {
   readonly nodeCategory: Uint8Array;
   /** Outputs: index into the type table. */
   readonly outputs: Csr;
+  /** String numbers of the names of outputs, where tensors have names: as many as a node has outputs, or none. */
+  readonly outputNames: Csr;
   /** Inputs: (node, output index); output index -1 means the whole value (a tuple passed on as one). */
   readonly inputs: Csr2;
   readonly calls: Csr;

@@ -18,6 +18,8 @@ const PILL_GAP = 4;
 const MIN_WIDTH = 60;
 /** No card is wider than this inside its padding; longer text is elided in the middle. */
 const MOST_TEXT = 216;
+/** A value is there for its name: long ones stay whole. */
+const MOST_VALUE_TEXT = 380;
 /** The most that a frame requests for its title line; it uses the width of its content. */
 const MOST_FRAME_TEXT = 300;
 const MOST_PILL_ROWS = 2;
@@ -47,6 +49,8 @@ export interface BoxContent {
   /** Groups have name and contents on one line; operations have name and type on two. */
   readonly group: boolean;
   readonly repeat: number;
+  /** A value drawn as a box. */
+  readonly value?: boolean;
   /** Frames: the available width, once it is known. */
   readonly room?: number;
 }
@@ -79,6 +83,7 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
       expandable: scene.expandable[box] === 1,
       group: scene.group[box] === 1,
       repeat: scene.repeat[box],
+      value: scene.kind[box] === BoxKind.Value,
       room: scene.w[item],
     },
     size,
@@ -165,7 +170,7 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
   if (oneLine && !sameLine) head.pop();
   const second = sameLine ? "" : content.subtitle;
   const whole = head.map((part) => part.text);
-  shorten(head, MOST_TEXT, [titleAt]);
+  shorten(head, content.value ? MOST_VALUE_TEXT : MOST_TEXT, [titleAt]);
 
   const shownSecond = second && (content.group ? elideParts : elideType)(second, MOST_TEXT, SMALL);
   let inner = Math.max(lineWidth(head), shownSecond ? textWidth(shownSecond, SMALL) : 0);
@@ -287,7 +292,7 @@ function planPill(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   if (content.subtitle) parts.push({ text: content.subtitle, size: TINY, bold: false, colour: "secondary", gap: 6 });
   if (content.repeat > 1) parts.push(times(content.repeat));
   const whole = parts.map((part) => part.text);
-  shorten(parts, MOST_TEXT, content.subtitle ? [0, 1] : [0]);
+  shorten(parts, content.value ? MOST_VALUE_TEXT : MOST_TEXT, content.subtitle ? [0, 1] : [0]);
   const line = lineWidth(parts);
   size.width = Math.max(36, Math.ceil(line) + 20);
   size.height = 22;

@@ -56,7 +56,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     paint,
     depth,
     parent: placed.parent,
-    emphasis: emphasised(visible, placed, options.emphasis),
+    emphasis: emphasised(visible, placed, options),
     custom,
     customs: highlights?.paints ?? [],
     kind: visible.kind,
@@ -99,13 +99,9 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   };
 }
 
-function emphasised(visible: Visible, placed: Placed, keys: ReadonlySet<string> | undefined): Uint8Array {
-  const emphasis = new Uint8Array(placed.box.length);
-  if (keys?.size)
-    placed.box.forEach((box, item) => {
-      emphasis[item] = keys.has(visible.key[box]) ? 1 : 0;
-    });
-  return emphasis;
+function emphasised(visible: Visible, placed: Placed, { emphasis: keys, strong }: SceneOptions): Uint8Array {
+  if (!keys?.size && !strong) return new Uint8Array(placed.box.length);
+  return Uint8Array.from(placed.box, (box) => (keys?.has(visible.key[box]) ? 1 : strong?.[box] ? 2 : 0));
 }
 
 /** Numbers of the view's boxes or edges, for the items that show them. */

@@ -6,6 +6,7 @@ import { PAINT_GROUP, PAINT_STUB } from "./types";
 
 /** A fusion has the colour of its most significant operation. */
 const SIGNIFICANT: readonly Category[] = ["communication", "matmul", "reduce", "custom", "random", "data", "elementwise", "shape"];
+const OUTPUT = CATEGORIES.indexOf("output");
 const RANK = CATEGORIES.map((category) => (SIGNIFICANT.includes(category) ? SIGNIFICANT.indexOf(category) : SIGNIFICANT.length));
 
 /** Row of the theme's paints for every box of a view. */
@@ -16,7 +17,8 @@ export function categoryPaints(program: ProgramData, visible: Visible): Uint8Arr
     const kind = visible.kind[box];
     const node = visible.node[box];
     paints[box] = visible.category[box];
-    if (kind === BoxKind.Stub || kind === BoxKind.Omitted || kind === BoxKind.Value) paints[box] = PAINT_STUB;
+    const isResult = kind === BoxKind.Value && visible.category[box] === OUTPUT;
+    if (kind === BoxKind.Stub || kind === BoxKind.Omitted || (kind === BoxKind.Value && !isResult)) paints[box] = PAINT_STUB;
     else if (isGroup(visible, box)) paints[box] = PAINT_GROUP;
     else if (kind === BoxKind.Call && node >= 0) {
       // A call of a plain function is a group with another name, not control flow.

@@ -73,5 +73,6 @@ function contentOf(visible: Visible, box: number): BoxContent {
     expandable: visible.expandable[box] === 1,
     group: isGroup(visible, box),
     repeat: visible.repeat[box],
+    value: visible.kind[box] === BoxKind.Value,
   };
 }

@@ -157,7 +157,7 @@ function paintMix(scene: Scene, theme: Theme, item: number, painter: Painter): v
 /** The shape without its text (which the page omits when zoomed far out). */
 export function paintBody(scene: Scene, theme: Theme, item: number, painter: Painter): void {
   const { fill, stroke: plain } = boxStyle(scene, theme, item);
-  const stroke = scene.emphasis[item] ? theme.accent : plain;
+  const stroke = [plain, theme.accent, theme.text][scene.emphasis[item]];
   const x = scene.x[item];
   const y = scene.y[item];
   const w = scene.w[item];

@@ -43,7 +43,7 @@ export interface Scene {
   /** How many frames an item is in. */
   readonly depth: Uint8Array;
   readonly parent: Int32Array;
-  /** 1: the subject of the picture (the node that was asked for); it has a strong border. */
+  /** Strong borders. 1: the subject of the picture (the node that was asked for). 2: the hottest of a metric. */
   readonly emphasis: Uint8Array;
   /** Colours that a person chose (rules, data): a row of `customs`, or -1. */
   readonly custom: Int16Array;
@@ -184,6 +184,8 @@ export interface Colours {
   readonly legendRows?: readonly LegendRow[] | undefined;
   /** The numbers behind the colours, for tooltips. */
   readonly measures?: readonly BoxMeasure[] | undefined;
+  /** 1: a box of the view that has a strong border. */
+  readonly strong?: Uint8Array | undefined;
 }
 
 export interface SceneOptions extends Colours {

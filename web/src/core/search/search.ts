@@ -73,11 +73,15 @@ function stringTest(program: ProgramData, term: Term): (index: number) => boolea
 }
 
 function matcher(program: ProgramData, term: Term): (node: number) => boolean {
-  const { nodeId, nodeOp, nodeText, nodeRole, nodeCategory, graphName, ops } = program;
+  const { nodeId, nodeOp, nodeText, nodeRole, nodeCategory, outputNames, graphName, ops } = program;
   const text = stringTest(program, term);
+  const named = (n: number) => {
+    for (let i = outputNames.start[n]; i < outputNames.start[n + 1]; i++) if (text(outputNames.value[i])) return true;
+    return false;
+  };
   switch (term.field) {
     case "id":
-      return (n) => text(nodeId[n]);
+      return (n) => text(nodeId[n]) || named(n);
     case "op":
       return (n) => text(ops.name[nodeOp[n]]);
     case "text":
@@ -101,7 +105,7 @@ function matcher(program: ProgramData, term: Term): (node: number) => boolean {
     case "any": {
       const type = typeMatcher(program, text);
       const scope = scopeMatcher(program, term);
-      return (n) => text(nodeId[n]) || text(ops.name[nodeOp[n]]) || text(nodeText[n]) || type(n) || scope(n);
+      return (n) => text(nodeId[n]) || text(ops.name[nodeOp[n]]) || text(nodeText[n]) || type(n) || scope(n) || named(n);
     }
   }
 }

@@ -5,7 +5,7 @@ import { unknownOf } from "../../core/metrics/unknown";
 import { valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
 import { BoxKind, CATEGORIES, type NodeDetails, type ProgramData, ROLES, type Visible } from "../../core/program/types";
-import { plural, valueType } from "../../core/view/boxes/texts";
+import { plural, tensorName, valueType } from "../../core/view/boxes/texts";
 import type { FoldedOperands } from "../../core/view/foldedOperands";
 import { originsOf } from "../../core/view/boxes/parameterOrigins";
 import { contentsOf } from "../../core/view/boxes/root";
@@ -41,7 +41,11 @@ export function nodeFacts(
     role: ROLES[program.nodeRole[node]],
     category: CATEGORIES[program.nodeCategory[node]],
     scope,
-    outputs: row(outputs.start, node, (i) => ({ type: valueType(program, outputs.value[i], true), bytes: types.bytes[outputs.value[i]] })),
+    outputs: row(outputs.start, node, (i) => ({
+      type: valueType(program, outputs.value[i], true),
+      bytes: types.bytes[outputs.value[i]],
+      name: tensorName(program, node, i - outputs.start[node]) ?? "",
+    })),
     inputs: row(inputs.start, node, (i) => ({
       ...nodeName(index, inputs.value[i]),
       type: inputType(index, inputs.value[i], inputs.extra[i]),

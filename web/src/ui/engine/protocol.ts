@@ -191,7 +191,8 @@ export interface NodeFacts extends NodeName {
   readonly role: string;
   readonly category: string;
   readonly scope: readonly string[];
-  readonly outputs: readonly { readonly type: string; readonly bytes: number }[];
+  /** `name`: that of the tensor, empty where tensors have none. */
+  readonly outputs: readonly { readonly type: string; readonly bytes: number; readonly name: string }[];
   readonly inputs: readonly (NodeName & { readonly output: number })[];
   readonly inputCount: number;
   /** Operands without a box, and those that would have none if nobody had asked for them (see FoldedOperands). */
@@ -342,7 +343,8 @@ export interface Methods {
   view(params: ViewRequest): ViewResult;
   /** Hits in the graph named `first` come before the others. */
   search(params: { readonly query: string; readonly limit: number; readonly first: string }): SearchResult;
-  node(params: { readonly node: number }): NodeFacts;
+  /** With `output`, about that value of the node. */
+  node(params: { readonly node: number; readonly output?: number | undefined }): NodeFacts;
   find(params: { readonly graph: string; readonly id: string }): number;
   group(params: { readonly key: string }): GroupFacts | undefined;
   output(params: object): OutputFacts;

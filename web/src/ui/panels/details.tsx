@@ -66,6 +66,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
           <ul>
             {facts.outputs.map((output, i) => (
               <li key={i}>
+                {output.name && `${clipped(output.name, 600)} `}
                 <code>{clipped(output.type, 600)}</code>
                 {output.bytes >= 0 && <span class="type"> {bytesText(output.bytes)}</span>}
               </li>

@@ -83,6 +83,10 @@ class Merging {
         if (node >= 0) each(now.outputs, node, (i) => push(now.outputs.value[i]));
         else each(old.outputs, ghost, (i) => push(old.outputs.value[i] + this.typeShift));
       }),
+      outputNames: this.rows((push) => (node, ghost) => {
+        if (node >= 0) each(now.outputNames, node, (i) => push(now.outputNames.value[i]));
+        else each(old.outputNames, ghost, (i) => push(this.shift(old.outputNames.value[i])));
+      }),
       inputs: this.inputs(),
       calls: this.rows((push) => (node, ghost, number) => {
         if (node >= 0) each(now.calls, node, (i) => push(now.calls.value[i]));

@@ -231,13 +231,14 @@ function nameAfterGroup(placement: Placement, box: number, group: number): void 
   boxes.subtitle[box] = boxes.subtitle[box] ? `${op} · ${boxes.subtitle[box]}` : op;
 }
 
-/** The id as the title; the op goes to the second line, unless it is part of the id ("dot.105"). */
+/** The id as the title; the op goes to the second line, unless it is part of the id ("dot.105", "gemm_0"). */
 function nameAfterId({ boxes, traits }: Placement, box: number): void {
   const { strings, nodeId } = traits.program;
   const id = strings.at(nodeId[boxes.node[box]]);
   const what = boxes.title[box];
   boxes.title[box] = id;
-  if (what !== id && !id.startsWith(`${what}.`)) boxes.subtitle[box] = [what, boxes.subtitle[box]].filter(Boolean).join(" · ");
+  const isNumbered = id.startsWith(what) && /^(\.|_\d+$)/.test(id.slice(what.length));
+  if (what !== id && !isNumbered) boxes.subtitle[box] = [what, boxes.subtitle[box]].filter(Boolean).join(" · ");
 }
 
 /** The stack of nodes that a node is drawn in, or -1. */

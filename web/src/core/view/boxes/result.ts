@@ -9,7 +9,7 @@ import { RESULT } from "../choose/keys";
 import { Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import { placeOperands } from "../edges/ports";
-import { plural, typeText, valueType } from "./texts";
+import { plural, tensorName, typeText, valueType } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
@@ -44,13 +44,15 @@ export function showResult(placement: Placement, edges: Edges): void {
     }
   }
   if (results.length === 0 && unchanged === 0) return;
+  const names = results.map(({ node, output }) => tensorName(traits.program, node, output));
+  if (options.values === "boxes" && unchanged === 0 && names.every((name) => name !== undefined)) return; // each is a box already
   if (options.allNodes) {
     for (const { source } of results) boxes.note(source, "output");
     return;
   }
   const box = boxes.add(BoxKind.Node, root.frame, RESULT, -1, -1);
   boxes.category[box] = OUTPUT;
-  boxes.title[box] = "output";
+  boxes.title[box] = (names.length === 1 && names[0]) || "output";
   const result = graphOutputs.value[from];
   const which = graphOutputs.extra[from];
   const one = which >= 0 && which < outputs.start[result + 1] - outputs.start[result];

@@ -78,6 +78,20 @@ export function typeText(program: ProgramData, node: number, layouts: boolean): 
   return `(${texts.join(", ")})`;
 }
 
+/** The name of the tensor that an output is, if the program's tensors have names. */
+export function tensorName({ strings, outputNames }: ProgramData, node: number, output: number): string | undefined {
+  const at = outputNames.start[node] + output;
+  return output >= 0 && at < outputNames.start[node + 1] ? strings.at(outputNames.value[at]) : undefined;
+}
+
+/** The name of a value: that of its tensor, or that of its node, with the number of the output if there are several. */
+export function valueName(program: ProgramData, node: number, output: number): string {
+  const { strings, nodeId, outputs } = program;
+  const several = outputs.start[node + 1] - outputs.start[node] > 1;
+  const id = strings.at(nodeId[node]);
+  return tensorName(program, node, output) ?? (several && output >= 0 ? `${id}.${output}` : id);
+}
+
 /** The title of a group; a bare number is preceded by the name of its parent ("layers.0"). */
 export function groupTitle(program: ProgramData, names: Int32Array, parent: Int32Array, group: number): string {
   const name = nameAndClass(program.strings.at(names[group]))[0];

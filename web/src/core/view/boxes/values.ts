@@ -6,9 +6,10 @@ import { TripleMap } from "../../base/csr";
 import type { Edges } from "../edges/edges";
 import type { Placement } from "./placement";
 import { isArgument, Role } from "../../program/roles";
-import { valueType } from "./texts";
+import { tensorName, valueName, valueType } from "./texts";
 
 const DATA = CATEGORIES.indexOf("data");
+const OUTPUT = CATEGORIES.indexOf("output");
 
 /** Puts a box between every operation and the users of each of its values; parameters and constants are values already. */
 export function addValues(placement: Placement, edges: Edges): void {
@@ -43,19 +44,20 @@ export function addValues(placement: Placement, edges: Edges): void {
     const node = graphOutputs.value[i];
     const box = root.place(node);
     const plain = !isArgument(nodeRole[node]) && nodeRole[node] !== Role.Constant && nodeRole[node] !== Role.Output;
-    if (box >= 0 && boxes.isLeaf(box) && plain) valueBox(box, node, graphOutputs.extra[i]);
+    if (box < 0 || !boxes.isLeaf(box) || !plain) continue;
+    const value = valueBox(box, node, graphOutputs.extra[i]);
+    if (tensorName(traits.program, node, graphOutputs.extra[i]) !== undefined) boxes.category[value] = OUTPUT;
   }
 }
 
 function addBox(placement: Placement, boxes: Boxes, source: number, node: number, output: number): number {
-  const { strings, nodeId, outputs } = placement.traits.program;
-  const name = strings.at(nodeId[node]);
-  const several = outputs.start[node + 1] - outputs.start[node] > 1;
+  const { program } = placement.traits;
+  const { outputs } = program;
   const box = boxes.add(BoxKind.Value, boxes.parent[source], `v:${boxes.key[source]}.${output}`, node, -1);
-  boxes.title[box] = several && output >= 0 ? `${name}.${output}` : name;
+  boxes.title[box] = valueName(program, node, output);
   boxes.subtitle[box] =
     output >= 0 && outputs.start[node] + output < outputs.start[node + 1]
-      ? valueType(placement.traits.program, outputs.value[outputs.start[node] + output], placement.options.layouts)
+      ? valueType(program, outputs.value[outputs.start[node] + output], placement.options.layouts)
       : "";
   boxes.category[box] = DATA;
   return box;

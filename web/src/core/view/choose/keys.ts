@@ -39,6 +39,12 @@ export function splitNodeKey(key: string): { readonly prefix: string; readonly i
   return key.startsWith("n:", at) ? { prefix: key.slice(0, at), id: unescapeName(key.slice(at + 2)) } : undefined;
 }
 
+/** Which output of its node a value drawn as a box is; undefined for other boxes, and for one that is all outputs. */
+export function outputOf(key: string): number | undefined {
+  const output = /^v:.*\.(\d+)$/.exec(key)?.[1];
+  return output === undefined ? undefined : Number(output);
+}
+
 const SPECIAL = /[%/>@]/;
 
 export function escapeName(name: string): string {

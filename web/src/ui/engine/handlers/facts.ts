@@ -5,20 +5,22 @@ import { boxMetrics, groupFacts, nodeFacts, nodeMetrics, scopeOf } from "../fact
 import { chainRule, gradientFacts, savedTensors } from "../gradient";
 import { markdownOf } from "../markdown";
 import { nodeName } from "../names";
-import { outputFacts, producersOf } from "../outputFacts";
+import { outputFacts } from "../outputFacts";
 import { trace as traced } from "../trace";
+import { valueFacts } from "../valueFacts";
 import type { Handler } from "./handler";
 
-export const node: Handler<"node"> = async (state, { node: number }) => {
+export const node: Handler<"node"> = async (state, { node: number, output }) => {
   await state.needDetails(number, number + 1);
   const { index, drawn } = state;
   const operands = drawn?.program === index.program ? foldedOperands(index.program, drawn.visible, number) : { folded: [], foldable: [] };
-  return {
+  const facts = {
     ...nodeFacts(index, number, index.program.details(number), scopeOf(index, number, "")),
     metrics: nodeMetrics(index, state.highlighter, number),
     folded: operands.folded.map((operand) => nodeName(index, operand)),
     foldable: operands.foldable.map((operand) => nodeName(index, operand)),
   };
+  return output === undefined ? facts : valueFacts(index, facts, output);
 };
 
 export const group: Handler<"group"> = ({ index, shown, highlighter }, { key }) => {
@@ -28,11 +30,7 @@ export const group: Handler<"group"> = ({ index, shown, highlighter }, { key }) 
   return { ...groupFacts(index, visible, box, operations[box]), metrics: boxMetrics(index, highlighter, visible, box) };
 };
 
-export const output: Handler<"output"> = async (state) => {
-  const { index, shown } = state;
-  for (const node of producersOf(index, shown.visible.graph)) await state.needDetails(node, node + 1);
-  return outputFacts(index, shown.visible.graph);
-};
+export const output: Handler<"output"> = ({ index, shown }) => outputFacts(index, shown.visible.graph);
 
 export const edge: Handler<"edge"> = ({ index, shown }, { edge: number }) => edgeFacts(index, shown.visible, shown.scene, number);
 

@@ -1,0 +1,45 @@
+/** Programs whose tensors have names: values as boxes, the result and search go by them. */
+import { describe, expect, it } from "vitest";
+import { BoxKind, CATEGORIES } from "../../src/core/program/types";
+import { search } from "../../src/core/search/search";
+import { build } from "../../src/core/view/build";
+import { outputOf } from "../../src/core/view/choose/keys";
+import { makeProgram } from "./program";
+
+const program = makeProgram([
+  {
+    name: "main",
+    nodes: [
+      { id: "X", op: "input", role: "input", category: "parameter" },
+      { id: "split_0", op: "split", inputs: ["X"], types: ["f32[2]", "f32[2]"], names: ["left", "right"] },
+      { id: "add_1", op: "add", inputs: ["split_0", "split_0#1"], names: ["Y"] },
+    ],
+    outputs: ["add_1"],
+  },
+]);
+
+describe("tensors with names", () => {
+  it("are boxes with these names, and an output is the last of them", () => {
+    const { title, kind, category, key } = build(program, { values: "boxes" });
+    const values = title.map((_, box) => box).filter((box) => kind[box] === BoxKind.Value);
+    expect(values.map((box) => title[box]).sort()).toEqual(["Y", "left", "right"]);
+    expect(values.filter((box) => CATEGORIES[category[box]] === "output").map((box) => title[box])).toEqual(["Y"]);
+    expect(title).not.toContain("output");
+    expect(values.map((box) => [title[box], outputOf(key[box])]).sort()).toEqual([
+      ["Y", 0],
+      ["left", 0],
+      ["right", 1],
+    ]);
+  });
+
+  it("name the box of the result where values are edges", () => {
+    const { title, key } = build(program, {});
+    expect(title[key.indexOf("r:output")]).toBe("Y");
+  });
+
+  it("are found", () => {
+    expect([...search(program, "right").nodes]).toEqual([1]);
+    expect([...search(program, "id:=Y").nodes]).toEqual([2]);
+    expect([...search(program, "op:right").nodes]).toEqual([]);
+  });
+});
