@@ -91,6 +91,14 @@ def test_any_program_becomes_wellformed_svg(program: Program) -> None:
         assert "NaN" not in svg
 
 
+def test_a_chain_is_one_picture_until_it_is_really_long() -> None:
+    """Graphviz draws 16 boxes below each other; so does opscope."""
+    numbered = "Circled numbers continue across columns"
+    short, long = draw(chain(16), ViewOptions(), "svg"), draw(chain(100), ViewOptions(), "svg")
+    assert numbered not in short.text and short.height > 4 * short.width
+    assert numbered in long.text and long.height < 4 * long.width
+
+
 def test_a_wrapped_picture_says_what_its_numbers_mean_and_covers_no_count() -> None:
     program = opscope.load("demo:train_step")
     assert isinstance(program, Program)

@@ -43,6 +43,17 @@ describe("the camera", () => {
     const camera = initialCamera(long, { x: 3000, y: 20, w: 100, h: 40 }, "TB", 1000, 800);
     expect((3050 - camera.x) * camera.scale).toBeCloseTo(500);
     expect((20 - camera.y) * camera.scale).toBeLessThan(100);
+    expect(camera.scale).toBe(0.75);
+  });
+
+  it("never begins below 75 %, and keeps in the middle what fits across", () => {
+    const tall = { x: 0, y: 0, w: 600, h: 1500 };
+    const camera = initialCamera(tall, { x: 20, y: 20, w: 100, h: 40 }, "TB", 1000, 800);
+    expect(camera.scale).toBe(0.75);
+    expect((300 - camera.x) * camera.scale).toBeCloseTo(500);
+    expect((0 - camera.y) * camera.scale).toBeGreaterThan(0);
+    const wide = initialCamera({ x: 0, y: 0, w: 3000, h: 400 }, { x: 20, y: 300, w: 100, h: 40 }, "LR", 1000, 800);
+    expect([wide.scale, (200 - wide.y) * wide.scale]).toEqual([0.75, 400]);
   });
 
   it("first looks at what was asked for by name, in the middle and large enough to read, where the whole is too small", () => {

@@ -11,6 +11,7 @@ import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { memoized } from "../../core/base/memoized";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
+import { frameNameSize, type Name, nameIn, NAMES_ONLY, nameSize, NAME_MARGIN, type NameSizes, nameSizes } from "./names";
 import { Plates } from "./plates";
 import { querySpatial, type SpatialData } from "./spatial";
 
@@ -41,17 +42,14 @@ export interface Emphasis {
 /** Below these scales: square corners and no arrow heads; no borders, and edges without their bends. */
 export const PLAIN = 0.26;
 export const COARSE = 0.11;
-/** Below this scale small text cannot be read: boxes and frames show only their names, as large as there is room for. */
-const NAMES_ONLY = 0.46;
 const DIMMED = 0.24;
-/** Height of a frame's title in the scene. */
-const TITLE_LINE = 30;
 const MOST_CACHED_TEXTS = 20_000;
 
 export class ScenePainter {
   private readonly visibleBoxes: Int32Array;
   private readonly visibleEdges: Int32Array;
   private readonly runs = new Map<number, readonly TextRun[]>();
+  private sizes: NameSizes | undefined;
 
   constructor(readonly drawable: Drawable) {
     this.visibleBoxes = new Int32Array(drawable.scene.boxCount);
@@ -138,23 +136,19 @@ export class ScenePainter {
     context.globalAlpha = 1;
   }
 
-  /** When zoomed out, a box shows only its name, as large as it fits, unless a frame's name is there. */
+  /** When zoomed out, a box shows only its name, unless a frame's name is there. */
   private boxName(context: Context, theme: Theme, scene: Scene, item: number, { camera }: Sight, plates: Plates): void {
     const { scale } = camera;
-    const h = scene.h[item],
-      w = scene.w[item];
-    if (h * scale < LEGIBLE) return;
-    const run = this.texts(item).find((each) => each.bold) ?? this.texts(item)[0];
-    if (!run) return;
-    const size = Math.min(h * 0.62, (run.size * (w - 8)) / run.width);
+    this.sizes ??= nameSizes(this.drawable.scene, (each) => this.texts(each));
+    const size = nameSize(this.sizes, scene.shape[item], scale);
     if (size * scale < LEGIBLE) return;
-    const width = (run.width * size) / run.size;
-    const left = scene.x[item] + (w - width) / 2,
-      middle = scene.y[item] + h / 2;
-    if (plates.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, width * scale, size * scale)) return;
-    context.font = fontOf(size, run.bold);
-    context.fillStyle = boxStyle(scene, theme, item).text;
-    context.fillText(run.text, left, middle + size * 0.35);
+    const name = nameIn(this.texts(item), size, scene.w[item] - 2 * NAME_MARGIN);
+    if (!name) return;
+    const left = scene.x[item] + (scene.w[item] - name.width) / 2,
+      middle = scene.y[item] + scene.h[item] / 2;
+    if (plates.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, name.width * scale, size * scale)) return;
+    const { text, accent } = boxStyle(scene, theme, item);
+    paintName(context, name, size, left, middle + size * 0.35, text, accent);
   }
 
   /** When zoomed out, a frame shows its name at a fixed size on the screen, if it is large enough and no other name is there. */
@@ -162,20 +156,11 @@ export class ScenePainter {
     const width = scene.w[item] * scale,
       height = scene.h[item] * scale;
     if (width < 34 || height < 22) return undefined;
-    const run = this.texts(item).find((each) => each.bold);
-    if (!run) return undefined;
-    const line = Math.max(7.5, TITLE_LINE * scale - 2);
-    const size = Math.min(11, line, (run.size * (width - 8)) / run.width);
-    if (size < 7) return undefined;
-    const name = {
-      item,
-      text: run.text,
-      size,
-      left: (scene.x[item] - x) * scale + 4,
-      top: (scene.y[item] - y) * scale + 2,
-      width: (run.width * size) / run.size,
-    };
-    return plates.take(name.left - 2, name.top - 1, name.width + 4, size * 1.3) ? name : undefined;
+    const size = frameNameSize(scale);
+    const name = nameIn(this.texts(item), size, width - 8);
+    if (!name) return undefined;
+    const [left, top] = [(scene.x[item] - x) * scale + 4, (scene.y[item] - y) * scale + 2];
+    return plates.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
   }
 
   /** Draws these edges and box borders again in the accent colour, above everything. */
@@ -263,31 +248,32 @@ export class ScenePainter {
 /** A frame's name and its place in screen pixels. */
 interface FrameName {
   readonly item: number;
-  readonly text: string;
+  readonly name: Name;
   readonly size: number;
   readonly left: number;
   readonly top: number;
-  readonly width: number;
 }
 
 /** Drawn in screen pixels: letters thousands of units high that are scaled down again would be misplaced. */
-function paintFrameName(
-  context: Context,
-  theme: Theme,
-  scene: Scene,
-  { item, text, size, left, top, width }: FrameName,
-  sight: Sight,
-): void {
-  const { fill, secondary } = frameStyle(scene, theme, item);
+function paintFrameName(context: Context, theme: Theme, scene: Scene, { item, name, size, left, top }: FrameName, sight: Sight): void {
+  const { fill, secondary, accent } = frameStyle(scene, theme, item);
   context.setTransform(sight.ratio, 0, 0, sight.ratio, 0, 0);
   context.fillStyle = fill;
   context.globalAlpha *= 0.82;
-  context.fillRect(left - 2, top - 1, width + 4, size * 1.3);
+  context.fillRect(left - 2, top - 1, name.width + 4, size * 1.3);
   context.globalAlpha /= 0.82;
-  context.font = fontOf(size, true);
-  context.fillStyle = secondary;
-  context.fillText(text, left, top + size);
+  paintName(context, name, size, left, top + size, secondary, accent);
   setCamera(context, sight);
+}
+
+function paintName(context: Context, name: Name, size: number, left: number, baseline: number, colour: string, accent: string): void {
+  context.font = fontOf(size, name.bold);
+  context.fillStyle = colour;
+  context.fillText(name.text, left, baseline);
+  if (!name.times) return;
+  context.font = fontOf(size, true);
+  context.fillStyle = accent;
+  context.fillText(name.times, left + name.timesAt, baseline);
 }
 
 const fontOf = (size: number, bold: boolean) => `${bold ? BOLD_WEIGHT : 400} ${size}px ${FONT_STACK}`;

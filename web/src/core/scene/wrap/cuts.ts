@@ -7,7 +7,8 @@ import { upTo } from "../placed";
 const GOOD_ASPECT = { TB: 1, LR: 1.5 };
 const GAP = 10;
 const LONGEST_ASPECT = 4;
-const SHORT = 1500;
+/** About 40 boxes below each other: up to here one connected picture is easier to follow than columns. */
+const SHORT = 3200;
 
 /** Length along the flow over breadth. */
 function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {

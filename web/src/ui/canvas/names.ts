@@ -1,0 +1,87 @@
+/**
+ * Names when zoomed out: a box then shows nothing but its name, and all boxes of one kind have one size of letters, so that size never
+ * says anything that is not meant. A longer name is elided.
+ */
+import { type Scene, Shape, type TextRun } from "../../core/scene/types";
+import { elideMiddle, textWidth } from "../../core/text/measure";
+
+/** Below this scale small text cannot be read: boxes and frames show only their names. */
+export const NAMES_ONLY = 0.75;
+/** The largest letters of a name then, in pixels of the screen, and the smallest: rather than less, names are elided. */
+const LARGEST = 13;
+const SMALLEST = 7;
+const SMALLEST_FRAME = 8;
+/** Height of a frame's title in the scene. */
+const TITLE_LINE = 30;
+/** Letters are this much of the height of the lowest box of a kind: a card with one line, a pill. */
+const OF_HEIGHT = 0.7;
+const LOWEST_CARD = 28;
+const LOWEST_PILL = 22;
+/** The part of the names that fit whole. */
+const WHOLE = 0.9;
+/** Boxes that are measured; of very many boxes a sample is enough. */
+const MOST_MEASURED = 2000;
+/** The space beside a name in its box, in units of the scene. */
+export const NAME_MARGIN = 2;
+const GAP = 0.4;
+
+/** A name on one line, as it is drawn: what fits of it, and "×12" behind it. */
+export interface Name {
+  readonly text: string;
+  readonly times: string;
+  readonly bold: boolean;
+  readonly width: number;
+  /** Where `times` begins, from the left. */
+  readonly timesAt: number;
+}
+
+/** The size of letters by kind of box, in units of the scene. */
+export interface NameSizes {
+  readonly card: number;
+  readonly pill: number;
+}
+
+/** The sizes at which nine in ten names fit into their boxes. */
+export function nameSizes(scene: Scene, texts: (item: number) => readonly TextRun[]): NameSizes {
+  const fitting: { readonly card: number[]; readonly pill: number[] } = { card: [], pill: [] };
+  const step = Math.max(1, Math.floor(scene.boxCount / MOST_MEASURED));
+  for (let item = 0; item < scene.boxCount; item += step) {
+    if (scene.shape[item] === Shape.Frame) continue;
+    const { name, times } = partsOf(texts(item));
+    if (!name) continue;
+    const perUnit = name.width / name.size + (times ? times.width / times.size + GAP : 0);
+    fitting[scene.shape[item] === Shape.Pill ? "pill" : "card"].push((scene.w[item] - 2 * NAME_MARGIN) / Math.max(perUnit, 0.01));
+  }
+  const most = (sizes: number[]) => sizes.sort((a, b) => a - b)[Math.floor(sizes.length * (1 - WHOLE))] ?? 0;
+  return { card: most(fitting.card), pill: most(fitting.pill) };
+}
+
+/** The size of a box's name at a scale, in units of the scene. */
+export function nameSize(sizes: NameSizes, shape: Shape, scale: number): number {
+  const [fitting, lowest] = shape === Shape.Pill ? [sizes.pill, LOWEST_PILL] : [sizes.card, LOWEST_CARD];
+  return Math.min(LARGEST / scale, OF_HEIGHT * lowest, Math.max(fitting, SMALLEST / scale));
+}
+
+/** The size of all frames' names at a scale, in pixels of the screen. */
+export function frameNameSize(scale: number): number {
+  return Math.min(LARGEST, Math.max(SMALLEST_FRAME, TITLE_LINE * scale - 3));
+}
+
+/** The name of an item in letters of this size, in at most this width; undefined where it has none. */
+export function nameIn(runs: readonly TextRun[], size: number, room: number): Name | undefined {
+  const { name, times } = partsOf(runs);
+  if (!name) return undefined;
+  const after = times ? (times.width / times.size + GAP) * size : 0;
+  const whole = (name.width * size) / name.size;
+  const text = whole + after <= room ? name.text : elideMiddle(name.text, room - after, size, name.bold);
+  const width = text === name.text ? whole : textWidth(text, size, name.bold);
+  return { text, times: times?.text ?? "", bold: name.bold, width: width + after, timesAt: width + GAP * size };
+}
+
+/** A box's name and its count of repeats, among its texts. */
+function partsOf(runs: readonly TextRun[]): { readonly name: TextRun | undefined; readonly times: TextRun | undefined } {
+  return {
+    name: runs.find((run) => run.bold && run.colour === "text") ?? runs.find((run) => run.colour === "text"),
+    times: runs.find((run) => run.colour === "accent"),
+  };
+}
