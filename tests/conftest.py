@@ -38,7 +38,7 @@ settings.register_profile("opscope", derandomize=True, deadline=None, database=N
 settings.load_profile("opscope")
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ["OPSCOPE_CACHE"] = "off"  # tests leave nothing in anybody's home
+os.environ["OPSCOPE_CACHE"] = os.environ["OPSCOPE_STATE"] = "off"  # tests leave nothing in anybody's home
 
 
 def diff_of(recording: Recording, which: int | str) -> Diff:

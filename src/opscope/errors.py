@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,3 +68,21 @@ def blamed_on_source(what: str, help: str = "", source: str = "") -> Iterator[No
         raise error.at(source) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError, zlib.error) as error:
         raise SourceError(f"{what}: {type(error).__name__}: {error}" + (f"; {help}" if help else ""), source) from error
+
+
+def one_line(error: BaseException) -> str:
+    """What a person reads about an error, wherever it is shown."""
+    if isinstance(error, OSError):
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    elif isinstance(error, MemoryError):
+        message = "out of memory; try a smaller source, or a machine with more memory"
+    elif isinstance(error, OpscopeError):
+        message = str(error)
+    else:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(where.filename)}:{where.lineno}"
+        message = (
+            f"opscope: internal error at {place}: {type(error).__name__}: {error}. "
+            "Please report it; set OPSCOPE_TRACEBACK=1 for the traceback."
+        )
+    return " ".join(message.split())

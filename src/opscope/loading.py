@@ -73,6 +73,19 @@ def load_all(
         return [programs[find_module(module, names if names.count(module) == 1 else [name for name, _ in modules])]]
 
 
+def load_recording(
+    source: str, *, module: str | None = None, format: str | None = None, whole: bool, diff: bool, progress: Progress | None = None
+) -> Recording | None:
+    """The recording to show: all passes (`whole`), or one of them (run.opscope@12) with its `diff`. Otherwise None."""
+    base, which = split_at(source)
+    if not (which and diff) and not (whole and not which and is_recording_source(source, format)):
+        return None
+    recording = open_recording(base, progress, format=format)
+    if which:
+        return recording.only(recording.snapshot(which, module).index)
+    return recording if module is None else recording.of_module(module)
+
+
 def only_program(source: str, programs: Sequence[Shown]) -> Shown:
     """The only program, or recording, of a source."""
     if len(programs) == 1:

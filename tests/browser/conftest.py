@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -78,9 +79,10 @@ def server(tmp_path: Path) -> Iterator[Callable[..., str]]:
     """Starts `opscope view` and gives its address."""
     running: list[subprocess.Popen[str]] = []
 
-    def server(*arguments: str | Path) -> str:
+    def server(*arguments: str | Path, env: dict[str, str] | None = None) -> str:
         command = [sys.executable, "-m", "opscope", "view", *map(str, arguments), "--no-browser"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        settings = {**os.environ, **(env or {})}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=settings)
         running.append(process)
         assert process.stdout is not None
         address = process.stdout.readline().strip()

@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from opscope import __version__
-from opscope.errors import OpscopeError
+from opscope.errors import OpscopeError, one_line
 from opscope.naming import closest, suggest
 from opscope.terminal import say
 
@@ -46,6 +46,13 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(row[0]).command
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Without arguments, somebody at a terminal gets the viewer's home page, and a script the help as an error."""
+        from opscope.cli.source import at_terminal
+
+        at_home = not args and not ctx.resilient_parsing and at_terminal()
+        return super().parse_args(ctx, ["view"] if at_home else args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """`opscope step.hlo` means `opscope view step.hlo`: a first word that is not a command but can be a source is one."""
@@ -90,6 +97,7 @@ def opscope() -> None:
     for an example that comes with opscope.
 
     \b
+    opscope                                         choose a file in the browser
     opscope demo                                    open an example in the browser
     opscope step.hlo                                explore in the browser (short for opscope view)
     opscope export step.hlo -o step.svg --depth 3   draw a picture
@@ -118,22 +126,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except OpscopeError as error:
-        return _fail(str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except MemoryError:
-        return _fail("out of memory; try a smaller source, or a machine with more memory")
+    except (OpscopeError, OSError, MemoryError) as error:
+        return _fail(one_line(error))
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{os.path.basename(where.filename)}:{where.lineno}"
-        _fail(
-            f"opscope: internal error at {place}: {type(error).__name__}: {error}. "
-            "Please report it; set OPSCOPE_TRACEBACK=1 for the traceback."
-        )
+        _fail(one_line(error))
         return 1
 
 

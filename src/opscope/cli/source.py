@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,11 @@ module_option = click.option("--module", metavar="NAME", help="Module to use if 
 from_option = click.option(
     "--from", "from_format", metavar="NAME", help="Read SOURCE as this format (see `opscope formats`) instead of detecting it."
 )
+
+
+def at_terminal() -> bool:
+    """Whether a person is there, and not a script."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def source_options(command: Command) -> Command:
@@ -43,14 +49,8 @@ def read_one(source: str, format: str | None = None, module: str | None = None) 
 
 
 def read_recording(source: str, format: str | None, module: str | None, *, whole: bool, diff: bool) -> Recording | None:
-    """The recording to show: all passes (`whole`), or one of them (run.opscope@12) with its `diff`. Otherwise None."""
-    from opscope.recording.sources import is_recording_source, open_recording, split_at
+    """The recording to show, or None (see `load_recording`)."""
+    from opscope.loading import load_recording
 
-    base, which = split_at(source)
-    if not (which and diff) and not (whole and not which and is_recording_source(source, format)):
-        return None
-    with progress(f"reading {base}") as report:
-        recording = open_recording(base, report, format=format)
-    if which:
-        return recording.only(recording.snapshot(which, module).index)
-    return recording if module is None else recording.of_module(module)
+    with progress(f"reading {source}") as report:
+        return load_recording(source, module=module, format=format, whole=whole, diff=diff, progress=report)

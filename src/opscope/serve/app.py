@@ -1,7 +1,7 @@
-"""The local server: one page, its script, and the programs that it was started with. It serves nothing else.
+"""The local server: pages, their script, and the programs that it was started with or that a page opened. It serves nothing else.
 
 It listens on loopback. It answers only requests whose Host is a name of this machine, which defeats DNS rebinding, and whose path starts
-with its secret token. No request is ever mapped to a file.
+with its secret token. Which files a page can open is decided in `home.py`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from opscope import native
 from opscope.errors import OpscopeError
-from opscope.render.writers.html import page, policy, viewer_script
+from opscope.render.writers.html import page, viewer_script
+from opscope.serve.home import Home
 from opscope.serve.matching import Matches
 from opscope.serve.recordings import JSON, ServedRecording
+from opscope.serve.responses import HEADERS, body_of, refusal
 from opscope.serve.sources import Served
+from opscope.serve.uploads import MOST_BYTES
 
 if TYPE_CHECKING:
     from opscope.serve.live import Guide
@@ -35,14 +38,8 @@ _WATCH_SECONDS = 0.5
 _GUIDE_SECONDS = 0.1
 _MOST_SENT = 1 << 30
 """The largest program, in bytes, that another process of this user can send."""
-_HEADERS = {
-    "Content-Security-Policy": policy("'self'", "'self'", "'self'"),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "X-Frame-Options": "DENY",
-}
+_MOST_LOADED = 8
+"""So many of the latest pages keep their programs in memory; the others read them again."""
 
 
 def make_app(
@@ -54,11 +51,15 @@ def make_app(
     watch: bool = False,
     accept: bool = False,
     guide: Guide | None = None,
+    home: Home | None = None,
 ) -> ASGIApp:
     """The application, with everything under /TOKEN/. With `accept`, whoever has the token can replace the program; with a `guide`, open
-    pages follow it."""
-    handlers = _Handlers(_Content(served, config or {}), watch, watch or accept or guide is not None, guide)
-    routes = [
+    pages follow it; with a `home`, they can open files. Without `served` there has to be a home, and the first page is the home page.
+
+    The programs that a page opens are served under /open/NUMBER/ as those of the command line are served under /.
+    """
+    handlers = _Handlers(_Content(served, config or {}), watch, watch or accept or guide is not None, guide, home)
+    routes: list[BaseRoute] = [
         Route("/", handlers.page),
         Route("/viewer.js", handlers.script),
         Route("/wire/{number}", handlers.wire),
@@ -69,6 +70,8 @@ def make_app(
     ]
     if handlers.has_events:
         routes.append(Route("/events", handlers.events))
+    if home:
+        routes += [Mount("/open/{opening:int}", routes=list(routes)), Route("/home", handlers.home_page), *home.routes(handlers.add)]
     if accept:
         routes.append(Route("/show", handlers.show, methods=["POST"]))
     return _AccessControl(Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable}), token, hosts)
@@ -77,91 +80,124 @@ def make_app(
 class _Handlers:
     """A method for each route."""
 
-    def __init__(self, content: _Content, watch: bool, has_events: bool, guide: Guide | None) -> None:
-        self.content = content
+    def __init__(self, content: _Content, watch: bool, has_events: bool, guide: Guide | None, home: Home | None) -> None:
+        self.contents = [content]
         self.watch = watch
         self.has_events = has_events
         self.guide = guide
-        self.matches = Matches()
+        self.home = home
+
+    def content(self, request: Request) -> _Content:
+        """The content of the page that asks."""
+        opening: int = request.path_params.get("opening", 0)
+        if opening >= len(self.contents):
+            raise OpscopeError("this server has not opened that; go to its first page")
+        return self.contents[opening]
+
+    @property
+    def theme(self) -> dict[str, Any]:
+        """The setting of the command line that is not about its programs."""
+        return {name: value for name, value in self.contents[0].config.items() if name == "theme"}
+
+    def add(self, served: Sequence[Served]) -> int:
+        """Serve programs on a page of their own."""
+        self.contents.append(_Content(served, self.theme))
+        for old in self.contents[1:-_MOST_LOADED]:
+            for one in old.served:
+                one.release()
+        return len(self.contents) - 1
 
     async def page(self, request: Request) -> Response:
-        served = self.content.served
+        content = self.content(request)
+        if not content.served:
+            return await self.home_page(request)
         if self.watch:  # files may have changed while no page was open
-            for one in served:
+            for one in content.served:
                 one.refresh()
-        settings: dict[str, Any] = {"sources": [one.entry(i) for i, one in enumerate(served)], "url": True, **self.content.config}
+        settings = {"sources": [one.entry(i) for i, one in enumerate(content.served)], "url": True, **content.config}
         if self.has_events:
             settings["events"] = "events"
-        return HTMLResponse("".join(page(served[0].name, settings, '<script src="viewer.js"></script>')), headers=_HEADERS)
+        return self._page(content.served[0].name, settings, "../../" if "opening" in request.path_params else "")
+
+    async def home_page(self, request: Request) -> Response:
+        offer = await run_in_threadpool(self.home.settings) if self.home else {}
+        return self._page("Open a file", {"sources": [], "home": offer, **self.theme}, "")
+
+    def _page(self, title: str, settings: dict[str, Any], base: str) -> Response:
+        """A page, from which the address of the server is `base`."""
+        if self.home:
+            settings["files"] = {"base": base, "mostBytes": MOST_BYTES}
+        return HTMLResponse("".join(page(title, settings, '<script src="viewer.js"></script>')), headers=HEADERS)
 
     async def script(self, request: Request) -> Response:
-        return Response(viewer_script(), media_type="text/javascript", headers=_HEADERS)
+        return Response(viewer_script(), media_type="text/javascript", headers=HEADERS)
 
     async def wire(self, request: Request) -> Response:
-        one = _chosen(self.content.served, request)
+        one = _chosen(self.content(request).served, request)
         if one is None:
-            return _refusal(404, "no such program")
+            return refusal(404, "no such program")
         packed, length = await run_in_threadpool(one.wire)
-        headers = {**_HEADERS, "Content-Encoding": "gzip", "X-Unpacked-Length": str(length)}
+        headers = {**HEADERS, "Content-Encoding": "gzip", "X-Unpacked-Length": str(length)}
         return StreamingResponse(_pieces(packed), media_type="application/octet-stream", headers=headers)
 
     async def details(self, request: Request) -> Response:
-        one = _chosen(self.content.served, request)
+        one = _chosen(self.content(request).served, request)
         try:
             start, stop = int(request.query_params["start"]), int(request.query_params["stop"])
         except (KeyError, ValueError):
-            return _refusal(400, "start and stop must be numbers")
+            return refusal(400, "start and stop must be numbers")
         if one is None:
-            return _refusal(404, "no such program")
+            return refusal(404, "no such program")
         block = await run_in_threadpool(one.details, start, stop)
-        return Response(block, media_type="application/octet-stream", headers=_HEADERS)
+        return Response(block, media_type="application/octet-stream", headers=HEADERS)
 
     async def recording(self, request: Request) -> Response:
-        one = _chosen(self.content.served, request)
+        one = _chosen(self.content(request).served, request)
         if not isinstance(one, ServedRecording):
-            return _refusal(404, "no such recording")
+            return refusal(404, "no such recording")
         what, number = request.path_params["what"], request.path_params.get("pass", "0")
         try:
             body, kind = await run_in_threadpool(one.answer, what, int(number), request.query_params)
         except (KeyError, ValueError):
-            return _refusal(404, "not found")
+            return refusal(404, "not found")
         packed = {} if kind == JSON else {"Content-Encoding": "gzip"}
-        return Response(body, media_type=kind, headers={**_HEADERS, **packed})
+        return Response(body, media_type=kind, headers={**HEADERS, **packed})
 
     async def match(self, request: Request) -> Response:
+        content = self.content(request)
         try:
-            body = await run_in_threadpool(self.matches.answer, self.content.served, request.query_params)
+            body = await run_in_threadpool(content.matches.answer, content.served, request.query_params)
         except (KeyError, ValueError, IndexError):
-            return _refusal(404, "no such pair of programs")
-        return Response(body, media_type=JSON, headers=_HEADERS)
+            return refusal(404, "no such pair of programs")
+        return Response(body, media_type=JSON, headers=HEADERS)
 
     async def events(self, request: Request) -> Response:
-        return StreamingResponse(_changes(self.content, request, self.guide), media_type="text/event-stream", headers=_HEADERS)
+        return StreamingResponse(_changes(self.content(request), request, self.guide), media_type="text/event-stream", headers=HEADERS)
 
     async def show(self, request: Request) -> Response:
-        received = bytearray()
-        async for piece in request.stream():
-            received += piece
-            if len(received) > _MOST_SENT:
-                return _refusal(413, "the program is too large to send; save it and run `opscope view FILE`")
+        received = await body_of(request, _MOST_SENT)
+        if received is None:
+            return refusal(413, "the program is too large to send; save it and run `opscope view FILE`")
+        content = self.contents[0]
         try:
-            await run_in_threadpool(self.content.replace, bytes(received))
+            await run_in_threadpool(content.replace, received)
         except (ValueError, KeyError, TypeError) as error:
-            return _refusal(422, str(error))
-        return JSONResponse({"tabs": self.content.tabs}, headers=_HEADERS)
+            return refusal(422, str(error))
+        return JSONResponse({"tabs": content.tabs}, headers=HEADERS)
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
     """Tell the page why a source could not be read."""
-    return _refusal(422, str(error))
+    return refusal(422, str(error))
 
 
 class _Content:
-    """The programs and settings that are being served; they can be replaced."""
+    """The programs and settings of a page; they can be replaced."""
 
     def __init__(self, served: Sequence[Served], config: dict[str, Any]) -> None:
         self.served = served
         self.config = config
+        self.matches = Matches()
         self.edition = 0
         self.tabs = 0
 
@@ -169,7 +205,7 @@ class _Content:
         """Serve the programs of a request instead. They are validated like any file."""
         document = json.loads(body)
         programs, config = native.loads(document["programs"]), dict(document["config"])
-        self.served, self.config = [Served.of(program) for program in programs], config
+        self.served, self.config, self.matches = [Served.of(program) for program in programs], config, Matches()
         self.edition += 1
 
 
@@ -189,13 +225,13 @@ class _AccessControl:
             return
         host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
         if _host_name(host) not in self.hosts:
-            await _refusal(403, "this server answers only requests for a name of this machine, such as localhost")(scope, receive, send)
+            await refusal(403, "this server answers only requests for a name of this machine, such as localhost")(scope, receive, send)
             return
         path: str = scope["path"]
         prefix, rest = path[: len(self.prefix)], path[len(self.prefix) :]
         is_authorized = hmac.compare_digest(prefix.encode("utf-8", "replace"), self.prefix.encode())
         if not is_authorized or not rest.startswith("/"):
-            await _refusal(404, "not found; use the whole address that `opscope view` printed")(scope, receive, send)
+            await refusal(404, "not found; use the whole address that `opscope view` printed")(scope, receive, send)
             return
         await self.app({**scope, "path": rest, "raw_path": rest.encode("utf-8", "replace"), "root_path": ""}, receive, send)
 
@@ -211,10 +247,6 @@ def _host_name(host: str) -> str:
 def _chosen(served: Sequence[Served], request: Request) -> Served | None:
     number = request.path_params["number"]
     return served[int(number)] if number.isascii() and number.isdigit() and len(number) < 6 and int(number) < len(served) else None
-
-
-def _refusal(status: int, reason: str) -> PlainTextResponse:
-    return PlainTextResponse(reason, status_code=status, headers=_HEADERS)
 
 
 async def _pieces(block: bytes) -> AsyncIterator[bytes]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from opscope import native
 from opscope.program import Program
+from opscope.serve.private_state import read_private, write_private
 
 _PATIENCE_SECONDS = 60
 
@@ -35,48 +36,24 @@ def state_file() -> Path:
 
 @contextmanager
 def announced(port: int, token: str) -> Iterator[None]:
-    """Announce in the state file that a server accepts programs at this port, until the context ends. The latest server wins."""
+    """Announce in the state file that a server accepts programs at this port, until the context ends. The latest server wins; one that
+    cannot write the file is not found."""
     path = state_file()
     state = json.dumps({"pid": os.getpid(), "port": port, "token": token})
-    written = _write_private(path, state)
+    written = write_private(path, state)
     try:
         yield
     finally:
-        if written and _text(path) == state:
+        if written and read_private(path) == state:
             path.unlink(missing_ok=True)
-
-
-def _write_private(path: Path, text: str) -> bool:
-    """Write a file that others cannot read, not even for a moment. False if that is impossible; then no other call finds this server."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)
-        with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(text)
-        temporary.replace(path)
-    except OSError:
-        return False
-    return True
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _running() -> tuple[int, str] | None:
     """Port and token of the running server, if only this user can read and write its file."""
-    path = state_file()
     try:
-        status = path.stat()
-        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077):
-            return None
-        state = json.loads(_text(path))
+        state = json.loads(read_private(state_file()))
         return int(state["port"]), str(state["token"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 

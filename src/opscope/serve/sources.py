@@ -51,10 +51,14 @@ class Served:
         stamp = self.stamp()
         if stamp == self._stamp:
             return False
-        with self._lock:
-            self._stamp = stamp
-            self._program = self._packed = None
+        self._stamp = stamp
+        self.release()
         return True
+
+    def release(self) -> None:
+        """Forget the program until it is asked for again."""
+        with self._lock:
+            self._program = self._packed = None
 
     def program(self) -> Program:
         with self._lock:

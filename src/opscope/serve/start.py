@@ -5,10 +5,13 @@ from __future__ import annotations
 import getpass
 import os
 import secrets
+import signal
 import socket
+import sys
+import threading
 import webbrowser
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from opscope.errors import OpscopeError
@@ -26,15 +29,20 @@ def serve(
     watch: bool = False,
     accept: bool = False,
     config: dict[str, Any] | None = None,
+    browse: Sequence[str] = (),
     say: Callable[[str], None] = say,
 ) -> None:
     """Serve until Ctrl+C. Prints the address, and how to reach it from another machine.
 
-    With `accept`, later calls by this user find the server and show their programs in it (see `running_server`).
+    With `accept`, later calls by this user find the server and show their programs in it (see `running_server`). Pages can open files
+    (see `home`), also in the directories of `browse`. What this user opened before is offered only if nothing is `served`, and only to
+    this machine: somebody who was given the address to see one program gets no other file.
     """
     import uvicorn
 
     from opscope.serve.app import LOOPBACK, make_app
+    from opscope.serve.home import Home
+    from opscope.serve.uploads import Uploads
 
     listener = listen(host, port)
     port = listener.getsockname()[1]
@@ -42,21 +50,39 @@ def serve(
     name = "localhost" if host in LOOPBACK else host
     address = f"http://{name}:{port}/{token}/"
     hosts = LOOPBACK if host in LOOPBACK else LOOPBACK | {host, socket.gethostname().lower()}
-    app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept)
+    uploads = Uploads()
+    home = Home(uploads, browse, recent=not served and host in LOOPBACK)
+    app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept, home=home)
     settings = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
     server = uvicorn.Server(settings)
     say(address)
     if os.environ.get("SSH_CONNECTION") or not browser:
         say(f"from another machine: ssh -N -L {port}:localhost:{port} {getpass.getuser()}@{socket.gethostname()}")
+    if not served:
+        say("choose a file there; Ctrl+C stops the server, and `opscope --help` lists the commands")
     if browser:
         webbrowser.open(address)
     try:
-        with announced(port, token) if accept else nullcontext():
+        with terminated_as_exit(), announced(port, token) if accept else nullcontext():
             server.run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:
         listener.close()
+        uploads.close()
+
+
+@contextmanager
+def terminated_as_exit() -> Iterator[None]:
+    """Let `kill` end this process like Ctrl+C does: with what it has to clean up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def listen(host: str, port: int) -> socket.socket:

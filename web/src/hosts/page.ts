@@ -5,6 +5,9 @@
 import type { Carrier, StartEngine } from "../ui/engine/client";
 import type { DataFile } from "../ui/engine/protocol";
 import { localCarrier, serveWorker } from "../ui/engine/serve";
+import { FileServer, type ServerSettings } from "../ui/files/fileServer";
+import type { Offer } from "../ui/files/home";
+import { type HomePage, mountHome } from "../ui/files/mountHome";
 import { mount, type Viewer } from "../ui/mount";
 import type { PredefinedStyle, SourceEntry } from "../ui/options";
 import type { ViewState } from "../ui/state/view";
@@ -25,6 +28,10 @@ interface PageConfig {
   readonly nodeData?: readonly DataFile[];
   readonly predefinedStyles: readonly PredefinedStyle[];
   readonly table?: "nodes" | "modules";
+  /** What the server reads files for; a page from a file has none. */
+  readonly files?: ServerSettings;
+  /** This is the home page. */
+  readonly home?: Offer;
   /** Address of a stream of "changed" events, if the host watches its files. */
   readonly events?: string;
 }
@@ -59,36 +66,43 @@ function sourceOf(source: PageConfig["sources"][number]): SourceEntry {
 }
 
 function start(script: HTMLScriptElement | null): void {
-  let viewer: Viewer;
+  let shown: Viewer | HomePage;
   const place = document.getElementById("opscope") ?? document.body;
   try {
     const config = JSON.parse(element("opscope-config").textContent ?? "") as PageConfig;
-    viewer = mount(place, {
-      sources: config.sources.map(sourceOf),
-      start: engineStarter(script),
-      predefinedStyles: config.predefinedStyles,
-      ...(config.initial ? { initial: config.initial } : {}),
-      ...(config.styles === undefined ? {} : { styles: config.styles }),
-      ...(config.nodeData ? { nodeData: config.nodeData } : {}),
-      theme: config.theme ?? "auto",
-      url: config.url ?? false,
-      ...(config.compact === undefined ? {} : { compact: config.compact }),
-      ...(config.table ? { table: config.table } : {}),
-    });
-    if (config.events) {
-      const events = new EventSource(config.events);
-      events.addEventListener("changed", () => viewer.reload());
-      events.addEventListener("view", (event: MessageEvent<string>) => viewer.show(JSON.parse(event.data) as Partial<ViewState>));
-      events.addEventListener("replaced", () => {
-        history.replaceState(null, "", location.pathname);
-        location.reload();
-      });
-    }
+    const files = config.files && new FileServer(config.files);
+    shown = files && config.home ? mountHome(place, files, config.home, config.theme ?? "auto") : startViewer(place, config, files, script);
   } catch (error) {
     place.textContent = `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
     return;
   }
-  Object.assign(window, { opscope: { whenIdle: () => viewer.whenIdle(), state: () => viewer.state() } });
+  Object.assign(window, { opscope: { whenIdle: () => shown.whenIdle(), state: () => shown.state() } });
+}
+
+function startViewer(place: HTMLElement, config: PageConfig, files: FileServer | undefined, script: HTMLScriptElement | null): Viewer {
+  const viewer = mount(place, {
+    sources: config.sources.map(sourceOf),
+    start: engineStarter(script),
+    predefinedStyles: config.predefinedStyles,
+    ...(config.initial ? { initial: config.initial } : {}),
+    ...(config.styles === undefined ? {} : { styles: config.styles }),
+    ...(config.nodeData ? { nodeData: config.nodeData } : {}),
+    theme: config.theme ?? "auto",
+    url: config.url ?? false,
+    ...(config.compact === undefined ? {} : { compact: config.compact }),
+    ...(config.table ? { table: config.table } : {}),
+    ...(files ? { files } : {}),
+  });
+  if (config.events) {
+    const events = new EventSource(config.events);
+    events.addEventListener("changed", () => viewer.reload());
+    events.addEventListener("view", (event: MessageEvent<string>) => viewer.show(JSON.parse(event.data) as Partial<ViewState>));
+    events.addEventListener("replaced", () => {
+      history.replaceState(null, "", location.pathname);
+      location.reload();
+    });
+  }
+  return viewer;
 }
 
 if (typeof document === "undefined") serveWorker(self as unknown as DedicatedWorkerGlobalScope);

@@ -2,6 +2,7 @@
 import type { StyleRule } from "../core/highlight/rules";
 import type { StartEngine } from "./engine/client";
 import type { DataFile, WireAt } from "./engine/protocol";
+import type { FileServer } from "./files/fileServer";
 import type { ThemeChoice } from "./state/scheme";
 import type { ViewState } from "./state/view";
 
@@ -27,6 +28,8 @@ export interface SessionOptions {
   readonly styles?: unknown;
   readonly predefinedStyles: readonly PredefinedStyle[];
   readonly nodeData?: readonly DataFile[];
+  /** The server that opens other files; a page from a file has none. */
+  readonly files?: FileServer;
   /** Start with the table open, showing these rows. */
   readonly table?: "nodes" | "modules";
 }

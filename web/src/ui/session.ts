@@ -13,6 +13,7 @@ import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient } from "./engine/client";
 import type { ModulePlace, ProgramSummary } from "./engine/protocol";
 import { Finder } from "./finder";
+import { Dropping } from "./files/dropping";
 import type { SessionOptions } from "./options";
 import { Pointing } from "./pointing";
 import { anchorBetween, showStaying } from "./timeline/anchor";
@@ -69,6 +70,7 @@ export class Session {
   readonly finder = new Finder(this);
   readonly pointing = new Pointing(this);
   readonly timeline = new Timeline(this);
+  readonly dropping = new Dropping(this);
   readonly panes: Panes;
   readonly styling: Styling;
   /** The state has changed; the camera has moved. */

@@ -55,10 +55,6 @@ export class Styling {
     }
   }
 
-  async takeFiles(files: Iterable<File>): Promise<void> {
-    for (const file of files) await this.take(file.name, await file.text());
-  }
-
   /** A program was loaded: match the data with it. */
   async loaded(): Promise<void> {
     this.runs = [];

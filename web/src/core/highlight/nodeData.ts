@@ -88,10 +88,19 @@ export function readNodeData(
 ): { readonly name: string; readonly graph?: string; readonly data: GraphNodeData }[] {
   const stem = fileName.replace(/^.*[\\/]/, "").replace(/\.json$/i, "");
   if (isRun(file)) return [{ name: file.name ?? stem, data: checked(file) }];
-  const graphs = file !== null && typeof file === "object" && !Array.isArray(file) ? Object.entries(file as Record<string, unknown>) : [];
-  if (!graphs.length || !graphs.every(([, run]) => isRun(run)))
-    throw new Error(`${fileName}: no node data; it looks like {"results": {"node id": {"value": 1}}}`);
-  return graphs.map(([graph, run]) => ({ name: (run as GraphNodeData).name ?? stem, graph, data: checked(run as GraphNodeData) }));
+  if (!isNodeData(file)) throw new Error(`${fileName}: no node data; it looks like {"results": {"node id": {"value": 1}}}`);
+  return Object.entries(file as Record<string, unknown>).map(([graph, run]) => ({
+    name: (run as GraphNodeData).name ?? stem,
+    graph,
+    data: checked(run as GraphNodeData),
+  }));
+}
+
+/** Does it look like a file of node data: one run, or one for each graph? */
+export function isNodeData(file: unknown): boolean {
+  if (file === null || typeof file !== "object" || Array.isArray(file)) return false;
+  const graphs = Object.values(file as Record<string, unknown>);
+  return isRun(file) || (graphs.length > 0 && graphs.every(isRun));
 }
 
 function isRun(value: unknown): value is GraphNodeData {

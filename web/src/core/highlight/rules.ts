@@ -37,6 +37,11 @@ export function readRules(value: unknown): readonly StyleRule[] {
   return value as readonly StyleRule[];
 }
 
+/** Does it look like a list of style rules? */
+export function areRules(value: unknown): boolean {
+  return Array.isArray(value) && value.every((rule: unknown) => rule !== null && typeof rule === "object" && "queries" in rule);
+}
+
 function problemOf(rule: unknown): string | undefined {
   const { queries, styles } = (rule ?? {}) as { queries?: unknown; styles?: unknown };
   if (!Array.isArray(queries)) return "lacks its list of queries";

@@ -1,6 +1,7 @@
 /** The page around the graph: controls above, outline left, details right, table and passes below. All of them can be hidden. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { carriesFiles } from "../files/dropped";
 import type { Session } from "../session";
 import { PanesView } from "../timeline/panesView";
 import { Strip } from "../timeline/strip";
@@ -31,6 +32,7 @@ export function App({ session, compact }: { readonly session: Session; readonly 
     passes: true,
     styles: false,
   });
+  const [dragging, setDragging] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const where = {
     session,
@@ -65,7 +67,24 @@ export function App({ session, compact }: { readonly session: Session; readonly 
     return () => document.removeEventListener("keydown", listener);
   }, [session]);
   return (
-    <div class="app" ref={root} data-theme={session.theme.name} onKeyDown={onPageKey}>
+    <div
+      class={dragging ? "app dragging" : "app"}
+      ref={root}
+      data-theme={session.theme.name}
+      onKeyDown={onPageKey}
+      onDragEnter={(event) => setDragging(carriesFiles(event))}
+      onDragLeave={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setDragging(false);
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        setDragging(false);
+        // A graph has taken what was dropped on it.
+        if (event.defaultPrevented) return;
+        event.preventDefault();
+        session.dropping.take(event.dataTransfer);
+      }}
+    >
       <Toolbar session={session} panels={panels} setPanels={setPanels} />
       <div class="body">
         {panels.outline && <Outline session={session} />}

@@ -32,10 +32,9 @@ export function Canvas({
   return (
     <main
       class="stage"
-      onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
-        void session.styling.takeFiles(event.dataTransfer?.files ?? []);
+        session.dropping.take(event.dataTransfer);
       }}
     >
       <canvas
@@ -87,6 +86,16 @@ export function Canvas({
             This graph has no nodes
             {session.view.around.length || session.view.paths || session.view.matchesOnly >= 0 ? " that match" : ""}.
           </p>
+        </div>
+      )}
+      {session.dropping.problems.length > 0 && (
+        <div class="message boxed" role="alert">
+          {session.dropping.problems.map((sentence) => (
+            <p key={sentence}>{clipped(sentence, 1200)}</p>
+          ))}
+          <button type="button" class="tool" onClick={() => session.dropping.dismiss()}>
+            Close
+          </button>
         </div>
       )}
       {session.notice && (

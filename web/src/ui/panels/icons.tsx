@@ -29,6 +29,8 @@ const PATHS = {
   copy: "M5.5 5.5h7v7h-7zM10.5 5.5v-2h-7v7h2",
   fit: "M2.5 6v-3.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
   target: "M8 12.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM8 1.5v3M8 11.5v3M1.5 8h3M11.5 8h3",
+  open: "M8 10.5v-7M8 3.5L5.2 6.2M8 3.5l2.8 2.7M2.5 10v3h11v-3",
+  directory: "M1.8 12.5v-9h4.4l1.4 1.8h6.6v7.2z",
   plus: "M8 3.5v9M3.5 8h9",
   minus: "M3.5 8h9",
 } as const;

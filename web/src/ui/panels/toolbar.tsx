@@ -5,7 +5,7 @@ import type { Session } from "../session";
 import { colourBy, colourOf, enterGraph, groupBy, walkedGraphs } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
 import { actions } from "./actions";
-import { IconButton } from "./icons";
+import { Icon, IconButton } from "./icons";
 import { SearchBox } from "./search";
 import type { Panels } from "./app";
 
@@ -30,6 +30,11 @@ export function Toolbar({
         onClick={() => setPanels({ ...panels, outline: !panels.outline })}
       />
       <span class="brand">opscope</span>
+      {session.options.files && (
+        <a class="tool icon" aria-label="Open a file" title="Open a file" href={session.options.files.home}>
+          <Icon name="open" />
+        </a>
+      )}
       <Crumbs session={session} />
       <SearchBox session={session} />
       <div class="tools">

@@ -120,6 +120,7 @@ export class Panes {
       sources: main.options.sources,
       start: main.options.start,
       predefinedStyles: main.options.predefinedStyles,
+      ...(main.options.files ? { files: main.options.files } : {}),
       theme: main.themeChoice,
       url: false,
       initial: { groupBy, rankdir, fold, flatten, depth, ...view },

@@ -1,0 +1,60 @@
+"""From a source's name to what the server shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+
+from opscope.errors import OpscopeError
+from opscope.loading import load_all, load_recording, only_program
+from opscope.plugin import Progress
+from opscope.program import Program
+from opscope.recording.model import Recording
+from opscope.serve.recordings import ServedRecording
+from opscope.serve.sources import Served
+
+Reading = Callable[[str], AbstractContextManager[Progress]]
+"""What is shown while a source is read."""
+
+
+@contextmanager
+def quietly(what: str) -> Iterator[Progress]:
+    yield lambda done: None
+
+
+def open_source(
+    source: str, *, module: str | None = None, format: str | None = None, diff: bool = False, reading: Reading = quietly
+) -> list[Served]:
+    """Read a source now, so that its errors are reported at once, and again whenever its file changes."""
+    path = Path(source) if Path(source).is_file() else None
+    short = Path(source).name or source
+    title = f"reading {source}"
+
+    def read_recording() -> Recording | None:
+        with reading(title) as report:
+            return load_recording(source, module=module, format=format, whole=True, diff=diff, progress=report)
+
+    def read_programs(name: str | None) -> list[Program]:
+        with reading(title) as report:
+            return load_all(source, module=name, format=format, progress=report)
+
+    recording = read_recording()
+    if recording is not None:
+        return [ServedRecording(short, partial(_reopened, read_recording), recording, path)]
+    programs = read_programs(module)
+
+    def reread(name: str) -> Program:
+        return only_program(source, read_programs(module if len(programs) == 1 else name))
+
+    named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]
+    return [Served(name, partial(reread, program.name), path, program) for name, program in named]
+
+
+def _reopened(read: Callable[[], Recording | None]) -> Recording:
+    """The recording, after its file changed."""
+    recording = read()
+    if recording is None:
+        raise OpscopeError("the file is no longer a recording; write one there, or start `opscope view` again")
+    return recording
