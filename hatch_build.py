@@ -7,11 +7,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_BUNDLES = ("core.js", "viewer.js")
+_BUNDLES = ("core.js", "viewer.js", "NOTICE.txt")
 
 
 class ViewerIsBuilt(BuildHookInterface[Any]):
-    """Checks for the two bundles that `web/build.mjs` writes. An editable install may come before them."""
+    """Checks for the bundles and the notice that `web/build.mjs` writes. An editable install may come before them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":

@@ -49,6 +49,7 @@ OTHERS = {
     "backward_links": "Linking backward to forward",
     "memory": "Memory of compiled programs",
     "inferred_halves": "Forward and backward without names",
+    "fuzz": "Damaged files",
 }
 """Benchmarks whose figures are listed one by one."""
 

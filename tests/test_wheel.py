@@ -43,7 +43,9 @@ def test_the_wheel_draws_in_a_bare_environment(tmp_path: Path) -> None:
     assert built.returncode == 0, built.stderr
     (wheel,) = (source / "dist").glob("*.whl")
     assert wheel.stat().st_size < MOST_BYTES
-    assert {"opscope/static/core.js", "opscope/static/viewer.js", "opscope/py.typed"} <= set(zipfile.ZipFile(wheel).namelist())
+    assert {"opscope/static/core.js", "opscope/static/viewer.js", "opscope/static/NOTICE.txt", "opscope/py.typed"} <= set(
+        zipfile.ZipFile(wheel).namelist()
+    )
 
     venv.create(tmp_path / "bare", with_pip=True)
     programs = tmp_path / "bare" / ("Scripts" if os.name == "nt" else "bin")

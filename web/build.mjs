@@ -1,4 +1,5 @@
 // Builds what the Python package ships under src/opscope/static. `node build.mjs` builds all; name targets to build only those.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const out = "../src/opscope/static";
@@ -29,6 +30,25 @@ const targets = {
   },
 };
 
+/** The licences of the packages in a bundle, which must go wherever their code goes. */
+function notice(inputs) {
+  const names = Object.keys(inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
+  return [...new Set(names)].sort().map((name) => {
+    const directory = `node_modules/${name}`;
+    const { version, license } = JSON.parse(readFileSync(`${directory}/package.json`, "utf8"));
+    const file = ["LICENSE", "LICENSE.md", "LICENSE.txt"].find((each) => existsSync(`${directory}/${each}`));
+    if (!file) throw new Error(`${name} has no licence file; it cannot be bundled`);
+    return `${name} ${version} (${license})\n\n${readFileSync(`${directory}/${file}`, "utf8").trim()}\n`;
+  });
+}
+
+/** The viewer is inside every page that opscope writes, so its notice is a comment in front of it, and a file of the package. */
+function addNotice(file, inputs) {
+  const text = `opscope's viewer contains code of these packages.\n\n${notice(inputs).join("\n")}`;
+  writeFileSync(`${out}/NOTICE.txt`, text);
+  writeFileSync(file, `/*!\n${text.replaceAll("*/", "* /")}*/\n${readFileSync(file, "utf8")}`);
+}
+
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in targets));
 if (unknown.length) {
@@ -36,5 +56,7 @@ if (unknown.length) {
   process.exit(2);
 }
 for (const [name, options] of Object.entries(targets)) {
-  if (!wanted.length || wanted.includes(name)) await build(options);
+  if (wanted.length && !wanted.includes(name)) continue;
+  const { metafile } = await build({ ...options, metafile: true });
+  if (name === "viewer") addNotice(options.outfile, metafile.inputs);
 }

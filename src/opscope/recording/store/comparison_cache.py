@@ -75,7 +75,7 @@ class ComparisonWriter:
             try:
                 with self._connection:
                     self._connection.execute(statement, values)
-            except sqlite3.OperationalError:
+            except sqlite3.DatabaseError:  # the disk is full, or the file is damaged
                 self.close()
 
     def close(self) -> None:

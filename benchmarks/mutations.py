@@ -1,0 +1,136 @@
+"""Damages files for `fuzz.py`: bytes and words of any file, values of JSON, entries of archives, rows of recordings."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import sqlite3
+import zipfile
+import zlib
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+VALUES: tuple[Any, ...] = (
+    None, True, 0, -1, 2**31, 2**63, 10**400, 1e308, -0.5, "", "\ud800", "\x1b[2J\u202e", "9" * 5000, [], {}, [[]], ["x", 0], {"a": [1]},
+)  # fmt: skip
+WORDS = (
+    b"%", b"{", b"}", b"(", b")", b"[", b"]", b"<", b">", b'"', b"'", b"\\", b"#", b",", b"=", b":", b"\0", b"\n", b"\xff", b"\xed\xa0\x80",
+    b"-1", b"0", b"99999999999999999999", b"9" * 5000, b"(" * 3000, b"\xe2\x80\xae", b"while", b"fusion", b"ROOT", b"parameter(0)",
+    b"/*", b"*/",
+)  # fmt: skip
+_COLUMNS = (
+    ("page", "data"), ("program", "data"), ("snapshot", "origins"), ("snapshot", "attrs"), ("snapshot", "pipeline"), ("meta", "value"),
+)  # fmt: skip
+"""What a recording contains."""
+_WORD = re.compile(rb"[\w.%]+|[^\w\s]")
+
+
+def mutated(data: bytes, kind: str, rng: random.Random) -> bytes:
+    """The file with one to four damages, by its kind: "json", "pt2", "opscope", or anything else."""
+    for _ in range(rng.choice((1, 1, 1, 1, 2, 4))):
+        try:
+            by_structure = {"json": _json, "pt2": _archive, "opscope": _recording}.get(kind, _words)
+            data = by_structure(data, rng) if rng.random() < 0.8 else _bytes(data, rng)
+        except (ValueError, RecursionError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, sqlite3.Error):
+            data = _bytes(data, rng)  # an earlier damage has destroyed the structure
+    return data
+
+
+def _bytes(data: bytes, rng: random.Random) -> bytes:
+    """Flip, cut, repeat or insert bytes."""
+    content = bytearray(data)
+    at, length = rng.randrange(len(content) + 1), min(len(content), rng.choice((1, 4, 64, 1024)))
+    action = rng.randrange(5)
+    if action == 0 and content:
+        content[at % len(content)] ^= 1 << rng.randrange(8)
+    elif action == 1:
+        del content[at : at + length]
+    elif action == 2:
+        content[at:at] = content[at : at + length] * rng.choice((1, 2, 50))
+    elif action == 3:
+        content[at:at] = rng.choice(WORDS)
+    else:
+        del content[at:]
+    return bytes(content)
+
+
+def _words(data: bytes, rng: random.Random) -> bytes:
+    """Replace, remove, repeat or exchange words of a text."""
+    places = [match.span() for match in _WORD.finditer(data)]
+    if len(places) < 2:
+        return _bytes(data, rng)
+    (a, b), (c, d) = sorted(rng.sample(places, 2))
+    action = rng.randrange(4)
+    if action == 0:
+        return data[:a] + rng.choice(WORDS) + data[b:]
+    if action == 1:
+        return data[:a] + data[b:]
+    if action == 2:
+        return data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:]
+    return data[:d] + data[a:d] + data[d:]
+
+
+def _json(data: bytes, rng: random.Random) -> bytes:
+    document = json.loads(data)
+    _damage(document, rng)
+    return json.dumps(document).encode()
+
+
+def _damage(document: Any, rng: random.Random) -> None:
+    """Replace, remove, repeat or exchange one value, somewhere."""
+    at = document
+    path: list[tuple[Any, Any]] = []
+    while isinstance(at, dict | list) and at and (rng.random() < 0.9 or not path):
+        key = rng.choice(list(at)) if isinstance(at, dict) else rng.randrange(len(at))
+        path.append((at, key))
+        at = at[key]
+    if not path:
+        return
+    holder, key = path[-1]
+    action = rng.randrange(5)
+    if action == 0:
+        del holder[key]
+    elif action == 1 and isinstance(holder, list):
+        holder.insert(rng.randrange(len(holder) + 1), holder[key])
+    elif action == 2 and len(path) > 1:
+        holder[key] = path[rng.randrange(len(path) - 1)][1]
+    elif action == 3 and isinstance(holder, dict):
+        holder[rng.choice(("", "name", "id", "x" * 300, "\ud800"))] = holder.pop(key)
+    else:
+        holder[key] = rng.choice(VALUES)
+
+
+def _archive(data: bytes, rng: random.Random) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(content, "w") as new:
+        names = old.namelist()
+        chosen = rng.choice([name for name in names if name.endswith(".json")] or names)
+        for name in names:
+            entry = old.read(name)
+            new.writestr(name, _json(entry, rng) if name == chosen else entry)
+    return content.getvalue()
+
+
+def _recording(data: bytes, rng: random.Random) -> bytes:
+    """Damage the JSON in a row, packed or not."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory, "run.opscope")
+        path.write_bytes(data)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            table, column = rng.choice(_COLUMNS)
+            rows = connection.execute(f"SELECT {column}, {'key' if table == 'meta' else 'rowid'} FROM {table}").fetchall()
+            value, key = rng.choice(rows or [(None, 0)])
+            damaged = _packed(value, rng) if isinstance(value, bytes) else _json((value or "[0]").encode(), rng).decode("utf-8", "replace")
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE {'key' if table == 'meta' else 'rowid'} = ?", (damaged, key))
+        return path.read_bytes()
+
+
+def _packed(blob: bytes, rng: random.Random) -> bytes:
+    try:
+        return zlib.compress(_json(zlib.decompress(blob), rng))
+    except (zlib.error, ValueError):
+        return _bytes(blob, rng)  # columns of numbers
