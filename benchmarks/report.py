@@ -42,6 +42,7 @@ GRAPHS = {
 
 OTHERS = {
     "parse_hlo": "Reading HLO text",
+    "attribution": "Kernels of a profile on instructions",
     "pt2": "Reading `.pt2` files",
     "record": "Recordings",
     "timeline": "A recording in the viewer",

@@ -17,8 +17,9 @@ from opscope.demo import source_path
 from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.naming import checks_keywords, find_module, listed, suggest
 from opscope.program import Program
-from opscope.readers import Progress, capture_object, read
+from opscope.readers import Progress, capture_object, find_reader, read
 from opscope.readers.source import Source
+from opscope.readers.xplane import Timed, timed_programs, timed_with
 from opscope.recording.model import NOTHING_RECORDED, Recording
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 
@@ -28,8 +29,16 @@ _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 
 
 @checks_keywords
-def load(source: str | PathLike[str], *, module: str | None = None, format: str | None = None, progress: Progress | None = None) -> Program:
-    """The program of a source. `module` chooses one of several, by the name of the module or of its program.
+def load(
+    source: str | PathLike[str],
+    *,
+    module: str | None = None,
+    format: str | None = None,
+    profile: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Program:
+    """The program of a source. `module` chooses one of several, by the name of the module or of its program. `profile` is a file with
+    measured times, which become metrics of the program.
 
     A source with several modules needs `module`; `load_all` returns all of them. Recordings and directories of compiler dumps are opened
     by `open_recording`; `run.opscope@12` is the program after one of the passes.
@@ -37,7 +46,7 @@ def load(source: str | PathLike[str], *, module: str | None = None, format: str 
     name = fspath(source)
     if not split_at(name)[1] and is_recording_source(name, format):
         raise SourceError(f"is a recording; use opscope.open_recording, or name one of its passes: {name}@12", name)
-    return only_program(name, load_all(name, module=module, format=format, progress=progress))
+    return only_program(name, load_all(name, module=module, format=format, profile=profile, progress=progress))
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program:
@@ -60,9 +69,34 @@ def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
 
 @checks_keywords
 def load_all(
-    source: str | PathLike[str], *, module: str | None = None, format: str | None = None, progress: Progress | None = None
+    source: str | PathLike[str],
+    *,
+    module: str | None = None,
+    format: str | None = None,
+    profile: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> list[Program]:
     """Every program of a source, in order, or only that of a module. For a recording, the final program of each module."""
+    programs = _load_all(source, module, format, progress)
+    return programs if profile is None else [timed.program for timed in timed_with(programs, profile)]
+
+
+def load_timed(
+    source: str, *, module: str | None = None, format: str | None = None, profile: str | None = None, progress: Progress | None = None
+) -> list[Timed]:
+    """Like `load_all`, with the times of each program: from `profile`, or from the source if it is a profile itself."""
+    if profile is not None:
+        return timed_with(_load_all(source, module, format, progress), profile)
+    if not split_at(source)[1] and source_path(source).exists() and not is_recording_source(source, format):
+        opened = Source(source)
+        if not opened.is_directory and find_reader(opened, format).name == "xplane":
+            with in_source(source):
+                timed = timed_programs(opened)
+                return timed if module is None else [timed[find_module(module, [one.program.name for one in timed])]]
+    return [Timed(program, None) for program in _load_all(source, module, format, progress)]
+
+
+def _load_all(source: str | PathLike[str], module: str | None, format: str | None, progress: Progress | None) -> list[Program]:
     name = fspath(source)
     modules = _by_module(name, format, progress)
     programs = [with_groupings(program) for _, program in modules]

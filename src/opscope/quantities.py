@@ -20,6 +20,14 @@ def short_bytes(value: float) -> str:
     return f"{_scaled(value)}B"
 
 
+def short_seconds(value: float) -> str:
+    """8.63 ms, 21.7 µs, 1.2 s."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
 def _scaled(value: float) -> str:
     if abs(value) > _LARGEST:
         return "∞ "

@@ -11,6 +11,7 @@ from opscope.analysis.cost import CostModel
 from opscope.analysis.gradients import directions
 from opscope.analysis.halves import with_halves
 from opscope.ops import CATEGORIES, category_of
+from opscope.profile.place import DEVICE_TIME
 from opscope.program import BACKWARD, FORWARD, INFERRED_ATTR, UPDATE, Node, Program, Role
 
 
@@ -62,6 +63,8 @@ class Info:
     unknown_bytes: int
     halves: dict[str, int] | None
     """Operations by direction, if opscope inferred it; None if the source states the directions, or has none."""
+    device_seconds: float | None
+    """Measured time of one run on the device, if the program has a profile."""
 
     def to_json(self) -> dict[str, Any]:
         fields = asdict(self)
@@ -125,4 +128,5 @@ def info_of(program: Program) -> Info:
         unknown_flops_ops=_most_frequent(costs.unknown_flops_ops),
         unknown_bytes=costs.total.unknown_bytes,
         halves=_inferred(program),
+        device_seconds=sum(program.main.metrics[DEVICE_TIME.name].values()) if DEVICE_TIME.name in program.main.metrics else None,
     )

@@ -8,19 +8,27 @@ from typing import Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import read_all, read_recording, source_options
+from opscope.cli.source import profile_option, read_all, read_recording, source_options
 from opscope.cli.view_options import FlagOptions, view_options
 from opscope.errors import OpscopeError, SourceError
 
 
 @click.command()
 @source_options
+@profile_option
 @click.option("-o", "--output", "output", metavar="FILE", required=True, help="File to write; `-` for standard output.")
 @click.option("--to", "to_format", metavar="NAME", help="Format to write (see `opscope formats`); by default the suffix decides.")
 @click.option("-f", "--force", is_flag=True, help="Overwrite FILE, whatever it contains.")
 @view_options()
 def command(
-    source: str, module: str | None, from_format: str | None, output: str, to_format: str | None, force: bool, **views: Any
+    source: str,
+    module: str | None,
+    from_format: str | None,
+    profile: str | None,
+    output: str,
+    to_format: str | None,
+    force: bool,
+    **views: Any,
 ) -> None:
     """Write SOURCE as a data file or a picture; the suffix of FILE chooses the format.
 
@@ -33,6 +41,7 @@ def command(
     opscope export step.hlo -o step.html                 the viewer in one file, to share
     opscope export step.hlo -o step.json                 data that opscope reads back
     opscope export dump_dir -o run.opscope               every pass in one file
+    opscope export step.xplane.pb -o step.svg --colour-by "device time"
     """
     from opscope.render import find_writer, write
     from opscope.whole_file import refuse_to_replace, titled
@@ -45,8 +54,8 @@ def command(
     options.require(row.name, f"{titled(row.name)} files")
     if not force:
         refuse_to_replace(target, row.name, row.begins, Path(source))
-    recording = read_recording(source, from_format, module, whole=row.passes, diff=options.diff is not None)
-    content = read_all(source, from_format, module) if recording is None else [recording]
+    recording = read_recording(source, from_format, module, whole=row.passes and profile is None, diff=options.diff is not None)
+    content = read_all(source, from_format, module, profile) if recording is None else [recording]
     with progress(f"writing {output}") as report:
         try:
             write(content, target, options, row, report)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import read_all, source_options
+from opscope.cli.source import profile_option, read_all, source_options
 from opscope.cli.table import blocks, table
-from opscope.quantities import short_bytes, short_number
+from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ MOST_ROWS = 15
 
 @click.command()
 @source_options
+@profile_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every graph and op.")
 @click.option("--all", "everything", is_flag=True, help="List every graph and op instead of the largest.")
-def command(source: str, module: str | None, from_format: str | None, as_json: bool, everything: bool) -> None:
+def command(source: str, module: str | None, from_format: str | None, profile: str | None, as_json: bool, everything: bool) -> None:
     """Summarize SOURCE: graphs, nodes by op, parameters, FLOPs and bytes.
 
     FLOPs and bytes are for one run of the entry graph: a fusion costs what its body costs, a loop its body times its trip count. Unknown
@@ -36,7 +37,7 @@ def command(source: str, module: str | None, from_format: str | None, as_json: b
     """
     from opscope.analysis.info import info_of
 
-    programs = read_all(source, from_format, module)
+    programs = read_all(source, from_format, module, profile)
     with progress(f"counting {source}"):
         infos = [info_of(program) for program in programs]
     if as_json:
@@ -80,6 +81,7 @@ def _facts(info: Info) -> list[tuple[str, str]]:
         ("FLOPs", flops),
         ("bytes", moved),
         *_halves(info),
+        *([] if info.device_seconds is None else [("device time", f"{short_seconds(info.device_seconds)}, measured")]),
     ]
 
 

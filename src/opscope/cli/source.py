@@ -22,6 +22,10 @@ from_option = click.option(
     "--from", "from_format", metavar="NAME", help="Read SOURCE as this format (see `opscope formats`) instead of detecting it."
 )
 
+profile_option = click.option(
+    "--profile", metavar="FILE", type=click.Path(), help="Profile of SOURCE (.xplane.pb), whose times become metrics of the nodes."
+)
+
 
 def at_terminal() -> bool:
     """Whether a person is there, and not a script."""
@@ -33,19 +37,19 @@ def source_options(command: Command) -> Command:
     return click.argument("source", metavar="SOURCE", type=click.Path(allow_dash=True))(module_option(from_option(command)))
 
 
-def read_all(source: str, format: str | None = None, module: str | None = None) -> list[Program]:
+def read_all(source: str, format: str | None = None, module: str | None = None, profile: str | None = None) -> list[Program]:
     """Every program of SOURCE, or only that of `module`, with a progress bar if it takes long."""
     from opscope.loading import load_all
 
     with progress(f"reading {source}") as report:
-        return load_all(source, module=module, format=format, progress=report)
+        return load_all(source, module=module, format=format, profile=profile, progress=report)
 
 
-def read_one(source: str, format: str | None = None, module: str | None = None) -> Program:
+def read_one(source: str, format: str | None = None, module: str | None = None, profile: str | None = None) -> Program:
     """The only program of SOURCE, or that of `module`."""
     from opscope.loading import only_program
 
-    return only_program(source, read_all(source, format, module))
+    return only_program(source, read_all(source, format, module, profile))
 
 
 def read_recording(source: str, format: str | None, module: str | None, *, whole: bool, diff: bool) -> Recording | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import at_terminal, from_option, module_option
+from opscope.cli.source import at_terminal, from_option, module_option, profile_option
 from opscope.cli.view_options import FlagOptions, serving_options, view_options
 from opscope.errors import SourceError
 from opscope.terminal import say
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @module_option
 @from_option
+@profile_option
 @serving_options
 @click.option("--watch", is_flag=True, help="Reload when the file changes.")
 @view_options("html")
@@ -33,6 +34,7 @@ def command(
     browse: tuple[str, ...],
     module: str | None,
     from_format: str | None,
+    profile: str | None,
     port: int,
     host: str,
     no_browser: bool,
@@ -50,6 +52,7 @@ def command(
     opscope view step.hlo                    a program
     opscope view before.hlo after.hlo        two programs, to switch between
     opscope view dump_dir                    every pass of a compiler
+    opscope view trace_dir                   what jax.profiler.trace wrote: the modules that ran, with their times
     opscope view model:make                  the model that make() in model.py returns
     opscope view step.hlo --around dot.105   a node and its neighbours
     """
@@ -60,14 +63,16 @@ def command(
     options = FlagOptions(**views)
     options.require("html", "the viewer")
     if sources:
-        served, config = _opened(sources, module, from_format, options)
+        served, config = _opened(sources, module, from_format, profile, options)
     else:
-        _check_home(options, {"--module": module, "--from": from_format}, is_wanted=bool(browse) or no_browser)
+        _check_home(options, {"--module": module, "--from": from_format, "--profile": profile}, is_wanted=bool(browse) or no_browser)
         served, config = [], initial(options)
     serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=config, browse=browse, say=say)
 
 
-def _opened(sources: tuple[str, ...], module: str | None, format: str | None, options: FlagOptions) -> tuple[list[Served], dict[str, Any]]:
+def _opened(
+    sources: tuple[str, ...], module: str | None, format: str | None, profile: str | None, options: FlagOptions
+) -> tuple[list[Served], dict[str, Any]]:
     """What to serve of the sources, and the settings of the page."""
     from opscope.recording.sources import split_at
     from opscope.render.draw.check_options import check_options, checked_graph
@@ -77,7 +82,9 @@ def _opened(sources: tuple[str, ...], module: str | None, format: str | None, op
     from opscope.serve.recordings import ServedRecording
 
     diff = options.diff is not None
-    served = [one for source in sources for one in open_source(source, module=module, format=format, diff=diff, reading=progress)]
+    served = [
+        one for source in sources for one in open_source(source, module=module, format=format, profile=profile, diff=diff, reading=progress)
+    ]
     first = served[0]
     try:
         check = checked_graph if isinstance(first, ServedRecording) else check_options

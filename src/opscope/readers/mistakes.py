@@ -17,7 +17,7 @@ _NOT_READ = {
     ".tflite": "is a TensorFlow Lite model, which opscope does not read; convert it to ONNX with `python -m tf2onnx.convert --tflite`",
     ".keras": 'is a Keras model, which opscope does not read; export it with model.export("model.onnx", format="onnx")',
     ".h5": 'is HDF5, which opscope does not read; export a Keras model with model.export("model.onnx", format="onnx")',
-    ".pb": "is binary, but not an HLO module; convert TensorFlow to ONNX with tf2onnx, or dump the module with xla_dump_hlo_as_proto",
+    ".pb": "is binary, but neither an HLO module nor a profile; convert TensorFlow to ONNX with tf2onnx",
     ".safetensors": _WEIGHTS,
     ".gguf": _WEIGHTS,
     ".npz": _WEIGHTS,

@@ -15,18 +15,24 @@ from opscope.demo import source_path
 from opscope.errors import SourceError
 from opscope.limits import most_bytes, most_streamed, too_large
 from opscope.naming import suggest_file
+from opscope.profile.xplane import trace_in
 
 HEAD_BYTES = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Source:
-    """A file, a directory, standard input ("-"), a pipe or bytes in memory. Gzip is decompressed transparently."""
+    """A file, a directory, standard input ("-"), a pipe or bytes in memory. Gzip is decompressed transparently.
+
+    The directory that a profiler writes stands for the trace in it.
+    """
 
     def __init__(self, path: str | Path, data: bytes | None = None) -> None:
         self.name = "<stdin>" if str(path) == "-" else str(path)
         self.path = source_path(path)
         self._data = self._read_once() if data is None else data
+        if self._data is None and self.path.is_dir():
+            self.path = trace_in(self.path) or self.path
         self.is_directory = self._data is None and self.path.is_dir()
 
     def _read_once(self) -> bytes | None:

@@ -25,7 +25,13 @@ def quietly(what: str) -> Iterator[Progress]:
 
 
 def open_source(
-    source: str, *, module: str | None = None, format: str | None = None, diff: bool = False, reading: Reading = quietly
+    source: str,
+    *,
+    module: str | None = None,
+    format: str | None = None,
+    profile: str | None = None,
+    diff: bool = False,
+    reading: Reading = quietly,
 ) -> list[Served]:
     """Read a source now, so that its errors are reported at once, and again whenever its file changes."""
     path = Path(source) if Path(source).is_file() else None
@@ -34,11 +40,11 @@ def open_source(
 
     def read_recording() -> Recording | None:
         with reading(title) as report:
-            return load_recording(source, module=module, format=format, whole=True, diff=diff, progress=report)
+            return load_recording(source, module=module, format=format, whole=profile is None, diff=diff, progress=report)
 
     def read_programs(name: str | None) -> list[Program]:
         with reading(title) as report:
-            return load_all(source, module=name, format=format, progress=report)
+            return load_all(source, module=name, format=format, profile=profile, progress=report)
 
     recording = read_recording()
     if recording is not None:

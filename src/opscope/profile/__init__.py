@@ -1,0 +1,1 @@
+"""Measured times: profiles, and which node of a program each of their events belongs to."""

@@ -1,0 +1,201 @@
+"""Reads `.xplane.pb`, the file of JAX's and TensorFlow's profiler: planes (a device, the host) with lines (a stream, a thread) of events.
+
+The plane /host:metadata has the modules that ran, as HloProtos. On a GPU every kernel says which instruction launched it, unless it was
+captured into a CUDA graph. A CPU has its operations on the lines of its threads, and a TPU on a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from opscope.errors import SourceError
+from opscope.profile.model import Event, Module, Profile
+from opscope.protobuf.wire import Message
+from opscope.protobuf.xplane import XPLANE, RawEvent, line_events, wanted_stats
+
+_WANTED = ("hlo_op", "hlo_module", "program_id", "run_id", "cuda_graph_node_id", "name")
+_METADATA_PLANE = "/host:metadata"
+_NUMBERED = re.compile(r"(.*)\((\d+)\)")
+"""`jit_step(18572)`: a module's name and its id."""
+_PATTERNS = ("*.xplane.pb", "plugins/profile/*/*.xplane.pb", "profile/plugins/profile/*/*.xplane.pb")
+_BEGINNING = re.compile(
+    rb"\n(?:[\x80-\xff]{0,4}[\x00-\x7f])(?:\x08[\x80-\xff]{0,9}[\x00-\x7f])?\x12.(/(?:host|device):[ -~]*|Task Environment)", re.S
+)
+
+
+def is_xplane(head: bytes) -> bool:
+    """Whether a file begins with a plane."""
+    return _BEGINNING.match(head) is not None
+
+
+def trace_in(directory: Path) -> Path | None:
+    """The newest trace in the directory that `jax.profiler.trace` writes, or None if there is none."""
+    files = [file for pattern in _PATTERNS for file in directory.glob(pattern)]
+    if not files:
+        return None
+    newest = max(files, key=lambda file: file.parent.name).parent
+    hosts = sorted(file for file in files if file.parent == newest)
+    if len(hosts) > 1:
+        names = ", ".join(file.name for file in hosts[:4])
+        raise SourceError(f"has profiles of {len(hosts)} hosts; name one of the files in {newest.name}: {names}", str(directory))
+    return hosts[0]
+
+
+def read_xplane(data: bytes) -> Profile:
+    """The profile in a file."""
+    space = XPLANE.decode("XSpace", data)
+    planes: list[Message] = space.get("planes", [])
+    if not planes:
+        raise SourceError("has no planes; expected a .xplane.pb file, as jax.profiler.trace writes it")
+    profile = Profile()
+    for plane in planes:
+        if plane.get("name") == _METADATA_PLANE:
+            profile.modules.update(_modules(plane))
+    devices = [plane for plane in planes if plane.get("name", "").startswith("/device:") and plane.get("lines")]
+    for plane in devices:
+        is_tpu = ":TPU:" in plane["name"]
+        profile.device += _tpu_events(plane, profile) if is_tpu else _events(plane, profile, is_nested=False)
+        profile.device_name = profile.device_name or _device_name(plane)
+    for plane in planes:
+        if plane.get("name") == "/host:CPU":
+            events = _events(plane, profile, is_nested=True)
+            if profile.device:
+                profile.host += events
+            else:
+                profile.device += events
+                profile.device_name = profile.device_name or "CPU"
+    return profile
+
+
+def _modules(plane: Message) -> Iterable[tuple[int, Module]]:
+    for entry in plane.get("event_metadata", ()):
+        match = _NUMBERED.fullmatch(entry.get("value", {}).get("name", ""))
+        protos = [stat["bytes_value"] for stat in entry.get("value", {}).get("stats", ()) if "bytes_value" in stat]
+        if match and protos:
+            yield int(match[2]), Module(match[1], protos[0])
+
+
+def _device_name(plane: Message) -> str:
+    names = _stat_names(plane)
+    texts = {names.get(stat.get("metadata_id", 0)): stat.get("str_value", "") for stat in plane.get("stats", ())}
+    return texts.get("gpu_device_name") or texts.get("device_type_string") or ""
+
+
+def _stat_names(plane: Message) -> dict[int, str]:
+    return {entry.get("key", 0): entry.get("value", {}).get("name", "") for entry in plane.get("stat_metadata", ())}
+
+
+def _event_metadata(plane: Message) -> dict[int, Message]:
+    return {entry.get("key", 0): entry.get("value", {}) for entry in plane.get("event_metadata", ())}
+
+
+class _Stats:
+    """The stats of a plane that opscope reads, by name."""
+
+    def __init__(self, plane: Message) -> None:
+        self.names = _stat_names(plane)
+        self.wanted = {number: name for number, name in self.names.items() if name in _WANTED}
+
+    def values(self, stats: Mapping[int, Mapping[str, object]]) -> dict[str, object]:
+        """Values by name. A text may be in the table of names."""
+        values: dict[str, object] = {}
+        for number, stat in stats.items():
+            for key, value in stat.items():
+                if key != "metadata_id":
+                    values[self.wanted[number]] = self.names.get(value, "") if key == "ref_value" and isinstance(value, int) else value
+        return values
+
+
+def _events(plane: Message, profile: Profile, *, is_nested: bool) -> list[Event]:
+    """The events of a plane that belong to an instruction or a module. `is_nested`: an event has the events that it caused inside."""
+    stats, metadata = _Stats(plane), _event_metadata(plane)
+    if not stats.wanted.keys() & {number for number, name in stats.names.items() if name in ("hlo_op", "hlo_module", "program_id")}:
+        return []
+    programs: dict[str, int] = {}
+    events: list[Event] = []
+    for line in plane.get("lines", ()):
+        first = XPLANE.decode("XLine", line).get("timestamp_ns", 0) * 1000
+        own: list[Event] = []
+        for raw in line_events(line):
+            values = stats.values(wanted_stats(line, raw, stats.wanted))
+            if "hlo_op" not in values and "hlo_module" not in values:
+                continue
+            program = _number(values.get("program_id"))
+            if program not in profile.modules:
+                program = _program_named(str(values.get("hlo_module", "")), program, programs, profile)
+            own.append(_event(raw, first, metadata, values, program))
+        events += _own_times(own) if is_nested else own
+    return events
+
+
+def _event(raw: RawEvent, first: int, metadata: Mapping[int, Message], values: Mapping[str, object], program: int) -> Event:
+    return Event(
+        metadata.get(raw.metadata, {}).get("name", ""),
+        str(values.get("hlo_op", "")),
+        first + raw.offset,
+        raw.duration,
+        program,
+        _number(values.get("run_id")),
+        _number(values.get("cuda_graph_node_id")),
+    )
+
+
+def _program_named(name: str, program: int, programs: dict[str, int], profile: Profile) -> int:
+    """The id of a module that the profile names but does not contain."""
+    if not program:
+        program = programs.setdefault(name, -1 - len(programs))
+    profile.modules.setdefault(program, Module(name))
+    return program
+
+
+def _number(value: object) -> int:
+    if isinstance(value, int):
+        return value
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 20 else 0
+
+
+def _own_times(events: list[Event]) -> list[Event]:
+    """The events of a thread, each without the time of those inside it."""
+    ordered = sorted(events, key=lambda event: (event.start, -event.duration))
+    inside = [0] * len(ordered)
+    opened: list[int] = []
+    for i, event in enumerate(ordered):
+        while opened and ordered[opened[-1]].start + ordered[opened[-1]].duration <= event.start:
+            opened.pop()
+        if opened:
+            outer = ordered[opened[-1]]
+            inside[opened[-1]] += min(event.duration, outer.start + outer.duration - event.start)
+        opened.append(i)
+    return [event._replace(duration=max(event.duration - time, 0)) for event, time in zip(ordered, inside, strict=True)]
+
+
+def _tpu_events(plane: Message, profile: Profile) -> list[Event]:
+    """A TPU has the runs of modules on one line and their operations on another."""
+    metadata, stats = _event_metadata(plane), _Stats(plane)
+    lines = {XPLANE.decode("XLine", line).get("name", ""): line for line in plane.get("lines", ())}
+    runs: list[tuple[int, int, int]] = []
+    if "XLA Modules" in lines:
+        first = XPLANE.decode("XLine", lines["XLA Modules"]).get("timestamp_ns", 0) * 1000
+        for number, raw in enumerate(line_events(lines["XLA Modules"]), 1):
+            match = _NUMBERED.fullmatch(metadata.get(raw.metadata, {}).get("name", ""))
+            program = int(match[2]) if match else 0
+            if match:
+                profile.modules.setdefault(program, Module(match[1]))
+            runs.append((first + raw.offset, program, number))
+    runs.sort()
+    starts = [run[0] for run in runs]
+    events: list[Event] = []
+    if "XLA Ops" in lines:
+        line = lines["XLA Ops"]
+        first = XPLANE.decode("XLine", line).get("timestamp_ns", 0) * 1000
+        for raw in line_events(line):
+            at = bisect_right(starts, first + raw.offset) - 1
+            _, program, run = runs[at] if at >= 0 else (0, 0, 0)
+            about = metadata.get(raw.metadata, {})
+            name = (about.get("display_name") or about.get("name", "")).partition(" = ")[0].lstrip("%")
+            values = stats.values(wanted_stats(line, raw, stats.wanted))
+            events.append(_event(raw, first, metadata, {**values, "hlo_op": name, "run_id": run}, program)._replace(name=name))
+    return _own_times(events)
