@@ -156,10 +156,6 @@ def test_a_profile_of_jax_agrees_with_its_own_reader(tmp_path: Path) -> None:
     loops = {node.id for graph in executed_graphs(timed.program) for node in graph if node.op == "while"}
     own = {node: seconds for (_, node), seconds in times.seconds.items() if node not in loops}
     assert own == pytest.approx({name: seconds for name, seconds in durations.items() if name not in loops}, rel=1e-3)
-    profile = read_xplane(file.read_bytes())
-    module = next(number for number, one in profile.modules.items() if one.name == "jit_step")
-    placed, right = right_share(profile, module)
-    assert placed > 0.9 and right > 0.9
 
 
 @pytest.mark.parametrize("name", ["h200_jax_train_step", "h200_jax_train_step_uncaptured"])
