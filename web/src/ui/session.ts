@@ -6,13 +6,14 @@ import type { Theme } from "../core/scene/theme";
 import { splitNodeKey } from "../core/view/choose/keys";
 import { About } from "./about";
 import { CameraAddress } from "./cameraAddress";
-import type { Rect } from "../core/base/camera";
+import type { Place, Rect } from "../core/base/camera";
 import type { Sight } from "./canvas/scenePainter";
 import { Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
 import { Cancelled, EngineClient } from "./engine/client";
 import type { ModulePlace, ProgramSummary } from "./engine/protocol";
 import { Finder } from "./finder";
+import { Display } from "./display";
 import { Dropping } from "./files/dropping";
 import type { SessionOptions } from "./options";
 import { Pointing } from "./pointing";
@@ -49,8 +50,9 @@ type CameraMove = {
   readonly keepCamera?: boolean;
   /** What stays in the picture keeps its place on the screen. */
   readonly stay?: boolean;
-  /** Look at the place that the state has. */
+  /** Look at the place that the state has, or at this one. */
   readonly restore?: boolean;
+  readonly place?: Place;
 };
 
 const MOST_MATCHES_SHOWN = 3000;
@@ -69,6 +71,7 @@ export class Session {
   readonly about = new About(this);
   readonly finder = new Finder(this);
   readonly pointing = new Pointing(this);
+  readonly display = new Display(this);
   readonly timeline = new Timeline(this);
   readonly dropping = new Dropping(this);
   readonly panes: Panes;
@@ -247,13 +250,6 @@ export class Session {
     if (reveal && item !== undefined) this.stage?.reveal([item], false);
   }
 
-  /** Shows only a node of the shown graph and its surroundings. */
-  async onlyAround(node: number): Promise<void> {
-    const { id, graph } = await this.ask("node", { node });
-    if (graph !== this.graphName) return this.say(`This node is in ${graph}; open that graph first`);
-    this.change({ ...this.view, around: [id], hops: START.hops, stopAt: [], also: [] }, { look: "fit" });
-  }
-
   async selectEdge(edge: number): Promise<void> {
     this.selectItem(undefined);
     if (this.stage) this.stage.chosenEdge = edge;
@@ -403,7 +399,9 @@ export class Session {
               : {}),
             ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
             ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
-            ...(look.reveal === undefined && !look.stay && !(look.restore && view.camera) && isUntouched(view) ? { room: stage.room } : {}),
+            ...(look.reveal === undefined && !look.stay && !look.place && !(look.restore && view.camera) && isUntouched(view)
+              ? { room: stage.room }
+              : {}),
             ...this.timeline.request,
           },
           report,
@@ -430,6 +428,7 @@ export class Session {
       stage.selected = this.selectedItems;
       const stays = look.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
       if (stays && before) showStaying(stage, before, shown, stays);
+      else if (look.place) stage.show(shown, { place: look.place });
       else if (screen && anchor >= 0) stage.show(shown, { anchor: { item: anchor, screen } });
       else if (look.keepCamera) stage.show(shown, {});
       else if (look.restore && view.camera) stage.show(shown, { place: view.camera });
@@ -454,10 +453,10 @@ export class Session {
   }
 
   /** Shows a state and waits until it is drawn. */
-  async follow(view: ViewState): Promise<void> {
+  async follow(view: ViewState, look: CameraMove = { stay: true }): Promise<void> {
     this.record(view);
     this.changed();
-    await this.draw({ stay: true });
+    await this.draw(look);
   }
 
   /** Another program of the recording is shown: node numbers of the previous one are no longer valid. */

@@ -42,7 +42,8 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
     traits,
     tree,
     options,
-    groupDepth: spec.depth ?? (subset ? Number.POSITIVE_INFINITY : fittingDepth(traits, tree, graph, folding)),
+    // What a part of a graph shows was asked for, so no closed group hides it.
+    groupDepth: subset ? Number.POSITIVE_INFINITY : (spec.depth ?? fittingDepth(traits, tree, graph, folding)),
     callDepth: options.calls ? (spec.depth ?? 0) : 0,
     boxes,
     instances: [],

@@ -2,24 +2,34 @@
 import { DIRECTION } from "../../core/program/names";
 import { NO_HALVES } from "../../core/view/twoHalves/halves";
 import type { Session } from "../session";
-import { collapseAll, expandAll, fold, groupBy, toggleAllNodes, toggleFlatten, toggleFrames, toggleNames, unfold } from "../state/view";
+import {
+  collapseAll,
+  expandAll,
+  fold,
+  groupBy,
+  START,
+  toggleAllNodes,
+  toggleFlatten,
+  toggleFrames,
+  toggleNames,
+  unfold,
+} from "../state/view";
 
 export const actions = {
   expandAll: (session: Session) => session.change(expandAll(session.view), { look: "fit" }),
   collapseAll: (session: Session) => session.change(collapseAll(session.view), { look: "fit" }),
   flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
-  foldRepeats: (session: Session) => session.change({ ...session.view, fold: !session.view.fold, unfolded: [] }, { look: "fit" }),
+  foldRepeats: (session: Session) => void session.display.set({ ...session.view, fold: !session.view.fold, unfolded: [] }),
   /** Unstacks the repeats of a stack, or gives nodes that are folded into a box their own; that box keeps its place on the screen. */
   unfold: (session: Session, keys: readonly string[], box: string) => session.change(unfold(session.view, keys), { anchor: box }),
   fold: (session: Session, keys: readonly string[], box: string) => session.change(fold(session.view, keys), { anchor: box }),
   direction: (session: Session) =>
-    session.change({ ...session.view, forwardBackward: false, rankdir: session.view.rankdir === "TB" ? "LR" : "TB" }, { look: "first" }),
+    void session.display.set({ ...session.view, forwardBackward: false, rankdir: session.view.rankdir === "TB" ? "LR" : "TB" }),
   operands: (session: Session) => session.change({ ...session.view, operands: !showsOperands(session) }, { keepCamera: true }),
-  names: (session: Session) => session.change(toggleNames(session.view), { look: "fit" }),
-  allNodes: (session: Session) => session.change(toggleAllNodes(session.view), { look: "fit" }),
-  frames: (session: Session) => session.change(toggleFrames(session.view), { look: "fit" }),
-  values: (session: Session) =>
-    session.change({ ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }, { look: "fit" }),
+  names: (session: Session) => void session.display.set(toggleNames(session.view)),
+  allNodes: (session: Session) => void session.display.set(toggleAllNodes(session.view)),
+  frames: (session: Session) => void session.display.set(toggleFrames(session.view)),
+  values: (session: Session) => void session.display.set({ ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }),
   /** The halves are groups of the grouping by direction, laid out downwards. */
   forwardBackward: (session: Session) => {
     const { view, program } = session;
@@ -31,6 +41,12 @@ export const actions = {
         : { ...grouped, forwardBackward: true, rankdir: "TB", depth: undefined, flatten: false },
       { look: "fit" },
     );
+  },
+  /** Shows only a node of the shown graph and its surroundings. */
+  async isolate(session: Session, node: number): Promise<void> {
+    const { id, graph } = await session.ask("node", { node });
+    if (graph !== session.graphName) return session.say(`This node is in ${graph}; open that graph first`);
+    session.change({ ...session.view, around: [id], hops: START.hops, stopAt: [], also: [] }, { look: "fit" });
   },
   theme: (session: Session) => session.setTheme(session.theme.name === "dark" ? "light" : "dark"),
   fit: (session: Session) => session.stage?.fit(),

@@ -310,7 +310,7 @@ function Actions({ session, facts }: { readonly session: Session; readonly facts
         Zoom to it
       </button>
       {inGraph && (
-        <button type="button" class="tool" onClick={() => void session.onlyAround(facts.node)}>
+        <button type="button" class="tool" onClick={() => void actions.isolate(session, facts.node)}>
           Isolate (2 hops)
         </button>
       )}

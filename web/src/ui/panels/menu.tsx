@@ -93,7 +93,7 @@ function boxEntries(session: Session, item: number): Entry[] {
     },
     ...(facts ? foldings(session, facts) : []),
     { text: "Zoom to it", press: "z", run: () => session.stage?.reveal([item], true) },
-    node >= 0 && { text: "Isolate (2 hops)", run: () => void session.onlyAround(node) },
+    node >= 0 && { text: "Isolate (2 hops)", run: () => void actions.isolate(session, node) },
     node >= 0 && { text: "Highlight upstream", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },
     node >= 0 && { text: "Highlight downstream", run: () => session.change({ ...view, upstream: 0, downstream: ALL }) },
     b !== undefined && more.length === 0 && { text: "Show all paths between them", run: () => void showPaths(session, a, b) },

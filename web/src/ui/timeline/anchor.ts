@@ -1,4 +1,4 @@
-/** Which box stays in place on the screen when another pass is shown. */
+/** Which box stays in place on the screen when another picture is shown. */
 import { Shape } from "../../core/scene/types";
 import type { Rect } from "../../core/base/camera";
 import type { Shown } from "../canvas/shown";
@@ -35,7 +35,8 @@ export function anchorBetween(
 const SAME_SIZE_FACTOR = 1.3;
 
 /**
- * Shows another pass: what stays keeps its place on the screen, unless none of the changes would be visible. If the whole picture was
+ * Shows another pass, or the same program drawn in another way: what stays keeps its place on the screen, unless none of the changes of
+ * another pass would be visible. If the whole picture was
  * visible and its size has changed much (as removed nodes make it), the whole is shown again.
  */
 export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { item: number; screen: Rect }): void {
@@ -44,7 +45,7 @@ export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { it
     return;
   }
   stage.show(shown, { anchor });
-  const hidden = changesOutOfSight(stage, shown);
+  const hidden = shown.result.program ? changesOutOfSight(stage, shown) : [];
   if (hidden.length) stage.reveal(hidden.slice(0, 1), false);
   else if (mostlyEmpty(stage, shown)) stage.show(shown, { look: "fit" });
 }

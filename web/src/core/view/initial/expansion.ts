@@ -1,7 +1,8 @@
 /**
  * What a program shows at first: as much as fits on a page and the eye can follow.
  *
- * It depends on the program alone and not on what a person has expanded since, so that expanding a group moves nothing else.
+ * It depends on the program alone, not on what a person has expanded since, so that expanding a group moves nothing else, and not on how
+ * things are drawn (values as boxes, all nodes, frames), so that a display option opens and closes nothing.
  */
 
 import { memoized } from "../../base/memoized";
@@ -44,8 +45,8 @@ export function initialExpansion(program: ProgramData, spec: ViewSpec): ViewSpec
 /** Worked out once for each way to look at a program. */
 const expansionsOf = memoized((_: ProgramData) => new Map<string, Expansion>());
 
-function expansionOf(program: ProgramData, { graph, groupBy, calls, fold, overlays, rules, hideRoles, values }: ViewSpec): Expansion {
-  const plain: ViewSpec = { graph, groupBy, calls, fold, overlays, rules, hideRoles, values };
+function expansionOf(program: ProgramData, { graph, groupBy, calls, fold, rules, hideRoles }: ViewSpec): Expansion {
+  const plain: ViewSpec = { graph, groupBy, calls, fold, rules, hideRoles };
   const expansions = expansionsOf(program);
   const key = JSON.stringify(plain);
   const expansion = expansions.get(key) ?? expand(program, plain);
