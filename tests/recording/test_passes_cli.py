@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Corpus, Run
-from hlo_texts import AFTER, BEFORE, write_dump
+from hlo_texts import AFTER, BEFORE, parse, write_dump
 
 import opscope
 from opscope.recording.sources import open_passes, open_recording
@@ -36,6 +36,20 @@ def test_listed_and_hidden_passes_add_up(run: Run) -> None:
     listed = [line for line in run("passes", "demo:passes").stdout.splitlines() if line[:2].strip().isdigit() and " passes, " not in line]
     assert listed[-1].endswith("reordered")
     assert f"50 passes, {50 - len(listed)} of which changed nothing (--all lists them)" in run("passes", "demo:passes").stdout
+
+
+def test_passes_by_time_are_those_with_seconds_and_the_slowest_first(run: Run, tmp_path: Path) -> None:
+    program = parse(BEFORE)
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.snapshot(program, "as written")
+        for name, seconds in (("quick", 0.25), ("slow", 2.5), ("middle", 0.75)):
+            rec.snapshot(program, name, seconds=seconds)
+    lines = run("passes", "run.opscope", "--sort", "time").stdout.splitlines()
+    assert [line.split()[1] for line in lines[1:4]] == ["slow", "middle", "quick"], "also those that changed nothing"
+    rows = json.loads(run("passes", "run.opscope", "--sort", "time", "--json").stdout)
+    assert [(row["pass"], row["seconds"]) for row in rows] == [("slow", 2.5), ("middle", 0.75), ("quick", 0.25)]
+    done = run("passes", write_dump(tmp_path / "dump"), "--sort", "time")
+    assert done.returncode == 2 and "no pass has its seconds" in done.stderr
 
 
 def test_an_empty_recording_says_so_and_what_would_help(run: Run, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import click
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
 from opscope.cli.table import table
+from opscope.errors import OpscopeError
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 @module_option
 @from_option
 @click.option("--all", "everything", is_flag=True, help="Also list the passes that changed nothing.")
+@click.option("--sort", type=click.Choice(["order", "time"]), default="order", help="By time: every pass that has one, the slowest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
-def command(source: str, module: str | None, from_format: str | None, everything: bool, as_json: bool) -> None:
+def command(source: str, module: str | None, from_format: str | None, everything: bool, sort: str, as_json: bool) -> None:
     """List compiler passes, one per row, and what each added, removed and changed.
 
     SOURCE is a recording (.opscope) or a directory written by a compiler: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
@@ -35,6 +37,7 @@ def command(source: str, module: str | None, from_format: str | None, everything
     \b
     opscope passes dump_dir
     opscope passes run.opscope --module jit_step --all
+    opscope passes outs --sort time
     """
     from opscope.recording.sources import open_recording
     from opscope.render.wire.compare_passes import compared_rows
@@ -45,16 +48,32 @@ def command(source: str, module: str | None, from_format: str | None, everything
         module = recording.module_named(module)
     with progress("comparing passes") as report:
         rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
+    hidden = len(rows) - sum(len(_listed(_of_module(rows, name))) for name in recording.modules)
+    passes = len(rows)
+    if sort == "time":
+        rows, everything = _slowest_first(source, rows), True
     if as_json:
         say_json([row.to_json() for row in rows], indent=1)
         return
-    hidden = 0
     for name in recording.modules:
-        module_rows = [row for row in rows if row.snapshot.module == name]
+        module_rows = _of_module(rows, name)
         if module_rows:
-            hidden += len(module_rows) - len(_listed(module_rows))
             say(*([name] if name else []), *_lines(module_rows, everything), "")
-    say(*_remarks(recording, len(rows), hidden, everything))
+    say(*_remarks(recording, passes, hidden, everything))
+
+
+def _of_module(rows: list[Row], name: str) -> list[Row]:
+    return [row for row in rows if row.snapshot.module == name]
+
+
+def _slowest_first(source: str, rows: list[Row]) -> list[Row]:
+    """The passes whose seconds are known. Those of a pass include the passes that it runs."""
+    timed = [(row.snapshot.seconds, row) for row in rows if row.snapshot.seconds is not None]
+    if not timed:
+        raise OpscopeError(
+            f"{source}: no pass has its seconds; hidet writes them with profile_pass_instrument, and opscope.record takes them live"
+        )
+    return [row for _, row in sorted(timed, key=lambda pair: -pair[0])]
 
 
 def _lines(rows: list[Row], everything: bool) -> list[str]:
