@@ -8,6 +8,10 @@ import {
   edgeTooltip,
   unwrapped,
   measure,
+  PAINT_ADDED,
+  PAINT_CHANGED,
+  PAINT_REMOVED,
+  PAINT_SAME,
   paintScene,
   type Painter,
   type Scene,
@@ -232,5 +236,18 @@ describe("svg", () => {
     };
     paintScene(sceneOf(transformerLayer()), THEMES.light, painter);
     expect([open, deepest]).toEqual([0, 1]);
+  });
+});
+
+describe("marks of what a pass did", () => {
+  it("are signs on the boxes, and a dashed border on what is gone", () => {
+    const visible = visibleOf([{ id: "new" }, { id: "gone" }, { id: "other" }, { id: "same" }], []);
+    const layout = layoutCompound(measure(visible), { direction: "TB" });
+    const paints = Uint8Array.of(PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED, PAINT_SAME);
+    const scene = buildScene(NO_PROGRAM, visible, unwrapped(visible, layout), { paints });
+    const boxes = sceneToSvg(scene, THEMES.light).split('class="box"').slice(1);
+    const signs = boxes.map((box) => /font-size="12"[^>]*>([+−~])</.exec(box)?.[1]);
+    expect(signs).toEqual(["+", "−", "~", undefined]);
+    expect(boxes.map((box) => box.includes("stroke-dasharray"))).toEqual([false, true, false, false]);
   });
 });

@@ -1,7 +1,7 @@
 /** Colours that people can read and distinguish, also with the two common kinds of colour blindness. */
 import { describe, expect, it } from "vitest";
 import { legible } from "../../src/core/base/colour";
-import { THEMES } from "../../src/core/scene";
+import { PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, THEMES } from "../../src/core/scene";
 import { HEAT } from "../../src/core/scene/theme";
 import { CATEGORIES } from "../../src/core/program/types";
 
@@ -84,7 +84,24 @@ for (const theme of Object.values(THEMES)) {
       });
     });
 
+    it("has edges with a contrast of 3 on everything that they cross, and frames that can be seen", () => {
+      for (const ground of [theme.background, ...theme.frames]) {
+        for (const line of [theme.edge, theme.faintEdge, theme.linkEdge]) expect(contrast(line, ground)).toBeGreaterThanOrEqual(3);
+        expect(contrast(theme.frameStroke, ground)).toBeGreaterThanOrEqual(1.8);
+      }
+    });
+
     for (const [name, sight] of Object.entries(SIGHTS)) {
+      it(`has marks of changes that differ with ${name} vision`, () => {
+        const marks = [PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED].map((row) => theme.paints[row].stroke);
+        for (const mark of marks) expect(contrast(mark, theme.background)).toBeGreaterThanOrEqual(3);
+        for (const [i, a] of marks.entries()) {
+          for (const b of marks.slice(0, i)) {
+            const [one, other] = [perceived(a, sight), perceived(b, sight)];
+            expect(Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]), `${a} and ${b}`).toBeGreaterThan(0.12);
+          }
+        }
+      });
       it(`has category borders that differ with ${name} vision`, () => {
         // Autograd graphs have separate categories, which are never in one picture with those of operations.
         const autograd = ["function", "leaf", "saved", "base", "cut", "result"];

@@ -9,7 +9,7 @@ import { HEAD_HALF } from "./curves";
 import { NO_SWATCH, SWATCH, TEXT_AT } from "./legend";
 import { boxStyle, edgeColour, frameStyle } from "./style";
 import type { Theme } from "./theme";
-import { type Scene, Shape, type TextRun } from "./types";
+import { PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, type Scene, Shape, type TextRun } from "./types";
 
 export { boxTexts };
 
@@ -17,6 +17,11 @@ const BAR_INSET = 9;
 const BAR_HEIGHT = 2;
 const BAR_FOOT = 6;
 const BAR_GAP = 1;
+
+/** What a pass did to a box, by its paint: a sign tells it without colour. */
+const SIGNS: Readonly<Record<number, string>> = { [PAINT_ADDED]: "+", [PAINT_REMOVED]: "−", [PAINT_CHANGED]: "~" };
+const SIGN_RADIUS = 7;
+const SIGN_SIZE = 12;
 
 export type Dash = "solid" | "dotted" | "dashed";
 export type Part = "frame" | "edge" | "box" | "title" | "label" | "legend";
@@ -154,8 +159,21 @@ function paintMix(scene: Scene, theme: Theme, item: number, painter: Painter): v
   }
 }
 
-/** The shape without its text (which the page omits when zoomed far out). */
+/** The shape with its sign, but without its text (which the page omits when zoomed far out). */
 export function paintBody(scene: Scene, theme: Theme, item: number, painter: Painter): void {
+  paintShape(scene, theme, item, painter);
+  const sign = scene.custom[item] < 0 ? SIGNS[scene.paint[item]] : undefined;
+  if (sign) paintSign(theme, sign, scene.x[item] + 2, scene.y[item] + 2, theme.paints[scene.paint[item]].stroke, painter);
+}
+
+/** A sign in a small disc on the corner of a box. */
+function paintSign(theme: Theme, sign: string, x: number, y: number, colour: string, painter: Painter): void {
+  painter.rect(x - SIGN_RADIUS, y - SIGN_RADIUS, 2 * SIGN_RADIUS, 2 * SIGN_RADIUS, SIGN_RADIUS, colour, theme.background, 1, "solid");
+  const width = textWidth(sign, SIGN_SIZE, true);
+  painter.text({ x, y: y + 4.2, text: sign, size: SIGN_SIZE, bold: true, colour: "text", anchor: "middle", width }, theme.background);
+}
+
+function paintShape(scene: Scene, theme: Theme, item: number, painter: Painter): void {
   const { fill, stroke: plain } = boxStyle(scene, theme, item);
   const stroke = [plain, theme.accent, theme.text][scene.emphasis[item]];
   const x = scene.x[item];
@@ -163,6 +181,8 @@ export function paintBody(scene: Scene, theme: Theme, item: number, painter: Pai
   const w = scene.w[item];
   const h = scene.h[item];
   const kind = scene.kind[scene.box[item]];
+  const isRemoved = scene.paint[item] === PAINT_REMOVED;
+  const isDashed = isRemoved || kind === BoxKind.Stub || kind === BoxKind.Omitted;
   switch (scene.shape[item]) {
     case Shape.Stack:
       for (let card = 2; card >= 0; card--) {
@@ -175,15 +195,15 @@ export function paintBody(scene: Scene, theme: Theme, item: number, painter: Pai
           fill,
           stroke,
           1,
-          "solid",
+          isRemoved ? "dashed" : "solid",
         );
       }
       return;
     case Shape.Pill:
-      painter.rect(x, y, w, h, h / 2, fill, stroke, 1, kind === BoxKind.Stub || kind === BoxKind.Omitted ? "dashed" : "solid");
+      painter.rect(x, y, w, h, h / 2, fill, stroke, 1, isDashed ? "dashed" : "solid");
       return;
     default:
-      painter.rect(x, y, w, h, 6, fill, stroke, scene.emphasis[item] ? 2.4 : 1.2, "solid");
+      painter.rect(x, y, w, h, 6, fill, stroke, scene.emphasis[item] ? 2.4 : 1.2, isRemoved ? "dashed" : "solid");
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Colours: one quiet background, thin grey lines, and colour only where it has a meaning. Borders of the categories can be
- * distinguished with normal vision, with deuteranopia and with protanopia, and all text meets WCAG AA on every fill
- * (test/scene/theme.test.ts computes both).
+ * distinguished with normal vision, with deuteranopia and with protanopia, and so can the marks of what a pass did, which also have a
+ * sign. All text meets WCAG AA on every fill, and every line has a contrast of 3 (test/scene/theme.test.ts computes all of it).
  */
 import type { Shade } from "../base/colour";
 import { CATEGORIES, type Category } from "../program/types";
@@ -27,7 +27,7 @@ export interface Theme {
   readonly edge: string;
   /** Control edges. */
   readonly faintEdge: string;
-  /** Links: relations that are not data flow, and must not compete with it. */
+  /** Links: relations that are not data flow; dashed, so that they do not compete with it. */
   readonly linkEdge: string;
   /** Frames by nesting depth, taken in turn; the border is the same for all. */
   readonly frames: readonly string[];
@@ -102,19 +102,19 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     secondary: "#6B6B78",
     accent: "#4C6FD9",
     line: "#E4E4EA",
-    edge: "#A9A9B3",
-    faintEdge: "#B9B9C2",
-    linkEdge: "#D3D3DB",
+    edge: "#80808C",
+    faintEdge: "#8A8A96",
+    linkEdge: "#8C8C97",
     frames: ["#F5F6FA", "#FBFBFD"],
-    frameStroke: "#DFE0E8",
+    frameStroke: "#B4B6C6",
     pill: paint("#FFFFFF", "#D3D3DB"),
     paints: [
       ...rows(LIGHT),
       paint("#FFFFFF", "#C6C7D1"),
       paint("#FFFFFF", "#B4B4BE"),
-      paint("#E3F5E6", "#1E8E3E"),
-      paint("#FDEBEB", "#C5302F"),
-      paint("#FFF4D6", "#A87400"),
+      paint("#E8F1FD", "#1D5FC4"),
+      paint("#FDEEE3", "#C4560A"),
+      paint("#F0EDF3", "#5B5560"),
       paint("#F7F7F9", "#CDCDD5"),
     ],
   },
@@ -127,19 +127,19 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     secondary: "#A3A3AF",
     accent: "#7D9BF0",
     line: "#2B2B32",
-    edge: "#63636E",
-    faintEdge: "#55555F",
-    linkEdge: "#3E3E48",
+    edge: "#7A7A87",
+    faintEdge: "#72727E",
+    linkEdge: "#6E6E7A",
     frames: ["#1A1B20", "#212228"],
-    frameStroke: "#33343C",
+    frameStroke: "#565762",
     pill: paint("#17171B", "#4A4A54"),
     paints: [
       ...rows(DARK),
       paint("#1D1D22", "#4A4B56"),
       paint("#1D1D22", "#5C5C67"),
-      paint("#17301D", "#57B36B"),
-      paint("#3A1C1C", "#E26D6A"),
-      paint("#352B10", "#D9A83A"),
+      paint("#182A45", "#6FA8FF"),
+      paint("#3B2413", "#FF9A4D"),
+      paint("#35323A", "#D6D0DC"),
       paint("#1B1B20", "#3C3C45"),
     ],
   },
