@@ -50,7 +50,21 @@ def test_the_page_and_its_parts_are_served(address: str) -> None:
     assert get(address, secret + "details/0?start=0&stop=3").read().startswith(b"OPSW")
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "localhost.evil.example", "127.0.0.1.nip.io", "[::2]:80", "[::1"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "",
+        "localhost.evil.example",
+        "127.0.0.1.nip.io",
+        "[::2]:80",
+        "[::1",
+        "[::1].evil",
+        "localhost:evil",
+        "localhost:80@evil",
+    ],
+)
 def test_another_host_name_is_refused(address: str, host: str) -> None:
     """A page elsewhere whose name resolves to this machine (DNS rebinding) learns nothing."""
     assert get(address, token(address), host=host).status == 403

@@ -61,7 +61,7 @@ def showing(page: Any) -> int:
 
 def address_of(place: Path) -> str:
     state = json.loads(place.read_text())
-    return f"http://localhost:{state['port']}/{state['token']}/"
+    return f"http://127.0.0.1:{state['port']}/{state['token']}/"
 
 
 @pytest.mark.step("4.9", "4.11", "4.19")
@@ -154,8 +154,8 @@ def test_replacing_the_program_requires_the_token(shown: Path) -> None:
     address = address_of(shown)
     port = json.loads(shown.read_text())["port"]
     for wrong, headers, status in (
-        (f"http://localhost:{port}/guess/show", {}, 404),
-        (f"http://localhost:{port}/show", {}, 404),
+        (f"http://127.0.0.1:{port}/guess/show", {}, 404),
+        (f"http://127.0.0.1:{port}/show", {}, 404),
         (f"{address}show", {"Host": "evil.example"}, 403),
         (f"{address}show", {}, 422),
     ):

@@ -29,7 +29,7 @@ profile_option = click.option(
 
 def at_terminal() -> bool:
     """Whether a person is there, and not a script."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def source_options(command: Command) -> Command:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -26,6 +27,7 @@ from opscope.serve.home import Home
 from opscope.serve.matching import Matches
 from opscope.serve.recordings import JSON, ServedRecording
 from opscope.serve.responses import HEADERS, body_of, refusal
+from opscope.serve.running_server import proof
 from opscope.serve.sources import Served
 from opscope.serve.uploads import MOST_BYTES
 
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from opscope.serve.live import Guide
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/\s]+))(?::[0-9]{1,5})?")
+_PROOF = re.compile(r"/proof/([0-9a-f]{32})")
+_LONGEST_PATH = 2000
 _CHUNK = 1 << 18
 _WATCH_SECONDS = 0.5
 _GUIDE_SECONDS = 0.1
@@ -52,9 +57,12 @@ def make_app(
     accept: bool = False,
     guide: Guide | None = None,
     home: Home | None = None,
+    start: str = "",
 ) -> ASGIApp:
     """The application, with everything under /TOKEN/. With `accept`, whoever has the token can replace the program; with a `guide`, open
     pages follow it; with a `home`, they can open files. Without `served` there has to be a home, and the first page is the home page.
+
+    `start` is a code that /start/CODE takes once, in exchange for the address with the token.
 
     The programs that a page opens are served under /open/NUMBER/ as those of the command line are served under /.
     """
@@ -74,7 +82,7 @@ def make_app(
         routes += [Mount("/open/{opening:int}", routes=list(routes)), Route("/home", handlers.home_page), *home.routes(handlers.add)]
     if accept:
         routes.append(Route("/show", handlers.show, methods=["POST"]))
-    return _AccessControl(Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable}), token, hosts)
+    return _AccessControl(Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable}), token, hosts, start)
 
 
 class _Handlers:
@@ -113,7 +121,7 @@ class _Handlers:
             return await self.home_page(request)
         if self.watch:  # files may have changed while no page was open
             for one in content.served:
-                one.refresh()
+                await run_in_threadpool(one.refresh)
         settings = {"sources": [one.entry(i) for i, one in enumerate(content.served)], "url": True, **content.config}
         if self.has_events:
             settings["events"] = "events"
@@ -212,10 +220,13 @@ class _Content:
 class _AccessControl:
     """Passes on only requests with the token and with a Host that names this machine."""
 
-    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str], start: str) -> None:
         self.app = app
+        self.token = token
         self.prefix = f"/{token}"
         self.hosts = hosts
+        self.start = start
+        """The code that the first caller of /start/CODE exchanges for the token; empty afterwards."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -228,20 +239,26 @@ class _AccessControl:
             await refusal(403, "this server answers only requests for a name of this machine, such as localhost")(scope, receive, send)
             return
         path: str = scope["path"]
+        question = _PROOF.fullmatch(path)
+        if question:
+            await PlainTextResponse(proof(self.token, question[1]), headers=HEADERS)(scope, receive, send)
+            return
+        if self.start and hmac.compare_digest(path.encode("utf-8", "replace"), f"/start/{self.start}".encode()):
+            self.start = ""
+            await RedirectResponse(f"{self.prefix}/", 303, HEADERS)(scope, receive, send)
+            return
         prefix, rest = path[: len(self.prefix)], path[len(self.prefix) :]
         is_authorized = hmac.compare_digest(prefix.encode("utf-8", "replace"), self.prefix.encode())
-        if not is_authorized or not rest.startswith("/"):
+        if not is_authorized or not rest.startswith("/") or len(rest) > _LONGEST_PATH:
             await refusal(404, "not found; use the whole address that `opscope view` printed")(scope, receive, send)
             return
         await self.app({**scope, "path": rest, "raw_path": rest.encode("utf-8", "replace"), "root_path": ""}, receive, send)
 
 
 def _host_name(host: str) -> str:
-    """The Host header without its port, for "[::1]:80" as well as "localhost:80"."""
-    if host.startswith("["):
-        name, closed, _ = host[1:].partition("]")
-        return name.lower() if closed else ""
-    return host.rpartition(":")[0].lower() if ":" in host else host.lower()
+    """The Host header without its port, for "[::1]:80" as well as "localhost:80"; empty if it is neither."""
+    match = _HOST.fullmatch(host)
+    return (match[1] or match[2]).lower() if match else ""
 
 
 def _chosen(served: Sequence[Served], request: Request) -> Served | None:
@@ -272,7 +289,7 @@ async def _changes(content: _Content, request: Request, guide: Guide | None) -> 
                 yield "event: replaced\ndata: 1\n\n"
             elif now != stamps:
                 for one in content.served:
-                    one.refresh()
+                    await run_in_threadpool(one.refresh)
                 stamps = now
                 yield "event: changed\ndata: 1\n\n"
     finally:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opscope.serve.sources import Served
-from opscope.serve.start import listen
+from opscope.serve.start import address_of, listen, server_settings
 
 
 class Guide:
@@ -38,10 +38,9 @@ class LiveServer:
         self._listener = listen("127.0.0.1", 0)
         token = secrets.token_urlsafe(16)
         self.guide = Guide()
-        self.address = f"http://localhost:{self._listener.getsockname()[1]}/{token}/"
+        self.address = f"{address_of(self._listener)}/{token}/"
         app = make_app(served, token, guide=self.guide)
-        settings = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
-        self._server = uvicorn.Server(settings)
+        self._server = uvicorn.Server(server_settings(app))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True)
         self._thread.start()
 

@@ -6,8 +6,10 @@ A file that others could have written is ignored.
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
@@ -19,6 +21,7 @@ from opscope.program import Program
 from opscope.serve.private_state import read_private, write_private
 
 _PATIENCE_SECONDS = 60
+_LONGEST_PROOF = 100
 
 
 class Shown(NamedTuple):
@@ -57,12 +60,32 @@ def _running() -> tuple[int, str] | None:
         return None
 
 
+def proof(token: str, question: str) -> str:
+    """What only somebody who has the token can answer; it does not reveal the token."""
+    return hmac.new(token.encode(), question.encode(), "sha256").hexdigest()
+
+
+def _is_ours(port: int, token: str) -> bool:
+    """Whether the server that wrote the file still listens, and not somebody else at the same port, who must not get the token."""
+    question = secrets.token_hex(16)
+    connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
+    try:
+        connection.request("GET", f"/proof/{question}")
+        return hmac.compare_digest(connection.getresponse().read(_LONGEST_PROOF), proof(token, question).encode())
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
 def show_in_running(program: Program, config: dict[str, Any]) -> Shown | None:
     """Show a program in the running server; None if there is none."""
     running = _running()
     if running is None:
         return None
     port, token = running
+    if not _is_ours(port, token):
+        return None
     body = json.dumps({"programs": native.dumps([program]), "config": config}).encode()
     connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
     try:
@@ -70,7 +93,7 @@ def show_in_running(program: Program, config: dict[str, Any]) -> Shown | None:
         response = connection.getresponse()
         if response.status != 200:
             return None
-        return Shown(f"http://localhost:{port}/{token}/", int(json.loads(response.read())["tabs"]))
+        return Shown(f"http://127.0.0.1:{port}/{token}/", int(json.loads(response.read())["tabs"]))
     except (OSError, HTTPException, ValueError, KeyError):
         return None
     finally:

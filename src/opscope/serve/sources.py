@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from os import stat
 from pathlib import Path
+from stat import S_ISREG
 
 from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
@@ -27,6 +28,7 @@ class Served:
         self._lock = threading.Lock()
         self._program = program
         self._packed: tuple[bytes, int] | None = None
+        self._stamp = (0, 0)
         self._stamp = self.stamp()
 
     @classmethod
@@ -39,10 +41,12 @@ class Served:
         return {"name": self.name, "url": f"wire/{number}", "details": f"details/{number}"}
 
     def stamp(self) -> tuple[int, int]:
-        """Changes when the file does. While the file is missing (editors delete and rewrite), it counts as unchanged."""
+        """Changes when the file does. While it is missing (editors delete and rewrite) or not a regular file, it counts as unchanged."""
         try:
             status = stat(self.path) if self.path is not None else None
         except OSError:
+            return self._stamp
+        if status is not None and not S_ISREG(status.st_mode):
             return self._stamp
         return (status.st_mtime_ns, status.st_size) if status else (0, 0)
 

@@ -47,21 +47,23 @@ def serve(
     listener = listen(host, port)
     port = listener.getsockname()[1]
     token = secrets.token_urlsafe(16)
-    name = "localhost" if host in LOOPBACK else host
-    address = f"http://{name}:{port}/{token}/"
+    base = address_of(listener, None if host in LOOPBACK else host)
+    address = f"{base}/{token}/"
+    code = secrets.token_urlsafe(16)
     hosts = LOOPBACK if host in LOOPBACK else LOOPBACK | {host, socket.gethostname().lower()}
     uploads = Uploads()
     home = Home(uploads, browse, recent=not served and host in LOOPBACK)
-    app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept, home=home)
-    settings = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
-    server = uvicorn.Server(settings)
+    app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept, home=home, start=code)
+    server = uvicorn.Server(server_settings(app))
     say(address)
+    if host not in LOOPBACK:
+        say("the connection is not encrypted: whoever can read the traffic of this network can see the program and the address")
     if os.environ.get("SSH_CONNECTION") or not browser:
         say(f"from another machine: ssh -N -L {port}:localhost:{port} {getpass.getuser()}@{socket.gethostname()}")
     if not served:
         say("choose a file there; Ctrl+C stops the server, and `opscope --help` lists the commands")
     if browser:
-        webbrowser.open(address)
+        webbrowser.open(f"{base}/start/{code}")  # other users can read the arguments of processes, so they do not contain the secret
     try:
         with terminated_as_exit(), announced(port, token) if accept else nullcontext():
             server.run(sockets=[listener])
@@ -83,6 +85,24 @@ def terminated_as_exit() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def server_settings(app: Any) -> Any:
+    """How uvicorn runs the application: quietly, and without waiting for a client for ever."""
+    import uvicorn
+
+    from opscope.serve.impatient import ImpatientProtocol
+
+    return uvicorn.Config(
+        app, http=ImpatientProtocol, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off"
+    )  # fmt: skip
+
+
+def address_of(listener: socket.socket, name: str | None = None) -> str:
+    """The address of a server, by its name or as a number: a browser may look up localhost at [::1], where somebody else can listen."""
+    number, port = listener.getsockname()[:2]
+    host = name or number
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def listen(host: str, port: int) -> socket.socket:

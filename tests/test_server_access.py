@@ -1,0 +1,135 @@
+"""The server on a shared machine: its secret stays with this user, and a slow or strange client costs nothing."""
+
+from __future__ import annotations
+
+import hmac
+import http.client
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+import opscope
+from opscope.serve import impatient
+from opscope.serve.app import make_app
+from opscope.serve.running_server import proof, show_in_running, state_file
+from opscope.serve.sources import Served
+from opscope.serve.start import address_of, listen, server_settings
+
+TOKEN, CODE = "secret-token", "once"
+
+
+def program(name: str = "p") -> opscope.Program:
+    builder = opscope.ProgramBuilder(name)
+    builder.graph("main").node("x", "op")
+    return builder.build()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    listener = listen("127.0.0.1", 0)
+    app = make_app([Served.of(program())], TOKEN, start=CODE, accept=True)
+    server = uvicorn.Server(server_settings(app))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield listener.getsockname()[1]
+    server.should_exit = True
+    thread.join()
+    listener.close()
+
+
+def get(port: int, path: str, host: str = "127.0.0.1") -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.putrequest("GET", path, skip_host=True)
+    connection.putheader("Host", host)
+    connection.endheaders()
+    return connection.getresponse()
+
+
+def test_the_address_is_the_one_that_is_bound() -> None:
+    listener = listen("127.0.0.1", 0)
+    number = listener.getsockname()[1]
+    assert address_of(listener) == f"http://127.0.0.1:{number}", "a browser may look for localhost at [::1]"
+    assert address_of(listener, "::") == f"http://[::]:{number}" and address_of(listener, "box") == f"http://box:{number}"
+    listener.close()
+
+
+def test_the_code_in_the_arguments_of_the_browser_works_once(port: int) -> None:
+    first = get(port, f"/start/{CODE}")
+    assert first.status == 303 and first.headers["Location"] == f"/{TOKEN}/"
+    again = get(port, f"/start/{CODE}")
+    assert again.status == 404 and TOKEN not in again.read().decode()
+    assert get(port, "/start/").status == 404 and get(port, f"/{TOKEN}/").status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["[::1].evil.com", "[::1]evil", "localhost:80@evil.com", "localhost:evil", "localhost:", "a b", "[localhost]"]
+)
+def test_a_host_that_only_begins_like_this_machine_is_refused(port: int, host: str) -> None:
+    assert get(port, f"/{TOKEN}/", host).status == 403
+
+
+def test_a_number_of_5000_digits_is_not_found(port: int) -> None:
+    for path in ("recording/0/wire/", "open/", "wire/"):
+        assert get(port, f"/{TOKEN}/{path}{'9' * 5000}").status in (404, 414), path
+
+
+def test_a_client_that_does_not_finish_its_request_is_left(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(impatient, "SECONDS", 0.2)
+    with socket.create_connection(("127.0.0.1", port)) as silent, socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half:")
+        assert silent.recv(10) == b"" and slow.recv(10) == b"", "the server has closed both"
+    assert get(port, f"/{TOKEN}/").status == 200
+
+
+def announce(port: int, token: str) -> None:
+    path = state_file()
+    path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    path.write_text(json.dumps({"pid": os.getpid(), "port": port, "token": token}))
+    path.chmod(0o600)
+
+
+def test_a_running_server_is_found(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    announce(port, TOKEN)
+    shown = show_in_running(program("second"), {})
+    assert shown is not None and shown.address == f"http://127.0.0.1:{port}/{TOKEN}/"
+
+
+def test_whoever_listens_at_the_port_of_a_dead_server_gets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    stranger = socket.create_server(("127.0.0.1", 0))
+    announce(stranger.getsockname()[1], TOKEN)
+    heard: list[bytes] = []
+
+    def listen_once() -> None:
+        connection, _ = stranger.accept()
+        heard.append(connection.recv(1 << 16))
+        connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"tabs": 1}')
+        connection.close()
+
+    thread = threading.Thread(target=listen_once)
+    thread.start()
+    assert show_in_running(program(), {}) is None
+    thread.join()
+    stranger.close()
+    assert TOKEN.encode() not in heard[0] and b"main" not in heard[0]
+
+
+def test_a_proof_does_not_contain_the_token() -> None:
+    assert proof(TOKEN, "ab" * 16) == hmac.new(TOKEN.encode(), b"ab" * 16, "sha256").hexdigest()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_file_that_becomes_a_pipe_counts_as_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    opscope.save(program(), path)
+    served = Served("p", lambda: program(), path)
+    path.unlink()
+    os.mkfifo(path)
+    assert served.refresh() is False
