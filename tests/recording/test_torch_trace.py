@@ -175,6 +175,29 @@ def test_a_log_without_graphs_says_so(tmp_path: Path) -> None:
         opscope.open_recording(log)
 
 
+def test_torchs_own_events_have_the_seconds_of_stages(tmp_path: Path) -> None:
+    """An event begins and ends before the graph of its stage; one that does not end, or is damaged, has no seconds."""
+
+    def event(phase: str, name: str, microseconds: float, of: dict[str, Any]) -> list[str]:
+        header = json.dumps({"chromium_event": {}, **{key: of[key] for key in ("frame_id", "frame_compile_id")}})
+        lines = json.dumps({"name": name, "ts": microseconds, "ph": phase}, indent=0).splitlines()
+        return [f"V1115 09:17:13.180000 27326 torch/_dynamo/utils.py:2351] {header}", *(f"\t{line}" for line in lines)]
+
+    written = []
+    for line in SAMPLE.read_text("utf-8").splitlines():
+        _, bracket, text = line.partition("] {")
+        facts = json.loads("{" + text) if bracket and not line.startswith("\t") else {}
+        if facts.get("artifact", {}).get("name") == "after_pre_grad_graph" or "after_pre_grad_graph" in facts:
+            written += event("B", "_recursive_pre_grad_passes", 1e6, facts) + event("E", "_recursive_pre_grad_passes", 1.25e6, facts)
+            written += event("B", "_recursive_post_grad_passes", 2e6, facts)
+        written.append(line)
+    log = tmp_path / SAMPLE.name
+    log.write_text("\n".join(written))
+    timed = [(s.pipeline, s.name, s.seconds) for s in read_dump(log) if s.seconds is not None]
+    assert timed == [(("pre-grad",), "after", 0.25)] * 3
+    assert len(read_dump(log)) == len(read_dump(SAMPLE))
+
+
 SCRIPT = """
 import json, sys, torch, opscope
 def step(x, w):
@@ -201,6 +224,8 @@ def test_a_log_and_a_recording_of_the_same_run_have_the_same_graphs(tmp_path: Pa
         for graph in mine.program:
             ours = [(node.id, node.op, node.inputs) for node in graph if node.role == "op"]
             assert ours == [(node.id, node.op, node.inputs) for node in theirs.program[graph.name] if node.role == "op"], name
+    timed = {(s.pipeline[0], s.name) for s in logged if s.seconds}
+    assert timed == {("pre-grad", "after"), ("aot autograd", "joint graph"), ("partition", "forward and backward")}
 
 
 def test_the_command_prints_a_row_per_graph() -> None:

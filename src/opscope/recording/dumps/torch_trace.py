@@ -4,7 +4,8 @@
     <tab>class inner_f(torch.nn.Module):
     <tab>    def forward(…
 
-A record is a line with JSON; its payload follows, indented by a tab. Of a truncated log, the part that is there is read.
+A record is a line with JSON; its payload follows, indented by a tab. Of a truncated log, the part that is there is read. Events of torch's
+own timeline ("chromium events") have the seconds of the stages.
 """
 
 from __future__ import annotations
@@ -44,11 +45,22 @@ _STAGES: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+_EVENT = "chromium_event"
+_STAGE_OF_EVENT = {
+    "_recursive_pre_grad_passes": "after_pre_grad_graph",
+    "aot_trace_joint_graph": "aot_joint_graph",
+    "_recursive_joint_graph_passes": "after_joint_graph",
+    "min_cut_rematerialization_partition": "aot_backward_graph",
+    "_recursive_post_grad_passes": "inductor_post_grad_graph",
+}
+"""The graph that is logged once the work of an event is done."""
+
+
 class _Record(NamedTuple):
     kind: str
     facts: dict[str, Any]
     payload: str
-    """Empty unless it is a graph."""
+    """Empty unless it is a graph or an event."""
     at: int
     """The offset in the file at which it ends."""
 
@@ -87,7 +99,7 @@ def read_dump(source: str | Path, progress: Progress | None = None) -> Recording
 
 
 def _records(path: Path) -> Iterator[_Record]:
-    """Iterate over the records of a log. Payloads other than graphs are skipped, not stored."""
+    """Iterate over the records of a log. Payloads other than graphs and events are skipped, not stored."""
     kind, at = "", 0
     facts: dict[str, Any] = {}
     payload: list[str] = []
@@ -95,7 +107,7 @@ def _records(path: Path) -> Iterator[_Record]:
         for raw in stream:
             at += len(raw)
             if raw.startswith(b"\t"):
-                if kind in _STAGES:
+                if kind in _STAGES or kind == _EVENT:
                     payload.append(raw[1:].decode("utf-8", "replace"))
                 continue
             if kind:
@@ -116,7 +128,7 @@ def _kind(facts: dict[str, Any]) -> str:
     """The kind of a record: its first key, or the name of its artifact."""
     artifact = facts.get("artifact")
     name = artifact.get("name") if isinstance(artifact, dict) else next(iter(facts), "")
-    return name if name in _STAGES or name == "dynamo_start" else "other"
+    return name if name in _STAGES or name in ("dynamo_start", _EVENT) else "other"
 
 
 class _Chains:
@@ -129,9 +141,12 @@ class _Chains:
         self._functions: dict[str, str] = {}
         self._chains: dict[str, _Chain] = {}
         self._parsed: dict[str, Program] = {}
+        self._times = _Times()
 
     def take(self, record: _Record) -> None:
         number = _compile_id(record.facts)
+        if record.kind == _EVENT:
+            self._times.take(number, record.payload)
         if record.kind == "dynamo_start":
             self._functions[number] = _function(record.facts)
         if record.kind not in _STAGES:
@@ -145,7 +160,7 @@ class _Chains:
         chain = self._chains.get(number)
         if chain is None or record.kind == "dynamo_output_graph":
             chain = self._chains[number] = _Chain(self._writer, title)
-        chain.take(record.kind, program)
+        chain.take(record.kind, program, self._times.of(number, record.kind))
 
     def end(self) -> None:
         for chain in self._chains.values():
@@ -159,6 +174,31 @@ class _Chains:
         return self._parsed[text]
 
 
+class _Times:
+    """The seconds of stages, from the events that precede their graphs."""
+
+    def __init__(self) -> None:
+        self._started: dict[tuple[str, str], float] = {}
+        self._seconds: dict[tuple[str, str], float] = {}
+
+    def take(self, number: str, payload: str) -> None:
+        try:
+            event = json.loads(payload)
+            stage, phase, microseconds = _STAGE_OF_EVENT[event["name"]], event["ph"], float(event["ts"])
+        except (ValueError, RecursionError, KeyError, TypeError):  # another event, or a damaged one
+            return
+        if phase == "B":
+            self._started[number, stage] = microseconds
+        elif phase == "E" and (number, stage) in self._started:
+            seconds = (microseconds - self._started.pop((number, stage))) / 1e6
+            if 0 <= seconds < float("inf"):
+                self._seconds[number, stage] = seconds
+
+    def of(self, number: str, stage: str) -> float | None:
+        """Asked for once: each graph of a stage has its own event."""
+        return self._seconds.pop((number, stage), None)
+
+
 class _Chain:
     """One compile id, handled like a live compilation: first one graph, then forward and backward."""
 
@@ -169,7 +209,7 @@ class _Chain:
         self._parts: dict[str, Program] = {}
         self._awaits_backward = False
 
-    def take(self, kind: str, program: Program) -> None:
+    def take(self, kind: str, program: Program, seconds: float | None) -> None:
         pipeline, name = _STAGES[kind]
         origins: Iterable[Origin] = ()
         if kind == "aot_forward_graph":
@@ -189,7 +229,7 @@ class _Chain:
             pipeline = (*pipeline, part)
         else:
             self._whole = program
-        self._add(pipeline, name, origins)
+        self._add(pipeline, name, origins, seconds)
 
     def end(self) -> None:
         if self._awaits_backward:
@@ -207,9 +247,9 @@ class _Chain:
         is_backward = FORWARD not in self._parts or (backward is not None and inputs == _inputs(backward))
         return BACKWARD if is_backward else FORWARD
 
-    def _add(self, pipeline: tuple[str, ...], name: str, origins: Iterable[Origin]) -> None:
+    def _add(self, pipeline: tuple[str, ...], name: str, origins: Iterable[Origin], seconds: float | None = None) -> None:
         program = self._whole if self._whole is not None else joined(self._title, self._parts)
-        self._writer.add(program, name, pipeline=pipeline, module=self._title, origins=origins)
+        self._writer.add(program, name, pipeline=pipeline, module=self._title, origins=origins, seconds=seconds)
 
 
 def _inputs(program: Program) -> list[str]:
