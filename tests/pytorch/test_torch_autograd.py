@@ -14,6 +14,7 @@ from torch import nn
 from torch_programs import PROGRAMS
 
 import opscope
+from opscope.analysis.info import info_of
 from opscope.compat.torchviz import make_dot
 from opscope.program import Graph
 
@@ -239,6 +240,45 @@ def test_cuts_are_marked_with_a_reason() -> None:
     assert program.attrs["notes"] == [
         "choice has no gradient: argmax returns int64, and only floating-point and complex tensors have gradients"
     ]
+
+
+class Positions(nn.Module):
+    """One weight is behind a detach, one is used under no_grad, and one is not used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.word, self.pos, self.frozen, self.idle = (nn.Linear(4, 4, bias=False) for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.word(x) + self.pos(x).detach()
+        with torch.no_grad():
+            h = h + self.frozen(x)
+        return h.sum() + self.word(x).sum()
+
+
+def test_parameters_without_a_gradient_are_named_with_the_line_that_cut_them(tmp_path: Path) -> None:
+    model, x = Positions(), torch.rand(2, 4)
+    first = Positions.forward.__code__.co_firstlineno
+    program = opscope.capture(model, x, stage="autograd")
+    (note,) = program.attrs["notes"]
+    assert note.startswith("3 of 4 parameters get no gradient: pos.weight (detach, test_torch_autograd.py:")
+    assert f"pos.weight (detach, test_torch_autograd.py:{first + 1})" in note
+    assert f"frozen.weight (no_grad, test_torch_autograd.py:{first + 3})" in note and note.endswith("idle.weight (not used)")
+    model(x).backward()
+    gradients = {name for name, parameter in model.named_parameters() if parameter.grad is not None}
+    assert gradients == {"word.weight"}, "torch itself agrees"
+    opscope.save(program, tmp_path / "autograd.svg")
+    assert "3 of 4 parameters get no gradient" in (tmp_path / "autograd.svg").read_text("utf-8")
+    assert info_of(program).notes == (note,)
+
+
+def test_named_parameters_that_a_loss_does_not_reach() -> None:
+    """Behind a loss, opscope knows only what it is given: which parameters there are."""
+    model, x = Positions(), torch.rand(2, 4)
+    model.requires_grad_(True).idle.requires_grad_(False)
+    (note,) = opscope.capture(model(x), params=model).attrs["notes"]
+    assert note == "2 of 3 parameters get no gradient: pos.weight, frozen.weight"
+    assert "notes" not in opscope.capture(model.word(x).sum(), params=dict(model.word.named_parameters())).attrs
 
 
 def test_cuts_inside_torchs_own_functions() -> None:

@@ -65,6 +65,8 @@ class Info:
     """Operations by direction, if opscope inferred it; None if the source states the directions, or has none."""
     device_seconds: float | None
     """Measured time of one run on the device, if the program has a profile."""
+    notes: tuple[str, ...]
+    """What the reader says about the program: parameters without a gradient, why a run is shown instead of an export."""
 
     def to_json(self) -> dict[str, Any]:
         fields = asdict(self)
@@ -129,4 +131,5 @@ def info_of(program: Program) -> Info:
         unknown_bytes=costs.total.unknown_bytes,
         halves=_inferred(program),
         device_seconds=sum(program.main.metrics[DEVICE_TIME.name].values()) if DEVICE_TIME.name in program.main.metrics else None,
+        notes=tuple(str(note) for note in program.attrs.get("notes", ())),
     )

@@ -82,6 +82,7 @@ def _facts(info: Info) -> list[tuple[str, str]]:
         ("bytes", moved),
         *_halves(info),
         *([] if info.device_seconds is None else [("device time", f"{short_seconds(info.device_seconds)}, measured")]),
+        *(("note", note) for note in info.notes),
     ]
 
 

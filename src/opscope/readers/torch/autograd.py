@@ -17,7 +17,8 @@ from opscope.readers.torch.names import about_modules
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import NO_ORIGINS, Cut, Cuts, Origins
 from opscope.readers.torch.saved import Held, attribute_text, held_by, is_freed, took_a_number
-from opscope.readers.torch.values import sizes, tensor_type
+from opscope.readers.torch.untrained import cut_text, untrained_note
+from opscope.readers.torch.values import sizes, storage_key, tensor_type
 
 ENTRY = "autograd"
 SAVED_BY = "saved_by"
@@ -42,7 +43,8 @@ class Options:
         show_cuts: bool = True,
         torchviz_attrs: bool = False,
     ) -> None:
-        self.names = {id(tensor): name for name, tensor in _named(params)}
+        self.parameters = [(name, tensor) for name, tensor in _named(params)]
+        self.names = {id(tensor): name for name, tensor in self.parameters}
         self.show_attrs = show_attrs
         self.show_saved = show_saved
         self.max_attr_chars = max_attr_chars
@@ -88,6 +90,8 @@ class _AutogradReader:
         self.saves: dict[Any, list[tuple[Any, str, Any]]] = {}
         """By tensor (object or storage): the functions that saved it, the name, and the tensor as each of them saved it."""
         self.without_gradient: set[Any] = set()
+        self.cut_behind: dict[Any, Cut] = {}
+        """By function without a gradient, the cut that it is behind."""
         self.notes: list[str] = []
         self.freed: set[Any] = set()
 
@@ -107,12 +111,26 @@ class _AutogradReader:
         for path, tensor in sorted(outputs, key=lambda output: output[1]._is_view()):  # a view may be of another output
             self._result(tensor, path or "output", "output")
         self.builder.outputs = [(self.ids[id(tensor)], 0) for _, tensor in outputs]
+        self._note_untrained(functions)
         if self.freed:
             count = len(self.freed)
             self.notes.append(
                 f"backward() has freed the saved tensors of {count} function{'s' * (count != 1)}: the structure remains, but their "
                 "contents and sizes are gone. Capture before backward(), or call backward(retain_graph=True)."
             )
+
+    def _note_untrained(self, functions: list[Any]) -> None:
+        """Say which parameters get no gradient: those of the module that ran, or those that were named."""
+        leaves = {id(function.variable): function for function in functions if getattr(function, "variable", None) is not None}
+        reached = {key for key, function in leaves.items() if function not in self.without_gradient}
+
+        def reason(tensor: Any) -> str:
+            cut = self.cut_behind.get(leaves.get(id(tensor))) or self.origins.cut_of_leaf(tensor)
+            return cut_text(cut) if cut else "not used" if self.origins.parameters else ""
+
+        note = untrained_note(self.origins.parameters or self.options.parameters, reached, reason)
+        if note:
+            self.notes.append(note)
 
     def _find_freed(self, functions: list[Any]) -> None:
         """Find freed functions. backward() starts at the outputs, so if the last function that saved a tensor is not freed, none is.
@@ -132,8 +150,10 @@ class _AutogradReader:
         waiting = [cut for _, tensor in outputs for cut in self.origins.cuts_of(tensor)]
         waiting += self._cuts_into(functions)
         while waiting:
-            behind = in_forward_order([waiting.pop().function], done)
+            cut = waiting.pop()
+            behind = in_forward_order([cut.function], done)
             self.without_gradient.update(behind)
+            self.cut_behind.update(dict.fromkeys(behind, cut))
             functions += behind
             waiting += self._cuts_into(behind)
         return functions
@@ -147,7 +167,7 @@ class _AutogradReader:
         return facts | about_modules(self.origins.classes) | ({"notes": self.notes} if self.notes else {})
 
     def _distinct_storages(self) -> list[Any]:
-        return list({_storage_key(uses[0][2]): uses[0][2] for uses in self.saves.values()}.values())
+        return list({storage_key(uses[0][2]): uses[0][2] for uses in self.saves.values()}.values())
 
     @staticmethod
     def _bases(outputs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -162,7 +182,7 @@ class _AutogradReader:
         if held.freed:
             self.freed.add(function)
         for name, tensor in held.tensors:
-            key = _storage_key(tensor) if self.options.merge_saved else id(tensor)
+            key = storage_key(tensor) if self.options.merge_saved else id(tensor)
             self.saves.setdefault(key, []).append((function, name, tensor))
 
     def _id(self, key: Any, name: str) -> str:
@@ -225,7 +245,7 @@ class _AutogradReader:
         return id_
 
     def _key(self, tensor: Any) -> Any:
-        return _storage_key(tensor) if self.options.merge_saved else id(tensor)
+        return storage_key(tensor) if self.options.merge_saved else id(tensor)
 
     def _saved_attrs(self, uses: Iterable[tuple[Any, str, Any]], tensor: Any) -> dict[str, Any]:
         saved_as = [f"{self.ids[function]}.{name}" for function, name, _ in uses]
@@ -341,13 +361,6 @@ def _results_of(function: Any) -> tuple[TensorType, ...]:
     for metadata in getattr(function, "_input_metadata", ()):
         types.append(TensorType(str(metadata.dtype).removeprefix("torch."), sizes(metadata)))
     return tuple(types)
-
-
-def _storage_key(tensor: Any) -> Any:
-    try:
-        return tensor.untyped_storage()._cdata
-    except (AttributeError, RuntimeError, NotImplementedError):
-        return ("object", id(tensor))
 
 
 def _storage_bytes(tensor: Any) -> int:

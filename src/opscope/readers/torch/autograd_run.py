@@ -13,7 +13,7 @@ from opscope.readers.torch.module_calls import ModuleCalls
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import Cut, Cuts, Origins
 from opscope.readers.torch.source_lines import calling_frames
-from opscope.readers.torch.values import tensor_type
+from opscope.readers.torch.values import storage_key, tensor_type
 
 
 class RecordedOrigins(Origins):
@@ -26,6 +26,8 @@ class RecordedOrigins(Origins):
         """The scope from each number on. The two lists are parallel and sorted."""
         self._cuts: dict[int, tuple[Any, Cuts]] = {}
         """By id of the tensor, which is kept alive so that its id is not reused."""
+        self._cuts_of_leaves: dict[Any, Cut] = {}
+        """By storage: a linear layer uses a view of its weight."""
         self._cuts_into: dict[Any, list[Cuts]] = {}
         self._numbers_only: set[Any] = set()
         self._last: tuple[str, list[Any], list[Any], bool, tuple[Frame, ...]] | None = None
@@ -33,6 +35,13 @@ class RecordedOrigins(Origins):
     @property
     def classes(self) -> Mapping[str, str]:
         return self.calls.owners.classes
+
+    @property
+    def parameters(self) -> list[tuple[str, Any]]:
+        return list(self.calls.root.named_parameters()) if hasattr(self.calls.root, "named_parameters") else []
+
+    def cut_of_leaf(self, tensor: Any) -> Cut | None:
+        return self._cuts_of_leaves.get(storage_key(tensor))
 
     def note_scope(self, scope: Path) -> None:
         self._numbers.append(_next_number())
@@ -100,7 +109,9 @@ class RecordedOrigins(Origins):
                 cuts = list(dict.fromkeys(cut for group in input_cuts for cut in group))
                 if needing and not VALUELESS.match(operator) and not any(result is tensor for tensor in inputs):
                     by, why = _reason(operator, result, grad_enabled)
-                    cuts.append(Cut(by, why, needing[0].grad_fn, needing[0].output_nr, tensor_type(result), frames))
+                    cut = Cut(by, why, needing[0].grad_fn, needing[0].output_nr, tensor_type(result), frames)
+                    cuts.append(cut)
+                    self._cuts_of_leaves.update((storage_key(tensor), cut) for tensor in needing if tensor.grad_fn is None)
                 if cuts:
                     self._cuts[id(result)] = (result, tuple(cuts))
 

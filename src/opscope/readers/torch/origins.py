@@ -34,6 +34,15 @@ class Origins:
         """Modules that ran, and their classes."""
         return {}
 
+    @property
+    def parameters(self) -> list[tuple[str, Any]]:
+        """The parameters of the module that ran, by name."""
+        return []
+
+    def cut_of_leaf(self, tensor: Any) -> Cut | None:
+        """What cut the gradient right at a leaf, before any function used it."""
+        return None
+
     def scope(self, function: Any) -> Path:
         return ()
 

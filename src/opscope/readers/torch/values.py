@@ -51,6 +51,14 @@ def sizes(value: Any) -> tuple[int | str, ...]:
         return ("?",)
 
 
+def storage_key(tensor: Any) -> Any:
+    """The same for a tensor and its views."""
+    try:
+        return tensor.untyped_storage()._cdata
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return ("object", id(tensor))
+
+
 def tensor_type(value: Any, depth: int = 0) -> TensorType:
     """The type of one value: a tensor, a symbol, a Python number, or something else by the name of its class."""
     if is_tensor(value):
