@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opscope.analysis.moved import Fused, Sizes, bytes_moved, fused_bytes, output_sizes, size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.gc_pause import without_collecting
 from opscope.ops import CATEGORIES, LOOPS, Control, category_of, facts_of, plain_name
+from opscope.ops.loops import trip_count
 from opscope.program import UNKNOWN_TYPE, Graph, Node, Program, TensorType, whole_number
 
 
@@ -48,7 +49,6 @@ _CONTRACTED = (
     ("contracting_dims", re.compile(r"\[?([\d, ]*)")),
 )
 _ANNOTATIONS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint"}
-_TRIP_COUNT = re.compile(r'"?known_trip_count"?\s*:\s*\{\s*"?n"?\s*:\s*"?(\d+)')
 
 
 _Rule = Callable[[Graph, Node], int | None]
@@ -142,7 +142,7 @@ def _control_flow(node: Node, control: Control, bodies: list[Cost]) -> Cost:
     once = _sum(bodies)
     if control not in LOOPS:
         return once
-    trips = _trip_count(node)
+    trips = trip_count(node)
     return once.times(trips) if trips is not None else _sum([once, UNKNOWN])
 
 
@@ -287,13 +287,4 @@ _APPLIED: dict[str, _Rule] = {
 
 def has_unknown_length(node: Node) -> bool:
     """Whether a node is a loop whose number of iterations is unknown."""
-    return bool(node.calls) and facts_of(node.op).control in LOOPS and _trip_count(node) is None
-
-
-def _trip_count(node: Node) -> int | None:
-    attrs: Any = node.attrs
-    match = _TRIP_COUNT.search(str(attrs.get("backend_config", "")))
-    if match:
-        return whole_number(match[1])
-    length = attrs.get("length") if facts_of(node.op).control == "scan" else None
-    return whole_number(length)
+    return bool(node.calls) and facts_of(node.op).control in LOOPS and trip_count(node) is None

@@ -28,6 +28,7 @@ COMMANDS = {
     "export": ("opscope.cli.export", "Write a data file or a picture; the suffix chooses the format."),
     "repl": ("opscope.cli.repl", "Explore a program at a prompt."),
     "passes": ("opscope.cli.passes", "List compiler passes and what each added, removed and changed."),
+    "cost": ("opscope.cli.cost", "List what takes the time, or the FLOPs and bytes, the heaviest first."),
     "memory": ("opscope.cli.memory", "Show what is in memory at the peak, and why it is still alive."),
     "diff": ("opscope.cli.diff", "Compare two programs, or two passes of a recording."),
     "formats": ("opscope.cli.formats", "List the supported formats and what to install for the rest."),

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from opscope.ops.loops import trip_count
 from opscope.program import Graph, Node, NodeKey, Program
 
 _SILENT = frozenset(
@@ -14,7 +15,6 @@ _SILENT = frozenset(
      "replica-id", "tuple"]
 )  # fmt: skip
 """Instructions that launch nothing."""
-_TRIP_COUNT = re.compile(r'"?known_trip_count"?\s*:\s*\{\s*"?n"?\s*:\s*"?(\d+)')
 _COPIES = frozenset(
     ["copy", "copy-start", "slice", "slice-start", "dynamic-slice", "dynamic-update-slice", "concatenate", "reshape", "transpose"]
 )
@@ -149,8 +149,8 @@ class Schedule:
         if node.op != "while":
             return max(bodies, key=lambda body: self._evidence(body), default=[]) if node.op == "conditional" else _flat(bodies)
         once = _flat(bodies)
-        match = _TRIP_COUNT.search(str(node.attrs.get("backend_config", "")))
-        count = int(match[1]) if match else self._guessed_count(once)
+        known = trip_count(node)
+        count = self._guessed_count(once) if known is None else known
         return once * max(1, min(count, room // max(len(once), 1)))
 
     def _evidence(self, body: list[Launch]) -> int:

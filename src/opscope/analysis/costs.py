@@ -1,0 +1,206 @@
+"""What a program costs, row by row: measured time, FLOPs and bytes of each node, kernel, operation, module or source line, per step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from opscope.analysis.cost import CostModel
+from opscope.analysis.cost_metrics import BYTES, FLOPS, with_costs
+from opscope.errors import OpscopeError
+from opscope.naming import suggest
+from opscope.ops.loops import trip_count
+from opscope.profile.place import Times
+from opscope.profile.schedule import executed_graphs, runs_its_graphs
+from opscope.program import Graph, Node, NodeKey, Program
+
+PERS = ("node", "kernel", "op", "module", "source")
+TIME = "time"
+_NOWHERE = "(none)"
+"""The module or source line of what has none."""
+
+
+@dataclass
+class CostRow:
+    """A row of the table. `seconds`, `flops` and `bytes` are of one step; None is unknown."""
+
+    name: str
+    graph: str = ""
+    op: str = ""
+    module: str = ""
+    source: str = ""
+    nodes: int = 0
+    calls: float = 0
+    amounts: dict[str, float] = field(default_factory=dict)
+    share: float = 0.0
+    cumulative: float = 0.0
+
+    def add(self, amounts: dict[str, float], calls: float) -> None:
+        self.nodes += 1
+        self.calls += calls
+        for name, amount in amounts.items():
+            self.amounts[name] = self.amounts.get(name, 0.0) + amount
+
+
+@dataclass
+class Costs:
+    """The rows, the heaviest first, and how much of the device's time they explain."""
+
+    program: str
+    by: str
+    per: str
+    unit: str
+    rows: list[CostRow]
+    times: Times | None
+    missing: int = 0
+    """Operations whose amount is unknown."""
+
+    @property
+    def total(self) -> float:
+        return sum(row.amounts.get(self.by, 0.0) for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        rows = [self._row(row) for row in self.rows]
+        data: dict[str, Any] = {"program": self.program, "by": self.by, "per": self.per, "rows": rows, "unknown": self.missing}
+        if self.times is not None:
+            data["profile"] = self._profile(self.times)
+        return data
+
+    def _row(self, row: CostRow) -> dict[str, Any]:
+        keys: dict[str, Any] = {self.per: row.name}
+        if self.per == "node":
+            keys |= {"graph": row.graph, "op": row.op, "module": row.module, "source": row.source}
+        else:
+            keys["nodes"] = row.nodes
+        amounts = {"seconds": row.amounts.get(TIME), "flops": row.amounts.get(FLOPS.name), "bytes": row.amounts.get(BYTES.name)}
+        if self.by not in (TIME, FLOPS.name, BYTES.name):
+            amounts[self.by] = row.amounts.get(self.by)
+        return {**keys, "calls": row.calls, **amounts, "share": row.share, "cumulative_share": row.cumulative}
+
+    @staticmethod
+    def _profile(times: Times) -> dict[str, Any]:
+        """Per step."""
+        steps = max(times.steps, 1)
+        heaviest = sorted(times.unplaced.items(), key=lambda item: -item[1][0])
+        return {
+            "device_seconds": times.device_seconds / steps,
+            "attributed_seconds": times.placed_seconds / steps,
+            "steps": times.steps,
+            "unattributed": [{"kernel": name, "seconds": seconds / steps, "count": count / steps} for name, (seconds, count) in heaviest],
+        }
+
+
+def costs_of(program: Program, times: Times | None = None, by: str | None = None, per: str = "node") -> Costs:
+    """The costs of a program. `by` is "time" if there is a profile and "flops" otherwise, "bytes", or any metric of the program."""
+    by = by or (TIME if times is not None else FLOPS.name)
+    program = with_costs(program)
+    if by == TIME and times is None:
+        raise OpscopeError("has no measured times; name a profile with --profile FILE, or rank --by flops or --by bytes")
+    if by != TIME and (by not in program.metrics or program.metrics[by].ratio):
+        names = [TIME, *(name for name, metric in program.metrics.items() if not metric.ratio)]
+        raise OpscopeError(f"has no metric {by!r} that adds up{suggest(by, names)}")
+    if per == "kernel":
+        if times is None or by != TIME:
+            raise OpscopeError("has kernels only in a profile, ranked --by time; add --profile FILE, or use --per node")
+        rows = _kernels(times)
+        missing = 0
+    else:
+        rows, missing = _nodes(program, times, by, per)
+    rows = sorted((row for row in rows if by in row.amounts), key=lambda row: -row.amounts[by])
+    total = sum(row.amounts[by] for row in rows)
+    if by == TIME and times is not None:
+        total = times.device_seconds / max(times.steps, 1)
+    reached = 0.0
+    for row in rows:
+        row.share = row.amounts[by] / total if total else 0.0
+        reached += row.share
+        row.cumulative = reached
+    return Costs(program.name, by, per, "s" if by == TIME else program.metrics[by].unit, rows, times, missing)
+
+
+def _kernels(times: Times) -> list[CostRow]:
+    steps = max(times.steps, 1)
+    rows: dict[str, CostRow] = {}
+    for kernels in (*times.kernels.values(), times.unplaced):
+        for name, (seconds, count) in kernels.items():
+            rows.setdefault(name, CostRow(name)).add({TIME: seconds / steps}, count / steps)
+    return list(rows.values())
+
+
+def _nodes(program: Program, times: Times | None, by: str, per: str) -> tuple[list[CostRow], int]:
+    """The rows, and how many operations have no number for what they are ranked by."""
+    names = [FLOPS.name, BYTES.name, *([by] if by not in (TIME, FLOPS.name, BYTES.name) else [])]
+    key = _KEYS[per]
+    rows: dict[Any, CostRow] = {}
+    unknown = _unknown(program, by)
+    missing = 0
+    for graph, node, runs, is_listed_inside in _executed(program, times):
+        node_key = (graph.name, node.id)
+        columns = {} if is_listed_inside else {name: graph.metrics[name] for name in names if name in graph.metrics}
+        amounts = {name: column[node.id] * runs for name, column in columns.items() if node.id in column}
+        if times is not None and node_key in times.seconds:
+            amounts[TIME] = times.seconds[node_key] / max(times.steps, 1)
+        missing += node_key in unknown and not is_listed_inside
+        if not amounts:
+            continue
+        name = key(node)
+        row = rows.setdefault(node_key if per == "node" else name, CostRow(name, graph.name, node.op, _module(node), _source(node)))
+        row.add(amounts, runs)
+    return list(rows.values()), missing
+
+
+def _unknown(program: Program, by: str) -> set[NodeKey]:
+    """The operations whose FLOPs or bytes cannot be told from the program."""
+    if by not in (FLOPS.name, BYTES.name):
+        return set()
+    model = CostModel(program)
+    which = "unknown_flops" if by == FLOPS.name else "unknown_bytes"
+    return {
+        (graph.name, node.id)
+        for graph in executed_graphs(program)
+        for node, cost in zip(graph.nodes, model.nodes(graph), strict=True)
+        if getattr(cost, which)
+    }
+
+
+def _executed(program: Program, times: Times | None) -> Iterator[tuple[Graph, Node, float, bool]]:
+    """The nodes that run: how often in a step, and whether what they call is listed by itself. A loop is its body's nodes, if it is known
+    how often they run; a conditional is its branches' nodes, if it was measured."""
+    runs: dict[str, float] = {program.entry: 1.0}
+    for graph in executed_graphs(program):
+        if graph.name not in runs:
+            continue
+        for node in graph:
+            if not runs_its_graphs(node):
+                yield graph, node, runs[graph.name], False
+                continue
+            count = None if node.op == "conditional" else trip_count(node) if node.op == "while" else 1
+            if count is not None:
+                inside = {name: runs.get(name, 0.0) + runs[graph.name] * count for name in node.calls}
+            elif times is not None:
+                inside = {name: _measured_runs(program.graphs[name], times) for name in node.calls}
+            else:
+                inside = {}
+            runs.update(inside)
+            yield graph, node, runs[graph.name], bool(inside)
+
+
+def _measured_runs(graph: Graph, times: Times) -> float:
+    return max((times.calls((graph.name, node.id)) for node in graph), default=0) / max(times.steps, 1)
+
+
+def _module(node: Node) -> str:
+    return "/".join(node.scope)
+
+
+def _source(node: Node) -> str:
+    return str(node.source[0]) if node.source else ""
+
+
+_KEYS: dict[str, Callable[[Node], str]] = {
+    "node": lambda node: node.id,
+    "op": lambda node: node.op,
+    "module": lambda node: _module(node) or _NOWHERE,
+    "source": lambda node: _source(node) or _NOWHERE,
+}

@@ -1,0 +1,133 @@
+"""`opscope cost`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opscope.cli.progress import progress
+from opscope.cli.source import profile_option, source_options
+from opscope.cli.table import blocks, table
+from opscope.ellipsis import ellipsize
+from opscope.errors import in_source
+from opscope.quantities import short_bytes, short_number, short_seconds
+from opscope.terminal import say, say_json
+
+if TYPE_CHECKING:
+    from opscope.analysis.costs import CostRow, Costs
+    from opscope.profile.place import Times
+
+_MOST_ROWS = 20
+_LONGEST = 70
+_PERS = ("node", "kernel", "op", "module", "source")
+
+
+@click.command()
+@source_options
+@profile_option
+@click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this; by default time if there is a profile, otherwise flops.")
+@click.option("--per", type=click.Choice(_PERS), default="node", show_default=True, help="What a row is.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
+@click.option("--all", "everything", is_flag=True, help="List every row instead of the heaviest.")
+def command(
+    source: str,
+    module: str | None,
+    from_format: str | None,
+    profile: str | None,
+    by: str | None,
+    per: str,
+    as_json: bool,
+    everything: bool,
+) -> None:
+    """List what SOURCE spends its time on, the heaviest first, with shares and cumulative shares.
+
+    SOURCE is a profile (.xplane.pb, or the directory that jax.profiler.trace writes), or a program with --profile FILE. Without a
+    profile, rows are ranked by their estimated FLOPs or bytes. Numbers are of one step: one run of the module.
+
+    \b
+    opscope cost trace_dir
+    opscope cost trace_dir --per module
+    opscope cost after.hlo --profile trace_dir --per source --json
+    opscope cost step.hlo --by bytes
+    """
+    from opscope.analysis.costs import costs_of
+    from opscope.loading import load_timed
+
+    with progress(f"reading {source}") as report:
+        timed = load_timed(source, module=module, format=from_format, profile=profile, progress=report)
+    chosen = [one for one in timed if one.times is not None] or timed
+    with in_source(source):
+        costs = [costs_of(one.program, one.times, by, per) for one in chosen]
+    if as_json:
+        data: Any = costs[0].to_json() if len(costs) == 1 else {"programs": [one.to_json() for one in costs]}
+        say_json(data, indent=1)
+    elif len(costs) == 1:
+        say(*_text(costs[0], None if everything else _MOST_ROWS))
+    else:
+        cells = [("module", costs[0].by, "rows"), *((one.program, _amount(one.total, one.unit), f"{len(one.rows):,}") for one in costs)]
+        say(*blocks([f"{len(costs)} modules; --module NAME shows one"], table(cells, "lrr")))
+
+
+def _text(costs: Costs, most: int | None) -> list[str]:
+    parts = [table(_facts(costs))]
+    headings = [costs.per, costs.by, "share", "sum", "calls"]
+    others = [name for name in ("flops", "bytes") if name != costs.by and any(name in row.amounts for row in costs.rows)]
+    is_node = costs.per == "node"
+    rows = [(*headings, *others, *(["op", "module"] if is_node else []))]
+    for row in costs.rows[:most]:
+        rows.append(
+            (
+                ellipsize(row.name, _LONGEST),
+                _amount(row.amounts[costs.by], costs.unit),
+                f"{row.share:.1%}",
+                f"{row.cumulative:.1%}",
+                f"{row.calls:,.6g}",
+                *(_other(row, name) for name in others),
+                *([row.op, ellipsize(row.module, _LONGEST)] if is_node else []),
+            )
+        )
+    listed = table(rows, "lrrrr" + "r" * len(others))
+    if most is not None and len(costs.rows) > most:
+        listed.append(f"… {len(costs.rows) - most:,} more (--all lists them)")
+    parts.append(listed)
+    if costs.times is not None and costs.times.unplaced:
+        parts.append(_unplaced(costs.times, most))
+    return blocks(*parts)
+
+
+def _facts(costs: Costs) -> list[tuple[str, str]]:
+    facts = [("program", costs.program)]
+    times = costs.times
+    if times is not None:
+        steps = max(times.steps, 1)
+        share = times.placed_seconds / times.device_seconds if times.device_seconds else 1.0
+        facts.append(("device time", f"{short_seconds(times.device_seconds / steps)} per step, measured in {times.steps:,} steps"))
+        facts.append(("placed", f"{share:.2%} of it on nodes"))
+    if costs.by != "time":
+        facts.append((costs.by, f"{_amount(costs.total, costs.unit)} per step"))
+    if costs.missing:
+        facts.append(("unknown", f"{costs.missing:,} operations of unknown {costs.by}"))
+    return facts
+
+
+def _unplaced(times: Times, most: int | None) -> list[str]:
+    """The kernels that belong to no node."""
+    heaviest = sorted(times.unplaced.items(), key=lambda item: -item[1][0])
+    steps = max(times.steps, 1)
+    rows = [("kernel without a node", "time", "calls")]
+    rows += [
+        (ellipsize(name, _LONGEST), short_seconds(seconds / steps), f"{count / steps:,.6g}") for name, (seconds, count) in heaviest[:most]
+    ]
+    return table(rows, "lrr")
+
+
+def _other(row: CostRow, name: str) -> str:
+    amount = row.amounts.get(name)
+    return "" if amount is None else short_bytes(amount) if name == "bytes" else short_number(amount)
+
+
+def _amount(value: float, unit: str) -> str:
+    if unit == "s":
+        return short_seconds(value)
+    return short_bytes(value) if unit == "B" else short_number(value)
