@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.prompt.source_flags import chosen_source, read_flagged, source_flags
-from opscope.cli.source import from_option, module_option
+from opscope.cli.prompt.source_flags import chosen_source, read_compiled, source_flags
+from opscope.cli.source import from_option, module_option, read_one
 from opscope.errors import OpscopeError
 from opscope.terminal import say
 
@@ -66,8 +66,8 @@ def command(
 
     if live and output:
         raise OpscopeError("--live draws in the browser and --output into files; use only one of them")
-    path, form = chosen_source(source, files)
-    program = read_flagged(path, form, platform, from_format, module)
+    path, format = chosen_source(source, files)
+    program = read_compiled(path, platform) if platform else read_one(path, format or from_format, module)
     directory = Path(output) if output else None
     drawer = LiveDrawer(program, say, browser) if live else FileDrawer(directory, browser)
     most = _MOST_LISTED if sys.stdout.isatty() else None
@@ -77,7 +77,7 @@ def command(
         say,
         partial(say, err=True),
         lambda: drawer.open(program),
-        None if platform or form else _history(path, program),
+        None if platform or format else _history(path, program),
         directory=directory,
         most_listed=most,
     )

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from opscope.cli.source import read_one
-
 if TYPE_CHECKING:
     from opscope.program import Program
-    from opscope.readers.jax.xla import Form
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FLAGS: dict[str, tuple[Form, str]] = {
-    "hlo_text": ("text", "SOURCE, by its name in interactive_graphviz: HLO text."),
-    "hlo_module_proto": ("module", "A serialized HloModuleProto (needs jaxlib)."),
-    "hlo_proto": ("proto", "A serialized HloProto (needs jaxlib)."),
-    "hlo_snapshot": ("snapshot", "A serialized HloSnapshot (needs jaxlib)."),
+FLAGS = {
+    "hlo_text": ("hlo", "SOURCE, by its name in interactive_graphviz: HLO text."),
+    "hlo_module_proto": ("hlo-proto", "The same: a serialized HloModuleProto."),
+    "hlo_proto": ("hlo-proto", "The same: a serialized HloProto."),
+    "hlo_snapshot": ("hlo-proto", "The same: a serialized HloSnapshot."),
 }
+"""The format that each flag says the source has, and its help."""
 
 
 def source_flags(command: Command) -> Command:
@@ -33,9 +31,9 @@ def source_flags(command: Command) -> Command:
     return click.argument("source", metavar="[SOURCE]", required=False, type=click.Path(allow_dash=True))(platform(command))
 
 
-def chosen_source(source: str | None, files: dict[str, str | None]) -> tuple[str, Form | None]:
-    """The one source that was named, and which form a flag says it has."""
-    named: list[tuple[str, Form | None]] = [(path, FLAGS[name][0]) for name, path in files.items() if path]
+def chosen_source(source: str | None, files: dict[str, str | None]) -> tuple[str, str | None]:
+    """The one source that was named, and the format that a flag says it has."""
+    named: list[tuple[str, str | None]] = [(path, FLAGS[name][0]) for name, path in files.items() if path]
     if source:
         named.append((source, None))
     if len(named) != 1:
@@ -44,17 +42,19 @@ def chosen_source(source: str | None, files: dict[str, str | None]) -> tuple[str
     return named[0]
 
 
-def read_flagged(source: str, form: Form | None, platform: str, format: str | None, module: str | None) -> Program:
-    """The program of a source. XLA reads the binary forms, and compiles for a platform."""
-    if form in (None, "text") and not platform:
-        return read_one(source, "hlo" if form else format, module)
+def read_compiled(source: str, platform: str) -> Program:
+    """The program that XLA makes of HLO, text or proto, for a platform."""
     from opscope.analysis.enrich import with_groupings
     from opscope.errors import in_source
     from opscope.loading import only_program
     from opscope.readers.hlo import parse_hlo
-    from opscope.readers.jax.xla import xla_text
+    from opscope.readers.hlo_proto import hlo_proto, module_depth
+    from opscope.readers.hlo_proto.text import module_text
+    from opscope.readers.jax.xla import compile_hlo
     from opscope.readers.source import Source
 
     with in_source(source):
-        text = xla_text(Source(source).read_bytes(), form or "text", platform)
-        return with_groupings(only_program(source, parse_hlo(text)))
+        file = Source(source)
+        is_proto = module_depth(file.head) is not None
+        text = module_text(hlo_proto(file.read_bytes())["hlo_module"]) if is_proto else file.read_text()
+        return with_groupings(only_program(source, parse_hlo(compile_hlo(text, platform))))
