@@ -49,6 +49,7 @@ OTHERS = {
     "diff": "Matching nodes across passes",
     "backward_links": "Linking backward to forward",
     "memory": "Memory of compiled programs",
+    "torch_memory": "Memory of PyTorch's training steps",
     "inferred_halves": "Forward and backward without names",
     "fuzz": "Damaged files",
 }

@@ -10,7 +10,7 @@ from conftest import ROOT, Corpus, load_file
 from opscope.memory.model import Buffer, Memory
 from opscope.memory.schedule import computed_memory
 from opscope.memory.xla_files import find_reports, program_of, reported_memory
-from opscope.program import ProgramBuilder, TensorType
+from opscope.program import BACKWARD_OF, Link, ProgramBuilder, TensorType
 from opscope.readers.hlo import parse_hlo
 
 KB = 1024
@@ -160,6 +160,31 @@ def test_views_of_pytorch_are_parts_of_what_they_view() -> None:
     kinds = {"x": "input", "w": "parameter", "mm": "temporary", "cos": "output"}
     assert {buffer.name: buffer.kind for buffer in memory.buffers} == kinds
     assert memory.peak_bytes == 4 * 64 and buffer_of(memory, "mm").why == "used last by cos"
+
+
+def test_a_joint_graph_keeps_gradients_and_what_a_derivative_makes_until_it_returns() -> None:
+    builder = ProgramBuilder("m")
+    graph = builder.graph("main")
+    vector = [TensorType("float32", (256,))]
+    backward = [Link(BACKWARD_OF, "pow")]
+    graph.node("w", "parameter", [], vector, role="parameter")
+    graph.node("sin", "aten.sin.default", [("w", 0)], vector)
+    graph.node("pow", "aten.pow.Tensor_Scalar", [("sin", 0)], vector)
+    graph.node("ones", "aten.ones_like.default", [("pow", 0)], vector)
+    graph.node("pow_1", "aten.pow.Tensor_Scalar", [("sin", 0)], vector, links=backward)
+    graph.node("mul", "aten.mul.Scalar", [("pow_1", 0)], vector, links=backward)
+    graph.node("mul_1", "aten.mul.Tensor", [("mul", 0), ("ones", 0)], vector, links=backward)
+    graph.node("cos", "aten.cos.default", [("w", 0)], vector, links=[Link(BACKWARD_OF, "sin")])
+    graph.node("mul_2", "aten.mul.Tensor", [("mul_1", 0), ("cos", 0)], vector, links=[Link(BACKWARD_OF, "sin")])
+    graph.node("grad.w", "gradient", [("mul_2", 0)], vector, role="gradient")
+    graph.node("later", "aten.sum.default", [("w", 0)], [TensorType("float32", ())])
+    graph.outputs = [("later", 0)]
+    memory = computed_memory(builder.build())
+    assert memory.step_at(memory.peak) == "mul_1"
+    assert memory.peak_bytes == 6 * KB, "w, sin, ones, and the three values of the derivative of pow"
+    gradient = buffer_of(memory, "mul_2")
+    assert (gradient.kind, gradient.why, gradient.last) == ("gradient", "gradient of w", len(memory.steps))
+    assert not any(buffer.name == "grad.w" for buffer in memory.buffers), "a mark has no memory of its own"
 
 
 def within(computed: Memory, reported: Memory, percent: float) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from opscope.analysis.moved import size_of
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
 from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType, ValueRef
@@ -66,6 +67,11 @@ class Value(NamedTuple):
     output: int
     type: TensorType
 
+    @property
+    def bytes(self) -> int | None:
+        """None if unknown. A nested tuple is counted where its elements are made, and a gradient that nobody wants is nothing."""
+        return size_of(self.type)[1]
+
 
 class Aliases:
     """Values and the buffers that they are in. A value and a buffer are numbers; `buffer(value)` is the buffer's."""
@@ -117,10 +123,10 @@ class Aliases:
     def arguments(self, graph: Graph) -> Iterable[int]:
         return (value for node in graph.parameters for names in self.outputs[graph.name, node.id] for value in names)
 
-    def makes(self, graph: Graph, node: Node) -> bool:
-        """Whether a node makes values, and does not only pass on others."""
-        made_by = (self.values[value] for names in self.outputs[graph.name, node.id] for value in names)
-        return any(value.node is node and value.graph == graph.name for value in made_by)
+    def made_by(self, graph: Graph, node: Node) -> list[int]:
+        """The values that a node makes, and does not only pass on."""
+        behind = (value for names in self.outputs[graph.name, node.id] for value in names)
+        return [value for value in behind if self.values[value].node is node and self.values[value].graph == graph.name]
 
     def _new(self, graph: Graph, node: Node) -> list[Names]:
         names: list[Names] = []
@@ -136,6 +142,8 @@ class Aliases:
         facts = facts_of(node.op)
         if not operands or not operands[0]:
             return self._new(graph, node)
+        if node.role in ("gradient", "output"):  # marks what its operand is
+            return operands[0]
         if facts.forwards == "tuple":
             return [_joined(operand) for operand in operands]
         if name.endswith("_done"):

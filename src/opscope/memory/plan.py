@@ -73,7 +73,7 @@ def _allocations(aliases: Aliases, lifetimes: Sequence[Span]) -> dict[int, Alloc
     main = aliases.program.main
     for number, value in enumerate(aliases.values):
         allocation = allocations[aliases.buffer(number)]
-        allocation.bytes = max(allocation.bytes, value.type.bytes or 0)
+        allocation.bytes = max(allocation.bytes, value.bytes or 0)
         allocation.values.append(number)
         allocation.is_argument |= value.node.is_argument and value.graph == main.name
         allocation.is_constant |= value.node.role == "constant"

@@ -7,7 +7,8 @@ elementwise operation may write its result over an operand that is not needed an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 
 from opscope.memory.aliases import Aliases, Value, parameter_number
 from opscope.memory.model import Buffer, Kind, Memory
@@ -16,7 +17,7 @@ from opscope.memory.plan import Allocation, Span, make_plan
 from opscope.memory.reasons import Reasons
 from opscope.memory.sharing import takeovers
 from opscope.memory.xla_reports import LiveRanges
-from opscope.program import Program
+from opscope.program import BACKWARD_OF, Graph, Node, Program
 
 
 def computed_memory(program: Program) -> Memory:
@@ -58,10 +59,28 @@ def _lifetimes(program: Program, order: Order, aliases: Aliases) -> list[Span]:
                 last[value] = max(last[value], position)
         for value in aliases.results(graph):
             last[value] = max(last[value], order.end[graph.name])
+    for nodes in _backward_functions(program.main):
+        end = order.position[program.entry, nodes[-1].id]
+        for node in nodes:
+            for value in (*aliases.operands(program.main, node), *aliases.made_by(program.main, node)):
+                last[value] = max(last[value], end)
+    for node in program.main:
+        if node.role == "gradient":
+            for value in aliases.operands(program.main, node):
+                last[value] = len(order.steps)
     for value in aliases.arguments(program.main):
         if value not in aliases.donated:
             last[value] = len(order.steps)
     return list(zip(first, last, strict=True))
+
+
+def _backward_functions(graph: Graph) -> Iterator[list[Node]]:
+    """Nodes of PyTorch's backward half that come from one derivative. What it reads and makes is there until it returns."""
+    links = [tuple(link.node for link in node.links if link.kind == BACKWARD_OF) for node in graph]
+    for forward, group in groupby(zip(links, graph, strict=True), key=lambda pair: pair[0]):
+        nodes = [node for _, node in group]
+        if forward and nodes[0].op.startswith("aten."):
+            yield nodes
 
 
 def _buffers(
@@ -69,21 +88,23 @@ def _buffers(
 ) -> list[Buffer]:
     reasons = Reasons(program)
     end = len(order.steps)
+    marks = [node for node in program.main if node.role == "gradient"]
+    gradients = {aliases.buffer(value): node.id.removeprefix("grad.") for node in marks for value in aliases.operands(program.main, node)}
     buffers = []
     for key, allocation in allocations.items():
         slot = slots.get(key, key)
         for number in allocation.values:
             value = aliases.values[number]
             born, last = lifetimes[number]
-            kind, why = _kind(program, aliases, allocation, value, last >= end)
+            kind, why = _kind(program, aliases, allocation, value, gradients.get(key, ""), last >= end)
             output = f"{{{value.output}}}" if len(value.node.outputs) > 1 else ""
-            buffer = Buffer(value.node.id, value.type.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why)
+            buffer = Buffer(value.node.id, value.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why)
             buffers.append(reasons.explained(buffer, order.steps[last] if last < end else ""))
     buffers.sort(key=lambda buffer: (buffer.born, buffer.last))
     return buffers
 
 
-def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Value, to_the_end: bool) -> tuple[Kind, str]:
+def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Value, gradient_of: str, to_the_end: bool) -> tuple[Kind, str]:
     donated = next((aliases.values[number].node for number in allocation.values if number in aliases.donated), None)
     if value.node.is_argument and value.graph == program.entry:
         if value.node.role in ("input", "buffer"):
@@ -92,6 +113,8 @@ def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Val
         return "parameter", ("parameter" if number is None else f"parameter {number}") + (", donated" if donated else "")
     if value.node.role == "constant":
         return "constant", "constant"
+    if gradient_of:
+        return "gradient", f"gradient of {gradient_of}"
     if allocation.is_output and to_the_end:
         return "output", f"output, aliases parameter {parameter_number(donated)}" if donated else ""
     return "temporary", ""

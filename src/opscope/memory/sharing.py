@@ -28,7 +28,7 @@ def takeovers(program: Program, order: Order, aliases: Aliases) -> dict[Takeover
     for graph in order.graphs:
         for node in graph.nodes:
             results = aliases.outputs[graph.name, node.id]
-            if node.role != "op" or not node.inputs or not aliases.makes(graph, node):
+            if node.role != "op" or not node.inputs or not aliases.made_by(graph, node):
                 continue
             for number, ref in enumerate(node.inputs):
                 behind = aliases.behind(graph.name, ref)
