@@ -98,6 +98,12 @@ def test_a_tpu_has_its_operations_on_a_line() -> None:
     assert profile.modules[7].name == "jit_f"
 
 
+def test_a_stat_without_anything_is_nothing() -> None:
+    names = entry(5, 1, b"hlo_op") + entry(5, 2, b"program_id")
+    line = text(3, text(2, b"thread") + text(4, number(1, 1) + text(4, b"")))
+    assert read_xplane(text(1, text(2, b"/host:CPU") + names + line)).device == []
+
+
 def test_damaged_profiles_are_read_or_one_sentence() -> None:
     data = SAMPLE.read_bytes()
     dice = random.Random(1)

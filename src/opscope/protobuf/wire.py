@@ -126,6 +126,8 @@ class Schema:
 
 def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
     """The number here, and the position after it."""
+    if pos < end and data[pos] < 128:  # most numbers are small
+        return data[pos], pos + 1
     value = shift = 0
     for at in range(pos, min(end, pos + _LONGEST_VARINT)):
         byte = data[at]

@@ -78,7 +78,7 @@ def wanted_stats(line: bytes, event: RawEvent, wanted: Collection[int]) -> dict[
     """The stats of an event whose metadata is wanted, by metadata."""
     chosen = {}
     for start, stop in event.stats:
-        if line[start] == _METADATA:  # written first, so that the others need no decoding
+        if stop - start > 1 and line[start] == _METADATA:  # written first, so that the others need no decoding
             number = line[start + 1] if line[start + 1] < 128 else varint(line, start + 1, stop)[0]
             if number in wanted:
                 chosen[number] = XPLANE.decode("XStat", line[start:stop])
