@@ -46,6 +46,8 @@ SAMPLES = HERE.parent / "tests" / "samples"
 LARGEST_SAMPLE = 40_000
 LARGEST_POOL = 3000
 SECONDS = 20
+SAVED = 200
+"""The state is saved after so many inputs."""
 DRAWN = 8
 """Of the inputs that give a program, one in so many is also drawn."""
 NEEDS = {"onnx": "onnx", "mlir": "jaxlib"}
@@ -165,9 +167,14 @@ class Fuzzer:
         self._signatures = set(self.state.signatures)
 
     def run(self, inputs: int) -> None:
-        for _ in range(inputs):
-            self.step()
-        self.save()
+        """Run so many more inputs. The state is saved from time to time, and when the run is interrupted."""
+        try:
+            for _ in range(inputs):
+                self.step()
+                if self.state.next % SAVED == 0:
+                    self.save()
+        finally:
+            self.save()
 
     def step(self) -> None:
         started = time.perf_counter()

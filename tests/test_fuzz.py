@@ -39,6 +39,21 @@ def test_a_run_goes_on_where_the_last_one_stopped(fuzz: ModuleType, tmp_path: Pa
     assert again.state.outcomes == once.state.outcomes and again.state.signatures == once.state.signatures
 
 
+def test_an_interrupted_run_keeps_its_state(fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fuzzer = fuzz.Fuzzer(tmp_path, ["native"])
+    step = fuzzer.step
+
+    def interrupted() -> None:
+        if fuzzer.state.next == 3:
+            raise KeyboardInterrupt
+        step()
+
+    monkeypatch.setattr(fuzzer, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fuzzer.run(10)
+    assert fuzz.Fuzzer(tmp_path, ["native"]).state.next == 3
+
+
 def test_a_fault_is_counted_and_its_file_kept(fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: Path, draw: bool) -> str:
         raise KeyError("x")
