@@ -1,11 +1,13 @@
 /** The page around the graph: controls above, outline left, details right, table and passes below. All of them can be hidden. */
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { carriesFiles } from "../files/dropped";
 import type { Session } from "../session";
+import { PanelSizes } from "../state/panelSizes";
 import { PanesView } from "../timeline/panesView";
 import { Strip } from "../timeline/strip";
 import { Details } from "./details";
+import { Divider } from "./divider";
 import { useSignal } from "./hooks";
 import { Outline } from "./outline";
 import { pressKey, ShortcutSheet } from "./shortcuts";
@@ -32,6 +34,8 @@ export function App({ session, compact }: { readonly session: Session; readonly 
     passes: true,
     styles: false,
   });
+  const sizes = useMemo(() => new PanelSizes(), []);
+  useSignal(sizes.onChange);
   const [dragging, setDragging] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const where = {
@@ -71,6 +75,7 @@ export function App({ session, compact }: { readonly session: Session; readonly 
       class={dragging ? "app dragging" : "app"}
       ref={root}
       data-theme={session.theme.name}
+      style={sizes.variables}
       onKeyDown={onPageKey}
       onDragEnter={(event) => setDragging(carriesFiles(event))}
       onDragLeave={(event) => {
@@ -88,15 +93,18 @@ export function App({ session, compact }: { readonly session: Session; readonly 
       <Toolbar session={session} panels={panels} setPanels={setPanels} />
       <div class="body">
         {panels.outline && <Outline session={session} />}
+        {panels.outline && <Divider name="outline" panel="outline" side="left" sizes={sizes} />}
         <PanesView
           session={session}
           onKey={(event, pane) => {
             if (pressKey(event, { ...where, session: pane })) event.preventDefault();
           }}
         />
+        {(panels.details || panels.styles) && <Divider name="details" panel="details" side="right" sizes={sizes} />}
         {panels.styles && <StylesPanel session={session} onClose={() => setPanels({ ...panels, styles: false })} />}
         {panels.details && !panels.styles && <Details session={session} />}
       </div>
+      {panels.table && <Divider name="table" panel="table" side="bottom" sizes={sizes} />}
       {panels.table && <TablePanel session={session} onClose={() => setPanels({ ...panels, table: false })} />}
       {panels.passes && session.timeline.exists && <Strip session={session} onClose={() => setPanels({ ...panels, passes: false })} />}
       {panels.shortcuts && <ShortcutSheet onClose={() => setPanels({ ...panels, shortcuts: false })} />}
