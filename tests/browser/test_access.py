@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from browser.conftest import ROOT
@@ -37,6 +40,16 @@ def test_no_serious_findings(open_file: Open, scheme: str) -> None:
     assert findings(viewer) == []
     viewer.page.get_by_role("tab", name="Graphs").click()
     viewer.press("Shortcuts")
+    assert findings(viewer) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_findings_on_the_home_page(open_address: Open, server: Callable[..., str], tmp_path: Path, scheme: str) -> None:
+    (tmp_path / "empty.hlo").touch()
+    viewer = open_address(server("--browse", tmp_path), color_scheme=scheme, faults=True)
+    viewer.page.get_by_role("button", name="empty.hlo", exact=True).click()
+    viewer.page.get_by_role("alert").wait_for()
+    viewer.page.get_by_label("Select detach", exact=True).check()
     assert findings(viewer) == []
 
 
