@@ -129,6 +129,7 @@ LINES: dict[str, list[list[str]]] = {
         ["a.json", "--at", "x"],
         ["named.hlo", "--per", "module"],
     ],
+    "cost": [["a.json"], ["a.json", "--json"], ["two.json"], ["nosuch\x1b[2J"]],
     "view": [["a.json", "--graph", "nosuch"], ["two.json", "--module", "zz"], ["nosuch\x1b[2J"], ["a.json", "--host", "\x1b[2J"]],
     "demo": [["\x1b[2J"], ["--list"]],
     "formats": [[], ["--json"]],

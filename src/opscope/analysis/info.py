@@ -95,6 +95,12 @@ def _inferred(program: Program) -> dict[str, int] | None:
     return {direction: counts[direction] for direction in (FORWARD, BACKWARD, UPDATE) if counts[direction]}
 
 
+def notes_of(program: Program) -> tuple[str, ...]:
+    """The remarks of a reader; a file may use the name for something else."""
+    notes = program.attrs.get("notes")
+    return tuple(map(str, notes)) if isinstance(notes, list | tuple) else ()
+
+
 def info_of(program: Program) -> Info:
     """Count a program. Operations are listed with the most frequent first."""
     ops: Counter[tuple[str, Role]] = Counter((node.op, node.role) for graph in program for node in graph.nodes)
@@ -131,5 +137,5 @@ def info_of(program: Program) -> Info:
         unknown_bytes=costs.total.unknown_bytes,
         halves=_inferred(program),
         device_seconds=sum(program.main.metrics[DEVICE_TIME.name].values()) if DEVICE_TIME.name in program.main.metrics else None,
-        notes=tuple(str(note) for note in program.attrs.get("notes", ())),
+        notes=notes_of(program),
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from opscope.analysis.derivatives import explanations
 from opscope.analysis.groupings import MODULE, GroupTree
+from opscope.analysis.info import notes_of
 from opscope.analysis.summary_table import table_of
 from opscope.program import Path, Program
 from opscope.render.wire.file_styles import looks_of
@@ -16,9 +17,7 @@ from opscope.render.wire.file_styles import looks_of
 def facts_of(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
     """Notes, derivative rules and, if there are any, the summary and the file's own styles. `trees` are the program's groupings."""
     starts = dict(zip(program.graphs, accumulate((len(graph) for graph in program), initial=0), strict=False))
-    notes = program.attrs.get("notes")
-    texts = [str(note) for note in notes] if isinstance(notes, list | tuple) else []
-    return {"notes": texts, "derivatives": explanations(program), **_summary(program, trees), **looks_of(program, starts)}
+    return {"notes": list(notes_of(program)), "derivatives": explanations(program), **_summary(program, trees), **looks_of(program, starts)}
 
 
 def _summary(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
