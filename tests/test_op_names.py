@@ -17,8 +17,9 @@ ROWS = (*COMMON, *(row for dialect in DIALECTS for row in dialect.rows))
 NAMES = {name.partition(".")[0].replace("_", "") for names, _ in ROWS for name in names.split()}
 
 ALLOWED = {
-    "categories and roles": "constant elementwise input matmul output parameter reduce shape",
-    "words of the viewer, and names of columns": "all any copy expand flatten identity map name sign size sum switch to view where",
+    "categories and roles": "constant elementwise input matmul output parameter reduce result shape",
+    "words of the viewer": "copy expand flatten stack switch to view",
+    "names of columns, and of what they contain": "all any identity map name repeat sign size sum where",
     "how a metric is combined, a barycentre is chosen, a range is given": "max mean median min range",
     "elements, classes and attributes of pages": "div dot round sub",
     "a key, a unit, a path command of SVG": "t",

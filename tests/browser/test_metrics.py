@@ -76,7 +76,6 @@ def test_details_say_what_a_node_a_group_and_the_program_have(open_file: Open) -
 def test_boxes_are_coloured_by_a_metric_with_its_unit_in_the_legend(open_file: Open) -> None:
     viewer = open_file(layers(), options=ViewOptions(depth=0))
     viewer.press("Fold repeats")
-    viewer.press("Collapse all")
     options = viewer.page.get_by_label("Colour by", exact=True).locator("option").all_inner_texts()
     assert {"op category", "output bytes", "users", "flops", "bytes", "latency"} <= set(options)
     plain = legend(viewer)
@@ -129,7 +128,6 @@ def test_files_of_node_data_are_metrics_like_any_other(open_file: Open, tmp_path
     file = tmp_path / "run.json"
     file.write_text(json.dumps({"name": "score", "results": {"dot.0": {"value": 5}, "exp.0": {"value": 7}, "sine": {"value": 9}}}))
     viewer = open_file(layers(), options=ViewOptions(node_data=(file,), depth=0))
-    viewer.press("Collapse all")
     assert viewer.state()["colour"] == "data:score"
     assert "7" in legend(viewer) and "score: 3 nodes, min 5, max 9, sum 21, mean 7, given" in legend(viewer)
     viewer.press("Fold repeats")
