@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Run
@@ -19,6 +20,8 @@ from opscope.readers.hlo.module import parse_hlo
 
 pytest.importorskip("jax")
 
+import jax
+import jax.numpy as jnp
 from steps_and_functions import FUNCTIONS, STEPS, directions_compared, lowered
 
 _PLACE = "metadata.stack_frame_id"
@@ -74,6 +77,26 @@ def test_the_plain_file_is_drawn_with_forward_beside_backward(run: Run, tmp_path
     assert "inferred" not in run("info", "named.hlo").stdout
     counts = json.loads(run("info", "plain.hlo", "--json").stdout)["halves"]
     assert counts == Counter(mark for mark, _ in directions_compared(text))
+
+
+def several_terms(w: Any, v: Any, x: Any) -> Any:
+    h = jnp.tanh(x @ w) @ v
+    return ((h - x) ** 2).mean() + 0.5 * jnp.abs(h @ w).mean()
+
+
+def two_losses(w: Any, v: Any, x: Any) -> Any:
+    def loss(v: Any, w: Any) -> Any:
+        return jnp.mean(jnp.tanh((x @ w) @ v))
+
+    return jax.value_and_grad(loss)(v, w), jax.value_and_grad(lambda w: -loss(v, w))(w)
+
+
+@pytest.mark.parametrize("function", [jax.value_and_grad(several_terms, argnums=(0, 1)), two_losses])
+def test_several_seeds_are_not_decided(function: Any) -> None:
+    """Each seed has a part of the backward half; marks from one of them called the gradients of the other "update" or "forward"."""
+    square = jnp.ones((4, 4))
+    program = parse_hlo(lowered(function, square, square, square).plain)[0]
+    assert with_halves(program) is program
 
 
 def test_an_inferred_direction_is_never_stated_as_a_fact(tmp_path: Path) -> None:

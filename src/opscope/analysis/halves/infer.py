@@ -81,7 +81,21 @@ def inferred_halves(program: Program) -> Halves | None:
             halves.forward[name] = forward_operations(graph, several[-1])
         elif all(any(value.any for values in visit.arguments for value in values) for visit in several):
             halves.directions[name] = {node.id: _joined(visit.values[node.id] for visit in several) for node in graph if node.role == "op"}
-    return halves
+    return halves if _coherent(program, halves.directions) else None
+
+
+def _coherent(program: Program, directions: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether the halves can be those of a step: an update reads gradients and arguments, not values of the forward half, and what a
+    forward node calls has no gradients."""
+    for name, marks in directions.items():
+        graph = program[name]
+        for node_id, mark in marks.items():
+            node = graph[node_id]
+            if mark == UPDATE and any(marks.get(operand) == FORWARD for operand, _ in node.inputs):
+                return False
+            if mark == FORWARD and any(BACKWARD in directions.get(called, {}).values() for called in node.calls):
+                return False
+    return True
 
 
 def _joined(ways: Iterable[Values]) -> str:

@@ -25,6 +25,9 @@ from opscope.program import Graph, Node, Program, TensorType, ValueRef, dtype_ki
 MOST_CANDIDATES = 20_000
 _LEAST_SHARE = 0.3
 """Of the products of gradients, at least this share must be the derivative of an operation."""
+_BY_CHANCE = 0.25
+"""Constants of the forward half, such as those of GELU, have up to 0.21 of the seed's evidence without being one (a transformer); a second
+seed has more."""
 _ALMOST = 1
 """A helper of the forward half (the 2 of 2x, the derivative of x²) has the evidence of the seed and its own; the seed comes later."""
 _MATRIX = frozenset(("dot", "dot_general"))
@@ -69,10 +72,12 @@ def _keeps_linear(user: Node, constant: str) -> bool:
 
 
 def find_seed(program: Program, propagation: Propagation, bits: Mapping[Use, int]) -> Seed | None:
-    """The candidate with the most evidence, if that is enough."""
+    """The candidate with the most evidence, if that is enough; None if another one explains what it does not, as in a loss of several terms
+    or with two losses: then there are several seeds, and each has only a part of the backward half."""
     eligible = _gradients_returned(program, propagation.entry)
     explained: Counter[int] = Counter()
     unexplained: Counter[int] = Counter()
+    together: list[int] = []
     added: Counter[int] = Counter()
     sizes: Counter[int] = Counter()
     for name, visit in propagation.visits:
@@ -81,6 +86,7 @@ def find_seed(program: Program, propagation: Propagation, bits: Mapping[Use, int
             sizes.update(_bits(visit.of(node.id).linear & eligible))
         for because, rest in products(graph, visit, is_called=name != program.entry):
             explained.update(_bits(because & eligible))
+            together.append(because & eligible)
             unexplained.update(_bits(rest & eligible))
         for mask in sums(graph, visit):
             added.update(_bits(mask & eligible))
@@ -90,6 +96,9 @@ def find_seed(program: Program, propagation: Propagation, bits: Mapping[Use, int
     if not near:
         return None
     best = min(near, key=lambda bit: (sizes[bit], -explained[bit]))
+    others = Counter(bit for mask in together if not mask & best for bit in _bits(mask))
+    if any(others[bit] > max(_ALMOST, _BY_CHANCE * explained[best]) for bit in sure):
+        return None
     use = next(use for use, bit in bits.items() if bit == best)
     return Seed(use, best, explained[best], unexplained[best])
 
