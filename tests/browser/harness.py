@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 
 @dataclass
@@ -51,7 +52,8 @@ class Viewer:
 
     def foreign_requests(self) -> list[str]:
         """Requests for anything but the page itself and what its own host gives."""
-        own = self.address.split("#")[0]
+        address = urlsplit(self.address)
+        own = f"{address.scheme}://{address.netloc}/" if address.netloc else self.address.split("#")[0]
         return [url for url in self.requests if not url.startswith((own, "blob:", "data:"))]
 
 
