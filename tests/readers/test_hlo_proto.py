@@ -65,9 +65,9 @@ def test_a_snapshot_and_a_bare_module_have_the_same_program(tmp_path: Path) -> N
     ("content", "message"),
     [
         (b"\x0a\x05saved\x12\x03add\x1a\x01x", "unrecognized format"),
-        (b"\x0a\x0c\x08\x01\x12\x08/host:ab", "unrecognized format"),
+        (b"\x0a\x0c\x08\x01\x12\x08/host:ab", "has no module"),
     ],
-    ids=["GraphDef", "other"],
+    ids=["GraphDef", "profile without a program"],
 )
 def test_other_protos_are_not_taken(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(content)

@@ -56,7 +56,7 @@ def test_a_diff_has_the_columns_of_its_format(run: Path) -> None:
         "fusionsOld.rows fusionsOld.value groupEvidence groupRule "
         "groupsNew.rows groupsNew.value groupsOld.rows groupsOld.value removed ruled rules strings strings.rows"
     )
-    assert (FORMAT, wire.version) == (2, 1)
+    assert (FORMAT, wire.version) == (3, 1)
     assert sorted(wire.fields["sections"]) == columns.split()
     assert sorted(wire.fields) == ["before", "kind", "places", "sections"]
 
