@@ -38,7 +38,6 @@ MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
 OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigmoid", "sqrt", "tanh"})
 """Operations whose derivative is expressed by their own result."""
-_ARGUMENTS = frozenset({"parameter", "input", "buffer"})
 _SIGNS, _DIFFERENCES = frozenset({"neg", "negate"}), frozenset({"sub", "subtract"})
 _SUMS = frozenset({"add", "add_any"})
 """Operations that add the gradients of several uses."""
@@ -264,9 +263,9 @@ class _ForwardIndex:
         steps = [step for name, _ in node.inputs if (step := self._steps.get((graph.name, name)))]
         # A forward value that only gets another shape is being prepared; no gradient flows through it yet.
         gradient = any(step.gradient for step in steps) if steps else len(read) != 1 or facts_of(node.op).category != "shape"
-        values = self._values_read(graph, node)
         forward: Sequence[NodeKey] = relatives.nodes
         if len(forward) > 1:
+            values = self._values_read(graph, node)
             forward = (gradient and self._results_read(graph, node, origin, values)) or self._differentiated(
                 graph, node, origin, relatives, steps, values, gradient
             )
@@ -314,17 +313,20 @@ class _ForwardIndex:
         """Those of several related nodes that a backward node differentiates. Gradients flow against the data: it continues the operation
         of the step before it, or begins one of those that feed that."""
         before = dict.fromkeys(key for step in steps for each in step.forward for key in self._unit(graph, each))
-        units, feeding = (
-            {key: None for key in keys if relatives.key in self.origin[key].shared} for keys in (before, self._feeding(before))
-        )
-        for pool in (units, feeding):
-            if reading := self._reading(pool, values):
-                return reading
+        units = self._sharing(before, relatives)
+        if reading := self._reading(units, values):
+            return reading
+        feeding = self._sharing(self._feeding(before), relatives)
+        if reading := self._reading(feeding, values):
+            return reading
         if gradient:
+            arriving = {
+                each.outputs[0].shape for name, _ in node.inputs if (graph.name, name) not in self.node and (each := graph[name]).outputs
+            }
             # A gradient that nothing precedes is that of the loss, the last of all.
             candidates = (*units, *feeding) if steps else reversed(self.by_key[relatives.helper, relatives.key])
             for key in candidates:
-                if self._is_transposed(graph, node, self.node[key]):
+                if self._is_transposed(graph, node, arriving, self.node[key]):
                     return [key]
         continued = [step.forward for step in steps if step.place == origin.place]
         same = [forward for forward in continued if any(self.origin[key].primitive == origin.primitive for key in forward)]
@@ -340,6 +342,10 @@ class _ForwardIndex:
             or [key for key in relatives.nodes if self.node[key].op == node.op]
             or (relatives.nodes if relatives.evidence == "place" else ())
         )
+
+    def _sharing(self, keys: Iterable[NodeKey], relatives: _Relatives) -> dict[NodeKey, None]:
+        """Those that share the evidence of the relatives, in their order."""
+        return {key: None for key in keys if relatives.key in self.origin[key].shared}
 
     def _first(self, graph: Graph, steps: Sequence[tuple[NodeKey, ...]]) -> tuple[NodeKey, ...]:
         """The forward nodes of the step that is furthest back: where gradients meet, that is where they flow on."""
@@ -380,12 +386,12 @@ class _ForwardIndex:
                     waiting.append(other)
         return waiting[start:]
 
-    def _is_transposed(self, graph: Graph, node: Node, forward: Node) -> bool:
-        """Whether a backward node undoes the change of shape of a forward node: a sum that of a broadcast."""
-        arriving = [graph[name].outputs[0] for name, _ in node.inputs if (graph.name, name) not in self.node and graph[name].outputs]
+    def _is_transposed(self, graph: Graph, node: Node, arriving: Collection[tuple[int | str, ...]], forward: Node) -> bool:
+        """Whether a backward node undoes the change of shape of a forward node: a sum that of a broadcast. Gradients of the shapes
+        `arriving` arrive at it."""
         leaving = node.outputs[0] if node.outputs else None
         result = forward.outputs[0] if forward.outputs else None
-        if leaving is None or result is None or not any(type.shape == result.shape != leaving.shape for type in arriving):
+        if leaving is None or result is None or result.shape not in arriving or result.shape == leaving.shape:
             return False
         operands = [graph[name] for name, _ in forward.inputs if name in graph]
         return any(bool(each.outputs) and each.outputs[0].shape == leaving.shape for each in operands)
@@ -405,7 +411,7 @@ class _ForwardIndex:
             for name, _ in reader.inputs:
                 if name in names or len(names) >= _MOST_COMPARED:
                     continue
-                if (graph.name, name) in self.node or graph[name].role in _ARGUMENTS:
+                if (graph.name, name) in self.node or graph[name].is_argument:
                     names.add(name)
                 if (graph.name, name) in self._helpers:
                     waiting.append(graph[name])
