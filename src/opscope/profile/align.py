@@ -6,9 +6,10 @@ between two of them is short, and is aligned by the least cost.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
+
+from opscope.sequences import longest_increasing
 
 _SKIP_LAUNCH, _SKIP_KERNEL, _WRONG = 1.2, 1.6, 9.0
 _LARGEST_GAP = 1 << 20
@@ -34,23 +35,7 @@ def _anchors(kernels: Sequence[str], launches: Sequence[str]) -> list[tuple[int,
             if label:
                 places.setdefault(label, ([], []))[side].append(i)
     pairs = sorted(pair for mine, theirs in places.values() if len(mine) == len(theirs) for pair in zip(mine, theirs, strict=True))
-    tails: list[int] = []
-    ends: list[int] = []
-    before: list[int] = []
-    for i, (_, launch) in enumerate(pairs):
-        at = bisect_left(tails, launch)
-        before.append(ends[at - 1] if at else -1)
-        if at == len(tails):
-            tails.append(launch)
-            ends.append(i)
-        else:
-            tails[at], ends[at] = launch, i
-    chain: list[tuple[int, int]] = []
-    at = ends[-1] if ends else -1
-    while at >= 0:
-        chain.append(pairs[at])
-        at = before[at]
-    return chain[::-1]
+    return [pairs[i] for i in longest_increasing(launch for _, launch in pairs)]
 
 
 def _fill(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from opscope.recording.match.derive import derive
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
+from opscope.sequences import longest_increasing
 
 _HOPS = 3
 _RARE = 8
@@ -256,32 +257,10 @@ def _gaps(pairs: Pairs, xs: list[int], ys: list[int]) -> tuple[list[int], list[i
         return [], []
     members = pairs.a.members(pairs.a.graph[xs[0]])
     matched = [x for x in members if pairs.counterpart_a[x] >= 0 and pairs.b.graph[pairs.counterpart_a[x]] == pairs.b.graph[ys[0]]]
-    positions = _longest_increasing([pairs.counterpart_a[x] for x in matched])
+    positions = longest_increasing([pairs.counterpart_a[x] for x in matched])
     fixed_a = [matched[i] for i in positions]
     fixed_b = [pairs.counterpart_a[x] for x in fixed_a]
     return [bisect_left(fixed_a, x) for x in xs], [bisect_left(fixed_b, y) for y in ys]
-
-
-def _longest_increasing(numbers: list[int]) -> list[int]:
-    """Positions of a longest increasing subsequence (patience sorting)."""
-    tails: list[int] = []
-    tail_at: list[int] = []
-    before: list[int] = []
-    for i, number in enumerate(numbers):
-        at = bisect_left(tails, number)
-        before.append(tail_at[at - 1] if at else -1)
-        if at == len(tails):
-            tails.append(number)
-            tail_at.append(i)
-        else:
-            tails[at] = number
-            tail_at[at] = i
-    positions: list[int] = []
-    i = tail_at[-1] if tail_at else -1
-    while i >= 0:
-        positions.append(i)
-        i = before[i]
-    return positions[::-1]
 
 
 def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
