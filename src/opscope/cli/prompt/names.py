@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.program import Graph, Node, Program
+from opscope.render.writers.hlo import root_of
 from opscope.terminal import one_line
 
 
@@ -25,7 +26,7 @@ class Names:
     def node(self, name: str) -> tuple[Graph, Node]:
         match = self.find(name)
         if match is None and (graph := self.graph(name)):
-            raise OpscopeError(f"{graph.name!r} is a computation; name one of its instructions, such as {_root(graph).id!r}")
+            raise OpscopeError(f"{graph.name!r} is a computation; name one of its instructions, such as {root_of(graph)!r}")
         if match is None:
             raise OpscopeError(f"no instruction named {name!r}{self.closest(name)}")
         return match
@@ -33,7 +34,7 @@ class Names:
     def node_or_root(self, name: str) -> tuple[Graph, Node]:
         """The node of that name, or the root of the graph of that name."""
         graph = self.graph(name)
-        return (graph, _root(graph)) if graph and self.find(name) is None else self.node(name)
+        return (graph, graph[root_of(graph)]) if graph and self.find(name) is None else self.node(name)
 
     def find(self, name: str) -> tuple[Graph, Node] | None:
         graph_name, slash, node_name = name.rpartition("/")
@@ -62,10 +63,6 @@ class Names:
         key = _key(text)
         names = [self.spelled(n) for n in [*self.nodes, *self.graphs] if n.startswith(key)]
         return [percent + name for name in names if name == one_line(name)]
-
-
-def _root(graph: Graph) -> Node:
-    return graph[graph.outputs[0][0]] if graph.outputs else graph.nodes[-1]
 
 
 def _key(name: str) -> str:

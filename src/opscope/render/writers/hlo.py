@@ -27,7 +27,7 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
     """`opscope export x.hlo -o y.hlo --around NODE`: the node with its operands."""
     program = programs[0]
     graph = checked_graph(options, program)
-    root = options.around[0] if options.around else (graph.outputs[0][0] if graph.outputs else graph.nodes[-1].id)
+    root = options.around[0] if options.around else root_of(graph)
     height = options.hops if options.around else None
     target.write_text(extract(program, graph, root, height), "utf-8", errors="backslashreplace")
 
@@ -37,7 +37,7 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     if graph.nodes and not any(isinstance(node.details, HloDetails) for node in program.main):
         raise OpscopeError(f"{program.name} was not read from HLO text, so there is no HLO to extract; write another format")
     inside = _levels_above(graph, root, height)
-    if height is None and root == _root_of(graph):
+    if height is None and root == root_of(graph):
         # A whole computation: it is called with all of its parameters, also those that it does not use.
         inside.update(node.id for node in graph if node.is_argument)
     nodes = [graph[name] for name in sorted(inside, key=graph.position.__getitem__)]
@@ -48,7 +48,7 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     for body in bodies:
         if body.name == graph.name:
             raise OpscopeError(f"{root!r} calls its own computation, which cannot be extracted; choose another node")
-        lines += [f"{body.name} {{", *_lines(body, body.nodes, _root_of(body), tuples, metadata), "}", ""]
+        lines += [f"{body.name} {{", *_lines(body, body.nodes, root_of(body), tuples, metadata), "}", ""]
     arguments = sorted((node for node in nodes if node.is_argument), key=_parameter_number)
     entry = [f"ENTRY {_word(root)}_entry {{"]
     for number, node in enumerate([*arguments, *(graph[name] for name in outside)]):
@@ -82,7 +82,8 @@ def _tuple_typed(graphs: Iterable[Graph]) -> set[tuple[str, str]]:
     return tuples
 
 
-def _root_of(graph: Graph) -> str:
+def root_of(graph: Graph) -> str:
+    """The instruction whose value the computation returns."""
     return graph.outputs[0][0] if graph.outputs else graph.nodes[-1].id
 
 
