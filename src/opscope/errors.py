@@ -70,7 +70,7 @@ def blamed_on_source(what: str, help: str = "", source: str = "") -> Iterator[No
         raise SourceError(f"{what}: {type(error).__name__}: {error}" + (f"; {help}" if help else ""), source) from error
 
 
-def one_line(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """What a person reads about an error, wherever it is shown."""
     if isinstance(error, OSError):
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from opscope import __version__
-from opscope.errors import OpscopeError, one_line
+from opscope.errors import OpscopeError, error_line
 from opscope.naming import closest, suggest
 from opscope.terminal import say
 
@@ -131,9 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (OpscopeError, OSError, MemoryError) as error:
-        return _fail(one_line(error))
+        return _fail(error_line(error))
     except Exception as error:
-        _fail(one_line(error))
+        _fail(error_line(error))
         return 1
 
 

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from opscope.demo import EXAMPLES, PREFIX
-from opscope.errors import OpscopeError, one_line
+from opscope.errors import OpscopeError, error_line
 from opscope.serve.directories import Directories
 from opscope.serve.opening import open_source
 from opscope.serve.recent import forget_all, recent_paths, remember
@@ -76,7 +76,7 @@ class Home:
                 return refusal(413, too_large(name))
         except (ClientDisconnect, OSError) as error:
             path.unlink(missing_ok=True)
-            return refusal(507, self.uploads.without_place(one_line(error)))
+            return refusal(507, self.uploads.without_place(error_line(error)))
         return JSONResponse({"upload": number}, headers=HEADERS)
 
     async def _open(self, request: Request, show: Show) -> Response:
@@ -101,7 +101,7 @@ class Home:
                     remember(Path(path))
                 problems.append("")
             except Exception as error:  # the page shows all of them, as the command line does
-                problems.append(self.uploads.without_place(one_line(error)))
+                problems.append(self.uploads.without_place(error_line(error)))
         return served, problems
 
     def _path(self, source: dict[str, Any]) -> str:
