@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import profile_option, source_options
-from opscope.cli.table import blocks, table
+from opscope.cli.source import one_or_programs, profile_option, source_options
+from opscope.cli.table import blocks, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import in_source
 from opscope.quantities import short_bytes, short_number, short_seconds
@@ -60,13 +60,12 @@ def command(
     with in_source(source):
         costs = [costs_of(one.program, one.times, by, per) for one in chosen]
     if as_json:
-        data: Any = costs[0].to_json() if len(costs) == 1 else {"programs": [one.to_json() for one in costs]}
-        say_json(data, indent=1)
+        say_json(one_or_programs([one.to_json() for one in costs]), indent=1)
     elif len(costs) == 1:
         say(*_text(costs[0], None if everything else _MOST_ROWS))
     else:
         cells = [("module", costs[0].by, "rows"), *((one.program, _amount(one.total, one.unit), f"{len(one.rows):,}") for one in costs)]
-        say(*blocks([f"{len(costs)} modules; --module NAME shows one"], table(cells, "lrr")))
+        say(*modules(cells, "lrr"))
 
 
 def _text(costs: Costs, most: int | None) -> list[str]:
@@ -87,10 +86,7 @@ def _text(costs: Costs, most: int | None) -> list[str]:
                 *([row.op, ellipsize(row.module, _LONGEST)] if is_node else []),
             )
         )
-    listed = table(rows, "lrrrr" + "r" * len(others))
-    if most is not None and len(costs.rows) > most:
-        listed.append(f"… {len(costs.rows) - most:,} more (--all lists them)")
-    parts.append(listed)
+    parts.append(table(rows, "lrrrr" + "r" * len(others)) + rest(len(costs.rows), most))
     if costs.times is not None and costs.times.unplaced:
         parts.append(_unplaced(costs.times, most))
     return blocks(*parts)

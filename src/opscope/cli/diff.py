@@ -9,7 +9,7 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option, read_one
-from opscope.cli.table import blocks, table
+from opscope.cli.table import blocks, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError, SourceError
 from opscope.quantities import short_bytes, short_number
@@ -151,8 +151,7 @@ def _facts(diff: Diff) -> tuple[list[str], list[str]]:
 
 
 def _section(title: str, lines: list[str], most: int | None) -> list[str]:
-    more = [f"… {len(lines) - most:,} more (--all lists them)"] if most is not None and len(lines) > most else []
-    return [f"{title} ({len(lines):,})", *lines[:most], *more]
+    return [f"{title} ({len(lines):,})", *lines[:most], *rest(len(lines), most)]
 
 
 def _line(program: Program, key: Any) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import profile_option, read_all, source_options
-from opscope.cli.table import blocks, table
+from opscope.cli.source import one_or_programs, profile_option, read_all, source_options
+from opscope.cli.table import blocks, modules, rest, table
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
@@ -41,14 +41,13 @@ def command(source: str, module: str | None, from_format: str | None, profile: s
     with progress(f"counting {source}"):
         infos = [info_of(program) for program in programs]
     if as_json:
-        data: Any = infos[0].to_json() if len(infos) == 1 else {"programs": [info.to_json() for info in infos]}
-        say_json(data, indent=1)
+        say_json(one_or_programs([info.to_json() for info in infos]), indent=1)
     elif len(infos) == 1:
         say(*_lines(infos[0], None if everything else MOST_ROWS))
     else:
         rows = [("module", "graphs", "nodes", "entry")]
         rows += [(info.name, f"{len(info.graphs):,}", f"{info.nodes:,}", info.entry) for info in infos]
-        say(*blocks([f"{len(infos)} modules; --module NAME shows one"], table(rows, "lrr")))
+        say(*modules(rows, "lrr"))
 
 
 def _lines(info: Info, most: int | None) -> list[str]:
@@ -61,8 +60,8 @@ def _lines(info: Info, most: int | None) -> list[str]:
     ops = [("op", "nodes", "kind"), *((op, f"{count:,}", kind) for op, count, kind in info.ops[:most])]
     return blocks(
         table(_facts(info)),
-        table(rows, "lrrrr") + _rest(len(graphs), most, "graphs"),
-        table(ops, "lrl") + _rest(len(info.ops), most, "ops"),
+        table(rows, "lrrrr") + rest(len(graphs), most, "graphs"),
+        table(ops, "lrl") + rest(len(info.ops), most, "ops"),
     )
 
 
@@ -120,7 +119,3 @@ def _arguments(info: Info) -> list[tuple[str, str]]:
         for name, count, elements, stored in rows
         if count
     ]
-
-
-def _rest(total: int, most: int | None, what: str) -> list[str]:
-    return [f"… {total - most:,} more {what} (--all lists them)"] if most is not None and total > most else []

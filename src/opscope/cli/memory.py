@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import source_options
-from opscope.cli.table import blocks, table
+from opscope.cli.source import one_or_programs, source_options
+from opscope.cli.table import BARS, blocks, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _LONGEST = 90
-_BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 64
 _ORIGINS = {
     "reported": "reported by XLA",
@@ -63,14 +62,13 @@ def command(source: str, module: str | None, from_format: str | None, node: str 
     positions = [memory.peak if node is None else memory.position_of(node) for memory in memories]
     if as_json:
         rows = [to_json(memory, position, per) for memory, position in zip(memories, positions, strict=True)]
-        data: Any = rows[0] if len(rows) == 1 else {"programs": rows}
-        say_json(data, indent=1)
+        say_json(one_or_programs(rows), indent=1)
     elif len(memories) == 1:
         most = None if everything else _MOST_ROWS
         say(*blocks(table(_facts(memories[0], positions[0])), _rows(memories[0], positions[0], per, most)))
     else:
         cells = [("module", "peak", "at"), *((each.name, short_bytes(each.peak_bytes), each.step_at(each.peak)) for each in memories)]
-        say(*blocks([f"{len(memories)} modules; --module NAME shows one"], table(cells, "lrl")))
+        say(*modules(cells, "lrl"))
 
 
 def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
@@ -107,7 +105,7 @@ def _bars(memory: Memory) -> str:
         for column in range(first, last + 1):
             most[column] = max(most[column], size)
     top = max(most) or 1
-    return "".join(_BARS[min(len(_BARS) - 1, size * len(_BARS) // top)] for size in most)
+    return "".join(BARS[min(len(BARS) - 1, size * len(BARS) // top)] for size in most)
 
 
 def _rows(memory: Memory, position: int, per: str, most: int | None) -> list[str]:
@@ -117,15 +115,11 @@ def _rows(memory: Memory, position: int, per: str, most: int | None) -> list[str
     if per != "buffer":
         groups = grouped(live, per)
         cells = [("bytes", "buffers", per), *((short_bytes(row.bytes), f"{row.buffers:,}", row.name or "-") for row in groups[:most])]
-        return table(cells, "rrl") + _rest(len(groups), most)
+        return table(cells, "rrl") + rest(len(groups), most)
     rows = [("bytes", "kind", "node", "type", "why", "module", "source")]
     for buffer, shares in live[:most]:
         size = "unknown" if buffer.bytes is None else short_bytes(buffer.bytes)
         why = buffer.why + (f"; in the memory of {shares[0].name}" if shares else "")
         scope = "/".join(buffer.scope)
         rows.append((size, buffer.kind, buffer.name, str(buffer.type or ""), why, scope, buffer.source))
-    return table([(*row[:4], *(ellipsize(cell, _LONGEST, middle=True) for cell in row[4:])) for row in rows], "rl") + _rest(len(live), most)
-
-
-def _rest(total: int, most: int | None) -> list[str]:
-    return [f"… {total - most:,} more (--all lists them)"] if most is not None and total > most else []
+    return table([(*row[:4], *(ellipsize(cell, _LONGEST, middle=True) for cell in row[4:])) for row in rows], "rl") + rest(len(live), most)

@@ -9,7 +9,7 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
-from opscope.cli.table import table
+from opscope.cli.table import BARS, table
 from opscope.errors import OpscopeError
 from opscope.terminal import say, say_json
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from opscope.recording.model import Recording
     from opscope.recording.rows import Row
 
-_BARS = "▁▂▃▄▅▆▇█"
 _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
 
@@ -106,7 +105,7 @@ def _file_number(row: Row) -> str:
 
 def _cells(row: Row, most: int) -> list[str]:
     s = row.snapshot
-    bar = _BARS[min(7, s.nodes * 8 // (most + 1))]
+    bar = BARS[min(7, s.nodes * 8 // (most + 1))]
     seconds = "" if s.seconds is None else f"{s.seconds:.3f}"
     pipeline = "  " * max(0, len(s.pipeline) - 1) + (s.pipeline[-1] if s.pipeline else "")
     signed = (("+", row.added), ("−", row.removed), ("−", row.merged), ("+", row.copied), ("~", row.changed))

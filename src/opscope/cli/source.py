@@ -45,6 +45,11 @@ def read_all(source: str, format: str | None = None, module: str | None = None, 
         return load_all(source, module=module, format=format, profile=profile, progress=report)
 
 
+def one_or_programs(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The JSON of a source: that of its program, or a list if it has several modules."""
+    return rows[0] if len(rows) == 1 else {"programs": rows}
+
+
 def read_one(source: str, format: str | None = None, module: str | None = None, profile: str | None = None) -> Program:
     """The only program of SOURCE, or that of `module`."""
     from opscope.loading import only_program

@@ -16,6 +16,20 @@ def table(rows: Iterable[Sequence[str]], right: str = "") -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def rest(total: int, most: int | None, what: str = "") -> list[str]:
+    """The line below a table that shows only the first `most` of `total` rows; none if it shows all."""
+    more = f"more {what}".rstrip()
+    return [f"… {total - most:,} {more} (--all lists them)"] if most is not None and total > most else []
+
+
+def modules(rows: Sequence[Sequence[str]], right: str) -> list[str]:
+    """What a command says about a source with several modules: one row for each, below the heading."""
+    return blocks([f"{len(rows) - 1} modules; --module NAME shows one"], table(rows, right))
+
+
 def blocks(*parts: list[str]) -> list[str]:
     """The lines of all parts, with an empty line between two parts."""
     return [line for i, part in enumerate(parts) for line in ([""] if i else []) + part]
