@@ -11,6 +11,7 @@ from programs import F32
 import opscope
 from opscope.analysis.cost import Cost, CostModel
 from opscope.analysis.cost_metrics import BYTES, FLOPS, INTENSITY, with_costs
+from opscope.analysis.info import info_of
 from opscope.program import UNKNOWN_TYPE, Program, ProgramBuilder, TensorType
 from opscope.readers import read
 from opscope.readers.source import Source
@@ -43,10 +44,14 @@ def _cases() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         "softmax_sort": (lambda x: (jnp.sort(x), jax.nn.softmax(x), jnp.cos(x)), (x,)),
         "branch": (lambda x: lax.cond(x[0, 0] > 0, lambda x: x @ x, lambda x: x + 1, x), (x,)),
         "scatter": (lambda x, i: (x.at[i].add(2.0), x[i]), (x, jnp.array([1, 2]))),
+        "fft": (jnp.fft.fft, (jnp.ones((4, 12)),)),
+        "pool_gradient": (jax.grad(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (2, 2), "VALID").sum()), (x,)),
+        "ragged": (lax.ragged_dot, (jnp.ones((12, 8)), jnp.ones((3, 8, 5)), jnp.array([4, 4, 4]))),
     }
 
 
 NAMES = ["matmul", "batched", "conv", "conv_gradient", "grouped", "grouped_gradient", "pool", "softmax_sort", "branch", "scatter"]
+NAMES += ["fft", "pool_gradient", "ragged"]
 
 
 @pytest.mark.frameworks
@@ -65,6 +70,75 @@ def test_flops_are_those_of_xla(name: str, compiled: bool) -> None:
     assert cost.unknown == 0
     column = with_costs(costs.program).main.metrics["flops"]
     assert sum(column.values()) == cost.flops, "the metric adds up to XLA's total, calls and their bodies counted once"
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize("compiled", [False, True], ids=["lowered", "compiled"])
+def test_as_xla_equals_xla_where_ours_is_higher(compiled: bool) -> None:
+    """XLA counts the body of a loop once, multiplies the dimensions of an FFT, and has -1 for a custom call."""
+    jax = pytest.importorskip("jax")
+    jnp, lax = jax.numpy, jax.lax
+
+    def function(x: Any, key: Any) -> Any:
+        x = lax.fori_loop(2, 10, lambda i, x: jnp.tanh(x @ x), x)
+        return jnp.fft.fft2(x), lax.linalg.cholesky(x), jax.random.normal(key, (4, 4))
+
+    stage = jax.jit(function).lower(jnp.ones((16, 16)), jax.random.key(0))
+    stage = stage.compile() if compiled else stage
+    program = hlo(stage.as_text() if compiled else stage.as_text("hlo"))
+    xla = stage.cost_analysis()
+    assert info_of(program, as_xla=True).flops == xla["flops"] + xla["transcendentals"]
+    ours = CostModel(program)
+    assert ours.total.flops > 8 * 2 * 16**3 and ours.unknown_flops_ops == {"custom-call": 1}
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize(
+    "call", ["triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE", "cholesky(a), lower=true"]
+)
+def test_solvers_cost_what_xla_says(call: str) -> None:
+    """JAX lowers them to custom calls on a CPU, so the module is text."""
+    jax = pytest.importorskip("jax")
+    from jax._src.lib import xla_client
+    from jaxlib._hlo import hlo_module_from_text
+
+    text = f"""HloModule solve
+ENTRY main {{
+  a = f32[2,16,16]{{2,1,0}} parameter(0)
+  b = f32[2,16,16]{{2,1,0}} parameter(1)
+  ROOT r = f32[2,16,16]{{2,1,0}} {call}
+}}
+"""
+    xla = xla_client._xla.hlo_module_cost_analysis(jax.devices()[0].client, hlo_module_from_text(text))
+    assert CostModel(hlo(text)).total.flops == xla["flops"] > 0
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize("stage", ["jaxpr", "stablehlo", "hlo"])
+def test_a_counter_in_the_condition_tells_how_often_a_loop_runs(stage: str) -> None:
+    jax = pytest.importorskip("jax")
+    jnp, lax = jax.numpy, jax.lax
+
+    def flops(start: int, limit: int, step: int) -> list[int]:
+        def loop(x: Any) -> Any:
+            is_less = (lambda s: s[0] < limit) if step > 0 else (lambda s: s[0] >= limit)
+            return lax.while_loop(is_less, lambda s: (s[0] + step, s[1] @ s[1]), (start, x))[1]
+
+        total = CostModel(opscope.capture(loop, jnp.ones((64, 64)), stage=stage)).total
+        return [round(total.flops / (2 * 64**3)), total.unknown]
+
+    for bounds in ((0, 8, 1), (1, 8, 3), (9, 0, -2), (5, 5, 1)):
+        runs = len(range(bounds[0], bounds[1] - (bounds[2] < 0), bounds[2]))
+        assert flops(*bounds) == [runs, 0], bounds
+
+    def until_small(x: Any) -> Any:
+        return lax.while_loop(lambda x: x.sum() > 1, lambda x: x @ x, x)
+
+    assert CostModel(opscope.capture(until_small, jnp.ones((4, 4)), stage=stage)).unknown_ops == {_while(stage): 1}
+
+
+def _while(stage: str) -> str:
+    return "stablehlo.while" if stage == "stablehlo" else "while"
 
 
 @pytest.mark.frameworks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opscope.analysis.cost import FREE, CostModel, has_unknown_length
+from opscope.analysis.cost import FREE, CostModel
 from opscope.program import Metric, Program
 
 FLOPS = Metric("flops", "FLOP", "sum", "estimated")
@@ -27,7 +27,7 @@ def with_costs(program: Program) -> Program:
     inlined = costs.inlined
     for graph in program:
         operations = [(node, cost) for node, cost in zip(graph.nodes, costs.nodes(graph), strict=True) if cost is not FREE]
-        counted = [(node.id, cost) for node, cost in operations if not has_unknown_length(node)]
+        counted = [(node.id, cost) for node, cost in operations if not costs.has_unknown_length(graph, node)]
         flops[graph.name] = {id: cost.flops for id, cost in counted if cost.flops or not cost.unknown_flops}
         in_memory = () if graph.name in inlined else counted
         moved[graph.name] = {id: cost.bytes for id, cost in in_memory if cost.bytes or not cost.unknown_bytes}

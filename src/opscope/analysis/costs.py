@@ -175,7 +175,7 @@ def _executed(program: Program, times: Times | None) -> Iterator[tuple[Graph, No
             if not runs_its_graphs(node):
                 yield graph, node, runs[graph.name], False
                 continue
-            count = None if node.op == "conditional" else trip_count(node) if node.op == "while" else 1
+            count = None if node.op == "conditional" else trip_count(program, graph, node) if node.op == "while" else 1
             if count is not None:
                 inside = {name: runs.get(name, 0.0) + runs[graph.name] * count for name in node.calls}
             elif times is not None:

@@ -101,10 +101,10 @@ def notes_of(program: Program) -> tuple[str, ...]:
     return tuple(map(str, notes)) if isinstance(notes, list | tuple) else ()
 
 
-def info_of(program: Program) -> Info:
-    """Count a program. Operations are listed with the most frequent first."""
+def info_of(program: Program, as_xla: bool = False) -> Info:
+    """Count a program. Operations are listed with the most frequent first. `as_xla` counts FLOPs and bytes as XLA's own analysis does."""
     ops: Counter[tuple[str, Role]] = Counter((node.op, node.role) for graph in program for node in graph.nodes)
-    costs = CostModel(program)
+    costs = CostModel(program, as_xla)
     callers = program.callers
     graphs = []
     for graph in program:

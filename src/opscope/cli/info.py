@@ -24,11 +24,15 @@ MOST_ROWS = 15
 @profile_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every graph and op.")
 @click.option("--all", "everything", is_flag=True, help="List every graph and op instead of the largest.")
-def command(source: str, module: str | None, from_format: str | None, profile: str | None, as_json: bool, everything: bool) -> None:
+@click.option("--as-xla", is_flag=True, help="Count FLOPs and bytes as XLA's own analysis does: no custom calls, each loop once.")
+def command(
+    source: str, module: str | None, from_format: str | None, profile: str | None, as_json: bool, everything: bool, as_xla: bool
+) -> None:
     """Summarize SOURCE: graphs, nodes by op, parameters, FLOPs and bytes.
 
-    FLOPs and bytes are for one run of the entry graph: a fusion costs what its body costs, a loop its body times its trip count. Unknown
-    costs (custom calls, loops without a known trip count) are reported as missing, never guessed.
+    FLOPs and bytes are for one run of the entry graph: a fusion costs what its body costs, a loop its body times its trip count, a call of
+    cuBLAS or cuDNN what it computes. Unknown costs (other custom calls, loops without a known trip count) are reported as missing, never
+    guessed.
 
     \b
     opscope info step.hlo
@@ -39,7 +43,7 @@ def command(source: str, module: str | None, from_format: str | None, profile: s
 
     programs = read_all(source, from_format, module, profile)
     with progress(f"counting {source}"):
-        infos = [info_of(program) for program in programs]
+        infos = [info_of(program, as_xla) for program in programs]
     if as_json:
         say_json(one_or_programs([info.to_json() for info in infos]), indent=1)
     elif len(infos) == 1:

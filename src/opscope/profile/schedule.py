@@ -137,19 +137,19 @@ class Schedule:
         launches: list[Launch] = []
         for node in graph:
             if runs_its_graphs(node):
-                launches += self._of_call(node, _MOST_RUNS - len(launches))
+                launches += self._of_call(graph, node, _MOST_RUNS - len(launches))
             else:
                 label = self.labels.of_node((graph.name, node.id))
                 if label:
                     launches.append(Launch((graph.name, node.id), label))
         return launches
 
-    def _of_call(self, node: Node, room: int) -> list[Launch]:
+    def _of_call(self, graph: Graph, node: Node, room: int) -> list[Launch]:
         bodies = [self._launches.get(name, []) for name in node.calls]
         if node.op != "while":
             return max(bodies, key=lambda body: self._evidence(body), default=[]) if node.op == "conditional" else _flat(bodies)
         once = _flat(bodies)
-        known = trip_count(node)
+        known = trip_count(self.program, graph, node)
         count = self._guessed_count(once) if known is None else known
         return once * max(1, min(count, room // max(len(once), 1)))
 

@@ -1,0 +1,226 @@
+"""FLOPs of one operation, by its name: what it computes for each element of its operands or results.
+
+A rule returns None where the program does not determine the number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from math import prod
+
+from opscope.analysis.library_calls import library_flops
+from opscope.analysis.moved import size_of, values
+from opscope.analysis.mult_adds import is_product, mult_adds
+from opscope.analysis.window import convolution_taps, window_size
+from opscope.ops import CATEGORIES, category_of, plain_name
+from opscope.program import UNKNOWN_TYPE, Graph, Node, TensorType, whole_number
+
+_NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
+_ADDED_PRODUCTS = frozenset(["addmm", "baddbmm", "addmv", "gemm"])
+_PLAIN_REDUCTIONS = re.compile(r"(reduce_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
+_CONTRACTED = (
+    ("lhs_contracting_dims", re.compile(r"([\d, ]*)")),
+    ("dimension_numbers", re.compile(r"[\[(]{3}\s*([\d, ]*)")),
+    ("dot_dimension_numbers", re.compile(r".*?lhs_contracting_dimensions\s*=\s*\[([\d, ]*)", re.S)),
+    ("contracting_dims", re.compile(r"\[?([\d, ]*)")),
+)
+
+_Rule = Callable[[Graph, Node], int | None]
+
+
+def _input_types(graph: Graph, node: Node) -> list[TensorType]:
+    return [kind for ref in node.inputs for kind in values(graph, ref)]
+
+
+def _elements(types: list[TensorType]) -> int | None:
+    total = 0
+    for kind in types:
+        count = size_of(kind)[0]
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+@lru_cache(maxsize=4096)
+def rule_of(op: str) -> _Rule:
+    """How to count the operations of a node that calls no graph; the rule returns None if they are unknown."""
+    name = plain_name(op)
+    if name in _RULES:
+        return _RULES[name]
+    if is_product(op):
+        return _product
+    category = CATEGORIES[category_of(op)]
+    if category == "elementwise":
+        return _mapped
+    if category in _NO_FLOPS:
+        return _nothing
+    return _first_operand if _PLAIN_REDUCTIONS.fullmatch(name) else _unknown
+
+
+def _dot(graph: Graph, node: Node) -> int | None:
+    """Two operations for each output element and contracted element; an attribute has the contracted dimensions."""
+    inputs = _input_types(graph, node)
+    out = _elements(list(node.outputs))
+    attrs = node.attrs
+    for key, pattern in _CONTRACTED:
+        match = pattern.match(str(attrs[key]).strip("{}")) if key in attrs else None
+        if match and inputs and inputs[0] != UNKNOWN_TYPE and out is not None:
+            dims = [number for d in match[1].split(",") if (number := whole_number(d.strip())) is not None]
+            shape = inputs[0].shape
+            sizes = [shape[d] for d in dims if d < len(shape)]
+            return 2 * out * prod(d for d in sizes if isinstance(d, int)) if all(isinstance(d, int) for d in sizes) else None
+    if len(inputs) >= 2 and (len(inputs[0].shape) == 1 or len(inputs[1].shape) == 1) and not attrs.keys() & {"dimension_numbers"}:
+        return _product(graph, node)
+    return None
+
+
+def _product(graph: Graph, node: Node) -> int | None:
+    """Two operations for each multiply-add, and one for each element that is added to the products."""
+    inputs, out = _input_types(graph, node), _elements(list(node.outputs[:1]))
+    count = mult_adds(node.op, [kind.shape for kind in inputs], [kind.shape for kind in node.outputs], node.attrs)
+    if count is None or out is None or UNKNOWN_TYPE in inputs:
+        return None
+    return 2 * count + (out if plain_name(node.op) in _ADDED_PRODUCTS and len(inputs) > 2 else 0)
+
+
+def _convolution(graph: Graph, node: Node) -> int | None:
+    """HLO, StableHLO and JAX label the dimensions; elsewhere their order is fixed."""
+    if not node.attrs.keys() & {"dim_labels", "dimension_numbers", "dim_numbers"}:
+        return _product(graph, node)
+    inputs = _input_types(graph, node)
+    if len(inputs) < 2 or not node.outputs or UNKNOWN_TYPE in (*inputs[:2], node.outputs[0]):
+        return None
+    return convolution_taps(inputs[0], inputs[1], node.outputs[0], node.attrs)
+
+
+def _sort(graph: Graph, node: Node) -> int | None:
+    """The comparisons of a comparison sort; the cost of one comparison is left out."""
+    count = _elements(_input_types(graph, node)[:1])
+    return None if count is None else count * max(count - 1, 0).bit_length()
+
+
+def _fft(graph: Graph, node: Node) -> int | None:
+    """A complex product, eight operations, for each element and each halving of each transformed dimension."""
+    count, halvings = _elements(_input_types(graph, node)[:1]), _halvings(node)
+    return None if count is None or halvings is None else 8 * count * sum(halvings)
+
+
+def _fft_as_xla(graph: Graph, node: Node) -> int | None:
+    """XLA multiplies the halvings of the dimensions where it should add them."""
+    count, halvings = _elements(_input_types(graph, node)[:1]), _halvings(node)
+    return None if count is None or halvings is None else 8 * count * prod(halvings)
+
+
+def _halvings(node: Node) -> list[int] | None:
+    """How often each transformed dimension is halved; `fft_length` is `{16}`, `(16,)` or `array<i64: 16>`."""
+    text = str(node.attrs.get("fft_length") or node.attrs.get("fft_lengths") or "")
+    lengths = re.findall(r"(?<!\w)\d+", text)
+    return [max(int(length), 1).bit_length() - 1 for length in lengths] or None
+
+
+def _triangular_solve(graph: Graph, node: Node) -> int | None:
+    """A product for each pair of an element of the right-hand side and a row of the matrix, as XLA estimates it."""
+    inputs = _input_types(graph, node)
+    count = _elements(inputs[1:2])
+    rows = inputs[0].shape[-1] if len(inputs) == 2 and inputs[0].shape else None
+    return 2 * count * rows if count is not None and isinstance(rows, int) else None
+
+
+def _cholesky(graph: Graph, node: Node) -> int | None:
+    """A third of the cube of the rows, as XLA estimates it."""
+    inputs = _input_types(graph, node)
+    count, rows = _elements(inputs[:1]), inputs[0].shape[-1] if inputs and inputs[0].shape else None
+    return count * rows // 3 if count is not None and isinstance(rows, int) else None
+
+
+def _nothing(graph: Graph, node: Node) -> int | None:
+    return 0
+
+
+def _unknown(graph: Graph, node: Node) -> int | None:
+    return None
+
+
+def _first_operand(graph: Graph, node: Node) -> int | None:
+    """One operation for each element that is reduced."""
+    return _elements(_input_types(graph, node)[:1])
+
+
+def _custom_call(graph: Graph, node: Node) -> int | None:
+    return library_flops(node, _input_types(graph, node))
+
+
+_RULES: dict[str, _Rule] = {
+    "dot": _dot,
+    "dot_general": _dot,
+    "sort": _sort,
+    "copy": _nothing,
+    "identity": _nothing,
+    "custom_call": _custom_call,
+    "assert_tensor_metadata": _nothing,
+    "convolution": _convolution,
+    "conv_general_dilated": _convolution,
+    "fft": _fft,
+    "triangular_solve": _triangular_solve,
+    "cholesky": _cholesky,
+}
+
+
+def applied_flops(graph: Graph, node: Node, name: str, bodies: list[int]) -> int | None:
+    """The operations of the functions that a node applies to elements; `bodies` has those of one application of each."""
+    counts = APPLIED[name](graph, node)
+    if counts is None:
+        return None
+    if isinstance(counts, int):
+        return sum(bodies) * counts
+    return sum(flops * count for flops, count in zip(bodies, counts, strict=False))
+
+
+def _reduced(graph: Graph, node: Node) -> int | None:
+    """For each result, a reduction of n elements applies its function n - 1 times."""
+    inputs, out = _elements(_input_types(graph, node)[:1]), _elements(list(node.outputs[:1]))
+    return inputs - out if inputs is not None and out is not None else None
+
+
+def _windowed(graph: Graph, node: Node) -> int | None:
+    out, window = _elements(list(node.outputs[:1])), window_size(node.attrs)
+    return out * (window - 1) if out is not None and window is not None else None
+
+
+def _mapped(graph: Graph, node: Node) -> int | None:
+    """One operation for each element of the result."""
+    return _elements(list(node.outputs[:1]))
+
+
+def _scattered(graph: Graph, node: Node) -> int | None:
+    return _elements(_input_types(graph, node)[-1:])
+
+
+def _selected_and_scattered(graph: Graph, node: Node) -> tuple[int, int] | None:
+    """Each scattered element is added once, after a choice among the elements of its window."""
+    scattered, window = _elements(_input_types(graph, node)[1:2]), window_size(node.attrs)
+    return (scattered * (window - 1), scattered) if scattered is not None and window is not None else None
+
+
+APPLIED: dict[str, Callable[[Graph, Node], int | tuple[int, int] | None]] = {
+    "reduce": _reduced,
+    "all_reduce": _mapped,
+    "all_reduce_start": _mapped,
+    "reduce_scatter": _mapped,
+    "reduce_window": _windowed,
+    "select_and_scatter": _selected_and_scattered,
+    "map": _mapped,
+    "scatter": _scattered,
+}
+"""How many times an operation applies the function that it calls (`to_apply`), or each of its two functions."""
+
+
+def _minus_one(graph: Graph, node: Node) -> int | None:
+    return -1
+
+
+AS_XLA: dict[str, _Rule] = {"custom_call": _minus_one, "bitcast_convert": _mapped, "fft": _fft_as_xla}
+"""Where XLA's analysis has another number. It adds -1 for a custom call, which stands for "unknown"."""
