@@ -40,6 +40,14 @@ _COMPARES = frozenset(["sort", "custom_call"])
 """Operations that call a function that is not their cost: a sort or a library's top-k calls a comparison."""
 
 
+def runs_graphs(node: Node) -> bool:
+    """Whether a node is a call, loop or conditional: its cost is that of the graphs that it runs."""
+    if not node.calls or facts_of(node.op).control == "fusion":
+        return False
+    name = plain_name(node.op)
+    return name not in APPLIED and name not in _COMPARES
+
+
 class CostModel:
     """Costs of one program. Each graph is counted once, callees before callers, without recursion."""
 
@@ -99,7 +107,7 @@ class CostModel:
             return FREE
         is_fusion = facts.control == "fusion"
         bodies = [self._graphs.get(called, UNKNOWN) for called in node.calls]
-        if bodies and not is_fusion and name not in APPLIED and name not in _COMPARES:
+        if runs_graphs(node):
             self._run.update(node.calls)
             return self._control_flow(graph, node, facts.control, bodies)
         self._applied.update(node.calls)

@@ -8,6 +8,8 @@ from typing import Any
 
 from opscope.analysis.cost import CostModel
 from opscope.analysis.cost_metrics import BYTES, FLOPS, with_costs
+from opscope.analysis.devices import Device
+from opscope.analysis.roofline import ESTIMATED_TIME, Roofline, with_roofline
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.ops.loops import trip_count
@@ -30,6 +32,8 @@ class CostRow:
     op: str = ""
     module: str = ""
     source: str = ""
+    limit: str = ""
+    """What limits a node on the device that it is estimated for: "memory" or "arithmetic"."""
     nodes: int = 0
     calls: float = 0
     amounts: dict[str, float] = field(default_factory=dict)
@@ -55,6 +59,8 @@ class Costs:
     times: Times | None
     missing: int = 0
     """Operations whose amount is unknown."""
+    device: Device | None = None
+    """The device that times are estimated for."""
 
     @property
     def total(self) -> float:
@@ -63,6 +69,8 @@ class Costs:
     def to_json(self) -> dict[str, Any]:
         rows = [self._row(row) for row in self.rows]
         data: dict[str, Any] = {"program": self.program, "by": self.by, "per": self.per, "rows": rows, "unknown": self.missing}
+        if self.device is not None:
+            data["device"] = self.device.title
         if self.times is not None:
             data["profile"] = self._profile(self.times)
         return data
@@ -71,10 +79,14 @@ class Costs:
         keys: dict[str, Any] = {self.per: row.name}
         if self.per == "node":
             keys |= {"graph": row.graph, "op": row.op, "module": row.module, "source": row.source}
+            if self.device is not None:
+                keys["limit"] = row.limit
         else:
             keys["nodes"] = row.nodes
         amounts = {"seconds": row.amounts.get(TIME), "flops": row.amounts.get(FLOPS.name), "bytes": row.amounts.get(BYTES.name)}
-        if self.by not in (TIME, FLOPS.name, BYTES.name):
+        if self.device is not None:
+            amounts["estimated_seconds"] = row.amounts.get(ESTIMATED_TIME)
+        if self.by not in (TIME, FLOPS.name, BYTES.name, ESTIMATED_TIME):
             amounts[self.by] = row.amounts.get(self.by)
         return {**keys, "calls": row.calls, **amounts, "share": row.share, "cumulative_share": row.cumulative}
 
@@ -91,12 +103,18 @@ class Costs:
         }
 
 
-def costs_of(program: Program, times: Times | None = None, by: str | None = None, per: str = "node") -> Costs:
-    """The costs of a program. `by` is "time" if there is a profile and "flops" otherwise, "bytes", or any metric of the program."""
-    by = by or (TIME if times is not None else FLOPS.name)
+def costs_of(program: Program, times: Times | None = None, by: str | None = None, per: str = "node", device: Device | None = None) -> Costs:
+    """The costs of a program, with estimated times if a device is given. `by` is "time" (measured, or else estimated), "flops", "bytes" or
+    any metric of the program; by default it is the first of these that there is."""
+    by = by or (TIME if times is not None or device is not None else FLOPS.name)
     program = with_costs(program)
+    if device is not None:
+        program = with_roofline(program, device)
+        by = ESTIMATED_TIME if by == TIME and times is None else by
     if by == TIME and times is None:
-        raise OpscopeError("has no measured times; name a profile with --profile FILE, or rank --by flops or --by bytes")
+        raise OpscopeError(
+            "has no measured times; name a profile with --profile FILE, estimate with --device NAME, or rank --by flops or --by bytes"
+        )
     if by != TIME and (by not in program.metrics or program.metrics[by].ratio):
         names = [TIME, *(name for name, metric in program.metrics.items() if not metric.ratio)]
         raise OpscopeError(f"has no metric {by!r} that adds up{suggest(by, names)}")
@@ -106,7 +124,9 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         rows = _kernels(times)
         missing = 0
     else:
-        rows, missing = _nodes(program, times, by, per)
+        rows, missing = _nodes(program, times, by, per, device is not None)
+        if device is not None and per == "node":
+            _add_limits(program, device, rows)
     rows = sorted((row for row in rows if by in row.amounts), key=lambda row: -row.amounts[by])
     total = sum(row.amounts[by] for row in rows)
     if by == TIME and times is not None:
@@ -116,7 +136,7 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         row.share = row.amounts[by] / total if total else 0.0
         reached += row.share
         row.cumulative = reached
-    return Costs(program.name, by, per, "s" if by == TIME else program.metrics[by].unit, rows, times, missing)
+    return Costs(program.name, by, per, "s" if by == TIME else program.metrics[by].unit, rows, times, missing, device)
 
 
 def _kernels(times: Times) -> list[CostRow]:
@@ -128,9 +148,17 @@ def _kernels(times: Times) -> list[CostRow]:
     return list(rows.values())
 
 
-def _nodes(program: Program, times: Times | None, by: str, per: str) -> tuple[list[CostRow], int]:
+def _add_limits(program: Program, device: Device, rows: list[CostRow]) -> None:
+    roofline = Roofline(program, device)
+    for row in rows:
+        graph = program.graphs[row.graph]
+        row.limit = "memory" if roofline.is_memory_bound(graph, graph[row.name]) else "arithmetic"
+
+
+def _nodes(program: Program, times: Times | None, by: str, per: str, is_estimated: bool) -> tuple[list[CostRow], int]:
     """The rows, and how many operations have no number for what they are ranked by."""
-    names = [FLOPS.name, BYTES.name, *([by] if by not in (TIME, FLOPS.name, BYTES.name) else [])]
+    names = [FLOPS.name, BYTES.name, *([ESTIMATED_TIME] if is_estimated else [])]
+    names += [by] if by not in (TIME, *names) else []
     key = _KEYS[per]
     rows: dict[Any, CostRow] = {}
     unknown = _unknown(program, by)
@@ -152,10 +180,10 @@ def _nodes(program: Program, times: Times | None, by: str, per: str) -> tuple[li
 
 def _unknown(program: Program, by: str) -> set[NodeKey]:
     """The operations whose FLOPs or bytes cannot be told from the program."""
-    if by not in (FLOPS.name, BYTES.name):
+    if by not in (FLOPS.name, BYTES.name, ESTIMATED_TIME):
         return set()
     model = CostModel(program)
-    which = "unknown_flops" if by == FLOPS.name else "unknown_bytes"
+    which = {FLOPS.name: "unknown_flops", BYTES.name: "unknown_bytes"}.get(by, "unknown")
     return {
         (graph.name, node.id)
         for graph in executed_graphs(program)

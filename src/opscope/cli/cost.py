@@ -8,7 +8,7 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import one_or_programs, profile_option, source_options
-from opscope.cli.table import blocks, modules, rest, table
+from opscope.cli.table import blocks, modules, operations, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import in_source
 from opscope.quantities import short_bytes, short_number, short_seconds
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _LONGEST = 70
+_ESTIMATED = "estimated time"
 _PERS = ("node", "kernel", "op", "module", "source")
 
 
@@ -28,6 +29,7 @@ _PERS = ("node", "kernel", "op", "module", "source")
 @profile_option
 @click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this; by default time if there is a profile, otherwise flops.")
 @click.option("--per", type=click.Choice(_PERS), default="node", show_default=True, help="What a row is.")
+@click.option("--device", metavar="NAME", help="Estimate times for this device: h200, a100, tpu-v5e, …, or a JSON file with its rates.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
 @click.option("--all", "everything", is_flag=True, help="List every row instead of the heaviest.")
 def command(
@@ -37,28 +39,33 @@ def command(
     profile: str | None,
     by: str | None,
     per: str,
+    device: str | None,
     as_json: bool,
     everything: bool,
 ) -> None:
     """List what SOURCE spends its time on, the heaviest first, with shares and cumulative shares.
 
     SOURCE is a profile (.xplane.pb, or the directory that jax.profiler.trace writes), or a program with --profile FILE. Without a
-    profile, rows are ranked by their estimated FLOPs or bytes. Numbers are of one step: one run of the module.
+    profile, rows are ranked by their estimated FLOPs or bytes, or by the time that they need at best on a --device. Numbers are of one
+    step: one run of the module.
 
     \b
     opscope cost trace_dir
     opscope cost trace_dir --per module
     opscope cost after.hlo --profile trace_dir --per source --json
     opscope cost step.hlo --by bytes
+    opscope cost step.hlo --device h200
     """
     from opscope.analysis.costs import costs_of
+    from opscope.analysis.devices import device_of
     from opscope.loading import load_timed
 
+    chosen_device = None if device is None else device_of(device)
     with progress(f"reading {source}") as report:
         timed = load_timed(source, module=module, format=from_format, profile=profile, progress=report)
     chosen = [one for one in timed if one.times is not None] or timed
     with in_source(source):
-        costs = [costs_of(one.program, one.times, by, per) for one in chosen]
+        costs = [costs_of(one.program, one.times, by, per, chosen_device) for one in chosen]
     if as_json:
         say_json(one_or_programs([one.to_json() for one in costs]), indent=1)
     elif len(costs) == 1:
@@ -71,9 +78,11 @@ def command(
 def _text(costs: Costs, most: int | None) -> list[str]:
     parts = [table(_facts(costs))]
     headings = [costs.per, costs.by, "share", "sum", "calls"]
-    others = [name for name in ("flops", "bytes") if name != costs.by and any(name in row.amounts for row in costs.rows)]
+    others = [name for name in ("flops", "bytes", _ESTIMATED) if name != costs.by and any(name in row.amounts for row in costs.rows)]
     is_node = costs.per == "node"
-    rows = [(*headings, *others, *(["op", "module"] if is_node else []))]
+    is_compared = costs.by == "time" and _ESTIMATED in others
+    last = [*(["at best"] if is_compared else []), *(["limit"] if costs.device and is_node else []), *(["op", "module"] if is_node else [])]
+    rows = [(*headings, *others, *last)]
     for row in costs.rows[:most]:
         rows.append(
             (
@@ -83,10 +92,12 @@ def _text(costs: Costs, most: int | None) -> list[str]:
                 f"{row.cumulative:.1%}",
                 f"{row.calls:,.6g}",
                 *(_other(row, name) for name in others),
+                *([_at_best(row)] if is_compared else []),
+                *([row.limit] if costs.device and is_node else []),
                 *([row.op, ellipsize(row.module, _LONGEST)] if is_node else []),
             )
         )
-    parts.append(table(rows, "lrrrr" + "r" * len(others)) + rest(len(costs.rows), most))
+    parts.append(table(rows, "lrrrr" + "r" * (len(others) + is_compared)) + rest(len(costs.rows), most))
     if costs.times is not None and costs.times.unplaced:
         parts.append(_unplaced(costs.times, most))
     return blocks(*parts)
@@ -100,10 +111,12 @@ def _facts(costs: Costs) -> list[tuple[str, str]]:
         share = times.placed_seconds / times.device_seconds if times.device_seconds else 1.0
         facts.append(("device time", f"{short_seconds(times.device_seconds / steps)} per step, measured in {times.steps:,} steps"))
         facts.append(("placed", f"{share:.2%} of it on nodes"))
+    if costs.device is not None:
+        facts.append(("estimated for", f"{costs.device.title}, at its peak rates"))
     if costs.by != "time":
         facts.append((costs.by, f"{_amount(costs.total, costs.unit)} per step"))
     if costs.missing:
-        facts.append(("unknown", f"{costs.missing:,} operations of unknown {costs.by}"))
+        facts.append(("unknown", f"{operations(costs.missing)} of unknown {costs.by}"))
     return facts
 
 
@@ -120,7 +133,15 @@ def _unplaced(times: Times, most: int | None) -> list[str]:
 
 def _other(row: CostRow, name: str) -> str:
     amount = row.amounts.get(name)
-    return "" if amount is None else short_bytes(amount) if name == "bytes" else short_number(amount)
+    if amount is None:
+        return ""
+    return short_seconds(amount) if name == _ESTIMATED else short_bytes(amount) if name == "bytes" else short_number(amount)
+
+
+def _at_best(row: CostRow) -> str:
+    """The estimated share of the measured time: how near a row is to the limits of the device."""
+    measured, estimated = row.amounts.get("time"), row.amounts.get(_ESTIMATED)
+    return f"{estimated / measured:.0%}" if measured and estimated is not None else ""
 
 
 def _amount(value: float, unit: str) -> str:

@@ -33,3 +33,7 @@ def modules(rows: Sequence[Sequence[str]], right: str) -> list[str]:
 def blocks(*parts: list[str]) -> list[str]:
     """The lines of all parts, with an empty line between two parts."""
     return [line for i, part in enumerate(parts) for line in ([""] if i else []) + part]
+
+
+def operations(count: int) -> str:
+    return "1 operation" if count == 1 else f"{count:,} operations"

@@ -1,0 +1,80 @@
+"""What a device can do at best: its peak rates and its memory bandwidth. `devices.json` has some; others come from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from opscope.errors import OpscopeError
+from opscope.naming import suggest
+
+_KEYS = ("title", "bandwidth", "vector", "products", "source")
+
+
+@dataclass(frozen=True)
+class Device:
+    """Rates per second. `products` has the FLOPs of products by the type of their operands, `vector` those of everything else."""
+
+    name: str
+    title: str
+    bandwidth: float
+    products: Mapping[str, float] = field(default_factory=dict)
+    vector: float | None = None
+
+    def product_rate(self, dtype: str, is_xla: bool) -> float | None:
+        """The rate of products of this type. XLA computes those of 32-bit numbers with TF32 if the device has it."""
+        names = (["tf32"] if is_xla and dtype == "f32" else []) + [dtype, dtype[:2] if dtype.startswith("f8") else dtype]
+        return next((self.products[name] for name in names if name in self.products), self.vector)
+
+
+def device_names() -> list[str]:
+    return list(_table())
+
+
+def device_of(name: str) -> Device:
+    """A device by its name, or from a JSON file with the same keys as a row of `devices.json`."""
+    rows = _table()
+    if name.lower() in rows:
+        return _device(name.lower(), rows[name.lower()])
+    if not name.endswith(".json"):
+        raise OpscopeError(f"{name!r} is not a known device{suggest(name, list(rows))}; one of {', '.join(rows)}, or a JSON file")
+    try:
+        row = json.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OpscopeError(f"{name}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise OpscopeError(f"{name}: not JSON: {error}") from None
+    return _device(Path(name).stem, row, f"{name}: ")
+
+
+def _device(name: str, row: Any, where: str = "") -> Device:
+    if not isinstance(row, dict):
+        raise OpscopeError(
+            f'{where}a device is an object such as {{"bandwidth": 4.8e12, "vector": 6.7e13, "products": {{"bf16": 9.9e14}}}}'
+        )
+    unknown = [key for key in row if key not in _KEYS]
+    if unknown:
+        raise OpscopeError(f"{where}a device has no {unknown[0]!r}{suggest(unknown[0], _KEYS)}")
+    products = row.get("products", {})
+    if not isinstance(products, dict):
+        raise OpscopeError(f'{where}"products" must be an object of rates by type, such as {{"bf16": 9.9e14}}')
+    rates = {key: _rate(value, f"{where}products.{key}") for key, value in products.items()}
+    vector = _rate(row["vector"], f"{where}vector") if "vector" in row else None
+    return Device(name, str(row.get("title", name)), _rate(row.get("bandwidth"), f"{where}bandwidth"), rates, vector)
+
+
+def _rate(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e30:
+        raise OpscopeError(f"{where} must be a positive number per second, not {value!r}")
+    return float(value)
+
+
+@cache
+def _table() -> dict[str, dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = json.loads(files("opscope.analysis").joinpath("devices.json").read_text(encoding="utf-8"))
+    return rows

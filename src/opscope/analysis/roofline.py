@@ -1,0 +1,90 @@
+"""How long a program takes at best on a device: each node needs the time of its arithmetic or of its memory traffic, whichever is longer.
+
+An estimate: it leaves out launches, caches, and everything that keeps a real kernel from the peak rates. A loop takes as long as its
+body times its iterations, a conditional as long as its slowest branch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from opscope.analysis.cost import FREE, CostModel, runs_graphs
+from opscope.analysis.devices import Device
+from opscope.ops import CATEGORIES, LOOPS, category_of, facts_of
+from opscope.ops.loops import trip_count
+from opscope.ops.table import name_of
+from opscope.program import Graph, Metric, Node, Program
+
+ESTIMATED_TIME = "estimated time"
+_VECTOR = ""
+"""The kind of work that is not a product."""
+_XLA_DIALECTS = ("", "stablehlo", "mhlo", "chlo")
+
+
+def with_roofline(program: Program, device: Device) -> Program:
+    """The program with the estimated seconds of each node. A node of unknown cost has none."""
+    columns = Roofline(program, device).seconds
+    return program.with_columns({Metric(ESTIMATED_TIME, "s", "sum", "estimated"): columns})
+
+
+class Roofline:
+    """Estimated seconds by graph and node. Each graph is estimated once, callees before callers."""
+
+    def __init__(self, program: Program, device: Device) -> None:
+        self.program, self.device = program, device
+        self.seconds: dict[str, dict[str, float]] = {}
+        self._costs = CostModel(program)
+        self._work: dict[str, Counter[str]] = {}
+        inlined = self._costs.inlined
+        for graph in program.callees_first():
+            self._work[graph.name] = Counter()
+            self.seconds[graph.name] = {}
+            for node, cost in zip(graph.nodes, self._costs.nodes(graph), strict=True):
+                if cost is FREE:
+                    continue
+                work = self._work_of(graph, node, cost.flops)
+                self._work[graph.name].update(work)
+                seconds = self._run(graph, node) if runs_graphs(node) else self._step(work, cost.bytes)
+                if not cost.unknown and seconds is not None and graph.name not in inlined:
+                    self.seconds[graph.name][node.id] = seconds
+
+    def is_memory_bound(self, graph: Graph, node: Node) -> bool:
+        """Whether moving the node's bytes takes longer than its arithmetic."""
+        cost = self._costs.node(graph, node)
+        return cost.bytes / self.device.bandwidth > self._arithmetic(self._work_of(graph, node, cost.flops))
+
+    def _work_of(self, graph: Graph, node: Node, flops: int) -> Counter[str]:
+        """FLOPs by the type of their products; a fusion does what its body does."""
+        if facts_of(node.op).control == "fusion":
+            return sum((self._work.get(name, Counter()) for name in node.calls), Counter())
+        if not flops or not node.inputs or not _is_product(node):
+            return Counter({_VECTOR: flops})
+        source, index = node.inputs[0]
+        outputs = graph[source].outputs
+        dtype = outputs[max(index, 0)].dtype if outputs else ""
+        return Counter({f"{dtype} xla" if name_of(node.op).dialect in _XLA_DIALECTS else dtype: flops})
+
+    def _step(self, work: Counter[str], moved: int) -> float:
+        return max(self._arithmetic(work), moved / self.device.bandwidth)
+
+    def _arithmetic(self, work: Counter[str]) -> float:
+        """Seconds. A device that does not say how fast it is at something is taken to be fast enough."""
+        seconds = 0.0
+        for kind, flops in work.items():
+            dtype, _, xla = kind.partition(" ")
+            rate = self.device.vector if kind == _VECTOR else self.device.product_rate(dtype, bool(xla))
+            seconds += flops / rate if rate else 0.0
+        return seconds
+
+    def _run(self, graph: Graph, node: Node) -> float | None:
+        bodies = [sum(self.seconds.get(name, {}).values()) for name in node.calls]
+        control = facts_of(node.op).control
+        if control == "cond":
+            return max(bodies)
+        count = trip_count(self.program, graph, node) if control in LOOPS else 1
+        return None if count is None else sum(bodies) * count
+
+
+def _is_product(node: Node) -> bool:
+    """Whether a node's arithmetic is products, which a device computes faster than the rest; library calls compute nothing else."""
+    return CATEGORIES[category_of(node.op)] == "matmul" or "custom_call_target" in node.attrs

@@ -1,0 +1,123 @@
+"""Estimated times: arithmetic or memory, whichever takes longer, at the rates of a device. Measured times are not shorter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope.analysis.costs import costs_of
+from opscope.analysis.devices import device_names, device_of
+from opscope.cli import main
+from opscope.loading import load_timed
+from opscope.program import Program
+from opscope.readers import read
+from opscope.readers.source import Source
+
+H200 = Path(__file__).resolve().parents[2] / "shared" / "data" / "profiles" / "h200_jax_train_step.tar.gz"
+STEP = """HloModule step
+fused { p = DTYPE[1024,1024] parameter(0)
+  e = DTYPE[1024,1024] exponential(p)
+  ROOT n = DTYPE[1024,1024] negate(e) }
+body { s = (s32[], DTYPE[1024,1024]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = DTYPE[1024,1024] get-tuple-element(s), index=1
+  dot = DTYPE[1024,1024] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  fusion = DTYPE[1024,1024] fusion(dot), kind=kLoop, calls=fused
+  ROOT t = (s32[], DTYPE[1024,1024]) tuple(i, fusion) }
+condition { s = (s32[], DTYPE[1024,1024]) parameter(0)
+  ROOT c = pred[] constant(true) }
+ENTRY main { s = (s32[], DTYPE[1024,1024]) parameter(0)
+  w = (s32[], DTYPE[1024,1024]) while(s), condition=condition, body=body, backend_config={"known_trip_count":{"n":"5"}}
+  r = DTYPE[1024,1024] get-tuple-element(w), index=1
+  ROOT c = DTYPE[1024,1024] custom-call(r), custom_call_target="mystery" }
+"""
+
+
+def step(dtype: str) -> Program:
+    return read(Source("step.hlo", STEP.replace("DTYPE", dtype).encode()))[0]
+
+
+def rows(program: Program, device: str) -> dict[str, Any]:
+    data = costs_of(program, device=device_of(device)).to_json()
+    return {row["node"]: row for row in data["rows"]}
+
+
+@pytest.mark.parametrize(("dtype", "rate"), [("bf16", 989.4e12), ("f32", 494.7e12), ("f64", 66.9e12), ("f8e4m3fn", 1978.9e12)])
+def test_a_product_runs_at_the_rate_of_its_type_and_the_rest_at_the_bandwidth(dtype: str, rate: float) -> None:
+    """A loop of five rounds, listed as the nodes of its body. XLA computes products of 32-bit numbers with TF32."""
+    estimated = rows(step(dtype), "h200")
+    width = {"bf16": 2, "f32": 4, "f64": 8, "f8e4m3fn": 1}[dtype]
+    moved = width * 1024**2 / 4.8e12
+    assert estimated["dot"]["estimated_seconds"] == pytest.approx(5 * max(2 * 1024**3 / rate, 3 * moved))
+    assert estimated["fusion"]["estimated_seconds"] == pytest.approx(5 * 2 * moved)
+    assert (estimated["dot"]["limit"], estimated["fusion"]["limit"]) == ("arithmetic", "memory")
+    assert set(estimated) == {"dot", "fusion"}, "a custom call of unknown cost has no estimate"
+
+
+def test_the_command_names_the_device_and_what_is_unknown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "step.hlo"
+    path.write_text(STEP.replace("DTYPE", "bf16"))
+    assert main(["cost", str(path), "--device", "H200"]) == 0
+    text = capsys.readouterr().out
+    assert (
+        "estimated for   NVIDIA H200 SXM, at its peak rates" in text
+        and "1 operations" not in text
+        and "unknown         1 operation" in text
+    )
+    assert main(["cost", str(path), "--device", "h20"]) == 2
+    assert "'h20' is not a known device; did you mean 'h200'?" in capsys.readouterr().err
+
+
+def test_a_file_describes_another_device(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"bandwidth": 1e12, "vector": 1e13, "products": {"bf16": 1e14}}))
+    assert main(["cost", "demo:train_step", "--device", str(path), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["device"] == "mine" and sum(row["estimated_seconds"] for row in data["rows"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", "not JSON"),
+        ("[]", "a device is an object"),
+        ("{}", "bandwidth must be a positive number per second, not None"),
+        ('{"bandwidth": -1}', "bandwidth must be a positive number per second, not -1"),
+        ('{"bandwidth": 1e12, "products": {"bf16": "fast"}}', "products.bf16 must be a positive number per second, not 'fast'"),
+        ('{"bandwidth": 1e12, "vectors": 1}', "a device has no 'vectors'; did you mean 'vector'?"),
+    ],
+)
+def test_a_bad_device_file_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, sentence: str) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(content)
+    assert main(["cost", "demo:train_step", "--device", str(path)]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert sentence in line and "mine.json" in line
+
+
+@pytest.mark.parametrize("name", device_names())
+def test_every_device_estimates_a_train_step(name: str) -> None:
+    costs = costs_of(opscope.load("demo:train_step"), device=device_of(name))
+    assert costs.missing == 0 and 0 < costs.total < 1 and costs.by == "estimated time"
+
+
+@pytest.mark.skipif(not H200.is_file(), reason="needs ../shared")
+def test_no_measured_kernel_is_much_faster_than_its_estimate(tmp_path: Path) -> None:
+    """On the H200 that the profile is from. What is in the cache is read faster than memory allows, so small kernels are left out."""
+    import tarfile
+
+    with tarfile.open(H200) as archive:
+        archive.extractall(tmp_path, members=[m for m in archive if m.name.endswith(".xplane.pb")], filter="data")
+    (timed,) = [
+        one for one in load_timed(str(next(tmp_path.rglob("*.xplane.pb")))) if one.times is not None and len(one.program.main) > 100
+    ]
+    data = costs_of(timed.program, timed.times, device=device_of("h200")).to_json()
+    heavy = [row for row in data["rows"] if row["seconds"] > 50e-6 and row["estimated_seconds"] is not None]
+    assert len(heavy) > 50
+    assert max(row["estimated_seconds"] / row["seconds"] for row in heavy) < 1.05
+    best = sum(row["estimated_seconds"] or 0 for row in data["rows"])
+    assert 0.4 < best / data["profile"]["device_seconds"] < 1
