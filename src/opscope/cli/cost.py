@@ -27,7 +27,7 @@ _PERS = ("node", "kernel", "op", "module", "source")
 @click.command()
 @source_options
 @profile_option
-@click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this; by default time if there is a profile, otherwise flops.")
+@click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this: time if it is measured or estimated, otherwise flops.")
 @click.option("--per", type=click.Choice(_PERS), default="node", show_default=True, help="What a row is.")
 @click.option("--device", metavar="NAME", help="Estimate times for this device: h200, a100, tpu-v5e, …, or a JSON file with its rates.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
