@@ -12,6 +12,7 @@ from opscope.analysis.clusters import with_clusters
 from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
+from opscope.gc_pause import without_collecting
 from opscope.program import Program
 
 _STEPS = (with_clusters, with_halves, with_backward_links, with_costs)
@@ -30,7 +31,8 @@ def enrich(program: Program) -> Program:
     if cached is not None:
         return cached
     enriched = program
-    for step in _STEPS:
-        enriched = step(enriched)
+    with without_collecting():
+        for step in _STEPS:
+            enriched = step(enriched)
     vars(program)[_RESULT] = vars(enriched)[_RESULT] = enriched
     return enriched

@@ -106,6 +106,7 @@ def backward_links(program: Program) -> list[BackwardLink]:
         return []
     index = _ForwardIndex()
     origins: dict[int, _Origin] = {}  # nodes share details, and a compiled module has few different ones
+    evidence: dict[_Evidence, int] = {}
     waiting = []
     reducers = _reducers(program)
     for graph in program:
@@ -116,7 +117,7 @@ def backward_links(program: Program) -> list[BackwardLink]:
             details = node.details
             origin = origins.get(id(details))
             if origin is None:
-                origin = origins[id(details)] = _origin(node)
+                origin = origins[id(details)] = _origin(node, evidence)
             graph_origins.append(origin)
         helpers = _helpers(graph, graph_origins)
         for node, origin, helper in zip(graph, graph_origins, helpers, strict=True):
@@ -146,9 +147,13 @@ def _helpers(graph: Graph, origins: Sequence[_Origin]) -> list[bool]:
 def with_backward_links(program: Program) -> Program:
     """The program with links from backward to forward nodes (`backward_of`). A node that already has such links keeps them."""
     added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
+    shared: dict[tuple[str, tuple[NodeKey, ...]], tuple[Link, ...]] = {}  # several steps of one derivative have the same forward nodes
     for link in backward_links(program):
-        targets = (Link(BACKWARD_OF, node, "" if graph == link.graph else graph) for graph, node in link.forward)
-        added[link.graph][link.node] = tuple(targets)
+        targets = shared.get((link.graph, link.forward))
+        if targets is None:
+            each = (Link(BACKWARD_OF, node, "" if graph == link.graph else graph) for graph, node in link.forward)
+            targets = shared[link.graph, link.forward] = tuple(each)
+        added[link.graph][link.node] = targets
     if not added:
         return program
     graphs = {name: _with_links(graph, added.get(name, {})) for name, graph in program.graphs.items()}
@@ -160,13 +165,17 @@ def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
         return graph
 
     def linked(node: Node) -> Node:
-        links = () if any(link.kind == BACKWARD_OF for link in node.links) else added.get(node.id, ())
-        return node._replace(links=node.links + links) if links else node
+        links = added.get(node.id, ())
+        if not links or any(link.kind == BACKWARD_OF for link in node.links):
+            return node
+        return node._replace(links=node.links + links if node.links else links)
 
     return replace(graph, nodes=tuple(map(linked, graph.nodes)))
 
 
-_Key: TypeAlias = tuple[object, ...]
+_Evidence: TypeAlias = tuple[object, ...]
+_Key: TypeAlias = int
+"""The number of a piece of evidence. Scopes and stacks of source lines are long, and each is compared very often."""
 _MOST_COMPARED = 24
 
 
@@ -189,12 +198,13 @@ class _Origin(NamedTuple):
         return self.keys[0][2]
 
 
-def _origin(node: Node) -> _Origin:
+def _origin(node: Node, numbers: dict[_Evidence, _Key]) -> _Origin:
+    """`numbers` has the number of each piece of evidence so far, and gets those that are new."""
     attrs, scope, frames = node.attrs, node.scope, node.source
     name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or node.op)
     primitive = name.partition(";")[0].rpartition("/")[2]
     stack = attrs.get("metadata.stack_frame_id")  # XLA's frames include columns, so they separate `(x - m) * rsqrt(v)`
-    places: list[tuple[str, _Key]] = []
+    places: list[tuple[str, _Evidence]] = []
     if stack:
         places.append(("place", (scope, str(stack))))
     if frames:
@@ -202,7 +212,11 @@ def _origin(node: Node) -> _Origin:
     places.append(("scope", (scope,)))
     if frames:
         places.append(("source", (frames,)))
-    keys = tuple((evidence, (*key, primitive), key) for evidence, key in places)
+
+    def number(evidence: _Evidence) -> _Key:
+        return numbers.setdefault(evidence, len(numbers))
+
+    keys = tuple((kind, number((*evidence, primitive)), number(evidence)) for kind, evidence in places)
     return _Origin(str(attrs.get(DIRECTION_ATTR, "")), keys, frozenset(key for *_, key in keys), primitive, node.details)
 
 
@@ -226,11 +240,23 @@ class _Step(NamedTuple):
     """Whether a gradient flows through it; otherwise it only prepares values of the forward half."""
 
 
+class _Before(NamedTuple):
+    """Forward nodes whose gradients come before a backward node's: its operation may be one of the first, or begins one of the others."""
+
+    units: tuple[NodeKey, ...]
+    """The operations of the steps before it."""
+    feeding: tuple[NodeKey, ...]
+    """What feeds those, the nearest first."""
+
+
+_NOTHING_BEFORE = _Before((), ())
+
+
 class _ForwardIndex:
     """Forward nodes by what they share with their backward nodes."""
 
     def __init__(self) -> None:
-        self.by_key: dict[_Key, list[NodeKey]] = {}
+        self.by_key: dict[tuple[bool, _Key], list[NodeKey]] = {}
         self.node: dict[NodeKey, Node] = {}
         self.origin: dict[NodeKey, _Origin] = {}
         self._helpers: set[NodeKey] = set()
@@ -238,11 +264,17 @@ class _ForwardIndex:
         self._relatives: dict[int, _Relatives] = {}
         self._steps: dict[NodeKey, _Step] = {}
         self._units: dict[NodeKey, tuple[NodeKey, ...]] = {}
+        self._read: dict[NodeKey, tuple[str, ...]] = {}
+        self._preceding: dict[tuple[_Key, tuple[tuple[NodeKey, ...], ...]], _Before] = {}
+        self._own_result: set[NodeKey] = set()
 
     def add(self, graph: Graph, node: Node, origin: _Origin, helper: bool) -> None:
         key = (graph.name, node.id)
         self.node[key] = node
         self.origin[key] = origin
+        self._read[key] = tuple([name for name, _ in node.inputs])
+        if plain_name(node.op) in OWN_RESULT:
+            self._own_result.add(key)
         if helper:
             self._helpers.add(key)
         rows = self._rows.get((id(origin), helper))
@@ -281,20 +313,17 @@ class _ForwardIndex:
                 others = self.by_key.get((helper, loose), [])[:_MOST_COMPARED]
                 if others:
                     return _Relatives(tuple(dict.fromkeys([*same, *others])), evidence, loose, helper, frozenset(same))
-        return _Relatives((), "", (), False, frozenset())
+        return _Relatives((), "", -1, False, frozenset())
 
     def _results_read(self, graph: Graph, node: Node, origin: _Origin, values: Iterable[str]) -> list[NodeKey]:
         """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x). A result that is used
         several times is differentiated only once the gradients of all uses have been added."""
+        own, place = self._own_result, origin.place
+        results = [key for name in values if (key := (graph.name, name)) in own and self.origin[key].place == place]
+        if not results:
+            return results
         added = any(plain_name(graph[name].op) in _SUMS for name, _ in node.inputs if (graph.name, name) in self._steps)
-        return [
-            key
-            for key in ((graph.name, name) for name in values)
-            if key in self.node
-            and self.origin[key].place == origin.place
-            and plain_name(self.node[key].op) in OWN_RESULT
-            and (added or self._uses(graph, key) < 2)
-        ]
+        return results if added else [key for key in results if self._uses(graph, key) < 2]
 
     def _uses(self, graph: Graph, key: NodeKey) -> int:
         users = ((graph.name, name) for name in graph.users.get(key[1], ()))
@@ -307,54 +336,62 @@ class _ForwardIndex:
         origin: _Origin,
         relatives: _Relatives,
         steps: Sequence[_Step],
-        values: Collection[str],
+        values: set[str],
         gradient: bool,
     ) -> Sequence[NodeKey]:
         """Those of several related nodes that a backward node differentiates. Gradients flow against the data: it continues the operation
         of the step before it, or begins one of those that feed that."""
-        before = dict.fromkeys(key for step in steps for each in step.forward for key in self._unit(graph, each))
-        units = self._sharing(before, relatives)
-        if reading := self._reading(units, values):
+        units, feeding = self._before(graph, steps, relatives)
+        if reading := self._reading(units, values) or self._reading(feeding, values):
             return reading
-        feeding = self._sharing(self._feeding(before), relatives)
-        if reading := self._reading(feeding, values):
-            return reading
-        if gradient:
-            arriving = {
-                each.outputs[0].shape for name, _ in node.inputs if (graph.name, name) not in self.node and (each := graph[name]).outputs
-            }
+        if gradient and (reshaped := self._reshaped(graph, node)):
             # A gradient that nothing precedes is that of the loss, the last of all.
             candidates = (*units, *feeding) if steps else reversed(self.by_key[relatives.helper, relatives.key])
             for key in candidates:
-                if self._is_transposed(graph, node, arriving, self.node[key]):
+                if self._is_transposed(graph, node, reshaped, self.node[key]):
                     return [key]
-        continued = [step.forward for step in steps if step.place == origin.place]
-        same = [forward for forward in continued if any(self.origin[key].primitive == origin.primitive for key in forward)]
+        place, primitive = origin.place, origin.primitive
+        continued = [step.forward for step in steps if step.place == place]
+        same = [forward for forward in continued if any(self.origin[key].primitive == primitive for key in forward)]
         return (
             self._first(graph, same)
-            or self._reading(relatives.nodes, [name for name, _ in node.inputs if name in values])
+            or self._reading(relatives.nodes, values.intersection(name for name, _ in node.inputs))
             or self._reading(relatives.nodes, values)
             or [key for key in feeding if self._is_alike(graph, node, origin, key)][:1]
             or self._first(graph, continued)
             or [key for key in (*units, *feeding) if key in relatives.same_primitive]
-            or self._first(graph, [step.forward for step in steps if units.keys() >= set(step.forward)])
+            or self._first(graph, [step.forward for step in steps if set(units).issuperset(step.forward)])
             or [key for key in relatives.nodes if key in relatives.same_primitive]
             or [key for key in relatives.nodes if self.node[key].op == node.op]
             or (relatives.nodes if relatives.evidence == "place" else ())
         )
 
-    def _sharing(self, keys: Iterable[NodeKey], relatives: _Relatives) -> dict[NodeKey, None]:
+    def _before(self, graph: Graph, steps: Sequence[_Step], relatives: _Relatives) -> _Before:
+        """The operations of these steps and the forward nodes that feed them, as far as they share the evidence of the relatives. Many
+        backward nodes come after the same forward nodes."""
+        if not steps:
+            return _NOTHING_BEFORE
+        operations = tuple([step.forward for step in steps])
+        before = self._preceding.get((relatives.key, operations))
+        if before is None:
+            units = tuple(dict.fromkeys(key for forward in operations for each in forward for key in self._unit(graph, each)))
+            before = _Before(self._sharing(units, relatives), self._sharing(self._feeding(units), relatives))
+            self._preceding[relatives.key, operations] = before
+        return before
+
+    def _sharing(self, keys: Iterable[NodeKey], relatives: _Relatives) -> tuple[NodeKey, ...]:
         """Those that share the evidence of the relatives, in their order."""
-        return {key: None for key in keys if relatives.key in self.origin[key].shared}
+        return tuple([key for key in keys if relatives.key in self.origin[key].shared])
 
     def _first(self, graph: Graph, steps: Sequence[tuple[NodeKey, ...]]) -> tuple[NodeKey, ...]:
         """The forward nodes of the step that is furthest back: where gradients meet, that is where they flow on."""
         position = graph.position
         return min((step for step in steps if step), key=lambda step: min(position.get(name, 0) for _, name in step), default=())
 
-    def _reading(self, keys: Iterable[NodeKey], values: Collection[str]) -> list[NodeKey]:
+    def _reading(self, keys: Iterable[NodeKey], values: set[str]) -> list[NodeKey]:
         """Those that read one of these values."""
-        return [key for key in keys if any(name in values for name, _ in self.node[key].inputs)]
+        read = self._read
+        return [key for key in keys if not values.isdisjoint(read[key])]
 
     def _unit(self, graph: Graph, key: NodeKey) -> tuple[NodeKey, ...]:
         """The nodes that one operation of the source became, which are connected: a division with the broadcasts of its operands."""
@@ -373,28 +410,34 @@ class _ForwardIndex:
     def _is_one(self, key: NodeKey, other: NodeKey) -> bool:
         return self.origin[key].keys[0][1] == self.origin[other].keys[0][1]
 
-    def _feeding(self, units: Iterable[NodeKey]) -> list[NodeKey]:
+    def _feeding(self, units: tuple[NodeKey, ...]) -> list[NodeKey]:
         """The forward nodes that feed these, the nearest first."""
-        feeding = dict.fromkeys(units)
-        waiting = list(feeding)
-        start = len(waiting)
+        reached = set(units)
+        waiting = list(units)
+        most = len(waiting) + _MOST_COMPARED
         for key in waiting:  # grows while it is walked
-            for name, _ in self.node[key].inputs:
+            for name in self._read[key]:
                 other = (key[0], name)
-                if other in self.node and other not in feeding and len(waiting) < start + _MOST_COMPARED:
-                    feeding[other] = None
+                if other not in reached and other in self.node and len(waiting) < most:
+                    reached.add(other)
                     waiting.append(other)
-        return waiting[start:]
+        return waiting[len(units) :]
 
-    def _is_transposed(self, graph: Graph, node: Node, arriving: Collection[tuple[int | str, ...]], forward: Node) -> bool:
+    def _reshaped(self, graph: Graph, node: Node) -> set[tuple[int | str, ...]]:
+        """The shapes of the gradients that arrive at a node and leave it with another shape."""
+        if not node.outputs:
+            return set()
+        leaving = node.outputs[0].shape
+        arriving = (graph[name].outputs for name, _ in node.inputs if (graph.name, name) not in self.node)
+        return {outputs[0].shape for outputs in arriving if outputs and outputs[0].shape != leaving}
+
+    def _is_transposed(self, graph: Graph, node: Node, reshaped: Collection[tuple[int | str, ...]], forward: Node) -> bool:
         """Whether a backward node undoes the change of shape of a forward node: a sum that of a broadcast. Gradients of the shapes
-        `arriving` arrive at it."""
-        leaving = node.outputs[0] if node.outputs else None
-        result = forward.outputs[0] if forward.outputs else None
-        if leaving is None or result is None or result.shape not in arriving or result.shape == leaving.shape:
+        `reshaped` get another shape in it."""
+        if not forward.outputs or forward.outputs[0].shape not in reshaped:
             return False
         operands = [graph[name] for name, _ in forward.inputs if name in graph]
-        return any(bool(each.outputs) and each.outputs[0].shape == leaving.shape for each in operands)
+        return any(bool(each.outputs) and each.outputs[0].shape == node.outputs[0].shape for each in operands)
 
     def _is_alike(self, graph: Graph, node: Node, origin: _Origin, key: NodeKey) -> bool:
         """Whether a backward node does to a gradient what a forward node did to a value of its shape. A negation is of a difference."""
@@ -411,8 +454,11 @@ class _ForwardIndex:
             for name, _ in reader.inputs:
                 if name in names or len(names) >= _MOST_COMPARED:
                     continue
-                if (graph.name, name) in self.node or graph[name].is_argument:
+                key = (graph.name, name)
+                if key in self.node:
                     names.add(name)
-                if (graph.name, name) in self._helpers:
-                    waiting.append(graph[name])
+                    if key in self._helpers:
+                        waiting.append(graph[name])
+                elif graph[name].is_argument:
+                    names.add(name)
         return names

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -120,7 +121,7 @@ class HloDetails(Details):
     @property
     def attrs(self) -> Mapping[str, Any]:
         attrs: dict[str, Any] = {_PAYLOAD_KEYS[self._op]: self._payload} if self._op else {}
-        attrs.update(decoded(self._tail))
+        attrs.update(_decoded(self._tail))
         attrs.update(self._scope().attrs)
         return MappingProxyType(attrs)
 
@@ -132,7 +133,13 @@ class HloDetails(Details):
     def source(self) -> tuple[Frame, ...]:
         if "stack_frame_id=" not in self._tail and "source_file=" not in self._tail:
             return ()
-        return frames_of(dict(decoded(self._tail)), self._context.frames)
+        return frames_of(_decoded(self._tail), self._context.frames)
+
+
+@lru_cache(maxsize=1 << 14)
+def _decoded(tail: str) -> Mapping[str, str]:
+    """The attributes of a tail. Showing a program asks for them several times: for analysis, for the wire, for source frames."""
+    return MappingProxyType(dict(decoded(tail)))
 
 
 class Flow(NamedTuple):

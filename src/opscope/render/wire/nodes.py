@@ -93,7 +93,9 @@ def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
 def output_names(node: Node, attrs: Mapping[str, Any]) -> list[str]:
     """The names of a node's values, where the source has tensors with names of their own: one for each output, or none."""
     text = attrs.get("output_names")
-    names = text.split(", ") if isinstance(text, str) else []
+    if not isinstance(text, str):
+        return []
+    names = text.split(", ")
     return names if len(names) == len(node.outputs) else []
 
 

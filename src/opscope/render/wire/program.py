@@ -13,8 +13,9 @@ from itertools import repeat
 from typing import Any
 
 from opscope.analysis.groupings import EXACT, GroupTree, GroupTrees
+from opscope.gc_pause import without_collecting
 from opscope.ops import category_of
-from opscope.program import ROLES, Details, Frame, Graph, Path, Program, TensorType
+from opscope.program import ROLES, Details, Frame, Graph, Path, Program, Role, TensorType
 from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
@@ -30,8 +31,9 @@ _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
 def encode_wire(program: Program, details: bool = True) -> bytes:
     """One program, as a recording without passes. Without details it is smaller and shows the same picture."""
     writer = ProgramWriter(details)
-    writer.add(0, program)
-    return writer.finish(program.name)
+    with without_collecting():
+        writer.add(0, program)
+        return writer.finish(program.name)
 
 
 class ProgramWriter:
@@ -55,6 +57,8 @@ class ProgramWriter:
         self.metrics = MetricRows()
         self.details = DetailsWriter() if details else None
         self._described: dict[int, _Described] = {}
+        self._labels: dict[tuple[int, str, Role, bool], tuple[int, int]] = {}
+        """Category and text of nodes by what decides them: most nodes of a compiled module share their details."""
         self._role_number = {role: i for i, role in enumerate(ROLES)}
 
     def add(self, content: int, program: Program) -> None:
@@ -105,16 +109,20 @@ class ProgramWriter:
     def _graph(self, graph: Graph, seats: list[int], metrics: list[int]) -> int:
         has_kinds = graph.attrs.get("kind") == "autograd"
         strings, types, ops, nodes, row_numbers = self.strings, self.types, self.ops, self.nodes, self.row_numbers
+        labels = self._labels
         members = []
         for node, seat, measured in zip(graph.nodes, seats, metrics, strict=True):
             attrs, _, _, detail, _ = self._described[id(node.details)]
-            text = node_text(node, attrs)
+            label = labels.get((detail, node.op, node.role, has_kinds))
+            if label is None:
+                text = node_text(node, attrs)
+                category = category_of(node.op, node.role, str(attrs.get("kind", "")) if has_kinds else "")
+                label = labels[detail, node.op, node.role, has_kinds] = (category, strings[text] if text else -1)
             row: Row = (
                 strings[node.id],
                 ops[node.op],
                 self._role_number[node.role],
-                category_of(node.op, node.role, str(attrs.get("kind", "")) if has_kinds else ""),
-                strings[text] if text else -1,
+                *label,
                 operand_place(node, attrs),
                 detail,
                 seat,

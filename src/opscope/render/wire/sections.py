@@ -115,7 +115,8 @@ class Rows:
 
     def add(self, numbers: Collection[int]) -> None:
         self.length.append(len(numbers))
-        self.value.extend(numbers)
+        if numbers:
+            self.value.extend(numbers)
 
     def write(self, out: SectionWriter, name: str) -> None:
         out.rows(f"{name}.rows", self.length)
