@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from opscope.analysis.enrich import with_groupings
 from opscope.analysis.summary import Summary
@@ -20,6 +20,8 @@ from opscope.program import Program
 from opscope.readers import Progress, capture_object, find_reader, read
 from opscope.readers.source import Source
 from opscope.readers.xplane import Timed, timed_programs, timed_with
+from opscope.recording.comparison import Side, compare, comparison_of
+from opscope.recording.diff import EITHER, PLACES, Diff
 from opscope.recording.model import NOTHING_RECORDED, Recording
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 
@@ -55,9 +57,11 @@ def capture(obj: Any, *args: Any, **options: Any) -> Program:
 
 
 def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
-    """The argument of `save` and `show` as a list: Programs, Recordings, a Summary, or anything that `capture` accepts."""
+    """The argument of `save` and `show` as a list: Programs, Recordings, a Diff, a Summary, or anything that `capture` accepts."""
     if isinstance(x, Summary):
         x = x.program
+    if isinstance(x, Diff):
+        x = comparison_of(x)
     several = list(x) if isinstance(x, (list, tuple)) else [x]
     if several and all(isinstance(item, (Program, Recording)) for item in several):
         if inputs:
@@ -118,6 +122,70 @@ def load_recording(
     if which:
         return recording.only(recording.snapshot(which, module).index)
     return recording if module is None else recording.of_module(module)
+
+
+def load_comparison(
+    a: str,
+    b: str,
+    *,
+    module: str | None = None,
+    format: str | None = None,
+    match_by_name: bool | None = None,
+    progress: Progress | None = None,
+) -> Recording:
+    """Two sources, or passes of one, as a recording of two snapshots. `b` can be just @13, a pass of the same recording as `a`.
+
+    Snapshots of one compilation share names; across two compilations, equal names may be a coincidence. The origins that the compiler
+    reported for a snapshot refer to the snapshot right before it, and to no other.
+    """
+    if a.startswith("@") and not Path(a).exists():
+        raise OpscopeError(f"A must name a recording, such as run.opscope{a}")
+    second = _pass_of(a, b, format) if b.startswith("@") else b
+    names = _told_apart(a, second)
+    old = _side(names[0], a, format, module, progress)
+    new = _side(names[1], second, format, module, progress)
+    if old.compilation is None or old.compilation != new.compilation:
+        ids: str | None = EITHER if match_by_name is None else "names" if match_by_name else PLACES
+        return compare(old.side, new.side, ids)
+    ids = old.ids if match_by_name is None else "names" if match_by_name else "positions"
+    origins = new.side.origins if new.number == old.number + 1 else ()
+    return compare(old.side, new.side._replace(origins=origins), ids)
+
+
+class _Read(NamedTuple):
+    """One side of a comparison; if it is a pass of a recording, also which one, and what the recording says about ids."""
+
+    side: Side
+    compilation: tuple[str, str] | None = None
+    """The recording, and the module within it."""
+    number: int = 0
+    ids: str | None = None
+
+
+def _side(name: str, source: str, format: str | None, module: str | None, progress: Progress | None) -> _Read:
+    base, which = split_at(source)
+    if not which:
+        return _Read(Side(name, only_program(source, load_all(source, module=module, format=format, progress=progress))))
+    recording = open_passes(base, progress, format=format)
+    snapshot = recording.snapshot(which, module)
+    side = Side(name, snapshot.program, snapshot.origins)
+    return _Read(side, (base, snapshot.module), snapshot.index, recording.attrs.get("ids"))
+
+
+def _pass_of(a: str, which: str, format: str | None) -> str:
+    """The source for a B that is just a pass (@13): that pass of the recording that A names."""
+    base, _ = split_at(a)
+    if not is_recording_source(base, format):
+        raise SourceError(f"is not a recording, so {which} names no pass in it", base)
+    return base + which
+
+
+def _told_apart(a: str, b: str) -> tuple[str, str]:
+    """The last parts of both names, as many as it takes to tell them apart."""
+    first, second = Path(a).parts, Path(b).parts
+    most = max(len(first), len(second))
+    parts = next((n for n in range(1, most) if first[-n:] != second[-n:]), most)
+    return "/".join(first[-parts:]) or a, "/".join(second[-parts:]) or b
 
 
 def only_program(source: str, programs: Sequence[Shown]) -> Shown:

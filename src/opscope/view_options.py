@@ -55,6 +55,8 @@ class Row:
     """The option that it depends on."""
     least: float | None = None
     most: float | None = None
+    bare: str | None = None
+    """Its value if the flag has none."""
     # Read from the field:
     name: str = ""
     default: Any = None
@@ -216,11 +218,12 @@ class ViewOptions:
     diff: Annotated[
         Moment | None,
         Row(
-            "Highlight what a pass changed (run.opscope@12).",
+            "Highlight what a pass changed (run.opscope@12); with two sources, how they differ.",
             url="show",
             goes="request",
             writers=DRAWN,
-            more="`overlay` also draws what the pass removed.",
+            bare="overlay",
+            more="`overlay` also draws what was removed, and is meant by `--diff` alone.",
         ),
     ] = None
     style: Annotated[

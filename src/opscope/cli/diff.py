@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import from_option, module_option, read_one
+from opscope.cli.source import from_option, module_option
 from opscope.cli.table import blocks, rest, table
+from opscope.cli.view_options import FlagOptions, view_options
 from opscope.ellipsis import ellipsize
-from opscope.errors import OpscopeError, SourceError
+from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.program import Program
     from opscope.recording.diff import Diff, Match
-    from opscope.recording.model import Origin
+    from opscope.recording.model import Recording
 
 MOST_LINES = 20
 _LONGEST_NODE = 160
@@ -36,78 +37,83 @@ _LONGEST_NODE = 160
 )
 @click.option("--all", "everything", is_flag=True, help=f"List every difference instead of the first {MOST_LINES} of each kind.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pair of nodes.")
+@click.option("-o", "--output", metavar="FILE", help="Write a picture of both programs (SVG, PNG, PDF), or the viewer (HTML), by suffix.")
+@click.option("-f", "--force", is_flag=True, help="Overwrite FILE, whatever it contains.")
+@view_options()
 def command(
-    a: str, b: str, module: str | None, from_format: str | None, match_by_name: bool | None, everything: bool, as_json: bool
+    a: str,
+    b: str,
+    module: str | None,
+    from_format: str | None,
+    match_by_name: bool | None,
+    everything: bool,
+    as_json: bool,
+    output: str | None,
+    force: bool,
+    **views: Any,
 ) -> None:
     """Compare two programs, or two passes of a recording.
 
-    A and B are sources, or passes of one: run.opscope@12, dump_dir@12. B can be just @13, a pass of the same recording as A.
+    A and B are sources, or passes of one: run.opscope@12, dump_dir@12. B can be just @13, a pass of the same recording as A. With -o, the
+    view options apply as in `opscope export`.
 
     \b
     opscope diff before.hlo after.hlo
     opscope diff run.opscope@12 @13
+    opscope diff before.hlo after.hlo -o diff.html
     """
-    if a.startswith("@") and not Path(a).exists():
-        raise OpscopeError(f"A must name a recording, such as run.opscope{a}")
-    first = _read(a, from_format, module)
-    second = _read(_pass_of(a, b, from_format) if b.startswith("@") else b, from_format, module)
+    options = FlagOptions(**views)
+    target = None if output is None else _target(output, options, force, (a, b))
+    if target is None and (options.given or force):
+        flag = options.spelled(options.given[0].name) if options.given else "--force"
+        raise OpscopeError(f"{flag} only applies with -o FILE; add -o FILE, or leave it out")
+    comparison = _read(a, b, module, from_format, match_by_name)
+    if target is not None:
+        _write(comparison, target, options)
+        return
     with progress("comparing"):
-        comparison = _compare(first, second, match_by_name)
-        data = comparison.to_json() if as_json else None
-        lines = [] if as_json else diff_lines(comparison, None if everything else MOST_LINES)
+        from opscope.recording.comparison import diff_of
+
+        diff = diff_of(comparison)
+        data = diff.to_json() if as_json else None
+        lines = [] if as_json else diff_lines(diff, None if everything else MOST_LINES)
     if as_json:
         say_json(data)
     else:
         say(*lines)
 
 
-def _pass_of(a: str, which: str, format: str | None) -> str:
-    """The source for a B that is just a pass (@13): that pass of the recording that A names."""
-    from opscope.recording.sources import is_recording_source, split_at
+def _target(output: str, options: FlagOptions, force: bool, sources: tuple[str, str]) -> Path:
+    """The file to write, if it can be written."""
+    from opscope.render import comparison_options, find_writer
+    from opscope.whole_file import refuse_to_replace, titled
 
-    base, _ = split_at(a)
-    if not is_recording_source(base, format):
-        raise SourceError(f"is not a recording, so {which} names no pass in it", base)
-    return base + which
-
-
-class _Side(NamedTuple):
-    """A program; if it is a pass of a recording, also which one, and what the recording says about it."""
-
-    program: Program
-    compilation: tuple[str, str] | None = None
-    """The recording, and the module within it."""
-    number: int = 0
-    ids: str | None = None
-    origins: tuple[Origin, ...] = ()
+    target = Path(output)
+    row = find_writer(target)
+    comparison_options(row, options).require(row.name, f"{titled(row.name)} files")
+    if not force:
+        for source in sources:
+            refuse_to_replace(target, row.name, row.begins, Path(source))
+    return target
 
 
-def _read(source: str, format: str | None, module: str | None) -> _Side:
-    from opscope.recording.sources import open_passes, split_at
+def _read(a: str, b: str, module: str | None, format: str | None, match_by_name: bool | None) -> Recording:
+    from opscope.loading import load_comparison
 
-    base, which = split_at(source)
-    if not which:
-        return _Side(read_one(source, format, module))
-    with progress(f"reading {base}") as report:
-        recording = open_passes(base, report, format=format)
-        snapshot = recording.snapshot(which, module)
-        return _Side(snapshot.program, (base, snapshot.module), snapshot.index, recording.attrs.get("ids"), snapshot.origins)
+    with progress(f"reading {a} and {b}") as report:
+        return load_comparison(a, b, module=module, format=format, match_by_name=match_by_name, progress=report)
 
 
-def _compare(a: _Side, b: _Side, match_by_name: bool | None) -> Diff:
-    """Snapshots of one compilation share names; across two compilations, equal names may be a coincidence.
+def _write(comparison: Recording, target: Path, options: FlagOptions) -> None:
+    from opscope.render import write
 
-    The origins that the compiler reported for a snapshot refer to the snapshot right before it, and to no other.
-    """
-    from opscope.recording.diff import diff, diff_passes
-
-    if a.compilation is None or a.compilation != b.compilation:
-        return diff(a.program, b.program, match_by_name=match_by_name)
-    ids = a.ids if match_by_name is None else "names" if match_by_name else "positions"
-    return diff_passes(a.program, b.program, origins=b.origins if b.number == a.number + 1 else (), ids=ids)
+    with progress(f"writing {target}") as report:
+        write([comparison], target, options, progress=report)
 
 
 def diff_lines(diff: Diff, most: int | None) -> list[str]:
+    from opscope.recording.change_groups import change_groups
+
     rewrites = [match for match in diff.compared if match.evidence in ("rewrite", "identity") and len(match.a) + len(match.b) > 2]
     sections = (
         ("fused", [str(fusion) for fusion in diff.fusions]),
@@ -116,7 +122,9 @@ def diff_lines(diff: Diff, most: int | None) -> list[str]:
         ("removed", [f"− {_line(diff.a, key)}" for key in diff.removed]),
         ("changed", [_changed(match) for match in diff.changed]),
     )
-    return blocks(*_facts(diff), *(_section(title, lines, most) for title, lines in sections if lines))
+    by_module = [str(group) for group in change_groups(diff)]
+    head = [_section("by module", by_module, most)] if len(by_module) > 1 else []
+    return blocks(*_facts(diff), *head, *(_section(title, lines, most) for title, lines in sections if lines))
 
 
 def _rewritten(match: Match) -> str:
@@ -129,16 +137,16 @@ def _changed(match: Match) -> str:
 
 
 def _facts(diff: Diff) -> tuple[list[str], list[str]]:
-    from opscope.recording.rows import in_rewrites
-
-    came, went = in_rewrites(diff)
-    added, removed = len(diff.added) + came, len(diff.removed) + went
-    counts = f"+{added:,} added, −{removed:,} removed, ~{len(diff.changed):,} changed, {len(diff.moved):,} moved"
+    came, went = (len(keys) for keys in diff.rewritten)
+    counts = (
+        f"+{len(diff.all_added):,} added, −{len(diff.all_removed):,} removed, ~{len(diff.changed):,} changed, {len(diff.moved):,} moved"
+    )
+    if diff.merged:
+        counts += f", {diff.merged:,} merged"
     if diff.copied:
         counts += f", ×{diff.copied:,} copied"
     if came or went:
         counts += f" (in rewrites: +{came:,} −{went:,})"
-    how = "matched by name" if diff.names == "used" else "matched by structure, names ignored"
     summary = diff.summary
     rows = [("", "before", "after"), ("nodes", *(f"{n:,}" for n in summary["nodes"]))]
     rows += [("parameters", *map(short_number, summary["parameter_elements"])), ("FLOPs", *map(short_number, summary["flops"]))]
@@ -147,7 +155,7 @@ def _facts(diff: Diff) -> tuple[list[str], list[str]]:
         rows.append(("without", *(f"{count:,} of unknown cost" if count else "" for count in summary["unknown"])))
     ops = sorted(summary["ops"].items(), key=lambda item: -abs(item[1][1] - item[1][0]))
     rows += [(op, f"{before:,}", f"{after:,}") for op, (before, after) in ops[:8]]
-    return [counts, how], table(rows, "lrr")
+    return [counts, diff.basis], table(rows, "lrr")
 
 
 def _section(title: str, lines: list[str], most: int | None) -> list[str]:

@@ -51,6 +51,7 @@ def command(
     opscope view --browse models             or one in this directory
     opscope view step.hlo                    a program
     opscope view before.hlo after.hlo        two programs, to switch between
+    opscope view before.hlo after.hlo --diff how they differ
     opscope view dump_dir                    every pass of a compiler
     opscope view trace_dir                   what jax.profiler.trace wrote: the modules that ran, with their times
     opscope view model:make                  the model that make() in model.py returns
@@ -82,9 +83,14 @@ def _opened(
     from opscope.serve.recordings import ServedRecording
 
     diff = options.diff is not None
-    served = [
-        one for source in sources for one in open_source(source, module=module, format=format, profile=profile, diff=diff, reading=progress)
-    ]
+    if diff and len(sources) > 1:
+        served: list[Served] = [_compared(sources, module, format, profile)]
+    else:
+        served = [
+            one
+            for source in sources
+            for one in open_source(source, module=module, format=format, profile=profile, diff=diff, reading=progress)
+        ]
     first = served[0]
     try:
         check = checked_graph if isinstance(first, ServedRecording) else check_options
@@ -96,6 +102,16 @@ def _opened(
         if path.is_file() or path.is_dir():
             remember(path)
     return served, initial(options, first.recording if isinstance(first, ServedRecording) else None)
+
+
+def _compared(sources: tuple[str, ...], module: str | None, format: str | None, profile: str | None) -> Served:
+    from opscope.serve.opening import open_comparison
+
+    if len(sources) != 2:
+        raise click.UsageError(f"--diff compares two sources, not {len(sources)}.")
+    if profile is not None:
+        raise click.UsageError("--profile applies to one source; leave it out with --diff.")
+    return open_comparison(*sources, module=module, format=format, reading=progress)
 
 
 def _check_home(options: FlagOptions, needs_source: dict[str, str | None], is_wanted: bool) -> None:

@@ -51,6 +51,8 @@ def _settings(row: Row) -> dict[str, Any]:
         settings |= {"type": click.FloatRange(row.least, row.most), "show_default": True}
     elif row.kind == "choice":
         settings |= {"type": click.Choice(row.choices), "show_default": row.default is not None}
+        if row.bare is not None:
+            settings |= {"is_flag": False, "flag_value": row.bare}
     elif row.kind in ("texts", "files"):
         settings["multiple"] = True
     elif row.kind == "pair":

@@ -15,9 +15,12 @@ from opscope.recording.match import Matcher, Matching
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
 from opscope.recording.match.json_values import differing, parsed
 from opscope.recording.match.names import contradictions, names_are_stable
-from opscope.recording.match.places import match_places
+from opscope.recording.match.places import match_arguments, match_places
 from opscope.recording.model import Origin
 
+EITHER, PLACES = "either", "places"
+"""What equal ids mean in two separate compilations: perhaps the same node, which is tried; or nothing, so that places in the user's
+program decide. In snapshots of one compilation they have the meanings of `Matcher`."""
 _LONGEST_VALUE = 60
 _CLEARLY = 0.9
 """One of two diffs counts as smaller if its size is below this share of the other's. With correct names, a diff without them can be smaller
@@ -75,6 +78,9 @@ class Diff:
 
     def __init__(self, a: Program, b: Program, matching: Matching) -> None:
         self.a, self.b = a, b
+        self.ids: str | None = None
+        """What equal ids were said to mean (see `diff_passes`)."""
+        self._instead = ""
         self.untouched = matching.pairs.a.same
         """Graphs that are identical in both programs, with all graphs that they call."""
         self._matching = matching
@@ -143,6 +149,34 @@ class Diff:
         return tuple([self._keys_b[y] for y, x in enumerate(pairs.counterpart_b) if x == -1 and y not in derived])
 
     @cached_property
+    def rewritten(self) -> tuple[tuple[NodeKey, ...], tuple[NodeKey, ...]]:
+        """Nodes that were added and removed by rewrites of several nodes, which match as a group although none of them is the same.
+
+        A node that is now computed several times (one old, several new, by identity) counts as added once for each further time.
+        """
+        came: dict[NodeKey, None] = {}
+        went: dict[NodeKey, None] = {}
+        for match in self.compared:
+            if len(match.a) == len(match.b) == 1:
+                continue
+            if match.evidence == "rewrite":
+                came.update(dict.fromkeys(match.b))
+                went.update(dict.fromkeys(match.a))
+            elif match.evidence == "identity":
+                came.update(dict.fromkeys(match.b[1:]))
+        return tuple(came), tuple(went)
+
+    @cached_property
+    def all_added(self) -> tuple[NodeKey, ...]:
+        """What counts as added, rewrites included."""
+        return (*self.added, *self.rewritten[0])
+
+    @cached_property
+    def all_removed(self) -> tuple[NodeKey, ...]:
+        """What counts as removed, rewrites included."""
+        return (*self.removed, *self.rewritten[1])
+
+    @cached_property
     def copied(self) -> int:
         """How many nodes of b are further copies of a node of a; they count neither as added nor as its counterpart."""
         pairs, _, derived, _, _ = self._matching
@@ -169,6 +203,17 @@ class Diff:
     def names(self) -> str:
         """Whether nodes were matched by name: "used" or "ignored"."""
         return "ignored" if self._matching.ids == "positions" else "used"
+
+    def instead_of(self, instead: str) -> Diff:
+        """This diff, chosen from two; `instead` says what the other one would have given."""
+        self._instead = instead
+        return self
+
+    @property
+    def basis(self) -> str:
+        """How nodes were matched, and what the other way would have given if it was tried."""
+        how = "matched by name" if self.names == "used" else "matched by structure, names ignored"
+        return f"{how}; {self._instead}" if self._instead else how
 
     @property
     def same(self) -> bool:
@@ -221,6 +266,14 @@ class Diff:
         """The JSON of `opscope diff --json`; its documented keys are a contract."""
         return {
             "names": self.names,
+            "basis": self.basis,
+            "counts": {
+                "added": len(self.all_added),
+                "removed": len(self.all_removed),
+                "changed": len(self.changed),
+                "merged": self.merged,
+                "copied": self.copied,
+            },
             "matched": [
                 {
                     "a": [list(key) for key in match.a],
@@ -305,18 +358,20 @@ def diff(a: Program, b: Program, *, match_by_name: bool | None = None) -> Diff:
     `match_by_name` says whether nodes with the same name are the same node. By default both ways are tried if they could differ, and the
     smaller diff is used: one more instruction is enough for two compilations to give the same names to different nodes.
     """
-    first, second = _program(a), _program(b)
-    with without_collecting():
-        matcher = Matcher(first, second)
-        if match_by_name is None:
-            return _smaller(first, second, matcher)
-        return Diff(first, second, matcher.match("names")) if match_by_name else _without_names(first, second, matcher)
+    ids = EITHER if match_by_name is None else "names" if match_by_name else PLACES
+    return diff_passes(_program(a), _program(b), ids=ids)
 
 
 def diff_passes(a: Program, b: Program, *, origins: Iterable[Origin] = (), ids: str | None = None) -> Diff:
-    """What changed between two snapshots of one compilation; `ids` is what the recording says equal ids mean."""
+    """What changed between two snapshots; `ids` is what their recording says equal ids mean."""
     with without_collecting():
-        return Diff(a, b, Matcher(a, b, origins).match(ids))
+        matcher = Matcher(a, b, origins)
+        if ids == EITHER:
+            difference = _smaller(a, b, matcher)
+        else:
+            difference = _without_names(a, b, matcher) if ids == PLACES else Diff(a, b, matcher.match(ids))
+    difference.ids = ids
+    return difference
 
 
 def _smaller(a: Program, b: Program, matcher: Matcher) -> Diff:
@@ -330,16 +385,21 @@ def _smaller(a: Program, b: Program, matcher: Matcher) -> Diff:
         return by_name
     without = _without_names(a, b, matcher)
     if without.size < at_least * _CLEARLY:
-        return without
+        return without.instead_of(f"by name there would be at least {at_least:,} differences")
     by_name = by_name or Diff(a, b, matcher.finish(names))
+    takes_names = plausible
     for one, other in ((by_name.size, without.size), (by_name.single_differences, without.single_differences)):
         if min(one, other) < max(one, other) * _CLEARLY:
-            return by_name if one < other else without
-    return by_name if plausible else without
+            takes_names = one < other
+            break
+    if takes_names:
+        return by_name.instead_of(f"by structure there would be {without.size:,} differences")
+    return without.instead_of(f"by name there would be {by_name.size:,} differences")
 
 
 def _without_names(a: Program, b: Program, matcher: Matcher) -> Diff:
     beginning = matcher.begin("positions")
+    match_arguments(beginning.pairs)
     match_places(beginning.pairs)
     return Diff(a, b, matcher.finish(beginning))
 

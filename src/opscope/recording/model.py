@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _CACHED_DIFFS = 4
 _MOST_NAMED = 16
 
+COMPARES = "compares"
+"""The attribute of a recording that compares two programs, which have no compiler pass between them."""
 NOTHING_RECORDED = (
     "nothing was recorded: no compiler ran while the recording was open. Code that runs eagerly, or was compiled earlier, has no passes; "
     "compile it inside with rec.torch(model, *inputs), call torch._dynamo.reset() first to make torch.compile compile again, or record "
@@ -109,6 +111,11 @@ class Recording(Displayed, Sequence[Snapshot]):
     def skipped(self) -> list[str]:
         """The parts of the source that are not in the recording, each with its reason."""
         return list(self.attrs.get("skipped", ()))
+
+    @property
+    def compares(self) -> bool:
+        """Whether it compares two programs (see `comparison`)."""
+        return bool(self.attrs.get(COMPARES))
 
     def module_named(self, name: str) -> str:
         """The module with that name, or the only one whose name ends with it."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from opscope.program import NodeKey
-from opscope.recording.diff import Diff
 from opscope.recording.model import Recording, Snapshot
 
 
@@ -51,24 +49,5 @@ def row_of(recording: Recording, snapshot: Snapshot) -> Row:
         return Row(snapshot, 0, 0, 0)
     diff = recording.diff(snapshot.index)
     assert diff is not None
-    came, went = in_rewrites(diff)
     aside = diff.aside if diff.same else ""
-    return Row(snapshot, len(diff.added) + came, len(diff.removed) + went, len(diff.changed), diff.merged, diff.copied, aside)
-
-
-def in_rewrites(diff: Diff) -> tuple[int, int]:
-    """How many nodes were added and removed by rewrites of several nodes, which match as a group although none of them is the same.
-
-    A node that is now computed several times (one old, several new, by identity) counts as added once for each further time.
-    """
-    came: set[NodeKey] = set()
-    went: set[NodeKey] = set()
-    for match in diff.compared:
-        if len(match.a) == len(match.b) == 1:
-            continue
-        if match.evidence == "rewrite":
-            came.update(match.b)
-            went.update(match.a)
-        elif match.evidence == "identity":
-            came.update(match.b[1:])
-    return len(came), len(went)
+    return Row(snapshot, len(diff.all_added), len(diff.all_removed), len(diff.changed), diff.merged, diff.copied, aside)

@@ -7,7 +7,7 @@ formats imports nothing. A suffix means the first row that has it; the others ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from opscope.naming import suggest
 from opscope.plugin import Plugin, Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
-from opscope.view_options import ViewOptions
+from opscope.view_options import ROWS, ViewOptions
 from opscope.whole_file import check_target, refuse_to_replace, titled, whole_file
 
 
@@ -111,6 +111,8 @@ def write(
     row = writer or find_writer(target)
     if row.refusal:
         raise OpscopeError(f"writing {row.refusal}")
+    if any(isinstance(item, Recording) and item.compares for item in shown):
+        options = comparison_options(row, options)
     options.require(row.name, f"{titled(row.name)} files")
     programs = [_for_writer(row, item, options) for item in shown]
     if not row.several:
@@ -118,6 +120,14 @@ def write(
     check_target(target)
     with whole_file(target) as part:
         row.load().write(programs, part, options, progress)
+
+
+def comparison_options(row: Writer, options: ViewOptions) -> ViewOptions:
+    """The options for a comparison of two programs: both are drawn in one picture, unless `diff` says otherwise."""
+    drawn = next(option.writers for option in ROWS if option.name == "diff")
+    if row.name not in drawn and not row.passes:
+        raise OpscopeError(f"{titled(row.name)} files cannot contain a comparison; write one of {', '.join((*drawn, 'opscope'))}")
+    return options if options.diff is not None or row.name not in drawn else replace(options, diff="overlay")
 
 
 def _for_writer(row: Writer, shown: Program | Recording, options: ViewOptions) -> Program | Recording:
@@ -130,7 +140,8 @@ def _for_writer(row: Writer, shown: Program | Recording, options: ViewOptions) -
 
 
 def save(x: Any, path: str | PathLike[str], *inputs: Any, format: str | None = None, overwrite: bool = False, **options: Any) -> None:
-    """Write a Program, several, a Recording, a Summary, or an object that `capture` accepts with its inputs. The suffix chooses the format.
+    """Write a Program, several, a Recording, a Diff, a Summary, or an object that `capture` accepts with its inputs. The suffix chooses
+    the format.
 
     An existing file is replaced if it has the same format; any other file, and a recording, only with `overwrite`. `options` are the
     fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from opscope import native
 from opscope.errors import OpscopeError
-from opscope.render.writers.html import page, viewer_script
+from opscope.render.writers.html import initial, page, viewer_script
 from opscope.serve.home import Home
 from opscope.serve.matching import Matches
 from opscope.serve.recordings import JSON, ServedRecording
@@ -30,6 +30,7 @@ from opscope.serve.responses import HEADERS, body_of, refusal
 from opscope.serve.running_server import proof
 from opscope.serve.sources import Served
 from opscope.serve.uploads import MOST_BYTES
+from opscope.view_options import ViewOptions
 
 if TYPE_CHECKING:
     from opscope.serve.live import Guide
@@ -79,7 +80,11 @@ def make_app(
     if handlers.has_events:
         routes.append(Route("/events", handlers.events))
     if home:
-        routes += [Mount("/open/{opening:int}", routes=list(routes)), Route("/home", handlers.home_page), *home.routes(handlers.add)]
+        routes += [
+            Mount("/open/{opening:int}", routes=list(routes)),
+            Route("/home", handlers.home_page),
+            *home.routes(handlers.add, handlers.find),
+        ]
     if accept:
         routes.append(Route("/show", handlers.show, methods=["POST"]))
     return _AccessControl(Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable}), token, hosts, start)
@@ -97,10 +102,19 @@ class _Handlers:
 
     def content(self, request: Request) -> _Content:
         """The content of the page that asks."""
-        opening: int = request.path_params.get("opening", 0)
+        return self._content(request.path_params.get("opening", 0))
+
+    def _content(self, opening: int) -> _Content:
         if opening >= len(self.contents):
             raise OpscopeError("this server has not opened that; go to its first page")
         return self.contents[opening]
+
+    def find(self, opening: int, number: int) -> Served:
+        """A program by the numbers of its page and of the program on it."""
+        served = self._content(opening).served
+        if number >= len(served):
+            raise OpscopeError("that page has no such program; reload it")
+        return served[number]
 
     @property
     def theme(self) -> dict[str, Any]:
@@ -109,7 +123,8 @@ class _Handlers:
 
     def add(self, served: Sequence[Served]) -> int:
         """Serve programs on a page of their own."""
-        self.contents.append(_Content(served, self.theme))
+        recording = served[0].recording if isinstance(served[0], ServedRecording) else None
+        self.contents.append(_Content(served, {**self.theme, **initial(ViewOptions(), recording)}))
         for old in self.contents[1:-_MOST_LOADED]:
             for one in old.served:
                 one.release()
@@ -125,16 +140,17 @@ class _Handlers:
         settings = {"sources": [one.entry(i) for i, one in enumerate(content.served)], "url": True, **content.config}
         if self.has_events:
             settings["events"] = "events"
-        return self._page(content.served[0].name, settings, "../../" if "opening" in request.path_params else "")
+        return self._page(content.served[0].name, settings, request.path_params.get("opening"))
 
     async def home_page(self, request: Request) -> Response:
         offer = await run_in_threadpool(self.home.settings) if self.home else {}
-        return self._page("Open a file", {"sources": [], "home": offer, **self.theme}, "")
+        return self._page("Open a file", {"sources": [], "home": offer, **self.theme})
 
-    def _page(self, title: str, settings: dict[str, Any], base: str) -> Response:
-        """A page, from which the address of the server is `base`."""
+    def _page(self, title: str, settings: dict[str, Any], opening: int | None = None) -> Response:
+        """The first page, or that of something that was opened."""
         if self.home:
-            settings["files"] = {"base": base, "mostBytes": MOST_BYTES}
+            base = "" if opening is None else "../../"
+            settings["files"] = {"base": base, "page": opening or 0, "mostBytes": MOST_BYTES}
         return HTMLResponse("".join(page(title, settings, '<script src="viewer.js"></script>')), headers=HEADERS)
 
     async def script(self, request: Request) -> Response:

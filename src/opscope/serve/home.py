@@ -20,9 +20,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from opscope.demo import EXAMPLES, PREFIX
-from opscope.errors import OpscopeError, error_line
+from opscope.errors import OpscopeError, SourceError, error_line
 from opscope.serve.directories import Directories
-from opscope.serve.opening import open_source
+from opscope.serve.opening import compare_served, open_source
 from opscope.serve.recent import forget_all, recent_paths, remember
 from opscope.serve.responses import HEADERS, body_of, refusal
 from opscope.serve.sources import Served
@@ -30,6 +30,8 @@ from opscope.serve.uploads import MOST_BYTES, Uploads, too_large
 
 Show = Callable[[Sequence[Served]], int]
 """Serves programs on a page of their own, and returns its number."""
+Find = Callable[[int, int], Served]
+"""A program that is served, by the numbers of its page and of the program on it."""
 _MOST_SOURCES = 64
 _LONGEST_REQUEST = 1 << 20
 
@@ -54,13 +56,17 @@ class Home:
             offer["recent"] = [{"path": str(path), "name": path.name, "place": _short(path.parent)} for path in recent_paths()]
         return offer
 
-    def routes(self, show: Show) -> list[Route]:
+    def routes(self, show: Show, find: Find) -> list[Route]:
         async def open_(request: Request) -> Response:
             return await self._open(request, show)
+
+        async def compare(request: Request) -> Response:
+            return await self._compare(request, show, find)
 
         return [
             Route("/upload", self._upload, methods=["POST"]),
             Route("/open", open_, methods=["POST"]),
+            Route("/compare", compare, methods=["POST"]),
             Route("/browse", self._browse),
             Route("/recent", self._forget, methods=["DELETE"]),
         ]
@@ -90,13 +96,31 @@ class Home:
             return JSONResponse({"problems": problems}, status_code=422, headers=HEADERS)
         return JSONResponse({"page": f"open/{show(served)}/"}, headers=HEADERS)
 
-    def _read(self, sources: Sequence[dict[str, Any]]) -> tuple[list[Served], list[str]]:
+    async def _compare(self, request: Request, show: Show, find: Find) -> Response:
+        """Show how the program on a page differs from the named source, or what two named sources differ in."""
+        body = await body_of(request, _LONGEST_REQUEST)
+        sources = _sources(body)
+        shown = None if sources is None else _shown(body)
+        if sources is None or len(sources) + (shown is not None) != 2:
+            return refusal(400, "name two programs to compare")
+        async with self._opening:
+            served, problems = await run_in_threadpool(self._read, sources, single=True)
+            if any(problems):
+                return JSONResponse({"problems": problems}, status_code=422, headers=HEADERS)
+            first = served[0] if shown is None else find(shown["page"], shown["program"])
+            compared = await run_in_threadpool(compare_served, first, served[-1], None if shown is None else shown.get("pass"))
+        return JSONResponse({"page": f"open/{show([compared])}/"}, headers=HEADERS)
+
+    def _read(self, sources: Sequence[dict[str, Any]], single: bool = False) -> tuple[list[Served], list[str]]:
         served: list[Served] = []
         problems: list[str] = []
         for source in sources:
             try:
                 path = self._path(source)
-                served += open_source(path)
+                opened = open_source(path)
+                if single and len(opened) > 1:
+                    raise SourceError(f"has {len(opened)} modules, and only one can be compared; use `opscope diff --module NAME`", path)
+                served += opened
                 if "recent" in source or "directory" in source:
                     remember(Path(path))
                 problems.append("")
@@ -153,6 +177,13 @@ def _sources(body: bytes | None) -> list[dict[str, Any]] | None:
         return None
     valid = isinstance(sources, list) and 0 < len(sources) <= _MOST_SOURCES and all(isinstance(each, dict) for each in sources)
     return sources if valid else None
+
+
+def _shown(body: bytes | None) -> dict[str, int] | None:
+    """The program on a page that a request names; None if there is none, or it is malformed."""
+    shown = json.loads(body or b"{}").get("shown")
+    valid = isinstance(shown, dict) and {"page", "program"} <= set(shown) <= {"page", "program", "pass"}
+    return shown if valid and all(type(number) is int and number >= 0 for number in shown.values()) else None
 
 
 def _short(directory: Path) -> str:

@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from opscope.errors import OpscopeError
-from opscope.loading import load_all, load_recording, only_program
+from opscope.loading import load_all, load_comparison, load_recording, only_program
 from opscope.plugin import Progress
 from opscope.program import Program
+from opscope.recording.comparison import Side, compare
 from opscope.recording.model import Recording
-from opscope.serve.recordings import ServedRecording
+from opscope.recording.sources import split_at
+from opscope.serve.recordings import ServedComparison, ServedRecording
 from opscope.serve.sources import Served
 
 Reading = Callable[[str], AbstractContextManager[Progress]]
@@ -56,6 +58,33 @@ def open_source(
 
     named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]
     return [Served(name, partial(reread, program.name), path, program) for name, program in named]
+
+
+def open_comparison(a: str, b: str, *, module: str | None = None, format: str | None = None, reading: Reading = quietly) -> Served:
+    """Two sources as one recording, read again whenever one of their files changes."""
+
+    def read() -> Recording:
+        with reading(f"reading {a} and {b}") as report:
+            return load_comparison(a, b, module=module, format=format, progress=report)
+
+    recording = read()
+    files = [path for path in (Path(split_at(source)[0]) for source in (a, b)) if path.is_file()]
+    return ServedComparison(recording.name, read, recording, files)
+
+
+def compare_served(a: Served, b: Served, pass_: int | None = None) -> Served:
+    """Two programs that are already served. Of a recording it is the last one, or for `a` that after a pass."""
+
+    def side(one: Served, after: int | None) -> Side:
+        if after is None or not isinstance(one, ServedRecording):
+            return Side(one.name, one.program())
+        return Side(f"{one.name}@{after}", one.program_after(after))
+
+    def read() -> Recording:
+        return compare(side(a, pass_), side(b, None))
+
+    recording = read()
+    return ServedComparison(recording.name, read, recording, [path for path in (a.path, b.path) if path is not None])
 
 
 def _reopened(read: Callable[[], Recording | None]) -> Recording:

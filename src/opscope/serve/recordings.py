@@ -9,7 +9,8 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from os import stat
 from pathlib import Path
 
 from opscope.analysis.enrich import enrich
@@ -114,4 +115,20 @@ class ServedRecording(Served):
 
     def _take(self, snapshot: Snapshot, comparison: Comparison) -> None:
         self._diffs[snapshot.index] = comparison.diff
-        self._rows[snapshot.index] = Row(snapshot, *comparison[:4])
+        self._rows[snapshot.index] = Row(snapshot, *comparison.counts)
+
+
+class ServedComparison(ServedRecording):
+    """Two programs, compared again when one of their files changes."""
+
+    def __init__(self, name: str, read: Callable[[], Recording], recording: Recording, files: Sequence[Path]) -> None:
+        self._files = files
+        super().__init__(name, read, recording)
+
+    def stamp(self) -> tuple[int, int]:
+        """Changes when one of the files does; while one is missing, it counts as unchanged."""
+        try:
+            statuses = [stat(file) for file in self._files]
+        except OSError:
+            return self._stamp
+        return sum(status.st_mtime_ns for status in statuses), sum(status.st_size for status in statuses)

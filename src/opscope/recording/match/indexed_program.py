@@ -32,6 +32,8 @@ _NAMES = frozenset(
     )
 )
 """Attributes that contain names of nodes. Those that contain names of graphs are recognized by their values."""
+_STORAGE = "external."
+"""Attributes that say in which file a weight of ONNX is stored, which is not part of the program."""
 _REMARKS = frozenset({"task", "category", "device", "note", "share_map"})
 """Attributes that only annotate a node: a copy in another graph may lack them."""
 _MEANT = ("metadata.op_name", "metadata.op_type", "value", "parameter_number")
@@ -172,8 +174,8 @@ class Labels:
         return entry[1:]
 
     def is_name(self, name: str, value: Any) -> bool:
-        """Whether an attribute only names nodes or graphs, or is derived from others."""
-        if name in _UNSTABLE or name in _NAMES:
+        """Whether an attribute only names nodes, graphs or files, or is derived from others."""
+        if name in _UNSTABLE or name in _NAMES or name.startswith(_STORAGE):
             return True
         return isinstance(value, str) and (value in self._graph_names or self._lists_graphs(value))
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from opscope.recording.match.indexed_program import Side
 from opscope.recording.match.pairs import Pairs
 
+_PATH = re.compile(r"\w[._/]\w")
 _Place = tuple[int, str | tuple[str, ...]]
 
 
@@ -17,6 +20,28 @@ def match_places(pairs: Pairs) -> int:
     content_a, content_b = pairs.labels.content
     places_a, places_b = _places(pairs.a, kind_a, content_a, set(content_b)), _places(pairs.b, kind_b, content_b, set(content_a))
     return pairs.by_class(list(places_a), list(places_a.values()), list(places_b), list(places_b.values()), most=1)
+
+
+def match_arguments(pairs: Pairs) -> int:
+    """Match arguments of the entry that have the user's name in both programs, whatever their type: a weight of another shape has changed.
+
+    The user's names are those that XLA has as `op_name`, and paths (mlp.weight). A name that ends with a number may be the compiler's.
+    """
+    arguments_a, arguments_b = _arguments(pairs.a), _arguments(pairs.b)
+    return pairs.by_class(
+        list(arguments_a), list(arguments_a.values()), list(arguments_b), list(arguments_b.values()), most=1
+    )  # fmt: skip
+
+
+def _arguments(side: Side) -> dict[int, tuple[str, str]]:
+    arguments: dict[int, tuple[str, str]] = {}
+    for i in side.members(side.graph_number[side.program.entry]):
+        node = side.nodes[i]
+        if node.is_argument:
+            name = str(node.attrs.get("metadata.op_name", "")) or (node.id if _PATH.search(node.id) else "")
+            if name and not name[-1].isdigit():
+                arguments[i] = (node.role, name)
+    return arguments
 
 
 def _places(side: Side, kind: list[int], content: list[int], shared: set[int]) -> dict[int, _Place]:

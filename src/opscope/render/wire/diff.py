@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from opscope.program import NodeKey, Program
+from opscope.recording.change_groups import change_groups
 from opscope.recording.diff import Diff, Match
 from opscope.recording.match import EVIDENCE
 from opscope.recording.model import Origin
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
-FORMAT = 3
+FORMAT = 4
 """Increment with every change of the columns or their meaning: recording files store these bytes, and a newer viewer must not get
 older ones."""
 _LONGEST = 240
 
 
 def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
-    """For each node after the pass, its counterpart before it; groups (and copies), changes, fusions and rules are separate lists."""
+    """For each node after the pass, its counterpart before it. Groups (and copies), changes, fusions, rules and changes by module are
+    separate lists."""
     old, new = _Numbers(diff.a, diff.untouched), _Numbers(diff.b, diff.untouched)
     strings = Interner()
     evidence_number = {name: i for i, name in enumerate(EVIDENCE)}
@@ -84,9 +86,18 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
     fusions_old.write(out, "fusionsOld")
     out.integers("fusionsNew", [new[fusion.new] for fusion in diff.fusions])
     bodies.write(out, "fusionsBodies")
+    by_module = change_groups(diff)
+    after, before = Rows(), Rows()
+    for change_group in by_module:
+        after.add([new[key] for key in (*change_group.added, *change_group.changed)])
+        before.add([old[key] for key in change_group.removed])
+    after.write(out, "byModule.after")
+    before.write(out, "byModule.before")
+    out.integers("byModule.texts", [strings[text] for each in by_module for text in (each.place, each.what)])
+    out.integers("byModule.counts", [n for each in by_module for n in (len(each.modules), len(each.added), each.inside)])
     out.strings("strings", strings)
     places = {origin.rule: str(origin.where) for origin in origins if origin.rule and origin.where}
-    return out.finish({"kind": "diff", "before": old.count, "places": places})
+    return out.finish({"kind": "diff", "before": old.count, "places": places, "basis": diff.basis})
 
 
 class _Numbers(dict[NodeKey, int]):

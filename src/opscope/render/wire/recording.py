@@ -42,6 +42,7 @@ def pass_rows(recording: Recording, rows: Iterable[Row | None]) -> list[dict[str
                 "nodes": snapshot.nodes,
                 "content": snapshot.content,
                 "before": -1 if before is None else before.index,
+                **({"compares": True} if recording.compares else {}),
                 **counts,
             }
         )

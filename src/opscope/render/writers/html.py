@@ -104,8 +104,9 @@ def packed_wire(program: Program | Recording, details: bool = True, progress: Pr
 def initial(options: ViewOptions, shown: Program | Recording | None = None) -> dict[str, Any]:
     """What the viewer shows first: the part of its state (`web/src/ui/state/view.ts`) that view options set, and the page's settings."""
     state = options.spec | options.request
-    if options.diff is not None and isinstance(shown, Recording):
+    if isinstance(shown, Recording) and (options.diff is not None or shown.compares):
         state["pass"] = len(shown) - 1  # as in a picture: what its last pass did
+        state.setdefault("diff", "overlay")
     theme = state.pop("theme", None)
     run = first_run(options.node_data)
     if run is not None:

@@ -50,7 +50,7 @@ export interface ViewOptions {
   readonly values: "edges" | "boxes";
   /** Draw the edge overlays of the program's file. */
   readonly overlays: boolean;
-  /** Highlight what a pass changed (run.opscope@12). */
+  /** Highlight what a pass changed (run.opscope@12); with two sources, how they differ. */
   readonly diff: "before" | "after" | "overlay" | undefined;
 }
 

@@ -1,6 +1,7 @@
 /** Reads what `opscope.render.wire.diff` writes. */
 import { Sections } from "../sections";
-import type { Change, PassDiff } from "./types";
+import type { StringTable } from "../types";
+import type { Change, ModuleChanges, PassDiff } from "./types";
 
 export function decodeDiff(bytes: Uint8Array): PassDiff {
   const sections = new Sections(bytes);
@@ -40,7 +41,29 @@ export function decodeDiff(bytes: Uint8Array): PassDiff {
     changes,
     rule: new Map(Array.from(ruled, (node, i) => [node, strings.at(rules[i])])),
     places: sections.fields.places as Record<string, string>,
+    basis: sections.fields.basis as string,
+    byModule: decodeByModule(sections, strings),
   };
+}
+
+function decodeByModule(sections: Sections, strings: StringTable): ModuleChanges[] {
+  const after = sections.rows("byModule.after"),
+    before = sections.rows("byModule.before"),
+    texts = sections.integers("byModule.texts"),
+    counts = sections.integers("byModule.counts");
+  return Array.from({ length: before.start.length - 1 }, (_, i) => {
+    const [modules, added, inside] = counts.subarray(3 * i, 3 * i + 3);
+    const changedFrom = after.start[i] + added;
+    return {
+      place: strings.at(texts[2 * i]),
+      what: strings.at(texts[2 * i + 1]),
+      modules,
+      inside: inside === 1,
+      added: after.value.subarray(after.start[i], changedFrom),
+      changed: after.value.subarray(changedFrom, after.start[i + 1]),
+      removed: before.value.subarray(before.start[i], before.start[i + 1]),
+    };
+  });
 }
 
 /** Nothing has changed: every node is itself. */
@@ -61,5 +84,7 @@ export function sameDiff(count: number): PassDiff {
     changes: new Map(),
     rule: new Map(),
     places: {},
+    basis: "",
+    byModule: [],
   };
 }

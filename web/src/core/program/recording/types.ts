@@ -11,6 +11,8 @@ export interface PassRow {
   readonly content: number;
   /** The pass before it of the same module, or -1. */
   readonly before: number;
+  /** It is the second of two programs that are compared, not a pass. */
+  readonly compares?: boolean;
   /** Absent until the passes are compared. */
   readonly added?: number;
   readonly removed?: number;
@@ -53,6 +55,25 @@ export interface PassDiff {
   readonly rule: ReadonlyMap<number, string>;
   /** Where a rule is written. */
   readonly places: Readonly<Record<string, string>>;
+  /** How nodes were matched, in words. */
+  readonly basis: string;
+  /** All of added, removed and changed by module; equal changes of repeated modules are one entry. */
+  readonly byModule: readonly ModuleChanges[];
+}
+
+/** The same changes in modules that are alike. */
+export interface ModuleChanges {
+  /** "in each of 24 layers (h.*\/mlp)" */
+  readonly place: string;
+  /** "−1 add, +1 multiply", in each of them. */
+  readonly what: string;
+  readonly modules: number;
+  /** The nodes are in a graph that another calls, such as the body of a fusion. */
+  readonly inside: boolean;
+  /** Nodes after the pass, and nodes before it that are gone. */
+  readonly added: Int32Array;
+  readonly changed: Int32Array;
+  readonly removed: Int32Array;
 }
 
 /** A recording with everything in it; a single program is one without passes, whose content is 0. */

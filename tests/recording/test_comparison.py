@@ -1,0 +1,145 @@
+"""Two programs compared: by module, as a recording, and on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from norms import LAYERS, first, second
+
+import opscope
+from opscope.cli import main
+from opscope.loading import load_comparison
+from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.recording.change_groups import change_groups
+from opscope.recording.comparison import comparison_of
+from opscope.recording.rows import row_of
+from opscope.recording.sources import open_recording
+
+
+def weights(*shapes: tuple[str, tuple[int, ...]], **attrs: str) -> Program:
+    """A sum of weights, which are numbered anew in every program."""
+    builder = ProgramBuilder("model", "main")
+    main = builder.graph("main")
+    for name, shape in shapes:
+        main.node(name, "parameter", outputs=[TensorType("f32", shape)], role="parameter", attrs=attrs)
+    main.node(f"sum.{len(shapes)}", "concatenate", [(name, 0) for name, _ in shapes], [TensorType("f32", (9,))])
+    main.outputs.append((f"sum.{len(shapes)}", 0))
+    return builder.build()
+
+
+def test_equal_changes_of_repeated_modules_are_one_row() -> None:
+    rows = [str(group) for group in change_groups(opscope.diff(first(), second()))]
+    assert rows == [
+        "in each of 4 layers (layers.*/mlp): +1 multiply, ~1 dot (operands), ~1 parameter (type)",
+        "in each of 4 layers (layers.*): rms_norm replaced layer_norm (−4 +1 ops)",
+        "in each of 4 layers (layers.*): ~1 add (operands)",
+    ]
+
+
+def test_rows_by_module_have_every_change_once() -> None:
+    diff = opscope.diff(first(), second())
+    groups = change_groups(diff)
+    assert sorted(key for group in groups for key in group.added) == sorted(diff.all_added)
+    assert sorted(key for group in groups for key in group.removed) == sorted(diff.all_removed)
+    assert sorted(key for group in groups for key in group.changed) == sorted(match.b[0] for match in diff.changed)
+    assert all(len(group.modules) == LAYERS for group in groups)
+
+
+def test_changes_in_called_graphs_come_last() -> None:
+    def fused(op: str) -> Program:
+        builder = ProgramBuilder("model", "main")
+        body, main = builder.graph("fused"), builder.graph("main")
+        body.node("p", "parameter", outputs=[TensorType("f32")], role="parameter")
+        body.node("inner", op, [("p", 0)], [TensorType("f32")])
+        body.outputs.append(("inner", 0))
+        main.node("x", "parameter", outputs=[TensorType("f32")], role="parameter")
+        main.node("outer", op, [("x", 0)], [TensorType("f32")])
+        main.node("fusion", "fusion", [("outer", 0)], [TensorType("f32")], calls=["fused"])
+        main.outputs.append(("fusion", 0))
+        return builder.build()
+
+    groups = change_groups(opscope.diff(fused("sine"), fused("cosine")))
+    assert [(group.where, group.inside) for group in groups] == [("main", False), ("fused", True)]
+
+
+def test_a_weight_of_another_shape_is_changed_with_and_without_names() -> None:
+    before, after = weights(("w.weight", (4, 8)), ("b.bias", (3,))), weights(("b.bias", (3,)), ("w.weight", (8, 8)))
+    for by_name in (None, True, False):
+        diff = opscope.diff(before, after, match_by_name=by_name)
+        assert (diff.added, diff.removed) == ((), ())
+        assert {match.b[0][1]: [change.field for change in match.changes] for match in diff.changed}["w.weight"] == ["type"]
+
+
+def test_where_a_weight_is_stored_is_no_change() -> None:
+    before = weights(("w", (4,)), **{"external.location": "a.bin", "external.offset": "0"})
+    after = weights(("w", (4,)), **{"external.location": "b.bin", "external.offset": "4096"})
+    assert opscope.diff(before, after).same
+
+
+def test_the_output_says_which_way_was_taken() -> None:
+    assert opscope.diff(first(), first()).basis == "matched by name"
+    chosen = opscope.diff(first(), second())
+    assert chosen.basis == f"matched by structure, names ignored; by name there would be {chosen.size} differences"
+    assert opscope.diff(first(), second(), match_by_name=False).basis == "matched by structure, names ignored"
+
+
+def test_a_comparison_counts_what_the_diff_counts() -> None:
+    diff = opscope.diff(first(), second())
+    recording = comparison_of(diff)
+    row = row_of(recording, recording[1])
+    assert recording.compares and [snapshot.name for snapshot in recording] == ["model", "model"]
+    counts = diff.to_json()["counts"]
+    assert counts == {name: getattr(row, name) for name in ("added", "removed", "changed", "merged", "copied")}
+    assert counts["added"] == 2 * LAYERS and counts["removed"] == 4 * LAYERS
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    paths = tmp_path / "old" / "model.json", tmp_path / "new" / "model.json"
+    for path, program in zip(paths, (first(), second()), strict=True):
+        path.parent.mkdir()
+        opscope.save(program, path)
+    return str(paths[0]), str(paths[1])
+
+
+def test_files_of_the_same_name_are_told_apart(files: tuple[str, str]) -> None:
+    assert load_comparison(*files).name == "old/model.json → new/model.json"
+
+
+def test_diff_speaks_in_modules(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", *files]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"+{2 * LAYERS} added, −{4 * LAYERS} removed, ~{3 * LAYERS} changed, 0 moved"
+    assert "in each of 4 layers (layers.*): rms_norm replaced layer_norm (−4 +1 ops)" in lines
+    assert main(["diff", *files, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["changed"] == 3 * LAYERS
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf", "html", "opscope"])
+def test_diff_writes_pictures_and_pages(files: tuple[str, str], suffix: str, tmp_path: Path) -> None:
+    target = tmp_path / f"diff.{suffix}"
+    assert main(["diff", *files, "-o", str(target)]) == 0
+    if suffix == "svg":
+        drawing = target.read_text()
+        assert "layer_norm" in drawing and "rms_norm" in drawing, "what was removed is drawn beside what replaced it"
+        assert ">added<" in drawing and ">removed<" in drawing
+    if suffix == "opscope":
+        diff = open_recording(target).diff(1)
+        assert diff is not None and len(diff.all_added) == 2 * LAYERS
+    assert target.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--depth", "2"], "--depth only applies with -o FILE"),
+        (["-o", "diff.dot"], "DOT files cannot contain a comparison; write one of html, svg, png, pdf, drawio, opscope"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(
+    files: tuple[str, str], arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", *files, *arguments]) == 2
+    assert message in capsys.readouterr().err
