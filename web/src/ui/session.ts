@@ -262,7 +262,7 @@ export class Session {
     const { shown } = this;
     if (!shown) return;
     const box = shown.result.boxOfNode[node] ?? -1;
-    if (this.inSight(node)) {
+    if (shown.hasBoxFor(node)) {
       this.selectItem(box, false, true);
       await this.about.loadNode(node);
       return;
@@ -279,7 +279,7 @@ export class Session {
 
   /** Shows nodes of one graph together: all are selected, and the details are about the first. */
   async goToAll(nodes: readonly number[], graph: string): Promise<void> {
-    for (const node of nodes.slice(1)) if (!this.inSight(node)) await this.goTo(node, graph);
+    for (const node of nodes.slice(1)) if (!this.shown?.hasBoxFor(node)) await this.goTo(node, graph);
     await this.goTo(nodes[0], graph);
     const { shown } = this;
     const items = [...new Set(nodes.map((node) => shown?.result.boxOfNode[node] ?? -1))].filter((item) => item >= 0).reverse();
@@ -289,15 +289,11 @@ export class Session {
     await this.about.loadNode(nodes[0]);
   }
 
-  /** Does it have its own box, or that of its counterpart in the repeat that is drawn? */
-  private inSight(node: number): boolean {
-    const { shown } = this;
-    const box = shown?.result.boxOfNode[node] ?? -1;
-    return (
-      !!shown &&
-      box >= 0 &&
-      (shown.result.node[box] === node || (!shown.result.folded[node] && !shown.scene.expandable[shown.scene.box[box]]))
-    );
+  /** Brings a node into view without selecting it: expands what hides it. */
+  async reveal(node: number): Promise<void> {
+    if (!this.shown?.hasBoxFor(node)) await this.draw({ reveal: node, keepCamera: true });
+    const box = this.shown?.result.boxOfNode[node] ?? -1;
+    if (box >= 0) this.stage?.reveal([box], false);
   }
 
   /** Shows the group around a node at a depth: expands what hides it, and nothing more. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PassRow } from "../../src/core/program/recording/types";
 import { cardsOf, nextChange } from "../../src/ui/timeline/cards";
+import { PassFilter } from "../../src/ui/timeline/passFilter";
 
 const row = (name: string, changed: number, more: Partial<PassRow> = {}): PassRow => ({
   name,
@@ -23,7 +24,19 @@ const rows = [
   row("d", 2, { pipeline: ["outer", "inner"] }),
   row("e", 0),
 ];
-const all = { filter: "", unfolded: new Set<number>(), chosen: 0 };
+const all = { takes: () => true, unfolded: new Set<number>(), chosen: 0 };
+/** The passes that a person asks for; 1 and 4 changed a dot. */
+const filter = async (text: string): Promise<PassFilter> => {
+  const chosen = new PassFilter({
+    changed: () => undefined,
+    ask: (() => Promise.resolve({ passes: [1, 4] })) as unknown as ConstructorParameters<typeof PassFilter>[0]["ask"],
+  });
+  await chosen.setText(text);
+  return chosen;
+};
+const taking = (chosen: PassFilter, of = rows, history?: ReadonlySet<number>) => ({
+  takes: (pass: number) => chosen.takes(pass, of[pass], history),
+});
 const shape = (options = {}) =>
   cardsOf(rows, { ...all, ...options }).cards.map((card) => (card.kind === "pass" ? rows[card.pass].name : card.count));
 
@@ -47,15 +60,26 @@ describe("the cards of a timeline", () => {
     expect(shape({ chosen: 3 })).toEqual(["start", "a", 1, "c", "d", 1]);
   });
 
-  it("go by the names of passes and pipelines, and by what changed a node", () => {
-    expect(shape({ filter: "INNER" })).toEqual([1, "d"]);
-    expect(shape({ only: new Set([4]) })).toEqual(["d"]);
+  it("go by the names of passes and pipelines, by what changed a node, by changed nodes, and by a range", async () => {
+    expect(shape(taking(await filter("INNER")))).toEqual([1, "d"]);
+    const selected = await filter("");
+    expect(shape(taking(selected, rows, new Set([4])))).toEqual(["start", "a", 2, "d", 1]);
+    selected.onlyHistory = true;
+    expect(shape(taking(selected, rows, new Set([4])))).toEqual(["d"]);
+    expect(shape(taking(await filter("op:dot")))).toEqual(["a", "d"]);
+    expect(shape(taking(await filter("op:dot inner")))).toEqual(["d"]);
+    const brushed = await filter("");
+    brushed.range = { first: 1, last: 2 };
+    expect(shape(taking(brushed))).toEqual(["a", 1]);
+    expect(nextChange(rows, 0, 1, taking(brushed).takes)).toBe(1);
+    expect(nextChange(rows, 1, 1, taking(brushed).takes)).toBeUndefined();
   });
 
-  it("are those of the chosen pass's module, which is also where the next change is looked for", () => {
+  it("are those of the chosen pass's module, which is also where the next change is looked for", async () => {
     const two = [...rows, row("other", 0, { before: -1, module: "second" }), row("a", 1, { before: 6, module: "second" })];
+    const named = taking(await filter("a"), two);
     const passes = (chosen: number) =>
-      cardsOf(two, { ...all, chosen, filter: "a" }).cards.map((card) => (card.kind === "pass" ? card.pass : -1));
+      cardsOf(two, { ...all, chosen, ...named }).cards.map((card) => (card.kind === "pass" ? card.pass : -1));
     expect(passes(0)).toEqual([0, 1]);
     expect(passes(6)).toEqual([7]);
     expect(nextChange(two, 4, 1)).toBeUndefined();

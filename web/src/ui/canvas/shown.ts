@@ -76,6 +76,13 @@ export class Shown implements Drawable {
     return undefined;
   }
 
+  /** Does a node have its own box, or that of its counterpart in the repeat that is drawn? */
+  hasBoxFor(node: number): boolean {
+    const { boxOfNode, node: nodeOf, folded } = this.result;
+    const box = boxOfNode[node] ?? -1;
+    return box >= 0 && (nodeOf[box] === node || (!folded[node] && !this.scene.expandable[this.scene.box[box]]));
+  }
+
   keyOf(item: number): string {
     return this.scene.key[this.scene.box[item]];
   }

@@ -1,8 +1,9 @@
 /** What the page asks about passes: what one pass did, the history of a node, and where it is after another pass. */
-import type { PassDiff } from "../../core/program/recording/types";
+import type { ModuleChanges, PassDiff } from "../../core/program/recording/types";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
+import { compileQuery, runQuery } from "../../core/search/search";
 import type { Passes, PassShown } from "./passes";
-import type { HistoryRow, PassFacts } from "./passProtocol";
+import type { HistoryRow, ModuleChangesRow, OpChanges, PassFacts } from "./passProtocol";
 import type { NodeName } from "./protocol";
 import { nodeName } from "./names";
 
@@ -50,6 +51,10 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
     Array.from(nodes.subarray(0, MOST_LISTED), (node) => nodeName(by, node));
   return {
     pass,
+    basis: diff.basis,
+    entry: [entrySize(before), entrySize(after)],
+    byModule: diff.byModule.map((each) => moduleRow(each, before, after)),
+    byOp: opChanges(diff, before, after),
     added: listed(diff.added, after),
     addedCount: diff.added.length,
     removed: listed(diff.removed, before),
@@ -63,6 +68,36 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
     fusionCount: diff.fusions.new.length,
     ...rewriteRows(diff, before, after),
   };
+}
+
+function entrySize({ program: { entry, graphStart } }: ProgramIndex): number {
+  return graphStart[entry + 1] - graphStart[entry];
+}
+
+function moduleRow(changes: ModuleChanges, before: ProgramIndex, after: ProgramIndex): ModuleChangesRow {
+  const { place, what, inside, added, changed, removed } = changes;
+  const node = added[0] ?? changed[0];
+  const first = node === undefined ? nodeName(before, removed[0]) : nodeName(after, node);
+  return { place, what, inside, first, after: node !== undefined };
+}
+
+function opChanges(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): OpChanges[] {
+  const rows = new Map<string, { op: string; added: number; removed: number; changed: number }>();
+  const count = (nodes: Int32Array, by: ProgramIndex, kind: "added" | "removed" | "changed") => {
+    for (const node of nodes) {
+      const op = by.op(node);
+      const row = rows.get(op) ?? { op, added: 0, removed: 0, changed: 0 };
+      row[kind]++;
+      rows.set(op, row);
+    }
+  };
+  for (const { added, removed, changed } of diff.byModule) {
+    count(added, after, "added");
+    count(removed, before, "removed");
+    count(changed, after, "changed");
+  }
+  const total = ({ added, removed, changed }: OpChanges) => added + removed + changed;
+  return [...rows.values()].sort((a, b) => total(b) - total(a));
 }
 
 /** Groups that the compiler reported, not those that comparing found, whose nodes are in the counts of the pass. */
@@ -92,6 +127,35 @@ function fusionRows(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): 
       parts: Array.from(parts.subarray(0, MOST_NAMED), (part) => nodeName(before, part)),
     };
   });
+}
+
+/** Passes that added, changed or removed nodes that a query matches. */
+export async function touching(passes: Passes, text: string): Promise<{ passes: number[]; problem?: string }> {
+  const query = compileQuery(text);
+  if (query.problem !== undefined) return { passes: [], problem: query.problem };
+  const needsDetails = query.terms.some(({ field }) => field === "attr" || field === "source");
+  const matches = new Map<number, ReadonlySet<number>>();
+  const matchesAfter = async (pass: number): Promise<ReadonlySet<number>> => {
+    const { content } = passes.rows[pass];
+    const cached = matches.get(content);
+    if (cached) return cached;
+    const { program, remote } = await passes.program(pass);
+    if (needsDetails) await remote?.need(0, program.nodeCount);
+    const nodes = new Set(runQuery(program, query).nodes);
+    matches.set(content, nodes);
+    return nodes;
+  };
+  const touched: number[] = [];
+  for (const [pass, row] of passes.rows.entries()) {
+    if (row.before < 0 || passes.rows[row.before].content === row.content) continue;
+    const diff = await passes.diff(pass);
+    if (!diff?.byModule.length) continue;
+    const [before, after] = [await matchesAfter(row.before), await matchesAfter(pass)];
+    const any = (nodes: Int32Array, among: ReadonlySet<number>) => nodes.some((node) => among.has(node));
+    if (diff.byModule.some(({ added, changed, removed }) => any(added, after) || any(changed, after) || any(removed, before)))
+      touched.push(pass);
+  }
+  return { passes: touched };
 }
 
 /** A shown node by the names that it has after another pass. */

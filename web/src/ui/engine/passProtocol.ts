@@ -24,8 +24,33 @@ export interface HistoryRow {
   readonly changes: readonly Change[];
 }
 
+/** The same changes in modules that are alike (see `ModuleChanges`), and the first of the nodes. */
+export interface ModuleChangesRow {
+  readonly place: string;
+  readonly what: string;
+  readonly inside: boolean;
+  readonly first: NodeName;
+  /** It is a node of the program after the pass, not one that is gone. */
+  readonly after: boolean;
+}
+
+/** How many nodes of an operation were added, removed and changed. */
+export interface OpChanges {
+  readonly op: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+}
+
 export interface PassFacts {
   readonly pass: number;
+  /** How nodes were matched, in words. */
+  readonly basis: string;
+  /** Nodes of the entry before and after: not those in graphs that it calls. */
+  readonly entry: readonly [number, number];
+  readonly byModule: readonly ModuleChangesRow[];
+  /** The most affected first. */
+  readonly byOp: readonly OpChanges[];
   readonly added: readonly NodeName[];
   readonly addedCount: number;
   readonly removed: readonly NodeName[];

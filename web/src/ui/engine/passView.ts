@@ -1,5 +1,5 @@
 /** What a pass did, in the picture: colours, a legend that counts, and a mark on every box. */
-import { countMarks, MARK_NAMES, SAME } from "../../core/program/recording/marks";
+import { ADDED, CHANGED, countMarks, MARK_NAMES, MERGED, REMOVED, SAME } from "../../core/program/recording/marks";
 import { MARK_PAINTS, markPaints } from "../../core/scene/changePaints";
 import type { LegendRow } from "../../core/scene/types";
 import type { Visible } from "../../core/program/types";
@@ -12,7 +12,7 @@ export function changeMarks({ marks }: PassShown): Uint8Array | undefined {
 
 export function changeLegend(marks: Uint8Array): LegendRow[] {
   const counts = countMarks(marks);
-  return [1, 2, 3, 0]
+  return [ADDED, REMOVED, MERGED, CHANGED, SAME]
     .filter((mark) => counts[mark] > 0)
     .map((mark) => ({ text: `${MARK_NAMES[mark]} (${counts[mark].toLocaleString("en-US")})`, paint: MARK_PAINTS[mark] }));
 }

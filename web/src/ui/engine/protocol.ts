@@ -366,6 +366,8 @@ export interface Methods {
   markdown(params: { readonly nodes: readonly number[] }): string;
   /** The rows of a recording, as far as they are compared. */
   passes(params: Record<string, never>): readonly PassRow[];
+  /** Passes that changed nodes that a query matches: that they added or changed, or removed. */
+  passesTouching(params: { readonly query: string }): { readonly passes: readonly number[]; readonly problem?: string };
   passFacts(params: { readonly pass: number }): PassFacts | undefined;
   history(params: { readonly node: number }): readonly HistoryRow[];
   /** The shown node by the names it has after another pass. */

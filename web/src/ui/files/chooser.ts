@@ -51,6 +51,11 @@ export class Chooser {
     return this.idle.during(this.request(choices));
   }
 
+  /** Shows how two choices differ. */
+  compare(choices: readonly Choice[]): Promise<void> {
+    return this.idle.during(this.request(choices, (sources) => this.server.compare(sources)));
+  }
+
   private async send(files: readonly File[], directories: readonly string[]): Promise<void> {
     const others = this.ready;
     const refused = directories.map((name) => this.refusal(name, directorySentence(name)));
@@ -73,11 +78,11 @@ export class Chooser {
     }
   }
 
-  private async request(choices: readonly Choice[]): Promise<void> {
+  private async request(choices: readonly Choice[], ask = (sources: readonly FileSource[]) => this.server.open(sources)): Promise<void> {
     const named = choices.flatMap(({ source }) => (source ? [source] : []));
     this.wait(`Reading ${choices.map(({ name }) => name).join(", ")}…`);
     try {
-      const opened = await this.server.open(named);
+      const opened = await ask(named);
       if ("page" in opened) return location.assign(opened.page);
       const judged = choices.map((choice, i) => (opened.problems[i] ? { ...choice, problem: opened.problems[i] } : choice));
       const keys = new Set(choices.map(({ key }) => key));

@@ -3,6 +3,8 @@
 export interface ServerSettings {
   /** The server's address, as seen from the page. */
   readonly base: string;
+  /** The server's number of the page. */
+  readonly page: number;
   /** The largest file that the server takes. */
   readonly mostBytes: number;
 }
@@ -52,8 +54,13 @@ export class FileServer {
   }
 
   async open(sources: readonly FileSource[]): Promise<Opened> {
-    const opened = (await this.ask("open", "POST", JSON.stringify({ sources }))) as Opened;
-    return "page" in opened ? { page: this.url(opened.page) } : opened;
+    return this.opened(await this.ask("open", "POST", JSON.stringify({ sources })));
+  }
+
+  /** Compares two sources, or a program of this page (of a recording: after a pass) with one. */
+  async compare(sources: readonly FileSource[], shown?: { readonly program: number; readonly pass?: number }): Promise<Opened> {
+    const body = { sources, ...(shown ? { shown: { page: this.settings.page, ...shown } } : {}) };
+    return this.opened(await this.ask("compare", "POST", JSON.stringify(body)));
   }
 
   async list(directory: number, path: string): Promise<Listing> {
@@ -62,6 +69,11 @@ export class FileServer {
 
   async forgetRecent(): Promise<void> {
     await this.ask("recent", "DELETE");
+  }
+
+  private opened(answer: unknown): Opened {
+    const opened = answer as Opened;
+    return "page" in opened ? { page: this.url(opened.page) } : opened;
   }
 
   private url(path: string): string {

@@ -137,6 +137,11 @@ function Selected({ chooser }: { readonly chooser: Chooser }): JSX.Element | nul
         <button type="button" class="tool primary" disabled={!ready.length} onClick={() => void chooser.open(ready)}>
           View selected
         </button>
+        {ready.length === 2 && (
+          <button type="button" class="tool" onClick={() => void chooser.compare(ready)}>
+            Compare selected
+          </button>
+        )}
         <button type="button" class="tool" onClick={() => chooser.clear()}>
           Clear selection
         </button>

@@ -5,6 +5,7 @@ import type { Session } from "../session";
 import { colourBy, colourOf, enterGraph, groupBy, walkedGraphs } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
 import { actions } from "./actions";
+import { CompareButton } from "../files/compareButton";
 import { Icon, IconButton } from "./icons";
 import { SearchBox } from "./search";
 import type { Panels } from "./app";
@@ -35,6 +36,7 @@ export function Toolbar({
           <Icon name="open" />
         </a>
       )}
+      <CompareButton session={session} />
       <Crumbs session={session} />
       <SearchBox session={session} />
       <div class="tools">

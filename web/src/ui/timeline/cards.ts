@@ -24,10 +24,8 @@ export const PASS_WIDTH = 132;
 export const FOLD_WIDTH = 88;
 export const GAP = 8;
 export interface CardOptions {
-  /** Part of a pass's or pipeline's name; empty: all. */
-  readonly filter: string;
-  /** Only these passes, if present. */
-  readonly only?: ReadonlySet<number>;
+  /** Is a pass listed? */
+  readonly takes: (pass: number) => boolean;
   /** First passes of folds that were opened. */
   readonly unfolded: ReadonlySet<number>;
   readonly chosen: number;
@@ -49,10 +47,8 @@ export function isStart(row: PassRow): boolean {
 
 export function cardsOf(
   rows: readonly PassRow[],
-  { filter, only, unfolded, chosen }: CardOptions,
+  { takes, unfolded, chosen }: CardOptions,
 ): { cards: Card[]; bands: Band[]; width: number } {
-  const pattern = filter.trim().toLowerCase();
-  const named = (row: PassRow) => pattern === "" || [row.name, ...row.pipeline].some((text) => text.toLowerCase().includes(pattern));
   const cards: Card[] = [];
   let x = 0;
   const put = (card: { kind: "pass"; pass: number } | { kind: "fold"; first: number; last: number; count: number }, width: number) => {
@@ -66,7 +62,7 @@ export function cardsOf(
   };
   let run: number[] = [];
   rows.forEach((row, pass) => {
-    if (row.module !== rows[chosen].module || !named(row) || (only && !only.has(pass))) return;
+    if (row.module !== rows[chosen].module || !takes(pass)) return;
     if (!didSomething(row, rows) && !isStart(row) && pass !== chosen) {
       run.push(pass);
       return;
@@ -108,10 +104,14 @@ function bandsOf(rows: readonly PassRow[], cards: readonly Card[]): Band[] {
 }
 
 /** The next pass of the same module in a direction that changed something, or undefined at the end. */
-export function nextChange(rows: readonly PassRow[], from: number, by: 1 | -1, only?: ReadonlySet<number>): number | undefined {
+export function nextChange(
+  rows: readonly PassRow[],
+  from: number,
+  by: 1 | -1,
+  takes: (pass: number) => boolean = () => true,
+): number | undefined {
   for (let pass = from + by; pass >= 0 && pass < rows.length; pass += by) {
-    if (rows[pass].module === rows[from].module && (didSomething(rows[pass], rows) || isStart(rows[pass])) && (!only || only.has(pass)))
-      return pass;
+    if (rows[pass].module === rows[from].module && (didSomething(rows[pass], rows) || isStart(rows[pass])) && takes(pass)) return pass;
   }
   return undefined;
 }

@@ -106,7 +106,11 @@ function Choices({ session, name }: { readonly session: Session; readonly name: 
 }
 
 function title(session: Session): string {
-  const { row, pass, mode } = session.timeline;
+  const { row, rows, pass, mode, compares } = session.timeline;
   if (!row) return session.program?.name ?? session.options.sources[session.view.source]?.name ?? "";
+  if (compares && row.before >= 0) {
+    const before = rows[row.before].name;
+    return mode === "before" ? before : mode === "after" ? row.name : `${before} → ${row.name}`;
+  }
   return `${pass}: ${row.name}${mode === "after" ? "" : `, ${mode}`}`;
 }

@@ -1,5 +1,6 @@
 /** Passes in words, for the details panel: what a pass did, what it changed in the selected node, and the history of the node. */
 import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { Change, Evidence } from "../../core/program/recording/types";
 import type { HistoryRow, PassFacts } from "../engine/passProtocol";
 import type { NodeFacts, NodeName } from "../engine/protocol";
@@ -18,26 +19,32 @@ const EVIDENCE_TEXT: Readonly<Record<Evidence, string>> = {
 /** Longer lists are cut; the count says how long they are. */
 const MOST_CHANGES = 12;
 const MOST_JUMPS = 4;
+const MOST_GROUPS = 20;
 
-/** Nothing is selected: what the shown pass did. */
+/** Nothing is selected: what the shown pass did, or how two programs differ. */
 export function PassDetails({ session }: { readonly session: Session }): JSX.Element | null {
   const { timeline } = session;
-  const { row, facts } = timeline;
+  const { row, facts, compares } = timeline;
   if (!row) return null;
   const before = timeline.rows[row.before];
+  const [entryBefore, entryAfter] = facts?.entry ?? [0, 0];
+  const change = (from: number | undefined, to: number) => `${from === undefined ? "" : `${numberText(from)} → `}${numberText(to)}`;
   return (
     <>
-      <h2>{clipped(row.name, 600)}</h2>
-      <p class="where">{[`pass ${timeline.pass}`, row.module, ...row.pipeline].filter(Boolean).join(" › ")}</p>
+      <h2>{clipped(compares && before ? `${before.name} → ${row.name}` : row.name, 600)}</h2>
+      {!compares && <p class="where">{[`pass ${timeline.pass}`, row.module, ...row.pipeline].filter(Boolean).join(" › ")}</p>}
       <section>
-        <h3>What it did</h3>
+        <h3>{compares ? "What changed" : "What it did"}</h3>
         <ul class="bars">
+          {entryAfter > 0 && entryAfter < row.nodes && (
+            <li title="Without the nodes in graphs that it calls, such as fusions">
+              <span>entry instructions</span>
+              <span class="n">{change(entryBefore, entryAfter)}</span>
+            </li>
+          )}
           <li>
-            <span>nodes</span>
-            <span class="n">
-              {before ? `${before.nodes.toLocaleString("en-US")} → ` : ""}
-              {row.nodes.toLocaleString("en-US")}
-            </span>
+            <span>{entryAfter > 0 && entryAfter < row.nodes ? "nodes with called graphs" : "nodes"}</span>
+            <span class="n">{change(before?.nodes, row.nodes)}</span>
           </li>
           {row.seconds !== null && (
             <li>
@@ -50,10 +57,94 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
             <Counts row={row} whole />
           </li>
         </ul>
+        {compares && facts && <p class="type">{clipped(facts.basis, 200)}</p>}
       </section>
+      {facts && <ByModule session={session} facts={facts} />}
+      {facts && <ByOp facts={facts} />}
       {facts && <PassLists session={session} facts={facts} />}
     </>
   );
+}
+
+/** Changes by module: each goes to its first node. */
+function ByModule({ session, facts }: { readonly session: Session; readonly facts: PassFacts }): JSX.Element | null {
+  const [whole, setWhole] = useState(false);
+  const { timeline } = session;
+  const { byModule } = facts;
+  if (byModule.length === 0) return null;
+  const shown = whole ? byModule : byModule.slice(0, Math.max(MOST_GROUPS, timeline.change + 1));
+  const firstInside = byModule.findIndex(({ inside }) => inside);
+  return (
+    <section aria-label="Changes by module">
+      <h3>By module ({numberText(byModule.length)})</h3>
+      <ul class="change-groups">
+        {shown.map((row, i) => (
+          <>
+            {i === firstInside && i > 0 && <li class="sub">In called graphs</li>}
+            <li key={i} aria-current={timeline.change === i ? "true" : undefined}>
+              <button type="button" class="link" onClick={() => void session.idle.during(timeline.goToChange(i))}>
+                {clipped(row.place, 160)}
+              </button>
+              <span class="what">
+                <Signed text={clipped(row.what, 400)} />
+              </span>
+            </li>
+          </>
+        ))}
+      </ul>
+      {shown.length < byModule.length && (
+        <button type="button" class="link" onClick={() => setWhole(true)}>
+          Show all {numberText(byModule.length)}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** "−1 add, +2 multiply" with each count in the colour of its sign. */
+function Signed({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <>
+      {text.split(/([+−~][\d,]+)/).map((part, i) =>
+        i % 2 ? (
+          <span key={i} class={SIGN_CLASS[part[0]]}>
+            {part}
+          </span>
+        ) : (
+          part
+        ),
+      )}
+    </>
+  );
+}
+
+const SIGN_CLASS: Readonly<Record<string, string>> = { "+": "added", "−": "removed", "~": "changed" };
+
+function ByOp({ facts: { byOp } }: { readonly facts: PassFacts }): JSX.Element | null {
+  if (byOp.length === 0) return null;
+  const left = byOp.length - MOST_GROUPS;
+  return (
+    <section aria-label="Changes by op">
+      <h3>By op</h3>
+      <ul class="bars">
+        {byOp.slice(0, MOST_GROUPS).map(({ op, added, removed, changed }) => (
+          <li key={op}>
+            <span>{clipped(op, 60)}</span>
+            <span class="pass-counts n">
+              {added > 0 && <span class="added">+{numberText(added)}</span>}
+              {removed > 0 && <span class="removed">−{numberText(removed)}</span>}
+              {changed > 0 && <span class="changed">~{numberText(changed)}</span>}
+            </span>
+          </li>
+        ))}
+        {left > 0 && <li class="more">and {numberText(left)} more</li>}
+      </ul>
+    </section>
+  );
+}
+
+function numberText(count: number): string {
+  return count.toLocaleString("en-US");
 }
 
 function PassLists({ session, facts }: { readonly session: Session; readonly facts: PassFacts }): JSX.Element {

@@ -6,6 +6,7 @@ import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
 import { type Card, cardsOf, didSomething, isStart } from "./cards";
+import { Overview } from "./overview";
 import { MOST_PANES } from "./panes";
 import type { PassMode } from "./timeline";
 
@@ -18,11 +19,86 @@ const MODES: readonly (readonly [PassMode, string])[] = [
 const BEYOND = 400;
 
 export function Strip({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
-  return (
+  return session.timeline.compares ? (
+    <ComparisonBar session={session} onClose={onClose} />
+  ) : (
     <section class="passes" aria-label="Passes">
       <Controls session={session} onClose={onClose} />
-      <Cards session={session} />
+      <div class="pass-lines">
+        <Overview session={session} />
+        <Cards session={session} />
+      </div>
     </section>
+  );
+}
+
+/** Two programs that are compared have no timeline: one line says how they differ and steps through the changes. */
+function ComparisonBar({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
+  const { timeline } = session;
+  const { rows, facts } = timeline;
+  const total = facts?.byModule.length ?? 0;
+  const current = facts?.byModule[timeline.change];
+  return (
+    <section class="passes comparison" aria-label="Comparison">
+      <p class="compared" title={`${rows[0].name} → ${rows[1].name}`}>
+        <span>{clipped(rows[0].name, 120)}</span> → <b>{clipped(rows[1].name, 120)}</b>
+      </p>
+      <Counts row={rows[1]} whole />
+      <p class="compared now">{current && clipped(`${current.place}: ${current.what}`, 200)}</p>
+      <StepButtons session={session} />
+      <span class="quiet-text" role="status">
+        {timeline.change >= 0 ? `${timeline.change + 1} of ${total}` : total ? `${total} ${total === 1 ? "change" : "changes"}` : ""}
+      </span>
+      <ModeButtons session={session} />
+      <IconButton name="Hide comparison" icon="down" onClick={onClose} />
+    </section>
+  );
+}
+
+function StepButtons({ session }: { readonly session: Session }): JSX.Element {
+  const { timeline } = session;
+  return (
+    <div class="pass-row">
+      <button type="button" class="tool" title="Previous change (k)" disabled={!timeline.canStep(-1)} onClick={() => timeline.step(-1)}>
+        Previous change
+      </button>
+      <button type="button" class="tool" title="Next change (j)" disabled={!timeline.canStep(1)} onClick={() => timeline.step(1)}>
+        Next change
+      </button>
+    </div>
+  );
+}
+
+/** How a pass, or a comparison, is shown. */
+function ModeButtons({ session }: { readonly session: Session }): JSX.Element {
+  const { timeline, panes } = session;
+  const off = !timeline.row || timeline.row.before < 0;
+  return (
+    <div class="pass-row segmented" role="group" aria-label={timeline.compares ? "Comparison view" : "Pass view"}>
+      {MODES.map(([mode, text]) => (
+        <button
+          type="button"
+          key={mode}
+          aria-pressed={timeline.mode === mode && !panes.sideBySide}
+          disabled={off && mode !== "after"}
+          onClick={() => {
+            panes.setSideBySide(false);
+            timeline.setMode(mode);
+          }}
+        >
+          {text}
+        </button>
+      ))}
+      <button
+        type="button"
+        title="Before and after in two panes"
+        aria-pressed={panes.sideBySide}
+        disabled={off && !panes.sideBySide}
+        onClick={() => panes.setSideBySide(!panes.sideBySide)}
+      >
+        Side by side
+      </button>
+    </div>
   );
 }
 
@@ -30,7 +106,6 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
   const { timeline, panes } = session;
   const { modulePasses, modules } = timeline;
   const changed = timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} changed` : "comparing…";
-  const off = !timeline.row || timeline.row.before < 0;
   return (
     <div class={modules.size > 1 ? "pass-controls several" : "pass-controls"}>
       <p class="pass-count">
@@ -56,65 +131,27 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
         <IconButton name="Add pane" icon="panes" disabled={panes.list.length >= MOST_PANES} onClick={() => panes.add()} />
         <IconButton name="Hide passes" icon="down" onClick={onClose} />
       </p>
-      <div class="pass-row">
-        <button
-          type="button"
-          class="tool"
-          title="Previous change (k)"
-          disabled={timeline.previous === undefined}
-          onClick={() => timeline.step(-1)}
-        >
-          Previous change
-        </button>
-        <button type="button" class="tool" title="Next change (j)" disabled={timeline.next === undefined} onClick={() => timeline.step(1)}>
-          Next change
-        </button>
-      </div>
-      <div class="pass-row segmented" role="group" aria-label="Pass view">
-        {MODES.map(([mode, text]) => (
-          <button
-            type="button"
-            key={mode}
-            aria-pressed={timeline.mode === mode && !panes.sideBySide}
-            disabled={off && mode !== "after"}
-            onClick={() => {
-              panes.setSideBySide(false);
-              timeline.setMode(mode);
-            }}
-          >
-            {text}
-          </button>
-        ))}
-        <button
-          type="button"
-          title="Before and after in two panes"
-          aria-pressed={panes.sideBySide}
-          disabled={off && !panes.sideBySide}
-          onClick={() => panes.setSideBySide(!panes.sideBySide)}
-        >
-          Side by side
-        </button>
-      </div>
+      <StepButtons session={session} />
+      <ModeButtons session={session} />
       <div class="pass-row">
         <input
           type="search"
           class="filter"
           aria-label="Filter passes"
-          placeholder="Filter"
-          value={timeline.filter}
-          onInput={(event) => {
-            timeline.filter = event.currentTarget.value;
-            session.changed();
-          }}
+          placeholder="Name, or op:dot scope:layer_1"
+          title={timeline.filter.problem ?? "Passes by name, or by what they changed: op:dot scope:layer_1"}
+          aria-invalid={timeline.filter.problem ? "true" : undefined}
+          value={timeline.filter.text}
+          onInput={(event) => void timeline.filter.setText(event.currentTarget.value)}
         />
         <button
           type="button"
           class="tool"
-          aria-pressed={timeline.onlyHistory}
+          aria-pressed={timeline.filter.onlyHistory}
           title="Show only the passes that changed the selected node"
-          disabled={!timeline.history && !timeline.onlyHistory}
+          disabled={!timeline.history && !timeline.filter.onlyHistory}
           onClick={() => {
-            timeline.onlyHistory = !timeline.onlyHistory;
+            timeline.filter.onlyHistory = !timeline.filter.onlyHistory;
             session.changed();
           }}
         >
@@ -127,14 +164,14 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
 
 function Cards({ session }: { readonly session: Session }): JSX.Element {
   const { timeline } = session;
-  const { rows, pass, only, filter } = timeline;
+  const { rows, pass, filter } = timeline;
   const scroller = useRef<HTMLDivElement>(null);
   const [sight, setSight] = useState({ from: 0, to: 2400 });
   const [at, setAt] = useState(-1);
-  const onlyKey = only ? [...only].join(" ") : "all";
+  const listed = `${filter.key}\n${filter.onlyHistory && timeline.history?.rows.map((row) => row.pass).join(" ")}`;
   const { cards, bands, width } = useMemo(
-    () => cardsOf(rows, { filter, unfolded: timeline.unfolded, chosen: pass, ...(only ? { only } : {}) }),
-    [rows, filter, pass, onlyKey, timeline.unfolded.size],
+    () => cardsOf(rows, { takes: timeline.takes, unfolded: timeline.unfolded, chosen: pass }),
+    [rows, listed, pass, timeline.unfolded.size],
   );
   const look = () => {
     const element = scroller.current;
@@ -224,7 +261,7 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
             />
           ),
         )}
-        {cards.length === 0 && <p class="quiet">{timeline.onlyHistory ? "No pass changed the selected node." : "No pass matches."}</p>}
+        {cards.length === 0 && <p class="quiet">{filter.onlyHistory ? "No pass changed the selected node." : "No pass matches."}</p>}
       </div>
     </div>
   );

@@ -5,6 +5,7 @@ import type { HistoryRow, PassFacts, PassRequest } from "../engine/passProtocol"
 import type { NodeFacts, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { didSomething, nextChange } from "./cards";
+import { PassFilter } from "./passFilter";
 
 /** How often a server that is still comparing is asked for its progress. */
 const ASK_MS = 400;
@@ -16,16 +17,23 @@ export class Timeline {
   facts: PassFacts | undefined;
   /** The selected node and what passes did to it. */
   history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[] } | undefined;
-  filter = "";
-  /** Show only passes that changed the selected node. */
-  onlyHistory = false;
   readonly unfolded = new Set<number>();
+  /** Which of the changes by module was shown last; -1: none. */
+  change = -1;
+  readonly filter: PassFilter;
   private asking = 0;
 
-  constructor(private readonly session: Session) {}
+  constructor(private readonly session: Session) {
+    this.filter = new PassFilter(session);
+  }
 
   get exists(): boolean {
     return this.rows.length > 0;
+  }
+
+  /** Are two programs compared, without a pass between them? */
+  get compares(): boolean {
+    return this.rows.length > 0 && this.rows[0].compares === true;
   }
 
   get pass(): number {
@@ -72,15 +80,18 @@ export class Timeline {
     return this.modulePasses.filter((row) => row.added !== undefined && didSomething(row, this.rows)).length;
   }
 
-  /** Passes that changed the selected node, if only those are shown. */
-  get only(): ReadonlySet<number> | undefined {
-    return this.onlyHistory && this.history ? new Set(this.history.rows.map((row) => row.pass)) : undefined;
-  }
+  /** Is a pass listed, and stepped to? */
+  readonly takes = (pass: number): boolean => {
+    const { history } = this;
+    return this.filter.takes(pass, this.rows[pass], history && new Set(history.rows.map((row) => row.pass)));
+  };
 
   /** Takes the passes of a newly opened source, if it is a recording. */
   opened(rows: readonly PassRow[] | undefined): void {
     this.rows = rows ?? [];
     this.facts = this.history = undefined;
+    this.change = -1;
+    this.filter.clear();
     this.unfolded.clear();
     clearTimeout(this.asking);
     if (this.exists && !this.counted) this.askAgain();
@@ -106,18 +117,62 @@ export class Timeline {
   }
 
   get next(): number | undefined {
-    return nextChange(this.rows, this.pass, 1, this.only);
+    return nextChange(this.rows, this.pass, 1, this.takes);
   }
 
   get previous(): number | undefined {
-    return nextChange(this.rows, this.pass, -1, this.only);
+    return nextChange(this.rows, this.pass, -1, this.takes);
   }
 
-  /** Goes to the next or the previous pass that changed something. */
+  /** Is there a change in this direction? */
+  canStep(by: 1 | -1): boolean {
+    if (!this.compares) return (by > 0 ? this.next : this.previous) !== undefined;
+    return by > 0 ? this.change + 1 < (this.facts?.byModule.length ?? 0) : this.change > 0;
+  }
+
+  /** Goes to the next or the previous change: of two programs that are compared, else to a pass that changed something. */
   step(by: 1 | -1): void {
-    const to = by > 0 ? this.next : this.previous;
-    if (to !== undefined) this.choose(to);
-    else if (this.exists) this.session.say(by > 0 ? "Last change reached" : "This is the initial program");
+    if (!this.exists) return;
+    const { session } = this;
+    if (!this.canStep(by))
+      session.say(by > 0 ? "Last change reached" : this.compares ? "First change reached" : "This is the initial program");
+    else if (this.compares) void session.idle.during(this.goToChange(this.change + by));
+    else void session.idle.during(this.stepTo((by > 0 ? this.next : this.previous)!));
+  }
+
+  /** Shows a pass and brings its first change into view. */
+  private async stepTo(pass: number): Promise<void> {
+    const { session } = this;
+    await session.follow({ ...session.view, pass, diff: this.mode });
+    await this.refresh();
+    const first = this.facts?.byModule.find(({ after }) => after === (this.mode !== "before")) ?? this.facts?.byModule[0];
+    if (!first || pass !== this.pass) return;
+    const { graph, id } = first.first;
+    const node = await this.find(graph, id);
+    if (node >= 0) await session.reveal(node);
+  }
+
+  /** Goes to one of the changes by module, and selects the first of its nodes. */
+  async goToChange(number: number): Promise<void> {
+    const { facts, session } = this;
+    const row = facts?.byModule[number];
+    if (!facts || !row) return;
+    this.change = number;
+    const before = row.after ? undefined : session.panes.list.find((pane) => pane.linked)?.session;
+    if (before) {
+      const node = await before.ask("find", { graph: row.first.graph, id: row.first.id });
+      if (node >= 0) await before.goTo(node, row.first.graph);
+    } else await this.jump(facts.pass, row.first, row.after);
+    session.changed();
+  }
+
+  /** The shown node of that name; in an overlay, a node that is gone may have another. */
+  private async find(graph: string, id: string): Promise<number> {
+    for (const name of [id, `${id} (before)`]) {
+      const node = await this.session.ask("find", { graph, id: name });
+      if (node >= 0) return node;
+    }
+    return -1;
   }
 
   /** Goes to a pass and selects a node there (`after`: of the program after it, else of the one before). */
@@ -131,10 +186,8 @@ export class Timeline {
       trail: [],
       selection: [],
     });
-    for (const id of [node.id, `${node.id} (before)`]) {
-      const number = await session.ask("find", { graph: node.graph, id });
-      if (number >= 0) return session.goTo(number, node.graph);
-    }
+    const number = await this.find(node.graph, node.id);
+    if (number >= 0) await session.goTo(number, node.graph);
   }
 
   /** Asks what the shown pass did. */
@@ -143,6 +196,7 @@ export class Timeline {
     const { pass } = this;
     if (this.facts?.pass === pass) return;
     this.facts = undefined;
+    this.change = -1;
     const facts = await this.quietly(this.session.ask("passFacts", { pass }));
     if (pass === this.pass) this.facts = facts;
     this.session.changed();

@@ -3,7 +3,7 @@ import { chain, edge, gradient, group, markdown, node, output, saved, trace } fr
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
 import { load, nodeData } from "./load";
-import { follow, history, match, passes, passFacts } from "./passes";
+import { follow, history, match, passes, passesTouching, passFacts } from "./passes";
 import { attributes, find, search } from "./search";
 import { modulePlace, moduleRow, table, tableRows } from "./table";
 import { view } from "./view";
@@ -33,6 +33,7 @@ export const HANDLERS: Handlers = {
   svg,
   passes,
   passFacts,
+  passesTouching,
   history,
   follow,
   match,

@@ -1,11 +1,14 @@
 /** What passes did, and what became of nodes. */
 import { matchElsewhere } from "../elsewhere";
-import { historyOf, namesIn, passFacts as factsOf } from "../passAnswers";
+import { historyOf, namesIn, passFacts as factsOf, touching } from "../passAnswers";
 import type { Handler } from "./handler";
 
 export const passes: Handler<"passes"> = async (state) => (await state.passes?.refresh()) ?? [];
 
 export const passFacts: Handler<"passFacts"> = (state, { pass }) => state.passes && factsOf(state.passes, pass);
+
+export const passesTouching: Handler<"passesTouching"> = (state, { query }) =>
+  state.passes ? touching(state.passes, query) : { passes: [] };
 
 export const history: Handler<"history"> = (state, { node }) =>
   state.passes && state.passShown ? historyOf(state.passes, state.passShown, node) : [];
