@@ -22,7 +22,7 @@ from opscope.readers.source import Source
 from opscope.readers.xplane import Timed, timed_programs, timed_with
 from opscope.recording.comparison import Side, compare, comparison_of
 from opscope.recording.diff import EITHER, PLACES, Diff
-from opscope.recording.model import NOTHING_RECORDED, Recording
+from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 
 Shown = TypeVar("Shown", Program, Recording, Program | Recording)
@@ -164,12 +164,23 @@ class _Read(NamedTuple):
 
 def _side(name: str, source: str, format: str | None, module: str | None, progress: Progress | None) -> _Read:
     base, which = split_at(source)
-    if not which:
+    if not which and not is_recording_source(source, format):
         return _Read(Side(name, only_program(source, load_all(source, module=module, format=format, progress=progress))))
     recording = open_passes(base, progress, format=format)
-    snapshot = recording.snapshot(which, module)
+    snapshot = recording.snapshot(which, module) if which else _last_snapshot(source, recording, module)
     side = Side(name, snapshot.program, snapshot.origins)
     return _Read(side, (base, snapshot.module), snapshot.index, recording.attrs.get("ids"))
+
+
+def _last_snapshot(source: str, recording: Recording, module: str | None) -> Snapshot:
+    """The last snapshot of the only module, or of that one."""
+    name = None if module is None else recording.module_named(module)
+    last = {each.module: each for each in recording if name in (None, each.module)}
+    if not last:
+        raise SourceError(NOTHING_RECORDED, recording.name)
+    if len(last) > 1:
+        raise SourceError(_several_modules(list(last)), source)
+    return next(iter(last.values()))
 
 
 def _pass_of(a: str, which: str, format: str | None) -> str:
@@ -192,8 +203,11 @@ def only_program(source: str, programs: Sequence[Shown]) -> Shown:
     """The only program, or recording, of a source."""
     if len(programs) == 1:
         return programs[0]
-    names = listed([program.name for program in programs])
-    raise SourceError(f"has {len(programs)} modules; choose one with --module NAME (in Python module=NAME): {names}", source)
+    raise SourceError(_several_modules([program.name for program in programs]), source)
+
+
+def _several_modules(names: Sequence[str]) -> str:
+    return f"has {len(names)} modules; choose one with --module NAME (in Python module=NAME): {listed(names)}"
 
 
 def _by_module(name: str, format: str | None, progress: Progress | None) -> list[tuple[str, Program]]:

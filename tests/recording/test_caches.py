@@ -52,13 +52,14 @@ def test_a_diff_has_the_columns_of_its_format(run: Path) -> None:
     """If this fails, increment `FORMAT` in `render/wire/diff.py` and list the new columns here."""
     wire = WireReader(next(each.diff for each in compared(open_recording(run)) if each.diff))
     columns = (
-        "added changed changes.rows changes.texts counterpart evidence fusionsBodies.rows fusionsBodies.value fusionsNew "
+        "added byModule.after.rows byModule.after.value byModule.before.rows byModule.before.value byModule.counts byModule.texts "
+        "changed changes.rows changes.texts counterpart evidence fusionsBodies.rows fusionsBodies.value fusionsNew "
         "fusionsOld.rows fusionsOld.value groupEvidence groupRule "
         "groupsNew.rows groupsNew.value groupsOld.rows groupsOld.value removed ruled rules strings strings.rows"
     )
-    assert (FORMAT, wire.version) == (3, 1)
+    assert (FORMAT, wire.version) == (4, 1)
     assert sorted(wire.fields["sections"]) == columns.split()
-    assert sorted(wire.fields) == ["before", "kind", "places", "sections"]
+    assert sorted(wire.fields) == ["basis", "before", "kind", "places", "sections"]
 
 
 def test_several_processes_compare_like_one(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -266,7 +266,6 @@ class Diff:
         """The JSON of `opscope diff --json`; its documented keys are a contract."""
         return {
             "names": self.names,
-            "basis": self.basis,
             "counts": {
                 "added": len(self.all_added),
                 "removed": len(self.all_removed),
