@@ -51,6 +51,7 @@ OTHERS = {
     "memory": "Memory of compiled programs",
     "torch_memory": "Memory of PyTorch's training steps",
     "inferred_halves": "Forward and backward without names",
+    "structure": "Repeated blocks without names",
     "fuzz": "Damaged files",
 }
 """Benchmarks whose figures are listed one by one."""

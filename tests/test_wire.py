@@ -11,10 +11,10 @@ from hypothesis import given
 from programs import everything, programs
 from support.wire_reader import WireReader, read_details, read_program
 
+from opscope.analysis.node_text import node_text
 from opscope.ops import FORWARDS
 from opscope.program import DIRECTION_ATTR, DTYPE_KINDS, Frame, Node, Program, ProgramBuilder, TensorType
 from opscope.render.wire.details import encode_details
-from opscope.render.wire.nodes import node_text
 from opscope.render.wire.program import encode_wire
 
 _COMPARED = ("id", "op", "role", "outputs", "inputs", "calls", "control", "links")

@@ -1,5 +1,5 @@
-"""What analysis adds to a program, in one place: quantized clusters, halves of a training step that the source does not name, links from
-backward to forward operations, estimated costs.
+"""What analysis adds to a program, in one place: quantized clusters, halves of a training step and repeated blocks that the source does not
+name, links from backward to forward operations, estimated costs.
 
 Code that shows or saves a program calls `enrich` first, so that pictures, pages and JSON agree. Reading, comparing and counting do
 without it: on a large program it takes longer than reading. Groupings are quick to find, and people expect them on a program that
@@ -12,27 +12,32 @@ from opscope.analysis.clusters import with_clusters
 from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
+from opscope.analysis.structure import with_structure
 from opscope.gc_pause import without_collecting
 from opscope.program import Program
 
-_STEPS = (with_clusters, with_halves, with_backward_links, with_costs)
+_STEPS = (with_clusters, with_halves, with_structure, with_backward_links, with_costs)
 """None of them replaces what the program already has."""
+_STEPS_OF_A_SNAPSHOT = tuple(step for step in _STEPS if step is not with_structure)
 _RESULT = "_enriched"
 
 
 def with_groupings(program: Program) -> Program:
-    """The program with the groupings that analysis finds, and nothing else."""
+    """The program with the groupings that analysis finds quickly, and nothing else."""
     return with_clusters(program)
 
 
-def enrich(program: Program) -> Program:
-    """The program with everything that analysis adds. Computed once and cached on the program, like a cached property."""
-    cached: Program | None = vars(program).get(_RESULT)
+def enrich(program: Program, *, snapshot: bool = False) -> Program:
+    """The program with everything that analysis adds. Computed once and cached on the program, like a cached property.
+
+    A `snapshot` of a recording has no repeated blocks: each pass would have others, with other numbers."""
+    key = f"{_RESULT}_snapshot" if snapshot else _RESULT
+    cached: Program | None = vars(program).get(key)
     if cached is not None:
         return cached
     enriched = program
     with without_collecting():
-        for step in _STEPS:
+        for step in _STEPS_OF_A_SNAPSHOT if snapshot else _STEPS:
             enriched = step(enriched)
-    vars(program)[_RESULT] = vars(enriched)[_RESULT] = enriched
+    vars(program)[key] = vars(enriched)[key] = enriched
     return enriched

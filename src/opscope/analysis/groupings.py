@@ -1,7 +1,7 @@
 """The hierarchies over a program's nodes that a viewer can switch between.
 
-"module" is the nodes' scope. A Program may have others (a partition). Three more follow from the nodes themselves: their line in the
-user's source, their operation, and whether they belong to the forward or the backward half.
+"module" is the nodes' scope. A Program may have others (a partition, repeated blocks that nobody named). Three more follow from the
+nodes themselves: their line in the user's source, their operation, and whether they belong to the forward or the backward half.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opscope.analysis.gradients import directions
+from opscope.analysis.structure import STRUCTURE, within_half
 from opscope.program import DIRECTION_ATTR, Frame, Path, Program
 from opscope.readers.torch.tags import CLUSTER, PARTITION
 
@@ -18,8 +19,9 @@ MODULE = "module"
 DIRECTION = "direction"
 SOURCE_LINE = "source line"
 OP = "op"
-EXACT = frozenset((PARTITION, CLUSTER))
-"""Groupings with exact membership: a node that a backend does not take is not drawn among those that it takes."""
+EXACT = frozenset((PARTITION, CLUSTER, STRUCTURE))
+"""Groupings with exact membership: a node that a backend does not take is not drawn among those that it takes, and a block that repeats
+has nothing in it that the others lack."""
 
 
 class GroupTree:
@@ -74,11 +76,13 @@ class GroupTrees:
         """None for a node with neither scope nor direction. The empty path of a node with a direction means that it is in no module."""
         self._directions: list[list[str]] = []
         self._maps: list[Mapping[str, Path]] = []
+        self._blocks: Mapping[str, Path] = {}
 
     def start_graph(self, graph: int, groupings: Mapping[str, Mapping[str, Path]]) -> None:
         for tree in (self._module, *self._declared, self._lines, self._ops):
             tree.start_graph(graph)
         self._maps = [groupings.get(tree.name, {}) for tree in self._declared]
+        self._blocks = groupings.get(STRUCTURE, {})
         self._scopes.append([])
         self._directions.append([])
 
@@ -90,13 +94,16 @@ class GroupTrees:
         self._ops.put((op,))
         value = attrs.get(DIRECTION_ATTR)
         direction = value if isinstance(value, str) else ""
-        self._scopes[-1].append(scope if scope or direction else None)
+        path = scope or (within_half(self._blocks.get(node_id, ())) if direction else ())
+        self._scopes[-1].append(path if path or direction else None)
         self._directions[-1].append(direction)
 
     def trees(self) -> list[GroupTree]:
         """The hierarchies, the default first. If a program has a backward half, its halves come before its modules: data passes through
-        every module twice, and a picture of modules alone would run in circles."""
+        every module twice, and a picture of modules alone would run in circles. Blocks come before modules if there are no modules."""
         trees = [self._module, *self._declared]
+        if not self._module.names:
+            trees.sort(key=lambda tree: tree.name != STRUCTURE)
         if any(direction == "backward" for graph in self._directions for direction in graph):
             trees.insert(0, self._direction_tree())
         if self._lines.names:

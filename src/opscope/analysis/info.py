@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from opscope.analysis.cost import CostModel
 from opscope.analysis.gradients import directions
 from opscope.analysis.halves import with_halves
+from opscope.analysis.structure import STRUCTURE, with_structure
 from opscope.ops import CATEGORIES, category_of
 from opscope.profile.place import DEVICE_TIME
 from opscope.program import BACKWARD, FORWARD, INFERRED_ATTR, UPDATE, Node, Program, Role
@@ -30,6 +31,13 @@ class OpCount(NamedTuple):
     op: str
     nodes: int
     kind: str
+
+
+class BlockCount(NamedTuple):
+    title: str
+    repeats: int
+    nodes: int
+    """In one of them."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,8 @@ class Info:
     unknown_bytes: int
     halves: dict[str, int] | None
     """Operations by direction, if opscope inferred it; None if the source states the directions, or has none."""
+    blocks: tuple[BlockCount, ...] | None
+    """Repeated blocks of the entry that were found by shape, largest first; None if the source has modules or other groups."""
     device_seconds: float | None
     """Measured time of one run on the device, if the program has a profile."""
     notes: tuple[str, ...]
@@ -72,6 +82,7 @@ class Info:
         fields = asdict(self)
         fields["graphs"] = [graph._asdict() for graph in self.graphs]
         fields["ops"] = [op._asdict() for op in self.ops]
+        fields["blocks"] = None if self.blocks is None else [block._asdict() for block in self.blocks]
         return fields
 
 
@@ -93,6 +104,24 @@ def _inferred(program: Program) -> dict[str, int] | None:
         mark for name, marks in directions(marked).items() for node, mark in zip(marked[name], marks, strict=True) if node.role == "op"
     )
     return {direction: counts[direction] for direction in (FORWARD, BACKWARD, UPDATE) if counts[direction]}
+
+
+def _blocks(program: Program) -> tuple[BlockCount, ...] | None:
+    """The outermost blocks of the entry. Those at the end of a chain that have other operations than the rest do not count."""
+    graph = with_structure(program).main
+    paths = graph.groupings.get(STRUCTURE)
+    if paths is None:
+        return None
+    contents: dict[str, Counter[str]] = {}
+    for node in graph:
+        if node.id in paths:
+            contents.setdefault(paths[node.id][0], Counter())[node.op] += 1
+    families: dict[str, Counter[tuple[tuple[str, int], ...]]] = {}
+    for name, ops in contents.items():
+        families.setdefault(name.rpartition(" ")[0], Counter())[tuple(sorted(ops.items()))] += 1
+    usual = {title: alike.most_common(1)[0] for title, alike in families.items()}
+    counts = [BlockCount(title, count, sum(number for _, number in ops)) for title, (ops, count) in usual.items()]
+    return tuple(sorted(counts, key=lambda block: (-block.repeats * block.nodes, block.title)))
 
 
 def notes_of(program: Program) -> tuple[str, ...]:
@@ -136,6 +165,7 @@ def info_of(program: Program, as_xla: bool = False) -> Info:
         unknown_flops_ops=_most_frequent(costs.unknown_flops_ops),
         unknown_bytes=costs.total.unknown_bytes,
         halves=_inferred(program),
+        blocks=_blocks(program),
         device_seconds=sum(program.main.metrics[DEVICE_TIME.name].values()) if DEVICE_TIME.name in program.main.metrics else None,
         notes=notes_of(program),
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opscope.analysis.info import Info
 
 MOST_ROWS = 15
+MOST_BLOCKS = 4
 
 
 @click.command()
@@ -84,6 +85,7 @@ def _facts(info: Info) -> list[tuple[str, str]]:
         ("FLOPs", flops),
         ("bytes", moved),
         *_halves(info),
+        *_blocks(info),
         *([] if info.device_seconds is None else [("device time", f"{short_seconds(info.device_seconds)}, measured")]),
         *(("note", note) for note in info.notes),
     ]
@@ -94,6 +96,15 @@ def _halves(info: Info) -> list[tuple[str, str]]:
     if info.halves is None:
         return []
     return [("halves", ", ".join(f"{count:,} {name}" for name, count in info.halves.items()) + " (inferred from structure)")]
+
+
+def _blocks(info: Info) -> list[tuple[str, str]]:
+    """The largest repeated blocks, if they were found by shape."""
+    if not info.blocks:
+        return []
+    shown = [f"{block.title} ×{block.repeats} ({block.nodes:,} nodes each)" for block in info.blocks[:MOST_BLOCKS]]
+    more = [f"{len(info.blocks) - MOST_BLOCKS:,} more"] if len(info.blocks) > MOST_BLOCKS else []
+    return [("blocks", ", ".join([*shown, *more]) + " (found by shape)")]
 
 
 def _known(text: Callable[[float], str], amount: int, unknown: int) -> str:

@@ -82,7 +82,7 @@ class ServedRecording(Served):
             return gzip.compress(self._diff(snapshot), 4, mtime=0), BYTES
         program = self.program_after(pass_)
         if what == "wire":
-            return gzip.compress(encode_wire(enrich(program), details=False), 4, mtime=0), BYTES
+            return gzip.compress(encode_wire(enrich(program, snapshot=len(self.recording) > 1), details=False), 4, mtime=0), BYTES
         if what == "details":
             start, stop = int(query["start"]), min(int(query["stop"]), program.node_count)
             return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES

@@ -3,6 +3,7 @@ import { BoxKind } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
 import { boxesOfKind, boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
+import { rangeTitle } from "../../src/core/view/boxes/texts";
 
 /** A layer with a residual: dot of the input and its own weight, then the sum. */
 function layer(i: number, from: string, op = "tanh", scope = `layer_${i}`): NodeSketch[] {
@@ -29,6 +30,7 @@ describe("repeats in a chain", () => {
     expect(boxLines(view)).toEqual(["group g:embed", "stack x:layer_0", "group g:head"]);
     expect(view.title[1]).toBe("layer_0 … layer_23");
     expect([view.repeat[1], view.nodesInside[1]]).toEqual([24, 96]);
+    expect(rangeTitle("attention + mlp 1", "attention + mlp 24")).toBe("attention + mlp 1 … 24");
     expect(edgeLines(view)).toEqual(["g:embed -> x:layer_0 x2", "x:layer_0 -> g:head"]);
   });
 

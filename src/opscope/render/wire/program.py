@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import Any
 
 from opscope.analysis.groupings import EXACT, GroupTree, GroupTrees
+from opscope.analysis.node_text import node_text
 from opscope.gc_pause import without_collecting
 from opscope.ops import category_of
 from opscope.program import ROLES, Details, Frame, Graph, Path, Program, Role, TensorType
@@ -20,7 +21,7 @@ from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
-from opscope.render.wire.nodes import NodeColumns, Row, node_text, operand_place, output_names
+from opscope.render.wire.nodes import NodeColumns, Row, operand_place, output_names
 from opscope.render.wire.ops import write_ops
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 from opscope.render.wire.types import write_types

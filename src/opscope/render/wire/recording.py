@@ -20,7 +20,7 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     diffs: dict[int, bytes] = {}
     for snapshot, comparison in zip(recording, compared(recording, progress), strict=True):
         if snapshot.content not in writer.programs:
-            writer.add(snapshot.content, enrich(snapshot.program))
+            writer.add(snapshot.content, enrich(snapshot.program, snapshot=len(recording) > 1))
         rows.append(Row(snapshot, *comparison.counts))
         if comparison.diff:
             diffs[snapshot.index] = comparison.diff

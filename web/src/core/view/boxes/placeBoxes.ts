@@ -12,7 +12,7 @@ import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import type { Placement } from "./placement";
 import { isArgument, Role } from "../../program/roles";
-import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, typeText } from "./texts";
+import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, rangeTitle, typeText } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
@@ -145,7 +145,7 @@ function placeGroup(
   );
   if (stack >= 0 && folding) {
     boxes.repeat[box] = folding.size(stack);
-    boxes.title[box] += ` … ${groupTitle(traits.program, tree.groupName, tree.parent, folding.last(stack))}`;
+    boxes.title[box] = rangeTitle(boxes.title[box], groupTitle(traits.program, tree.groupName, tree.parent, folding.last(stack)));
     if (open) placement.repeats.add(instance, folding, stack, group);
   }
 }

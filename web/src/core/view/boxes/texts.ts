@@ -99,6 +99,12 @@ export function groupTitle(program: ProgramData, names: Int32Array, parent: Int3
   return `${nameAndClass(program.strings.at(names[parent[group]]))[0]}.${name}`;
 }
 
+/** The title of repeats, from those of the first and the last: "layer_0 … layer_23", but "attention 1 … 24". */
+export function rangeTitle(first: string, last: string): string {
+  const words = first.slice(0, first.lastIndexOf(" ") + 1);
+  return `${first} … ${last.startsWith(words) ? last.slice(words.length) : last}`;
+}
+
 /** "TransformerBlock · 31 ops · 7.1 M parameters". */
 export function groupSubtitle(kind: string, ops: number, parameters: number): string {
   const parts = kind ? [kind] : [];
