@@ -18,8 +18,10 @@ from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.naming import checks_keywords, find_module, listed, suggest
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, find_reader, read
+from opscope.readers.profiles import timed_with
 from opscope.readers.source import Source
-from opscope.readers.xplane import Timed, timed_programs, timed_with
+from opscope.readers.timed import Timed
+from opscope.readers.xplane import timed_programs
 from opscope.recording.comparison import Side, compare, comparison_of
 from opscope.recording.diff import EITHER, PLACES, Diff
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot

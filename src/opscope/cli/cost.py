@@ -8,7 +8,7 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import one_or_programs, profile_option, source_options
-from opscope.cli.table import blocks, modules, operations, rest, table
+from opscope.cli.table import blocks, count, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import in_source
 from opscope.quantities import short_bytes, short_number, short_seconds
@@ -109,14 +109,14 @@ def _facts(costs: Costs) -> list[tuple[str, str]]:
     if times is not None:
         steps = max(times.steps, 1)
         share = times.placed_seconds / times.device_seconds if times.device_seconds else 1.0
-        facts.append(("device time", f"{short_seconds(times.device_seconds / steps)} per step, measured in {times.steps:,} steps"))
+        facts.append(("device time", f"{short_seconds(times.device_seconds / steps)} per step, measured in {count(times.steps, 'step')}"))
         facts.append(("placed", f"{share:.2%} of it on nodes"))
     if costs.device is not None:
         facts.append(("estimated for", f"{costs.device.title}, at its peak rates"))
     if costs.by != "time":
         facts.append((costs.by, f"{_amount(costs.total, costs.unit)} per step"))
     if costs.missing:
-        facts.append(("unknown", f"{operations(costs.missing)} of unknown {costs.by}"))
+        facts.append(("unknown", f"{count(costs.missing, 'operation')} of unknown {costs.by}"))
     return facts
 
 

@@ -9,7 +9,7 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import one_or_programs, profile_option, read_all, source_options
-from opscope.cli.table import blocks, modules, operations, rest, table
+from opscope.cli.table import blocks, count, modules, rest, table
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
@@ -74,10 +74,10 @@ def _facts(info: Info) -> list[tuple[str, str]]:
     graphs = "1 graph" if len(info.graphs) == 1 else f"{len(info.graphs):,} graphs"
     flops = _known(short_number, info.flops, info.unknown_flops)
     if info.unknown_flops:
-        flops += f"{_joint(info.flops)} {operations(info.unknown_flops)} of unknown cost ({', '.join(info.unknown_flops_ops[:4])})"
+        flops += f"{_joint(info.flops)} {count(info.unknown_flops, 'operation')} of unknown cost ({', '.join(info.unknown_flops_ops[:4])})"
     moved = _known(lambda size: f"{short_bytes(size)} read and written", info.bytes, info.unknown_bytes)
     if info.unknown_bytes:
-        moved += f"{_joint(info.bytes)} {operations(info.unknown_bytes)} with values of unknown size"
+        moved += f"{_joint(info.bytes)} {count(info.unknown_bytes, 'operation')} with values of unknown size"
     return [
         ("program", info.name),
         ("nodes", f"{info.nodes:,} in {graphs}, entry {info.entry}"),

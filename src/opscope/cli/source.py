@@ -23,7 +23,10 @@ from_option = click.option(
 )
 
 profile_option = click.option(
-    "--profile", metavar="FILE", type=click.Path(), help="Profile of SOURCE (.xplane.pb), whose times become metrics of the nodes."
+    "--profile",
+    metavar="FILE",
+    type=click.Path(),
+    help="Profile of SOURCE (.xplane.pb, ONNX Runtime's JSON, .csv); its times become metrics.",
 )
 
 

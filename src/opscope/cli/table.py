@@ -35,5 +35,6 @@ def blocks(*parts: list[str]) -> list[str]:
     return [line for i, part in enumerate(parts) for line in ([""] if i else []) + part]
 
 
-def operations(count: int) -> str:
-    return "1 operation" if count == 1 else f"{count:,} operations"
+def count(number: int, noun: str) -> str:
+    """`1 step`, `1,200 steps`."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"

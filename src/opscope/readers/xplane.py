@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import NamedTuple
 
 from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.naming import listed
@@ -18,16 +17,10 @@ from opscope.program import Program
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo_proto import hlo_proto, program_of
 from opscope.readers.source import Source
+from opscope.readers.timed import PROFILES, Timed
 
 _LEAST_SHARE = 0.5
 """The share of a profile's instructions that a program must have to be the one that ran."""
-
-
-class Timed(NamedTuple):
-    """A program with its times as metrics, and where they come from; None if the profile says nothing about it."""
-
-    program: Program
-    times: Times | None
 
 
 def sniff(source: Source) -> Verdict:
@@ -45,7 +38,7 @@ def read_profile(path: str | PathLike[str] | Source) -> Profile:
     source = path if isinstance(path, Source) else Source(str(path))
     with in_source(source.name):
         if source.is_directory or not is_xplane(source.head):
-            raise SourceError("is not a profile; expected a .xplane.pb file, or the directory that jax.profiler.trace writes")
+            raise SourceError(f"is not a profile; expected {PROFILES}")
         return read_xplane(source.read_bytes())
 
 
@@ -68,13 +61,13 @@ def timed_programs(source: Source) -> list[Timed]:
     return timed
 
 
-def timed_with(programs: Sequence[Program], path: str | PathLike[str]) -> list[Timed]:
+def timed_with(programs: Sequence[Program], path: str | PathLike[str] | Source) -> list[Timed]:
     """Programs from elsewhere, with the times of a profile. Raises an error that says why if the profile is of none of them."""
     profile = read_profile(path)
     timed = [_matched(program, profile) for program in programs]
     if any(one.times for one in timed):
         return timed
-    with in_source(str(path)):
+    with in_source(path.name if isinstance(path, Source) else str(path)):
         names = listed([profile.modules[number].name for number in profile.heaviest()])
         if not names:
             raise OpscopeError("has no events of an XLA module; profile a step that runs compiled code")

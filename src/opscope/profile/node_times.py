@@ -1,0 +1,123 @@
+"""Profiles that name nodes: what ONNX Runtime writes, and tables of node and time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from opscope.errors import OpscopeError
+from opscope.profile.place import Times
+from opscope.profile.schedule import executed_graphs
+from opscope.program import NodeKey, Program
+from opscope.program.metric import number
+
+_KERNEL = "_kernel_time"
+"""How ONNX Runtime ends the name of the event that is the run of a node; others are its fences."""
+_UNITS = {"s": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+class Run(NamedTuple):
+    """One run of a node."""
+
+    node: str
+    seconds: float
+    kernel: str = ""
+    op: str = ""
+
+
+@dataclass
+class NodeTimes:
+    steps: int
+    """How often the program ran."""
+    runs: list[Run] = field(default_factory=list)
+
+
+def is_onnxruntime(head: bytes) -> bool:
+    """Whether a file begins like a profile of ONNX Runtime: a list of events, the first of which loads a model."""
+    return head.lstrip().startswith(b"[") and b'"cat"' in head and (b"model_loading" in head or b'"Session"' in head)
+
+
+def read_onnxruntime(data: bytes) -> NodeTimes:
+    try:
+        events = json.loads(data)
+    except ValueError as error:
+        raise OpscopeError(f"is not complete JSON: {error}; call end_profiling() before you read the profile") from None
+    if not isinstance(events, list):
+        raise OpscopeError("is not a profile of ONNX Runtime, which is a list of events")
+    events = [event for event in events if isinstance(event, dict)]
+    nodes = [event for event in events if event.get("cat") == "Node" and str(event.get("name", "")).endswith(_KERNEL)]
+    steps = sum(1 for event in events if event.get("name") == "model_run")
+    if not nodes:
+        raise OpscopeError("has no run of a node; call the session's run() before end_profiling()")
+    return NodeTimes(max(steps, 1), list(_runs(nodes)))
+
+
+def _runs(events: list[dict[str, Any]]) -> Iterable[Run]:
+    """The runs of nodes. What runs inside another node, such as the body of a loop, is part of that node's time."""
+    ends: dict[tuple[Any, Any], float] = {}
+    for event in sorted(events, key=lambda event: (_microseconds(event, "ts"), -_microseconds(event, "dur"))):
+        start, duration = _microseconds(event, "ts"), _microseconds(event, "dur")
+        thread = (event.get("pid"), event.get("tid"))
+        if start < ends.get(thread, start):
+            continue
+        ends[thread] = start + duration
+        args = event.get("args")
+        details: Mapping[str, Any] = args if isinstance(args, dict) else {}
+        op = str(details.get("op_name", ""))
+        yield Run(str(event["name"]).removesuffix(_KERNEL), duration * 1e-6, f"{op} ({details.get('provider', 'unknown provider')})", op)
+
+
+def _microseconds(event: Mapping[str, Any], key: str) -> float:
+    try:
+        return number(event.get(key))
+    except ValueError as error:
+        raise OpscopeError(f"has an event {str(event.get('name'))[:60]!r} whose {key!r} {error}") from None
+
+
+def read_table(text: str) -> NodeTimes:
+    """A CSV table with the columns `node` and one of seconds, ms, us or ns; several rows of a node are several parts of one run."""
+    rows = csv.reader(text.splitlines())
+    header = [cell.strip().lower() for cell in next(rows, [])]
+    units = [name for name in header if name in _UNITS]
+    if "node" not in header or len(units) != 1:
+        raise OpscopeError('is a table without the columns "node" and one of seconds, ms, us or ns, such as node,ms')
+    node_at, time_at, scale = header.index("node"), header.index(units[0]), _UNITS[units[0]]
+    runs = []
+    for line, row in enumerate(rows, start=2):
+        if not row:
+            continue
+        try:
+            seconds = float(row[time_at]) * scale
+            if not 0 <= seconds < float("inf"):
+                raise ValueError
+            runs.append(Run(row[node_at].strip(), seconds))
+        except (ValueError, IndexError):
+            raise OpscopeError(f"line {line}: expected a node and a time, not {','.join(row)[:80]!r}") from None
+    return NodeTimes(1, runs)
+
+
+def place_named(program: Program, measured: NodeTimes) -> Times:
+    """The times of the nodes that a profile names.
+
+    ONNX Runtime names a node without a name by its operation and its position before optimization. These are placed only if the program
+    has all of them: in an optimized model, another node may have that position.
+    """
+    places: dict[str, NodeKey] = {node.id: (graph.name, node.id) for graph in executed_graphs(program)[::-1] for node in graph}
+    by_position = {run.node for run in measured.runs if run.op and re.fullmatch(rf"{re.escape(run.op)}_\d+", run.node)}
+    if not by_position <= places.keys():
+        places = {name: node for name, node in places.items() if name not in by_position}
+    times = Times(measured.steps)
+    for run in measured.runs:
+        node = places.get(run.node)
+        kernels = times.unplaced if node is None else times.kernels.setdefault(node, {})
+        name = run.kernel or run.node
+        label = f"{run.node}: {name}" if node is None and run.kernel else name
+        seconds, count = kernels.get(label, (0.0, 0))
+        kernels[label] = (seconds + run.seconds, count + 1)
+        if node is not None:
+            times.seconds[node] = times.seconds.get(node, 0.0) + run.seconds
+    return times

@@ -1,0 +1,20 @@
+"""A program with its measured times."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opscope.profile.place import Times
+from opscope.program import Program
+
+PROFILES = (
+    "a .xplane.pb file, the directory that jax.profiler.trace writes, the JSON that ONNX Runtime's end_profiling writes, "
+    "or a .csv table with the columns node and ms"
+)
+
+
+class Timed(NamedTuple):
+    """A program with its times as metrics, and where they come from; None if the profile says nothing about it."""
+
+    program: Program
+    times: Times | None

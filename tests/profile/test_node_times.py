@@ -1,0 +1,122 @@
+"""Profiles that name nodes: the times of ONNX Runtime's own profiler and of tables, on the nodes of the model that ran."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opscope.cli import main
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with a branch, run three times by ONNX Runtime without optimizations and with them."""
+    onnx = pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    import numpy as np
+
+    def value(name: str, shape: list[int]) -> Any:
+        return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+
+    def branch(name: str, op: str) -> Any:
+        return onnx.helper.make_graph([onnx.helper.make_node(op, ["b"], [name], name=name)], name, [], [value(name, [64, 64])])
+
+    nodes = [
+        onnx.helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
+        onnx.helper.make_node("Identity", ["a"], ["same"], name="identity"),
+        onnx.helper.make_node("Relu", ["same"], ["b"]),
+        onnx.helper.make_node("If", ["c"], ["d"], name="choice", then_branch=branch("tanh", "Tanh"), else_branch=branch("exp", "Exp")),
+        onnx.helper.make_node("Mul", ["d", "one"], ["y"], name="scaled"),
+    ]
+    weights = [onnx.numpy_helper.from_array(np.ones((64, 64), np.float32), "w"), onnx.numpy_helper.from_array(np.float32(1), "one")]
+    condition = onnx.helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, [])
+    graph = onnx.helper.make_graph(nodes, "model", [value("x", [64, 64]), condition], [value("y", [64, 64])], weights)
+    folder = tmp_path_factory.mktemp("ort")
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10), folder / "model.onnx")
+    for name, level in (("plain", "ORT_DISABLE_ALL"), ("optimized", "ORT_ENABLE_BASIC")):
+        options = runtime.SessionOptions()
+        options.enable_profiling, options.log_severity_level = True, 3
+        options.profile_file_prefix = str(folder / name)
+        options.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, level)
+        options.optimized_model_filepath = str(folder / f"{name}.onnx")
+        run = runtime.InferenceSession(folder / "model.onnx", options, providers=["CPUExecutionProvider"])
+        for _ in range(3):
+            run.run(None, {"x": np.ones((64, 64), np.float32), "c": np.array(True)})
+        Path(run.end_profiling()).rename(folder / f"{name}.json")
+    return folder
+
+
+def cost(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert main(["cost", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert main(["cost", *map(str, arguments)]) == 2
+    return capsys.readouterr().err.strip()
+
+
+@pytest.mark.frameworks
+def test_times_are_those_that_onnx_runtime_wrote(session: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One node has no name; the time of the branch is on the node that chooses it."""
+    data = cost(capsys, session / "model.onnx", "--profile", session / "plain.json")
+    events = [event for event in json.loads((session / "plain.json").read_text()) if event.get("cat") == "Node"]
+    wanted = {name: sum(e["dur"] for e in events if e["name"] == f"{name}_kernel_time") * 1e-6 for name in ("product", "choice", "scaled")}
+    rows = {row["node"]: row for row in data["rows"]}
+    assert {name: rows[name]["seconds"] * 3 for name in wanted} == pytest.approx(wanted)
+    (relu,) = [row for row in data["rows"] if row["op"] == "Relu"]
+    assert relu["seconds"] > 0 and len(rows) == 5
+    profile = data["profile"]
+    assert profile["steps"] == 3 and profile["unattributed"] == [] and profile["device_seconds"] == profile["attributed_seconds"]
+    assert sum(row["seconds"] for row in data["rows"]) == pytest.approx(profile["device_seconds"])
+
+
+@pytest.mark.frameworks
+def test_what_the_optimizer_changed_is_listed_or_refused(session: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ONNX Runtime removes the identity, so only the model that it saved has the nodes of its profile."""
+    data = cost(capsys, session / "optimized.onnx", "--profile", session / "optimized.json")
+    assert {row["node"] for row in data["rows"]} == {"product", "choice", "scaled"}
+    lost = [row["kernel"] for row in data["profile"]["unattributed"]]
+    assert lost == ["Relu_2: Relu (CPUExecutionProvider)"], "its position is another one now, and it has no name"
+    table = session / "other.csv"
+    table.write_text("node,ms\nproduct,1\nnobody,2\nnothing,3\n")
+    error = refused(capsys, session / "model.onnx", "--profile", table)
+    assert "is a profile of another program: it has nobody, nothing, product" in error
+    assert "less than half of them are in model" in error
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("seconds", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])
+def test_a_table_has_the_times_of_nodes(capsys: pytest.CaptureFixture[str], tmp_path: Path, unit: str, scale: float) -> None:
+    from opscope import load
+
+    first, second = [node.id for node in load("demo:train_step").main if node.op == "dot"][:2]
+    table = tmp_path / "times.csv"
+    table.write_text(f"node,{unit}\n{first},2\n{second},6\n{second},1\nlost,1\n")
+    data = cost(capsys, "demo:train_step", "--profile", table)
+    assert [(row["node"], row["seconds"], row["share"]) for row in data["rows"]] == [
+        (second, pytest.approx(7 * scale), pytest.approx(0.7)),
+        (first, pytest.approx(2 * scale), pytest.approx(0.2)),
+    ]
+    assert [(row["kernel"], row["seconds"]) for row in data["profile"]["unattributed"]] == [("lost", pytest.approx(scale))]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.csv", "node,time\na,1\n", 'is a table without the columns "node" and one of seconds, ms, us or ns, such as node,ms'),
+        ("a.csv", "node,ms\na,fast\n", "line 2: expected a node and a time, not 'a,fast'"),
+        ("a.csv", "node,ms\na,-1\n", "line 2: expected a node and a time, not 'a,-1'"),
+        ("a.json", '[{"cat":"Session","name":"model_loading_uri","ts":1,"dur":1}', "is not complete JSON"),
+        ("a.json", '[{"cat":"Session","name":"model_loading_uri","ts":1,"dur":1}]', "has no run of a node"),
+        ("a.json", '[{"cat":"Session","name":"model_loading_uri"},{"cat":"Node","name":"a_kernel_time","ts":"x"}]', "must be a number"),
+        ("a.txt", "node,ms\na,1\n", "is not a profile; expected a .xplane.pb file"),
+    ],
+)
+def test_a_bad_profile_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, content: str, sentence: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    (line,) = refused(capsys, "demo:train_step", "--profile", path).splitlines()
+    assert sentence in line and name in line
