@@ -76,9 +76,20 @@ export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
   root.append(holder);
   const session = new Session(options);
   void session.idle.during(loadFonts(document.fonts).catch(() => undefined)).then(() => session.stage?.draw());
-  render(<App session={session} compact={options.compact ?? element.clientWidth < NARROW} />, holder);
+  // The engine loads the program meanwhile; and one task that starts the script and builds the page would block for too long.
+  const building = setTimeout(() => render(<App session={session} compact={options.compact ?? element.clientWidth < NARROW} />, holder));
+  void session.idle.during(
+    new Promise<void>((resolve) => {
+      const stop = session.onChange.subscribe(() => {
+        if (!session.stage) return;
+        stop();
+        resolve();
+      });
+    }),
+  );
   return {
     dispose: () => {
+      clearTimeout(building);
       render(null, holder);
       session.dispose();
       holder.remove();

@@ -99,6 +99,7 @@ export class Session {
     this.history = options.url ? urlHistory((view) => this.stepTo(view)) : memoryHistory(begin, (view) => this.stepTo(view));
     this.view = options.url && location.hash.length > 1 ? this.history.read() : begin;
     this.scheme = new Scheme(options.theme ?? "auto", () => this.recolour());
+    if (options.sources[this.view.source]) this.client.prefetch(options.sources[this.view.source].at);
   }
 
   dispose(): void {

@@ -36,6 +36,7 @@ export class EngineClient {
   data: readonly DataFile[] = [];
   private carrier: Carrier;
   private loaded: WireAt | undefined;
+  private prefetched: { readonly at: WireAt; readonly id: number; readonly answer: Promise<Answer<"load">> } | undefined;
   private waiting = new Map<number, Waiting>();
   private next = 1;
   private view: { id: number; since: number } | undefined;
@@ -48,7 +49,23 @@ export class EngineClient {
     return this.waiting.size > 0;
   }
 
+  /** Begins to load what the page will ask for first, while the page is still being built. */
+  prefetch(at: WireAt): void {
+    this.loaded = at;
+    const id = this.next;
+    const answer = this.ask("load", { at });
+    answer.catch(() => undefined);
+    this.prefetched = { at, id, answer };
+  }
+
   load(at: WireAt, progress?: (part: number, stage: string) => void): Promise<Answer<"load">> {
+    const { prefetched } = this;
+    this.prefetched = undefined;
+    if (prefetched?.at === at) {
+      const request = this.waiting.get(prefetched.id);
+      if (request) this.waiting.set(prefetched.id, { ...request, progress });
+      return prefetched.answer;
+    }
     this.loaded = at;
     return this.ask("load", { at }, progress);
   }
