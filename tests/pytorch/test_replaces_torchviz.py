@@ -7,9 +7,8 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -17,87 +16,14 @@ import torch
 from browser.conftest import browser, open_address
 from browser.harness import Open
 from torch_programs import PROGRAMS
+from torchviz_pictures import FILLS, SVG, in_dot, in_svg
 
 import opscope
 from opscope.compat.torchviz import make_dot
 
 __all__ = ["browser", "open_address"]  # fixtures of the viewer's tests
 
-SVG = "{http://www.w3.org/2000/svg}"
-FILLS = {"#F1F1F4": "function", "#E8EEFC": "leaf", "#FBF0E3": "saved", "#E1F5C4": "output", "#A9D17A": "base"}
-TORCHVIZ_FILLS = {"": "function", "lightblue": "leaf", "orange": "saved", "darkolivegreen1": "output", "darkolivegreen3": "base"}
 EVERYTHING = {"show_attrs": True, "show_saved": True}
-
-
-class Box(NamedTuple):
-    """What a box says. Outputs and bases have no name in torchviz."""
-
-    kind: str
-    name: str
-    shape: str
-    table: tuple[tuple[str, str], ...] = ()
-
-
-class Picture(NamedTuple):
-    boxes: Counter[Box]
-    edges: Counter[tuple[str, str]]
-    """By the names and shapes at both ends."""
-
-
-def picture(boxes: dict[str, Box], edges: list[tuple[str, str]]) -> Picture:
-    ends = {key: f"{box.kind} {box.name} {box.shape}" for key, box in boxes.items()}
-    return Picture(Counter(boxes.values()), Counter((ends[a], ends[b]) for a, b in edges))
-
-
-def in_dot(source: str) -> Picture:
-    """The picture that DOT text describes, of torchviz or of ours."""
-    boxes: dict[str, Box] = {}
-    edges = []
-    for statement in re.findall(r'\t(?:"(?:[^"\\]|\\.)*"|[^"\n])*', source.replace("\\n", "\n")):
-        words = statement.strip()
-        edge = re.match(r'("[^"]+"|\d+) -> ("[^"]+"|\d+)', words)
-        node = re.match(r'("[^"]+"|\d+) \[label=(?:"((?:[^"\\]|\\.)*)"|(\w+))(?: fillcolor="?(\w+))?', words)
-        if edge:
-            edges.append((edge[1], edge[2]))
-        elif node:
-            boxes[node[1]] = labelled(node[2] or node[3], TORCHVIZ_FILLS[node[4] or ""])
-    return picture(boxes, edges)
-
-
-def labelled(label: str, kind: str) -> Box:
-    first, _, rest = label.partition("\n")
-    if kind != "function":
-        return Box(kind, "" if kind in ("output", "base") else first, rest.strip())
-    rows = [line.partition(": ") for line in rest.split("\n")[1:]]
-    # torchviz prints -1 as an unsigned number.
-    return Box(kind, first, "", tuple((name.strip(), value.strip().replace(str(2**64 - 1), "-1")) for name, _, value in rows))
-
-
-def in_svg(text: str) -> Picture:
-    """The picture that an SVG shows: texts, tables and fills of its boxes, and the ends of its lines."""
-    root = ElementTree.fromstring(text)
-    boxes: dict[str, Box] = {}
-    edges = []
-    for group in root.iter(f"{SVG}g"):
-        part = group.attrib.get("class", "").partition(" ")[0]
-        if part == "box":
-            boxes[group.attrib["data-key"]] = drawn(group)
-        elif part == "edge":
-            edges.append((group.attrib["data-from"], group.attrib["data-to"]))
-    return picture(boxes, edges)
-
-
-def drawn(group: ElementTree.Element) -> Box:
-    body = group.find(f"{SVG}rect")
-    assert body is not None
-    kind = FILLS[body.attrib["fill"]]
-    texts = [(run.text or "", run.attrib.get("text-anchor", "start")) for run in group.iter(f"{SVG}text")]
-    table = [(name, value) for (name, _), (value, anchor) in pairwise(texts) if anchor == "end"]
-    title, *others = [text for text, anchor in texts if text not in {cell for row in table for cell in row} and anchor != "end"]
-    if kind == "function":
-        return Box(kind, title, "", tuple(table))
-    shape = re.search(r"\[(.*)\]", others[0])
-    return Box(kind, "" if kind in ("output", "base") else title, f"({shape[1] if shape else ''})")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +43,7 @@ def test_an_example_has_the_boxes_edges_and_tables_of_torchviz(name: str, shown:
     original = in_dot(torchviz.make_dot(tensor, params=params, **shown).source)
     ours = make_dot(tensor, params=params, **shown)
     assert in_dot(ours.source) == original
-    assert in_svg(ours.pipe("svg", encoding="utf-8")) == original
+    assert in_svg(ours.pipe("svg", encoding="utf-8"))[:2] == original[:2]
 
 
 @pytest.mark.step("2.8")

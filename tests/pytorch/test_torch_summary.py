@@ -292,3 +292,32 @@ def test_torchsummary_letter_by_letter(model: nn.Module, size: object, batch: in
             tool(model, size, batch_size=batch, device="cpu")
         printed.append(out.getvalue())
     assert printed[1] == printed[0]
+
+
+@pytest.mark.step("2.14")
+@pytest.mark.parametrize(
+    ("model", "shape", "parameters"),
+    [(nn.Linear(4, 2), "[-1, 2]", 10), (nn.Identity(), "[-1, 4]", 0), (nn.Sequential(), "[-1, 4]", 0), (nn.GroupNorm(2, 4), "[-1, 4]", 8)],
+    ids=["linear", "identity", "empty", "norm"],
+)
+def test_a_model_without_other_modules_has_a_row(model: nn.Module, shape: str, parameters: int) -> None:
+    """torchsummary raises an AttributeError on them."""
+    theirs = pytest.importorskip("torchsummary")
+    with redirect_stdout(io.StringIO()), pytest.raises(AttributeError):
+        theirs.summary(model, (4,), device="cpu")
+    out = io.StringIO()
+    with redirect_stdout(out):
+        ours.summary(model, (4,), device="cpu")
+    assert f"{type(model).__name__}-1  {shape:>25} {parameters:>15}" in out.getvalue()
+    assert f"Total params: {parameters}\nTrainable params: {parameters}\nNon-trainable params: 0" in out.getvalue()
+
+
+@pytest.mark.step("2.14")
+def test_another_device_is_the_error_that_torchsummary_raises() -> None:
+    theirs = pytest.importorskip("torchsummary")
+    said = []
+    for tool in (theirs.summary, ours.summary):
+        with pytest.raises(AssertionError) as raised:
+            tool(nn.Linear(4, 2), (4,), device="tpu")
+        said.append(str(raised.value))
+    assert said[0] == said[1] and isinstance(raised.value, OpscopeError)

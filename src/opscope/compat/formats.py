@@ -6,7 +6,9 @@ from pathlib import Path
 
 from opscope.errors import OpscopeError
 
-FORMATS = ("svg", "png", "pdf", "dot", "gv", "html", "json")
+DRAWN_AT_ONCE = ("svg", "png", "jpg", "jpeg", "webp", "gif", "pdf")
+"""Pictures of the whole graph, without a viewer."""
+FORMATS = (*DRAWN_AT_ONCE, "dot", "gv", "html", "json")
 
 
 def check_format(picture: Path) -> str:

@@ -1,7 +1,8 @@
 """torchsummary's `summary`: the same arguments, and character for character the same table.
 
 To be comparable, it also keeps torchsummary's errors: only `weight` and `bias` count as parameters, a layer that is used twice counts
-twice, and every number takes four bytes. `opscope.summary` gets these right.
+twice, and every number takes four bytes. `opscope.summary` gets these right. Where torchsummary fails because a model contains no other
+module (a single `nn.Linear`), the table has one row, with all parameters of the model.
 """
 
 from __future__ import annotations
@@ -20,11 +21,15 @@ MEGABYTE = 1024**2
 WIDTH = 64
 
 
+class DeviceError(OpscopeError, AssertionError):
+    """An error of both kinds: torchsummary's users expect an AssertionError."""
+
+
 class _Line(NamedTuple):
     name: str
     shape: list[Any]
     parameters: int
-    trainable: bool
+    trainable: int
 
     @property
     def elements(self) -> int:
@@ -37,7 +42,7 @@ def summary(model: Any, input_size: Any, batch_size: int = -1, device: str = "cu
     import torch
 
     if device.lower() not in ("cuda", "cpu"):
-        raise OpscopeError("Input device is not valid, please specify 'cuda' or 'cpu'")
+        raise DeviceError("Input device is not valid, please specify 'cuda' or 'cpu'")
     place = "cuda" if device.lower() == "cuda" and torch.cuda.is_available() else "cpu"
     sizes = [input_size] if isinstance(input_size, tuple) else list(input_size)
     lines: list[_Line] = []
@@ -51,17 +56,23 @@ def _recorded(model: Any, lines: list[_Line], batch_size: int) -> Iterator[None]
     from torch import nn
 
     def record(module: Any, inputs: Any, result: Any) -> None:
-        if isinstance(result, list | tuple):
-            shape: list[Any] = [[-1, *part.size()[1:]] for part in result]
-        else:
-            shape = [batch_size, *result.size()[1:]]
         tensors = [getattr(module, name, None) for name in ("weight", "bias")]
         parameters = sum(int(tensor.numel()) for tensor in tensors if tensor is not None and hasattr(tensor, "size"))
-        trainable = bool(getattr(tensors[0], "requires_grad", False))
-        name = f"{type(module).__name__}-{len(lines) + 1}"
-        lines.append(_Line(name, shape, parameters, trainable))
+        trainable = parameters if getattr(tensors[0], "requires_grad", False) else 0
+        lines.append(_Line(f"{type(module).__name__}-{len(lines) + 1}", shape_of(result), parameters, trainable))
 
-    handles = []
+    def record_alone(module: Any, inputs: Any, result: Any) -> None:
+        if not lines:
+            counts = [(int(parameter.numel()), parameter.requires_grad) for parameter in module.parameters()]
+            total, trainable = sum(count for count, _ in counts), sum(count for count, trained in counts if trained)
+            lines.append(_Line(f"{type(module).__name__}-1", shape_of(result), total, trainable))
+
+    def shape_of(result: Any) -> list[Any]:
+        if isinstance(result, list | tuple):
+            return [[-1, *part.size()[1:]] for part in result]
+        return [batch_size, *result.size()[1:]]
+
+    handles = [model.register_forward_hook(record_alone)]
     for module in _in_apply_order(model):
         if module is not model and not isinstance(module, nn.Sequential | nn.ModuleList):
             handles.append(module.register_forward_hook(record))
@@ -89,7 +100,7 @@ def _product(shape: Any) -> int:
 def _print_table(lines: list[_Line], input_elements: int) -> None:
     thin, thick = "-" * WIDTH, "=" * WIDTH
     total = sum(line.parameters for line in lines)
-    trainable = sum(line.parameters for line in lines if line.trainable)
+    trainable = sum(line.trainable for line in lines)
     sizes = [
         ("Input size", input_elements * NUMBER_BYTES / MEGABYTE),
         ("Forward/backward pass size", abs(2 * sum(line.elements for line in lines) * NUMBER_BYTES / MEGABYTE)),

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import webbrowser
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from opscope.compat.formats import check_format
+from opscope.compat.formats import DRAWN_AT_ONCE, check_format
+from opscope.compat.torchviz_reader import TorchvizReader
 from opscope.errors import OpscopeError
 from opscope.program import Node, Program
-from opscope.readers.torch.autograd import FUNCTION_ATTRS
+from opscope.readers.torch.autograd import FUNCTION_ATTRS, Options, program_of_tensors
+from opscope.readers.torch.saved import is_custom
 from opscope.terminal import say
 
+_ENTITY = re.compile(r"&(?=#?\w+;)")
 FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "base": "darkolivegreen3"}
 """Colours by kind of node; functions keep the default grey."""
 
@@ -30,8 +34,6 @@ def make_dot(
 
     `params` names leaves; `show_attrs` lists the attributes that functions save; `show_saved` draws the tensors that they save.
     """
-    from opscope.readers.torch.autograd import Options, program_of_tensors
-
     options = Options(
         params=params,
         show_attrs=show_attrs,
@@ -41,7 +43,7 @@ def make_dot(
         show_cuts=False,
         torchviz_attrs=show_attrs,
     )
-    program = program_of_tensors(var, options)
+    program = program_of_tensors(var, options, kind=TorchvizReader)
     if program is None:
         raise OpscopeError(f"make_dot takes a tensor, or a tuple, list or dict of tensors, not a {type(var).__name__}")
     return Dot(program)
@@ -60,10 +62,10 @@ class Dot:
         self.format = "pdf"
         self.filename = "Digraph.gv"
         self.directory = ""
-        self.graph_attr: dict[str, str] = {"size": _size_text(program.node_count)}
+        self._body = _body(program)
+        self.graph_attr: dict[str, str] = {"size": _size_text(len(self._body))}
         self.node_attr: dict[str, str] = dict(_NODE_STYLE)
         self.edge_attr: dict[str, str] = {}
-        self._body = _body(program)
 
     @property
     def source(self) -> str:
@@ -135,9 +137,9 @@ class Dot:
 
         kind = check_format(picture)
         options: dict[str, Any] = {}
-        if kind in ("svg", "png", "pdf"):
+        if kind in DRAWN_AT_ONCE:
             options["wrap"] = False  # like dot, which draws one connected picture
-        if kind in ("svg", "png", "pdf", "html") and self.graph_attr.get("rankdir") in ("LR", "RL"):
+        if kind in (*DRAWN_AT_ONCE, "html") and self.graph_attr.get("rankdir") in ("LR", "RL"):
             options["rankdir"] = "LR"
         if kind != "json":
             options["label"] = sorted({name for node in self.program.main for name in _attributes_of(node)})
@@ -179,9 +181,9 @@ class Dot:
         return Path(self.directory) / self.filename
 
 
-def _size_text(elements: int) -> str:
-    """torchviz's page size: 0.15 inches per element, at least 12 inches."""
-    inches = max(elements * 0.15, 12)
+def _size_text(rows: int) -> str:
+    """torchviz's page size: 0.15 inches per node or edge, at least 12 inches."""
+    inches = max(rows * 0.15, 12)
     return f"{inches:g},{inches:g}"
 
 
@@ -193,20 +195,19 @@ def _open(picture: Path, quiet: bool) -> None:
 def _body(program: Program) -> list[str]:
     lines: list[str] = []
     for node in program.main:
-        if node.role == "output" and not node.outputs:
-            continue  # an output that is itself a leaf is drawn as the leaf
         name = _quoted(node.id)
         attributes = {"label": _label(node)}
-        fill = FILLS.get(node.attrs.get("kind", ""))
+        fill = FILLS.get(node.attrs["kind"])
         if fill:
             attributes["fillcolor"] = fill
         lines.append(f"\t{name} {_attributes(attributes)}")
-        for source, index in node.inputs:
-            lines.append(f"\t{_quoted(source)} -> {name}" + (f" [taillabel={index}]" if index else ""))
-        for source in node.control:
-            lines.append(f"\t{_quoted(source)} -> {name} [{'dir=none' if node.role == 'saved' else 'style=dotted'}]")
-        if node.role == "parameter":
-            lines += [f"\t{_quoted(use.rpartition('.')[0])} -> {name} [dir=none]" for use in node.attrs.get("saved_as", ())]
+        lines += [f"\t{_quoted(source)} -> {name}" for source, _ in node.inputs]
+        for function, _, what in (use.rpartition(".") for use in node.attrs.get("saved_as", ())):
+            ends = (name, _quoted(function)) if is_custom(what) else (_quoted(function), name)
+            lines.append(f"\t{ends[0]} -> {ends[1]} [dir=none]")
+        is_function = node.attrs["kind"] == "function"
+        bases = [source for source in node.control if not is_function and program.main[source].attrs["kind"] != "function"]
+        lines += [f"\t{_quoted(base)} -> {name} [style=dotted]" for base in bases]
     return lines
 
 
@@ -233,5 +234,6 @@ def _attributes(attributes: Mapping[str, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    """A DOT string. Graphviz would read a backslash as an escape, and replace an HTML entity by its character."""
+    escaped = _ENTITY.sub("&amp;", text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

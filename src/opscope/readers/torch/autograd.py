@@ -65,20 +65,22 @@ def _named(params: Any) -> Iterable[tuple[str, Any]]:
     return pairs
 
 
-def program_of_tensors(value: Any, options: Options, origins: Origins = NO_ORIGINS, name: str = "") -> Program | None:
-    """The graph behind all tensors in a value; None if there is no tensor in it."""
+def program_of_tensors(
+    value: Any, options: Options, origins: Origins = NO_ORIGINS, name: str = "", kind: type[AutogradReader] | None = None
+) -> Program | None:
+    """The graph behind all tensors in a value, from this kind of reader; None if there is no tensor in it."""
     outputs = tensors(value)
     if not outputs:
         return None
     program = ProgramBuilder(name or "autograd", ENTRY)
-    reader = _AutogradReader(program.graph(ENTRY), options, origins)
+    reader = (kind or AutogradReader)(program.graph(ENTRY), options, origins)
     with without_collecting():
         reader.read(outputs)
         program.attrs.update(reader.facts())
         return program.build()
 
 
-class _AutogradReader:
+class AutogradReader:
     def __init__(self, builder: GraphBuilder, options: Options, origins: Origins) -> None:
         self.builder = builder
         builder.attrs["kind"] = "autograd"
@@ -103,13 +105,7 @@ class _AutogradReader:
             self._id(function, type(function).__name__)
             self._look_into(function)
         self._find_freed(functions)
-        for function in functions:
-            self._function(function)
-        self._saved_alone()
-        for _, base in self._bases(outputs):
-            self._result(base, "base", "base")
-        for path, tensor in sorted(outputs, key=lambda output: output[1]._is_view()):  # a view may be of another output
-            self._result(tensor, path or "output", "output")
+        self._nodes(functions, outputs)
         self.builder.outputs = [(self.ids[id(tensor)], 0) for _, tensor in outputs]
         self._note_untrained(functions)
         if self.freed:
@@ -118,6 +114,16 @@ class _AutogradReader:
                 f"backward() has freed the saved tensors of {count} function{'s' * (count != 1)}: the structure remains, but their "
                 "contents and sizes are gone. Capture before backward(), or call backward(retain_graph=True)."
             )
+
+    def _nodes(self, functions: list[Any], outputs: list[tuple[str, Any]]) -> None:
+        """Functions with their leaves, then the tensors that are not leaves: saved ones, bases of views, outputs."""
+        for function in functions:
+            self._function(function)
+        self._saved_alone()
+        for _, base in self._bases(outputs):
+            self._result(base, "base", "base")
+        for path, tensor in sorted(outputs, key=lambda output: output[1]._is_view()):  # a view may be of another output
+            self._result(tensor, path or "output", "output")
 
     def _note_untrained(self, functions: list[Any]) -> None:
         """Say which parameters get no gradient: those of the module that ran, or those that were named."""
@@ -221,7 +227,12 @@ class _AutogradReader:
         if function in self.without_gradient:
             attrs["cut"] = "reaches the outputs only through a cut: no gradient flows back here"
         frames = self.origins.frames(function)
-        self.builder.node(id_, name, inputs, _results_of(function), attrs=attrs, scope=scope, source=frames)
+        control = self._before(function)
+        self.builder.node(id_, name, inputs, _results_of(function), attrs=attrs, scope=scope, source=frames, control=control)
+
+    def _before(self, function: Any) -> Iterable[str]:
+        """Nodes above a function that do not feed it."""
+        return ()
 
     def _leaf(self, variable: Any, scope: Path) -> str:
         name = self.options.names.get(id(variable)) or self.origins.name(variable)
@@ -278,19 +289,24 @@ class _AutogradReader:
         inputs: list[ValueRef] = []
         if tensor.grad_fn is not None:
             inputs.append((self.ids[tensor.grad_fn], tensor.output_nr))
-        elif tensor.requires_grad:
-            attrs["cut"] = "a leaf that requires a gradient: nothing has been computed from it yet"
         else:
             cuts = self.origins.cuts_of(tensor)
-            attrs["cut"] = _sentences(cuts) or _why_no_gradient(tensor)
-            if kind == "output":
-                self.notes.append(f"{id_} has no gradient: {attrs['cut']}")
+            attrs["cut"] = self._why_cut(tensor, id_, kind, cuts)
             shown = cuts and self.options.show_cuts
             if shown and not (tensor._is_view() and id(tensor._base) in self.ids):  # once, before the base
                 inputs.append((self._cut(id_, 0, cuts, ()), 0))
         base = tensor._base if tensor._is_view() else None
         control = [self.ids[id(base)]] if kind == "output" and base is not None and id(base) in self.ids else []
         self.builder.node(id_, kind, inputs, (tensor_type(tensor),), role="output", attrs=attrs, control=control)
+
+    def _why_cut(self, tensor: Any, id_: str, kind: str, cuts: Cuts = ()) -> str:
+        """Why a tensor that no function computed has no gradient. A note says it about an output."""
+        if tensor.requires_grad:
+            return "a leaf that requires a gradient: nothing has been computed from it yet"
+        why = _sentences(cuts) or _why_no_gradient(tensor)
+        if kind == "output":
+            self.notes.append(f"{id_} has no gradient: {why}")
+        return why
 
     def _cut(self, user: str, position: int, cuts: Cuts, scope: Path) -> str:
         """A mark at an input through which no gradient flows back."""

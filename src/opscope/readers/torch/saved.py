@@ -22,6 +22,11 @@ class Held(NamedTuple):
     freed: bool
 
 
+def is_custom(name: str) -> bool:
+    """Whether the name of a saved tensor is one that a custom autograd.Function's tensors get."""
+    return name.startswith(CUSTOM)
+
+
 @lru_cache(maxsize=2048)
 def _saved_names(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of saved values, and of saved tensors, which torch also offers packed under another name."""
@@ -58,14 +63,16 @@ def held_by(function: Any, *, values: bool, tensors: bool, listed: bool = False)
             if tensors:
                 saved.extend(_tensors_in(name[len(PREFIX) :], value))
     if isinstance(function, torch.autograd.function.BackwardCFunction):
+        custom: list[tuple[str, Any]] = []
         try:
-            saved.extend((f"{CUSTOM}{index}]", tensor) for index, tensor in enumerate(function.saved_tensors) if tensor is not None)
+            custom = [(f"{CUSTOM}{index}]", tensor) for index, tensor in enumerate(function.saved_tensors)]
         except RuntimeError:
             freed = True
+        saved.extend((name, tensor) for name, tensor in custom if tensor is not None)
         if values:
             attributes.update((key, value) for key, value in vars(function).items() if not isinstance(value, torch.Tensor))
         if listed:
-            attributes.update((name, _saved_text(tensor)) for name, tensor in saved if name.startswith(CUSTOM))
+            attributes.update((name, _saved_text(tensor)) for name, tensor in custom)
     return Held(dict(sorted(attributes.items())) if listed else attributes, saved, freed)
 
 
