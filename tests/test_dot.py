@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from programs import F32, everything, programs
+from support.graphviz import render
 
 from opscope.loading import load
 from opscope.program import Program, ProgramBuilder
+from opscope.render.draw.picture import draw
 from opscope.render.writers.dot import dot_of
 from opscope.view_options import ViewOptions
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'
-needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +25,6 @@ def step(example: Path) -> Program:
     program = load(example)
     assert isinstance(program, Program)
     return program
-
-
-def accepted(text: str) -> str:
-    done = subprocess.run(["dot", "-Tplain"], input=text.encode("utf-8", "backslashreplace"), capture_output=True, check=False)
-    assert done.returncode == 0 and not done.stderr, done.stderr.decode()
-    return done.stdout.decode()
 
 
 def boxes(text: str) -> list[str]:
@@ -53,22 +47,48 @@ def frames(text: str) -> list[str]:
     return re.findall(r'^ *label="((?:[^"\\]|\\[^n])+)', text, re.M)
 
 
-@needs_graphviz
 def test_graphviz_accepts_a_program_with_one_of_everything() -> None:
-    plain = accepted(dot_of(everything(), ViewOptions()))
+    plain = render(dot_of(everything(), ViewOptions()))
     assert "tanh" in plain and "send" in plain
 
 
-@needs_graphviz
 @settings(max_examples=20)
 @given(programs())
 def test_graphviz_accepts_any_names(program: Program) -> None:
-    accepted(dot_of(program, ViewOptions()))
+    render(dot_of(program, ViewOptions()))
 
 
-@needs_graphviz
 def test_graphviz_accepts_a_training_step(step: Program) -> None:
-    accepted(dot_of(step, ViewOptions(depth=2)))
+    render(dot_of(step, ViewOptions(depth=2)))
+
+
+def drawn_texts(dot: str) -> tuple[list[str], list[str]]:
+    """What a reader sees in Graphviz's picture: the lines of text, and the tooltips."""
+    root = ElementTree.fromstring(render(dot, "svg"))
+    tips = [link.attrib["{http://www.w3.org/1999/xlink}title"] for link in root.iter("{http://www.w3.org/2000/svg}a")]
+    return [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")], tips
+
+
+def test_graphviz_shows_names_as_they_are() -> None:
+    """Entities, escapes and quotes of Graphviz's language are text."""
+    names = ["&lt;", "a&amp;b", "R&D", "&#65;", "\\N", "\\l", 'x"y', "<b>", "{a|b}"]
+    builder = ProgramBuilder("p")
+    graph = builder.graph("g")
+    for i, name in enumerate(names):
+        graph.node(str(i), name, outputs=[F32], scope=("a&gt;b",) if i else ())
+    texts, tips = drawn_texts(dot_of(builder.build(), ViewOptions()))
+    assert set(names) < set(texts) and "a&gt;b" in texts
+    assert set(names) <= {tip.split("\n")[0] for tip in tips}
+
+
+def test_flattened_calls_are_boxes_in_every_format() -> None:
+    """`--flatten --all-nodes` draws each node of the graph as one box, and no body of a call."""
+    program, options = everything(), ViewOptions(flatten=True, all_nodes=True)
+    text = dot_of(program, options)
+    drawn = draw(program, options, "svg")
+    assert frames(text) == [] and len(ids(text)) == drawn.boxes
+    assert len(re.findall(rf"^ *{QUOTED} -> {QUOTED}", text, re.M)) == drawn.edges
+    assert frames(dot_of(program, ViewOptions(flatten=True, depth=1))), "--depth expands calls"
 
 
 def test_scopes_become_nested_clusters_that_open_once() -> None:

@@ -1,7 +1,7 @@
 """Graphviz DOT: the view that a picture would show, for papers and tools that read DOT.
 
-Everything is expanded unless `--depth` says otherwise, and repeats are not folded, because DOT is for the whole graph. The TypeScript
-core (`web/src/core/writers/dot.ts`) writes it, so that one place decides what a view shows.
+Everything is expanded unless `--depth` or `--flatten` says otherwise, and repeats are not folded, because DOT is for the whole graph. The
+TypeScript core (`web/src/core/writers/dot.ts`) writes it, so that one place decides what a view shows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
 def dot_of(program: Program, options: ViewOptions, progress: Progress | None = None) -> str:
     checked_graph(options, program)
     rules = {"stubs": False, "liftSingles": False}
-    spec: dict[str, Any] = {"depth": EVERYTHING, **options.spec, "fold": False, "rules": rules}
+    depth = {} if options.flatten else {"depth": EVERYTHING}  # flat, calls are boxes in every format
+    spec: dict[str, Any] = {**depth, **options.spec, "fold": False, "rules": rules}
     request = {"spec": spec, **options.request, "title": program.name}
     _, text = host.run(encode_wire(enrich(program), details=bool(options.label)), [("load", None), ("dot", request)], progress)
     return text

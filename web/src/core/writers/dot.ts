@@ -64,7 +64,7 @@ function writeBoxes(visible: Visible, theme: Theme, names: readonly string[], li
       const fill = theme.frames[(depth - 1) % theme.frames.length];
       lines.push(`${indent}subgraph ${cluster(names, box)} {`);
       lines.push(
-        `${indent}  label=${quoted(label(visible, box))}; style="rounded,filled"; fillcolor="${fill}"; color="${theme.frameStroke}";`,
+        `${indent}  label=${shown(label(visible, box))}; style="rounded,filled"; fillcolor="${fill}"; color="${theme.frameStroke}";`,
       );
       if (anchored[box]) lines.push(`${indent}  ${quoted(names[box])} [label="", shape=point, style=invis];`);
       waiting.push({ box, depth, closing: true });
@@ -82,7 +82,7 @@ function boxLine(visible: Visible, theme: Theme, names: readonly string[], box: 
   const shape =
     kind === BoxKind.Stack ? ", peripheries=2" : kind === BoxKind.Stub || kind === BoxKind.Omitted ? ', style="rounded,filled,dashed"' : "";
   const tip = boxLines(visible, box).join("\n");
-  return `${quoted(names[box])} [label=${quoted(label(visible, box))}, tooltip=${quoted(tip)}, fillcolor="${fill}", color="${stroke}"${shape}];`;
+  return `${quoted(names[box])} [label=${shown(label(visible, box))}, tooltip=${hovered(tip)}, fillcolor="${fill}", color="${stroke}"${shape}];`;
 }
 
 /** Title, inlined operands, type, and what the option `label` adds. */
@@ -120,6 +120,15 @@ function isInside(visible: Visible, box: number, frame: number): boolean {
 }
 
 const cut = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`);
+
+/** Graphviz replaces an HTML entity such as `&lt;` by its character. */
+const withoutEntities = (text: string): string => text.replace(/&(?=#?\w+;)/g, "&amp;");
+
+/** A text that Graphviz draws. */
+const shown = (text: string): string => quoted(withoutEntities(text));
+
+/** A text of a tooltip, in which Graphviz looks for escapes twice. */
+const hovered = (text: string): string => quoted(withoutEntities(text).replaceAll("\\", "\\\\"));
 
 /** A DOT string. A backslash would begin a Graphviz escape (`\N` is the node's name), so it is doubled. */
 function quoted(text: string): string {
