@@ -57,9 +57,10 @@ with opscope.record(recording_path, times=True) as rec, hidet.graph.PassContext(
     ctx.save_graph_instrument(out_dir=str(outs / "passes"))
     optimized = hidet.graph.optimize(graph)
 
-for each, name in ((graph, "attention-graph"), (optimized, "optimized"), (every_kind_of_attribute(), "attributes")):
+attributes = every_kind_of_attribute()
+for each, name in ((graph, "attention-graph"), (optimized, "optimized"), (attributes, "attributes")):
     written(each, name)
-captured = opscope.capture(graph)
+captured, kinds = opscope.capture(graph), opscope.capture(attributes)
 print(
     json.dumps(
         {
@@ -69,6 +70,7 @@ print(
             "captured": [node.op for node in captured.main if node.role == "op"],
             "names": [op.name for op in graph.nodes],
             "text": str(captured.main).splitlines()[0],
+            "dims": next(node.attrs["dims"] for node in kinds.main if node.op == "ReduceMean"),
             "restored": hidet.graph.operator.Operator.reforward is reforward,
         }
     )

@@ -17,7 +17,21 @@ from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.program.call_order import callees_first
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
-from opscope.program.values import ARGUMENT_ROLES, EMPTY, NO_DETAILS, WHOLE, Details, Frame, Link, NodeKey, Path, Role, TensorType, ValueRef
+from opscope.program.values import (
+    ARGUMENT_ROLES,
+    EMPTY,
+    NO_DETAILS,
+    PRINTED,
+    WHOLE,
+    Details,
+    Frame,
+    Link,
+    NodeKey,
+    Path,
+    Role,
+    TensorType,
+    ValueRef,
+)
 
 _LONGEST_VALUE = 97
 
@@ -166,7 +180,13 @@ class Graph:
         return len(self.nodes)
 
     def lines(self, *, whole: bool = False) -> Iterator[str]:
-        """Readable text, one line per node: typed result, op, operands and attributes. Long values are cut, unless it is to be `whole`."""
+        """Readable text, one line per node: typed result, op, operands and attributes. Long values are cut, unless it is to be `whole`.
+
+        A graph of a framework that prints one line per node itself (hidet) is what that framework prints.
+        """
+        if PRINTED in self.attrs:
+            yield from str(self.attrs[PRINTED]).splitlines()
+            return
         header = ", ".join(f"{node.id}: {node.type_text}" for node in self.parameters)
         yield f"{self.name}({header}):"
         for node in self.nodes:

@@ -204,4 +204,6 @@ class KnownDetails(Details):
         return self._source
 
 
+PRINTED = "printed"
+"""Attribute of a graph: the text that its framework prints of it."""
 NO_DETAILS = Details()

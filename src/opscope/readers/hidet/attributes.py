@@ -1,7 +1,7 @@
 """Attributes of hidet's operators: values in a Program, the name of a Python type and a text in hidet's netron JSON.
 
-A value whose type and text do not follow from it (a tuple, an object of hidet's own) is also kept as hidet writes it, so that the JSON
-comes back as it was.
+A value whose type and text do not follow from it (a tuple, an object of hidet's own) is also kept as hidet writes it, among the
+attributes of the graph, so that the JSON comes back as it was.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ SOURCE = "Hidet"
 FUSED_GRAPH = "fused_graph"
 """hidet's attribute with the graph of a fused operator, which is a called graph in a Program."""
 
-TASK, CATEGORY, SHARE_MAP, FUSED, VERBATIM = "task", "category", "share_map", "fused", "netron"
-NOT_HIDETS = frozenset((TASK, CATEGORY, SHARE_MAP, FUSED, VERBATIM))
+TASK, CATEGORY, SHARE_MAP, FUSED = "task", "category", "share_map", "fused"
+NOT_HIDETS = frozenset((TASK, CATEGORY, SHARE_MAP, FUSED))
 """Attributes in a Program that are not attributes of the operator in hidet."""
-FLOW_TEXT = "text"
-"""Attribute of a fused graph: as hidet prints it."""
+VERBATIM = "netron"
+"""Attribute of a graph: by operator and attribute, type and text as hidet writes them."""
 
 
 def netron_form(value: Any) -> NetronForm:
@@ -54,8 +54,6 @@ _DECODERS: Mapping[str, Callable[[str], Any]] = {
 }
 
 
-def with_verbatim(attributes: Mapping[str, tuple[Any, NetronForm]]) -> dict[str, Any]:
-    """The values, and what hidet writes for those from which it does not follow."""
-    attrs = {name: value for name, (value, _) in attributes.items()}
-    verbatim = {name: {"type": form[0], "value": form[1]} for name, (value, form) in attributes.items() if netron_form(value) != form}
-    return attrs | {VERBATIM: verbatim} if verbatim else attrs
+def verbatim_of(attributes: Mapping[str, tuple[Any, NetronForm]]) -> dict[str, dict[str, str]]:
+    """What hidet writes for those values from which it does not follow."""
+    return {name: {"type": form[0], "value": form[1]} for name, (value, form) in attributes.items() if netron_form(value) != form}

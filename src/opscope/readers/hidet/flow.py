@@ -9,8 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef
-from opscope.readers.hidet.attributes import FLOW_TEXT, FUSED, FUSED_GRAPH, SHARE_MAP, SOURCE, TASK, netron_form, with_verbatim
+from opscope.program import PRINTED, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, whole_number
+from opscope.readers.hidet.attributes import FUSED, FUSED_GRAPH, SHARE_MAP, SOURCE, TASK, VERBATIM, netron_form, verbatim_of
 
 
 class FlowNames:
@@ -40,22 +40,35 @@ class FlowNames:
         return entry[1]
 
 
+_MOST_HASHED = 64 * 2**20
+"""hidet's text has a hash of each constant. Beyond this many bytes, a graph is printed as those of other frameworks are."""
+
+
 def flow_graph_program(flow: Any, names: FlowNames | None = None, name: str = "hidet") -> Program:
+    """A graph, with the text that hidet prints of it; between passes (with `names`), only fused graphs have theirs."""
+    is_printed = names is None and _constant_bytes(flow) <= _MOST_HASHED
     names = names or FlowNames()
     program = ProgramBuilder(name, "main")
     program.attrs["source"] = SOURCE
     waiting = [("main", flow)]
     while waiting:
-        title, graph = waiting.pop()
-        waiting += _add_graph(program.graph(title), graph, names)
+        title, content = waiting.pop()
+        graph = program.graph(title)
+        if is_printed or title != "main":
+            with suppress(Exception):  # hidet 0.3 cannot print an operator with several results
+                graph.attrs[PRINTED] = names.text(content)
+        waiting += _add_graph(graph, content, names)
     return program.build()
+
+
+def _constant_bytes(flow: Any) -> int:
+    """The bytes of a graph's constants, as far as they are known."""
+    constants = {id(tensor): tensor for op in flow.nodes for tensor in op.inputs if tensor.storage is not None}
+    return sum(int(tensor.nbytes) for tensor in constants.values())
 
 
 def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames) -> list[tuple[str, Any]]:
     """Add one graph, and return the fused graphs in it with their names."""
-    if graph.name != "main":
-        with suppress(Exception):  # hidet 0.3 cannot print an operator with several results
-            graph.attrs[FLOW_TEXT] = names.text(flow)
     inner: list[tuple[str, Any]] = []
     value: dict[int, ValueRef] = {}
 
@@ -74,7 +87,10 @@ def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames) -> list[tuple[s
     for op in flow.nodes:
         inputs = [of(tensor) for tensor in op.inputs]
         id_ = names.name(op, str(op.name))
-        attrs = with_verbatim({str(key): (_plain(item), netron_form(item)) for key, item in op.attrs.items() if key != FUSED_GRAPH})
+        values = {str(key): (_plain(item), netron_form(item)) for key, item in op.attrs.items() if key != FUSED_GRAPH}
+        attrs: dict[str, Any] = {key: value for key, (value, _) in values.items()}
+        if verbatim := verbatim_of(values):
+            graph.attrs.setdefault(VERBATIM, {})[id_] = verbatim
         fused = op.attrs.get(FUSED_GRAPH)
         if fused is not None:
             inner.append((f"{id_}.fused", fused))
@@ -106,4 +122,8 @@ def _plain(value: Any) -> Any:
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind(value)
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    text = str(value)
+    number = whole_number(text)  # hidet's own constants
+    return text if number is None else number

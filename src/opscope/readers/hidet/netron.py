@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opscope.errors import blamed_on_source
-from opscope.program import GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, whole_number
-from opscope.readers.hidet.attributes import CATEGORY, FLOW_TEXT, FUSED, FUSED_GRAPH, TASK, value_of, with_verbatim
+from opscope.program import PRINTED, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, whole_number
+from opscope.readers.hidet.attributes import CATEGORY, FUSED, FUSED_GRAPH, TASK, VERBATIM, value_of, verbatim_of
 from opscope.readers.hidet.text import read_flow_text
 from opscope.readers.json_text import parsed_json
 
@@ -49,10 +49,13 @@ def _graph(program: ProgramBuilder, graph: GraphBuilder, content: dict[str, Any]
         if fused_text.startswith("Graph("):
             calls = [f"{node['name']}.fused"]
             del written[FUSED_GRAPH]
-        attrs = with_verbatim({name: (value_of(form), form) for name, form in written.items()})
+        values = {name: (value_of(form), form) for name, form in written.items()}
+        attrs: dict[str, Any] = {name: value for name, (value, _) in values.items()}
+        if verbatim := verbatim_of(values):
+            graph.attrs.setdefault(VERBATIM, {})[node["name"]] = verbatim
         if calls:
             fused = program.graph(calls[0])
-            fused.attrs[FLOW_TEXT] = fused_text
+            fused.attrs[PRINTED] = fused_text
             read_flow_text(fused, fused_text)
             attrs[FUSED] = [each.op for each in fused.nodes if each.role == "op"]
         if node.get("description"):

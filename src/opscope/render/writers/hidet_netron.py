@@ -7,12 +7,13 @@ called graph becomes text in the attribute `fused_graph`, as in hidet's own file
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from opscope.plugin import Progress
-from opscope.program import UNKNOWN_TYPE, Graph, Node, Program, TensorType, ValueRef
-from opscope.readers.hidet.attributes import CATEGORY, FLOW_TEXT, FUSED_GRAPH, NOT_HIDETS, SOURCE, TASK, VERBATIM, NetronForm, netron_form
+from opscope.program import PRINTED, UNKNOWN_TYPE, Graph, Node, Program, TensorType, ValueRef
+from opscope.readers.hidet.attributes import CATEGORY, FUSED_GRAPH, NOT_HIDETS, SOURCE, TASK, VERBATIM, NetronForm, netron_form
 from opscope.render.writers.netron import category
 from opscope.view_options import ViewOptions
 
@@ -57,7 +58,7 @@ class _Model:
 
     def _node(self, node: Node) -> dict[str, Any]:
         forms = [(FUSED_GRAPH, ("FlowGraph", _flow_text(self.program[name]))) for name in node.calls[:1]]
-        forms += _forms(node)
+        forms += _forms(node, self.graph.attrs.get(VERBATIM, {}).get(node.id, {}))
         return {
             "name": self.names[node.id],
             "type": {"name": node.op, "category": self._category(node)},
@@ -88,8 +89,7 @@ class _Model:
         return {"name": name, "arguments": [argument], "visible": True}
 
 
-def _forms(node: Node) -> list[tuple[str, NetronForm]]:
-    verbatim = node.attrs.get(VERBATIM, {})
+def _forms(node: Node, verbatim: Mapping[str, Mapping[str, str]]) -> list[tuple[str, NetronForm]]:
     forms = []
     for key, value in node.attrs.items():
         if key in verbatim:
@@ -101,8 +101,8 @@ def _forms(node: Node) -> list[tuple[str, NetronForm]]:
 
 def _flow_text(graph: Graph) -> str:
     """A called graph, as hidet prints it."""
-    if FLOW_TEXT in graph.attrs:
-        return str(graph.attrs[FLOW_TEXT])
+    if PRINTED in graph.attrs:
+        return str(graph.attrs[PRINTED])
 
     def typed(node: Node) -> str:
         return ", ".join(f"{node.id if i == 0 else f'{node.id}_{i}'}: {t.dtype}[{_dims(t)}][cpu]" for i, t in enumerate(node.outputs))
