@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import re
 import shutil
 import struct
@@ -20,7 +21,7 @@ from programs import everything, programs
 
 import opscope
 from opscope.errors import OpscopeError
-from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.program import Metric, Program, ProgramBuilder, TensorType
 from opscope.render.draw import host
 from opscope.render.draw.picture import draw
 from opscope.render.writers.pdf import _font, pdf_bytes
@@ -142,6 +143,57 @@ def _grey_levels(png: bytes) -> bytes:
             packed += png[at + 8 : at + 8 + length]
         at += 12 + length
     return zlib.decompress(packed)
+
+
+@pytest.mark.parametrize(("suffix", "format"), [("jpg", "JPEG"), ("JPEG", "JPEG"), ("webp", "WEBP"), ("gif", "GIF")])
+def test_other_picture_formats_are_the_same_picture(tmp_path: Path, suffix: str, format: str) -> None:
+    """Of the same size, with nearly the same colours as the PNG; a GIF has only 256."""
+    image = pytest.importorskip("PIL.Image")
+    opscope.save(small(), tmp_path / "p.png", scale=2)
+    opscope.save(small(), tmp_path / f"p.{suffix}", scale=2)
+    png, other = image.open(tmp_path / "p.png").convert("RGB"), image.open(tmp_path / f"p.{suffix}")
+    assert other.format == format and other.size == png.size
+    far = [abs(a - b) for a, b in zip(png.tobytes(), other.convert("RGB").tobytes(), strict=True)]
+    assert sum(far) / len(far) < (4 if format == "GIF" else 2)
+    opscope.save(small(), tmp_path / f"p.{suffix}")  # replaces its own kind of file
+    opscope.save(small(), tmp_path / "clear.jpg", background="transparent")
+    assert min(image.open(tmp_path / "clear.jpg").getpixel((0, 0))) > 250, "white where there is no background"
+
+
+def test_a_picture_that_a_format_cannot_hold_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("PIL.Image")
+    with pytest.raises(OpscopeError, match=r"cannot be written as WEBP: .*; use a smaller scale"):
+        opscope.save(chain(310), tmp_path / "p.webp", wrap=False)
+
+
+def test_a_missing_pillow_names_the_command_that_installs_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['PIL'] = None\n")
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    refused = run("export", "demo:detach", "-o", "p.jpg", env={"PYTHONPATH": path})
+    assert refused.returncode == 2
+    assert refused.stderr.strip().endswith("writing JPEG picture needs PIL: pip install 'opscope[images]'")
+
+
+def test_boxes_grow_with_a_metric() -> None:
+    """The largest number is twice as large, text included; the smallest, and boxes without one, are as usual."""
+    program = small().with_metric(Metric("time", "s", "sum", "measured"), {"dot.0": 4e-3, "tanh.0": 1e-3, "exp.1": 2.5e-3})
+
+    def sizes(options: ViewOptions) -> dict[str, tuple[float, float, float]]:
+        drawn = ElementTree.fromstring(svg_text(program, options))
+        groups = [group for group in drawn.iter(f"{SVG}g") if group.attrib.get("class", "").startswith("box")]
+        bodies = {group.attrib["data-key"].rpartition(":")[2]: (group.find(f"{SVG}rect"), group.find(f"{SVG}text")) for group in groups}
+        return {
+            key: (float(rect.attrib["width"]), float(rect.attrib["height"]), float(text.attrib["font-size"]))
+            for key, (rect, text) in bodies.items()
+            if rect is not None and text is not None
+        }
+
+    usual, grown = sizes(ViewOptions(depth=9)), sizes(ViewOptions(depth=9, size_by="time"))
+    factors = {key: [b / a for a, b in zip(usual[key], grown[key], strict=True)] for key in usual}
+    assert factors["dot.0"] == pytest.approx([2, 2, 2], rel=0.02) and factors["exp.1"] == pytest.approx([1.5] * 3, rel=0.02)
+    assert all(factors[key] == [1, 1, 1] for key in usual if key not in ("dot.0", "exp.1"))
+    with pytest.raises(OpscopeError, match="no metric named 'tiem' to size boxes by; did you mean"):
+        svg_text(program, ViewOptions(size_by="tiem"))
 
 
 def test_png_that_would_be_too_large_says_which_scale_fits() -> None:

@@ -31,7 +31,8 @@ NodeData: TypeAlias = str | PathLike[str] | Mapping[str, Any]
 Kind: TypeAlias = Literal["flag", "switch", "integer", "number", "text", "texts", "pair", "choice", "file", "files"]
 Goes: TypeAlias = Literal["spec", "request", "python"]
 
-PICTURES = ("svg", "png", "pdf")
+PIXELS = ("png", "jpg", "webp", "gif")
+PICTURES = ("svg", *PIXELS, "pdf")
 DRAWN = ("html", *PICTURES, "drawio")
 GRAPHS = (*DRAWN, "dot")
 
@@ -160,6 +161,16 @@ class ViewOptions:
             more="See [metrics](python.md#metric).",
         ),
     ] = None
+    size_by: Annotated[
+        str | None,
+        Row(
+            "Enlarge boxes by a metric (time, flops, bytes, …), up to twice.",
+            metavar="NAME",
+            url="size",
+            writers=DRAWN,
+            more="The box with the largest number is twice as large as usual, text included, and the one with the smallest is as usual.",
+        ),
+    ] = None
     forward_backward: Annotated[
         bool,
         Row(
@@ -175,7 +186,8 @@ class ViewOptions:
         Background, Row("Background of a picture; white or transparent suits papers.", goes="request", writers=PICTURES)
     ] = "theme"
     scale: Annotated[
-        float, Row("Scale factor of a PNG or PDF.", metavar="S", goes="python", least=0.05, most=32, writers=("png", "pdf"))
+        float,
+        Row("Scale factor of a PNG, JPEG, WebP, GIF or PDF.", metavar="S", goes="python", least=0.05, most=32, writers=(*PIXELS, "pdf")),
     ] = 1.0
     wrap: Annotated[
         bool | None, Row("Break a tall picture into columns. By default only a very tall one.", goes="request", writers=PICTURES)

@@ -97,6 +97,7 @@ TIMES = {
 PICTURES = """
 plot_graph(graph, "new/directory/ait_model.svg")
 plot_graph(graph, "ait_model.png")
+plot_graph(graph, "ait_model.jpg")
 plot_graph(graph, "timed.svg", file_with_time_profiles="times.json")
 plot_graph(graph, "timed.html", file_with_time_profiles="times.json")
 plot_graph(graph, "timed.json", file_with_time_profiles="times.json")
@@ -131,6 +132,10 @@ class Drawn(NamedTuple):
     fills: dict[str, str]
     texts: dict[str, list[str]]
     widths: dict[str, float]
+    """Of borders."""
+    letters: dict[str, float]
+    """The size of the first line's letters."""
+    areas: dict[str, float]
 
 
 def in_svg(text: str) -> Drawn:
@@ -149,6 +154,8 @@ def in_svg(text: str) -> Drawn:
         {texts[key][0]: body["fill"] for key, body in bodies.items()},
         {lines[0]: lines[1:] for lines in texts.values()},
         {texts[key][0]: float(body.get("stroke-width", 1)) for key, body in bodies.items()},
+        {texts[key][0]: float(next(iter(group.iter(f"{SVG}text"))).attrib["font-size"]) for key, group in boxes.items()},
+        {texts[key][0]: float(body["width"]) * float(body["height"]) for key, body in bodies.items()},
     )
 
 
@@ -278,6 +285,7 @@ def test_a_time_profile_labels_colours_and_emphasises(tutorial: Path) -> None:
             assert rows[rows.index(column) + 1] in (f"{value * 1000:.3g} µs", f"{value * 1000:g} µs"), label
     slow, fast = "gemm_rcr_bias_fast_gelu_0", "layernorm_3"
     assert drawn.fills[slow] != drawn.fills[fast] and drawn.widths[slow] > drawn.widths[fast]
+    assert drawn.letters[slow] == 2 * drawn.letters[fast] and drawn.areas[slow] > 3 * drawn.areas[fast]
 
 
 @pytest.mark.skipif(not CHECKOUT, reason="needs a checkout of AITemplate (OPSCOPE_AITEMPLATE)")

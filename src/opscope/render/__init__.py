@@ -55,6 +55,18 @@ WRITERS: tuple[Writer, ...] = (
         begins=(b"%pdf",),
     ),
     Writer(
+        "jpg", "opscope.render.writers.jpg", "JPEG picture", (".jpg", ".jpeg"), ("PIL",), "opscope[images]",
+        begins=(b"\xff\xd8",),
+    ),
+    Writer(
+        "webp", "opscope.render.writers.webp", "WebP picture", (".webp",), ("PIL",), "opscope[images]",
+        begins=(b"riff",),
+    ),
+    Writer(
+        "gif", "opscope.render.writers.gif", "GIF picture", (".gif",), ("PIL",), "opscope[images]",
+        begins=(b"gif8",),
+    ),
+    Writer(
         "json", "opscope.render.writers.json", "opscope's own JSON, readable again", (".json",),
         begins=(b'{"format": "opscope"',), several=True,
     ),

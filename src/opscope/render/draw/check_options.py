@@ -46,6 +46,10 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
         if attribute not in attributes:
             help = suggest(attribute, attributes) if attributes else ""
             raise SourceError(f"no node has an attribute {attribute!r} to colour by{help}")
+    if options.size_by is not None:
+        metrics = [*COUNTED, *enrich(program).metrics]
+        if options.size_by not in metrics:
+            raise SourceError(f"no metric named {options.size_by!r} to size boxes by{suggest(options.size_by, metrics)}")
     if options.label:
         labels = [*COUNTED, *enrich(program).metrics, *_attributes(program)]
         for label in options.label:

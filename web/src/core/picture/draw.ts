@@ -12,6 +12,7 @@ import { reveal } from "../view/reveal";
 import { halvesOf } from "../view/twoHalves/halves";
 import { placesBefore } from "./continuity";
 import { labelled } from "./labels";
+import { sized } from "./sizes";
 import type { Arrangement, DrawContext, Picture, PictureRequest } from "./types";
 
 /** What the numbers of a wrapped picture mean. */
@@ -76,7 +77,7 @@ export function choose(program: ProgramData, request: PictureRequest): Chosen {
     ? reveal(program, spec, request.reveal.node, request.reveal.level)
     : { visible: buildView(program, spec), spec, opened: [], unfolded: [], revealed: -1 };
   const visible = mergeFrames ? mergeLoneFrames(chosen.visible) : chosen.visible;
-  return { ...chosen, visible: labelled(program, visible, spec.label ?? []) };
+  return { ...chosen, visible: sized(program, labelled(program, visible, spec.label ?? []), spec.sizeBy) };
 }
 
 /** Does a picture have the same boxes as the previous one? */

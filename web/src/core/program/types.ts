@@ -256,6 +256,8 @@ export interface Visible {
   readonly notes: readonly (readonly string[] | undefined)[];
   /** What the option `label` writes on boxes; undefined without it. */
   readonly rows?: readonly (readonly LabelRow[] | undefined)[];
+  /** How much larger than usual boxes are (1: not larger); undefined without the option `size by`. */
+  readonly growth?: Float64Array;
   /** How many repeats a stack has (1 otherwise); how many nodes are inside. */
   readonly repeat: Int32Array;
   readonly nodesInside: Int32Array;

@@ -28,6 +28,8 @@ export interface ViewOptions {
   readonly groupBy: string | undefined;
   /** Colour by a metric (flops, bytes, …), op, dtype, group or attr:NAME. */
   readonly colourBy: string | undefined;
+  /** Enlarge boxes by a metric (time, flops, bytes, …), up to twice. */
+  readonly sizeBy: string | undefined;
   /** Draw forward and backward in two columns, aligned by layer. */
   readonly forwardBackward: boolean;
   /** Draw top to bottom or left to right. */
@@ -70,6 +72,7 @@ export const VIEW_OPTIONS = {
   fold: { kind: "switch", default: true, url: "fold", goes: "spec" },
   groupBy: { kind: "text", default: undefined, url: "by", goes: "spec" },
   colourBy: { kind: "text", default: undefined, url: "col", goes: "request" },
+  sizeBy: { kind: "text", default: undefined, url: "size", goes: "spec" },
   forwardBackward: { kind: "flag", default: false, url: "beside", goes: "spec" },
   rankdir: { kind: "choice", default: "TB", url: "dir", goes: "request", choices: ["TB", "LR"] },
   theme: { kind: "choice", default: undefined, url: "", goes: "request", choices: ["light", "dark"] },

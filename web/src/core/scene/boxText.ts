@@ -51,6 +51,8 @@ export interface BoxContent {
   readonly repeat: number;
   /** A value drawn as a box. */
   readonly value?: boolean;
+  /** How much larger than usual it is, text included; a frame is as large as its content. */
+  readonly growth?: number | undefined;
   /** Frames: the available width, once it is known. */
   readonly room?: number;
 }
@@ -80,6 +82,7 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
       subtitle: continued ? "continued" : scene.subtitle[box],
       notes: scene.notes[box],
       rows: scene.rows?.[box],
+      growth: scene.growth?.[box],
       expandable: scene.expandable[box] === 1,
       group: scene.group[box] === 1,
       repeat: scene.repeat[box],
@@ -96,6 +99,22 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
 
 /** The size of a leaf box; the minimum width of a frame and the height of its title line. Fills `runs`, relative to the top-left corner. */
 export function planBox(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
+  planUsual(content, size, runs);
+  const { growth = 1, shape } = content;
+  if (growth === 1 || shape === Shape.Frame) return;
+  size.width = Math.ceil(size.width * growth);
+  size.height = Math.ceil(size.height * growth);
+  const grown = runs?.map((run) => ({
+    ...run,
+    x: run.x * growth,
+    y: run.y * growth,
+    size: run.size * growth,
+    width: run.width * growth,
+  }));
+  if (grown) runs?.splice(0, runs.length, ...grown);
+}
+
+function planUsual(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   switch (content.shape) {
     case Shape.Frame:
       planFrame(content, size, runs);

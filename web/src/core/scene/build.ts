@@ -68,6 +68,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     subtitle: visible.subtitle,
     notes: visible.notes,
     rows: visible.rows,
+    growth: visible.growth,
     mixRow: mix.row,
     mixShares: mix.shares,
     measures: options.measures ?? [],

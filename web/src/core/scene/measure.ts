@@ -70,6 +70,7 @@ function contentOf(visible: Visible, box: number): BoxContent {
     subtitle: visible.subtitle[box],
     notes: visible.notes[box],
     rows: visible.rows?.[box],
+    growth: visible.growth?.[box],
     expandable: visible.expandable[box] === 1,
     group: isGroup(visible, box),
     repeat: visible.repeat[box],

@@ -127,7 +127,11 @@ export function paintBox(
   paintMix(scene, theme, item, painter);
   const style = boxStyle(scene, theme, item);
   for (const run of runs) {
-    if (run.pill) painter.rect(run.x - 6, run.y - 11.5, run.width + 12, 16, 8, theme.pill.fill, theme.pill.stroke, 1, "solid");
+    const unit = run.size / TINY;
+    if (run.pill) {
+      const { fill, stroke } = theme.pill;
+      painter.rect(run.x - 6 * unit, run.y - 11.5 * unit, run.width + 12 * unit, 16 * unit, 8 * unit, fill, stroke, 1, "solid");
+    }
     painter.text(run, run.pill ? theme[run.colour] : style[run.colour]);
   }
   painter.end();

@@ -61,6 +61,8 @@ export interface Scene {
   readonly notes: readonly (readonly string[] | undefined)[];
   /** What the option `label` writes on boxes. */
   readonly rows?: readonly (readonly LabelRow[] | undefined)[] | undefined;
+  /** How much larger than usual boxes are. */
+  readonly growth?: Float64Array | undefined;
   /** Row of `mixShares` (shares by category, one row per collapsed group), or -1. */
   readonly mixRow: Int32Array;
   readonly mixShares: Float32Array;

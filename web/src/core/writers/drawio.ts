@@ -72,7 +72,7 @@ function boxLook(scene: Scene, theme: Theme, item: number): Look {
     strokeColor: scene.emphasis[item] ? theme.accent : stroke || "none",
     strokeWidth: scene.emphasis[item] ? 2.4 : 1,
     fontColor: text,
-    fontSize: shape === Shape.Pill ? 10 : 11,
+    fontSize: Math.round((shape === Shape.Pill ? 10 : 11) * (scene.growth?.[scene.box[item]] ?? 1)),
     ...(kind === BoxKind.Stub || kind === BoxKind.Omitted ? { dashed: 1 } : {}),
     ...(frame ? { container: 1, collapsible: 0, fontStyle: 1, align: "left", verticalAlign: "top", spacingLeft: 10 } : {}),
   };
