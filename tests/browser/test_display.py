@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from browser.harness import Open, Viewer
 from browser.samples import network
+from opscope.program import ProgramBuilder, TensorType
 
 SMALL = {"width": 900, "height": 600}
 
@@ -58,3 +60,31 @@ def test_isolating_a_node_opens_the_groups_around_its_neighbours(viewer: Viewer)
     state = viewer.press("Isolate (2 hops)")
     assert any(key.endswith("layer_1: Block") for key in state["expanded"])
     assert viewer.row("add").count() == 1, "add.1 uses relu.1, and no closed group hides it"
+
+
+def test_layouts_and_labels_have_a_switch(open_file: Open) -> None:
+    builder = ProgramBuilder("laid out")
+    graph = builder.graph("main")
+    graph.node("x", "parameter", outputs=[TensorType("f32", (8, 16), "{0,1}")], role="parameter")
+    graph.node("copy.1", "copy", [("x", 0)], [TensorType("f32", (8, 16), "{1,0}")], attrs={"channel": "seven"})
+    graph.outputs.append(("copy.1", 0))
+    viewer = open_file(builder.build(), viewport=SMALL)
+
+    def texts() -> str:
+        with viewer.page.expect_download() as download:
+            viewer.page.get_by_role("button", name="Save SVG", exact=True).click()
+        return " ".join(ElementTree.fromstring(download.value.path().read_text("utf-8")).itertext())
+
+    assert "{1,0}" not in texts() and "seven" not in texts()
+    viewer.press("Show layouts")
+    assert "layouts=" in viewer.page.url and "f32[8, 16]{1,0}" in texts()
+    viewer.choose("Write on boxes", "channel")
+    assert "channel" in viewer.page.url and "seven" in texts()
+    viewer.choose("Write on boxes", "")
+    viewer.press("Show layouts")
+    assert "{1,0}" not in texts() and "seven" not in texts()
+
+
+def test_what_has_no_layouts_has_no_switch_for_them(viewer: Viewer) -> None:
+    assert viewer.page.get_by_role("button", name="Show layouts", exact=True).count() == 0
+    assert viewer.page.get_by_label("Write on boxes", exact=True).count() == 1

@@ -50,8 +50,9 @@ export interface ProgramSummary extends ParameterCounts {
   readonly ops: readonly OpCount[];
   readonly others: number;
   readonly otherBytes: number;
-  /** Does its file have edge overlays? */
+  /** Does its file have edge overlays? Do its types have layouts? */
   readonly overlays: boolean;
+  readonly layouts: boolean;
   /** Names of the metrics that it can be coloured by, and their totals for one run of the entry. */
   readonly metrics: readonly string[];
   readonly totals: readonly MetricFact[];

@@ -78,6 +78,7 @@ export class EngineState {
       metrics: metricsOf(program).map(({ name }) => name),
       totals: totals(program),
       overlays: (program.looks?.overlays.length ?? 0) > 0,
+      layouts: program.types.layout.some((text) => program.strings.at(text) !== ""),
       decodeMs,
       ...(this.passes ? { passes: this.passes.rows } : {}),
     };

@@ -29,6 +29,8 @@ export const actions = {
   names: (session: Session) => void session.display.set(toggleNames(session.view)),
   allNodes: (session: Session) => void session.display.set(toggleAllNodes(session.view)),
   frames: (session: Session) => void session.display.set(toggleFrames(session.view)),
+  layouts: (session: Session) => void session.display.set({ ...session.view, layouts: !session.view.layouts }),
+  label: (session: Session, label: readonly string[]) => void session.display.set({ ...session.view, label }),
   values: (session: Session) => void session.display.set({ ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }),
   /** The halves are groups of the grouping by direction, laid out downwards. */
   forwardBackward: (session: Session) => {

@@ -3,7 +3,7 @@ import { DIRECTION } from "../../core/program/names";
 import type { JSX } from "preact";
 import type { Session } from "../session";
 import { actions, showsOperands } from "./actions";
-import { IconButton } from "./icons";
+import { Icon, IconButton } from "./icons";
 
 export function ViewOptions({ session }: { readonly session: Session }): JSX.Element | null {
   const { view, program, shown } = session;
@@ -43,6 +43,37 @@ export function ViewOptions({ session }: { readonly session: Session }): JSX.Ele
         pressed={view.values === "boxes"}
         onClick={() => actions.values(session)}
       />
+      {program?.layouts && (
+        <IconButton name="Show layouts" icon="layouts" pressed={view.layouts} onClick={() => actions.layouts(session)} />
+      )}
+      <LabelChoice session={session} />
     </div>
+  );
+}
+
+/** A metric or an attribute to write on boxes. The browser's own list is under the icon. */
+function LabelChoice({ session }: { readonly session: Session }): JSX.Element {
+  const { label } = session.view;
+  const names = [...new Set([...(session.program?.metrics ?? []), ...session.attributes])];
+  const several = label.length > 1 ? label.join(", ") : "";
+  const chosen = several || (label[0] ?? "");
+  const title = chosen ? `Written on boxes: ${chosen}` : "Write on boxes";
+  return (
+    <label class="tool icon chooser" data-chosen={chosen !== ""} title={title}>
+      <Icon name="label" />
+      <select
+        aria-label="Write on boxes"
+        value={chosen}
+        onChange={({ currentTarget }) => actions.label(session, currentTarget.value ? [currentTarget.value] : [])}
+      >
+        <option value="">nothing</option>
+        {several && <option value={several}>{several}</option>}
+        {names.map((name) => (
+          <option key={name} value={name} selected={name === chosen}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
