@@ -185,7 +185,7 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
         (["export", "step.json", "-o", "x.dot", "--group-by", "colour"],
          "step.json: no grouping named 'colour'; there are: module, partition, source line, op, direction"),
         (["export", "step.json", "-o", "x.json", "--depth", "2"],
-         "--depth does not apply to JSON files; leave it out, or write html, svg, png, pdf, drawio or dot"),
+         "--depth does not apply to JSON files; leave it out, or write html, svg, png, jpg, webp, gif, pdf, drawio or dot"),
         (["export", "step.json", "-o", "step.json"], "step.json: is the source itself; choose another name, or use --force"),
         (["info", "step.json", "--from", "tarot"], "no reader for format 'tarot'; there are: native, hlo"),
         (["export", "step.json", "-o", "x.svg", "--dept", "3"],
