@@ -192,8 +192,8 @@ def test_boxes_grow_with_a_metric() -> None:
     factors = {key: [b / a for a, b in zip(usual[key], grown[key], strict=True)] for key in usual}
     assert factors["dot.0"] == pytest.approx([2, 2, 2], rel=0.02) and factors["exp.1"] == pytest.approx([1.5] * 3, rel=0.02)
     assert all(factors[key] == [1, 1, 1] for key in usual if key not in ("dot.0", "exp.1"))
-    with pytest.raises(OpscopeError, match="no metric named 'tiem' to size boxes by; did you mean"):
-        svg_text(program, ViewOptions(size_by="tiem"))
+    with pytest.raises(OpscopeError, match="no metric named 'times' to size boxes by; did you mean"):
+        svg_text(program, ViewOptions(size_by="times"))
 
 
 def test_png_that_would_be_too_large_says_which_scale_fits() -> None:
