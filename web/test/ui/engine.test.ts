@@ -6,6 +6,7 @@ import { markdownOf } from "../../src/ui/engine/markdown";
 import { distinctTranspose } from "../../src/core/base/csr";
 import { indexOf } from "../../src/core/program/programIndex";
 import { graphRow } from "../../src/ui/engine/names";
+import { overview } from "../../src/ui/engine/overview";
 import { outlineOf, packTexts } from "../../src/ui/engine/pack";
 import { Table } from "../../src/ui/engine/table";
 import { trace } from "../../src/ui/engine/trace";
@@ -137,6 +138,44 @@ describe("the outline", () => {
     });
     const roots = [...order].filter((box) => visible.parent[box] < 0);
     expect(roots).toEqual([...roots].sort((a, b) => y[a] - y[b]));
+  });
+});
+
+describe("the numbers of a module", () => {
+  const layers = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "x", role: "parameter" },
+        ...[0, 1].flatMap((i) => [
+          { id: `w${i}`, role: "parameter" as const, type: "f32[4,2]" },
+          { id: `dot${i}`, op: "dot", inputs: [i ? `end${i - 1}` : "x", `w${i}`], scope: `layer_${i}` },
+          { id: `end${i}`, op: "tanh", inputs: [`dot${i}`], scope: `layer_${i}` },
+        ]),
+      ],
+    },
+  ]);
+  const layersIndex = indexOf(layers);
+  const request = { rows: "modules" as const, attributes: [], filter: "", sort: "", descending: false };
+
+  it("are those of its box: a weight that declares no module is in the one that uses it", () => {
+    const table = new Table(layersIndex, request, layers.groupings[0], undefined, () => undefined, new Highlighter(layers));
+    const columns = table.result.columns.map(({ name }) => name);
+    const cells = table
+      .cells(0, 2)
+      .map((row) => [row[columns.indexOf("module")], row[columns.indexOf("ops")], row[columns.indexOf("parameters")]]);
+    const view = buildView(layers, { depth: 0, fold: false });
+    expect(cells.map(([module, ops, parameters]) => `${module} ${ops} ops · ${parameters} parameters`)).toEqual(
+      Array.from({ length: view.boxCount }, (_, box) => `${view.title[box]} ${view.subtitle[box]}`).filter((text) =>
+        text.startsWith("layer"),
+      ),
+    );
+  });
+
+  it("make an overview of the entry", () => {
+    const { operations, kernels, heaviest } = overview(layersIndex);
+    expect([operations, kernels, heaviest]).toEqual([4, 0, []]);
+    expect(overview(index).kernels).toBe(2);
   });
 });
 

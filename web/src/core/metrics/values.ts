@@ -101,7 +101,8 @@ function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricVa
   });
 }
 
-/** A grouping as in the file. */
-export function groupsOf({ groupParent, nodeGroup }: Grouping): Groups {
-  return { parent: groupParent, nodeGroup };
+/** A grouping as it is drawn: nodes that declare no group are in the one that uses them. Groups around everything keep their nodes. */
+export function drawnGroups(program: ProgramData, grouping: Grouping): Groups {
+  const drawn = groupTree(traitsOf(program), grouping).nodeGroup;
+  return { parent: grouping.groupParent, nodeGroup: drawn.map((group, node) => (group >= 0 ? group : grouping.nodeGroup[node])) };
 }

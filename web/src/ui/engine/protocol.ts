@@ -61,6 +61,26 @@ export interface ProgramSummary extends ParameterCounts {
   readonly passes?: readonly PassRow[];
 }
 
+/** A module, or the modules of repeated layers together. */
+export interface HeavyModule {
+  readonly name: string;
+  readonly repeats: number;
+  /** A node in it, and how many groups are around that: where to go. */
+  readonly node: number;
+  readonly level: number;
+  readonly text: string;
+  readonly share: number;
+}
+
+/** The entry in a few numbers. */
+export interface Overview {
+  readonly operations: number;
+  /** Fusions and library calls; 0 if nothing is fused. */
+  readonly kernels: number;
+  readonly dtypes: readonly { readonly dtype: string; readonly share: number }[];
+  readonly heaviest: readonly HeavyModule[];
+}
+
 export interface ViewRequest {
   readonly spec: ViewSpec;
   readonly rankdir: "TB" | "LR";
@@ -354,6 +374,7 @@ export interface Methods {
   trace(params: { readonly nodes: readonly number[]; readonly up: number; readonly down: number }): TraceResult;
   gradient(params: { readonly node: number }): GradientFacts | undefined;
   saved(params: object): SavedTensors;
+  overview(params: object): Overview;
   chain(params: { readonly from: number; readonly to: number }): readonly ChainStep[];
   table(params: TableRequest): TableResult;
   tableRows(params: { readonly from: number; readonly to: number }): readonly (readonly (string | number)[])[];

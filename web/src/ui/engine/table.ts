@@ -2,9 +2,11 @@
 import { type Grouping, type NodeDetails, ROLES, type SummaryData } from "../../core/program/types";
 import type { Highlighter } from "../../core/highlight/highlighter";
 import { metricsOf } from "../../core/metrics/counted";
-import { groupsOf, valuesOf } from "../../core/metrics/values";
+import { drawnGroups, valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
-import { isArgument, Role } from "../../core/program/roles";
+import { Forwards } from "../../core/program/ops";
+import { Role } from "../../core/program/roles";
+import { traitsOf } from "../../core/view/traits";
 import { ModuleRows } from "./modules";
 import { DIRECTION, groupingNamed, MODULE } from "../../core/program/names";
 import type { ProgramIndex } from "../../core/program/programIndex";
@@ -122,7 +124,7 @@ function metricColumn({ name, unit, origin }: MetricData, values: Float64Array):
 /** The values of the groups of a grouping, for each metric that applies to groups. */
 function groupMetrics({ program }: ProgramIndex, grouping: Grouping, { metrics }: Highlighter): Column[] {
   const sizes = metricsOf(program).filter(({ name }) => name === "output bytes");
-  return [...sizes, ...metrics].map((metric) => metricColumn(metric, valuesOf(program, metric).groups(groupsOf(grouping))));
+  return [...sizes, ...metrics].map((metric) => metricColumn(metric, valuesOf(program, metric).groups(drawnGroups(program, grouping))));
 }
 
 /** The summary that came with the model is the table of its modules, if the picture is grouped by modules. */
@@ -176,24 +178,29 @@ function paths(index: ProgramIndex, grouping: Grouping): (group: number) => stri
   };
 }
 
-/** Per group, including everything inside. Parents come before their children, so one backward pass adds up. */
+/**
+ * Per group, including everything inside, counted as the boxes of the picture count: a weight that no module declares is in the one that
+ * uses it. Parents come before their children, so one backward pass adds up.
+ */
 function moduleSums(index: ProgramIndex, grouping: Grouping, graph: number) {
   const { program } = index;
+  const { plumbing, small } = traitsOf(program);
+  const { nodeGroup, parent } = drawnGroups(program, grouping);
   const count = grouping.groupCount;
   const ops = new Float64Array(count),
     parameters = new Float64Array(count),
     parameterBytes = new Float64Array(count);
   for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) {
-    const g = grouping.nodeGroup[n];
+    const g = nodeGroup[n];
     if (g < 0) continue;
     if (program.nodeRole[n] === Role.Parameter) {
       const type = program.outputs.value[program.outputs.start[n]];
       parameters[g] += Math.max(0, program.types.elements[type] ?? 0);
       parameterBytes[g] += index.bytes(n);
-    } else if (!isArgument(program.nodeRole[n])) ops[g]++;
+    } else if (program.nodeRole[n] === Role.Op && plumbing.kind[n] === Forwards.Nothing && !small.is[n]) ops[g]++;
   }
   for (let g = count - 1; g >= 0; g--) {
-    const above = grouping.groupParent[g];
+    const above = parent[g];
     if (above < 0) continue;
     for (const sums of [ops, parameters, parameterBytes]) sums[above] += sums[g];
   }

@@ -14,6 +14,7 @@ import { FoldedIn, foldings } from "./folded";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 import { OutputDetails } from "./outputDetails";
+import { ProgramOverview } from "./overview";
 import { pretty } from "./pretty";
 import { Metrics, NodeList, Section } from "./sections";
 
@@ -240,6 +241,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
         </ul>
       </Section>
       <Metrics facts={program.totals} />
+      <ProgramOverview session={session} />
       <SavedForBackward session={session} />
       <OpCounts session={session} ops={program.ops} />
     </>

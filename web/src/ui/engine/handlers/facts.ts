@@ -6,6 +6,7 @@ import { chainRule, gradientFacts, savedTensors } from "../gradient";
 import { markdownOf } from "../markdown";
 import { nodeName } from "../names";
 import { outputFacts } from "../outputFacts";
+import { overview as overviewOf } from "../overview";
 import { trace as traced } from "../trace";
 import { valueFacts } from "../valueFacts";
 import type { Handler } from "./handler";
@@ -37,6 +38,8 @@ export const edge: Handler<"edge"> = ({ index, shown }, { edge: number }) => edg
 export const trace: Handler<"trace"> = ({ index }, { nodes, up, down }) => traced(index, nodes, up, down);
 
 export const gradient: Handler<"gradient"> = ({ index }, { node: number }) => gradientFacts(index, number);
+
+export const overview: Handler<"overview"> = ({ index }) => overviewOf(index);
 
 export const saved: Handler<"saved"> = ({ index }) => savedTensors(index);
 

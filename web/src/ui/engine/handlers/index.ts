@@ -1,5 +1,5 @@
 /** Who answers which question. The type refuses a question without an answer. */
-import { chain, edge, gradient, group, markdown, node, output, saved, trace } from "./facts";
+import { chain, edge, gradient, group, markdown, node, output, overview, saved, trace } from "./facts";
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
 import { load, nodeData } from "./load";
@@ -22,6 +22,7 @@ export const HANDLERS: Handlers = {
   trace,
   gradient,
   saved,
+  overview,
   chain,
   markdown,
   table,

@@ -1,0 +1,81 @@
+/** The program in a few numbers, for the panel while nothing is selected: operations, kernels, dtypes, and what costs most. */
+import { drawnGroups, valuesOf } from "../../core/metrics/values";
+import { MODULE, groupingNamed } from "../../core/program/names";
+import { Forwards } from "../../core/program/ops";
+import type { ProgramIndex } from "../../core/program/programIndex";
+import { Role } from "../../core/program/roles";
+import { CATEGORIES, type Grouping } from "../../core/program/types";
+import { depthOf } from "../../core/view/groups/grouping";
+import { traitsOf } from "../../core/view/traits";
+import { quantityText } from "../../core/text/quantities";
+import type { HeavyModule, Overview } from "./protocol";
+
+const MOST_MODULES = 5;
+const MOST_DTYPES = 4;
+const CUSTOM = CATEGORIES.indexOf("custom");
+
+export function overview(index: ProgramIndex): Overview {
+  const { program } = index;
+  const { graphStart, entry, nodeRole, nodeCategory, outputs, types, calls, strings } = program;
+  const { plumbing, small, isFusionBody } = traitsOf(program);
+  const dtypes = new Map<number, number>();
+  let operations = 0,
+    fusions = 0,
+    customCalls = 0;
+  for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
+    if (nodeRole[n] !== Role.Op || plumbing.kind[n] !== Forwards.Nothing || small.is[n]) continue;
+    operations++;
+    if (calls.start[n + 1] > calls.start[n] && isFusionBody[calls.value[calls.start[n]]]) fusions++;
+    if (nodeCategory[n] === CUSTOM) customCalls++;
+    for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) {
+      const dtype = types.dtype[outputs.value[i]];
+      dtypes.set(dtype, (dtypes.get(dtype) ?? 0) + 1);
+    }
+  }
+  const ranked = [...dtypes].sort((a, b) => b[1] - a[1]).slice(0, MOST_DTYPES);
+  return {
+    operations,
+    kernels: fusions > 0 ? fusions + customCalls : 0,
+    dtypes: ranked.map(([dtype, count]) => ({ dtype: strings.at(dtype), share: count / Math.max(1, operations) })),
+    heaviest: heaviestModules(index),
+  };
+}
+
+/** Modules with the most FLOPs in operations of their own. Those of repeated layers count together: "h.#/mlp". */
+function heaviestModules(index: ProgramIndex): HeavyModule[] {
+  const { program } = index;
+  const metric = program.metrics.find(({ name }) => name === "flops");
+  const grouping = groupingNamed(program, MODULE)?.groupCount ? groupingNamed(program, MODULE) : program.groupings[0];
+  if (!metric || !grouping || grouping.groupCount === 0) return [];
+  const { node: values, graph } = valuesOf(program, metric);
+  const { nodeGroup } = drawnGroups(program, grouping);
+  const { graphStart, entry } = program;
+  const kinds = new Map<string, { flops: number; groups: Set<number>; node: number }>();
+  const names = new Map<number, string>();
+  for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
+    const group = nodeGroup[n];
+    if (group < 0 || !(values[n] > 0)) continue;
+    if (!names.has(group)) names.set(group, pattern(index, grouping, group));
+    const name = names.get(group)!;
+    const kind = kinds.get(name) ?? { flops: 0, groups: new Set<number>(), node: n };
+    kind.flops += values[n];
+    kind.groups.add(group);
+    kinds.set(name, kind);
+  }
+  const ranked = [...kinds].sort((a, b) => b[1].flops - a[1].flops).slice(0, MOST_MODULES);
+  return ranked.map(([name, { flops, groups, node }]) => ({
+    name,
+    repeats: groups.size,
+    node,
+    level: depthOf(grouping, nodeGroup[node]),
+    text: quantityText(flops, metric.unit),
+    share: flops / graph[entry],
+  }));
+}
+
+/** The path of a group without classes and numbers. */
+function pattern(index: ProgramIndex, grouping: Grouping, group: number): string {
+  const names: string[] = [];
+  for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(index.text(grouping.groupName[g]).split(": ")[0]);
+  return names.join("/").replace(/\d+/g, "#");
+}

@@ -1,0 +1,65 @@
+/** What the program is made of and what costs most in it, while nothing is selected. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Overview } from "../engine/protocol";
+import type { Session } from "../session";
+import { clipped } from "./outline";
+import { Section } from "./sections";
+
+/** Asked for once the first picture is there, because it looks at every node of the entry. */
+export function ProgramOverview({ session }: { readonly session: Session }): JSX.Element | null {
+  const [overview, setOverview] = useState<Overview | undefined>(undefined);
+  const { program, shown } = session;
+  useEffect(() => {
+    let current = true;
+    if (program && shown)
+      session
+        .ask("overview", {})
+        .then((answer) => current && setOverview(answer))
+        .catch(() => {});
+    return () => {
+      current = false;
+    };
+  }, [program, shown !== undefined]);
+  if (!overview) return null;
+  const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
+  return (
+    <>
+      <Section title="Entry">
+        <ul class="bars">
+          <li>
+            <span>operations</span>
+            <span class="n">{overview.operations.toLocaleString("en-US")}</span>
+          </li>
+          {overview.kernels > 0 ? (
+            <li>
+              <span>kernels (fusions and library calls)</span>
+              <span class="n">{overview.kernels.toLocaleString("en-US")}</span>
+            </li>
+          ) : null}
+          <li>
+            <span>dtypes</span>
+            <span class="n">{overview.dtypes.map(({ dtype, share }) => `${clipped(dtype, 40)} ${percent(share)}`).join(", ")}</span>
+          </li>
+        </ul>
+      </Section>
+      {overview.heaviest.length > 0 && (
+        <Section title="Heaviest modules by FLOPs">
+          <ul class="bars">
+            {overview.heaviest.map(({ name, repeats, node, level, text, share }) => (
+              <li key={name}>
+                <button type="button" class="link" onClick={() => void session.goToGroup({ node, level })}>
+                  {clipped(name, 200)}
+                  {repeats > 1 && ` ×${repeats}`}
+                </button>
+                <span class="n">
+                  {text} · {percent(share)}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+    </>
+  );
+}
